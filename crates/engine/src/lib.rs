@@ -1,0 +1,22 @@
+//! Gingham: an embeddable analytical SQL engine that stores each table in the physical layout its workload wants.
+//!
+//! | file | what |
+//! |---|---|
+//! | `database`, `connection`, `result`, `load` | the Rust API |
+//! | `session/` | what DataFusion is given: catalogs, settings, memory |
+//! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
+//! | `statements/` | each kind of SQL statement, done or refused by name |
+//! | `arithmetic/` | overflow is an error |
+
+mod connection;
+mod database;
+mod error;
+pub mod load;
+mod result;
+
+pub use connection::{Appender, CancelHandle, Connection, Prepared};
+pub use database::{Database, DatabaseOptions};
+pub use datafusion::common::ScalarValue;
+pub use error::{Error, Result};
+pub use gingham_storage as storage;
+pub use result::QueryResult;

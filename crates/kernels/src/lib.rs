@@ -1,0 +1,5 @@
+//! Kernels of Gingham: code in bits. No I/O, no Arrow.
+
+mod isa;
+
+pub use isa::Isa;

@@ -1,0 +1,84 @@
+//! What a statement sees: an immutable picture of the catalog at one commit.
+
+use crate::dictionary::Dictionary;
+use crate::segment::Segment;
+use crate::{ColumnId, Datum, TableDefinition, TableId, TableName};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A view's definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewDefinition {
+    /// Schema and name.
+    pub name: TableName,
+    /// SQL text of the query.
+    pub query: String,
+    /// Column names given in CREATE VIEW v (a, b), or empty.
+    pub columns: Vec<String>,
+}
+
+/// The catalog at one commit.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// Number of the commit.
+    pub commit: u64,
+    /// Schema names; `public` is always there.
+    pub schemas: Vec<String>,
+    /// Tables by name.
+    pub tables: BTreeMap<TableName, Arc<TableSnapshot>>,
+    /// Views by name.
+    pub views: BTreeMap<TableName, Arc<ViewDefinition>>,
+}
+
+impl Snapshot {
+    /// The table of that number.
+    pub fn table_by_id(&self, id: TableId) -> Option<&Arc<TableSnapshot>> {
+        self.tables.values().find(|table| table.definition.id == id)
+    }
+}
+
+/// One table at one commit, all its segment files open.
+#[derive(Debug)]
+pub struct TableSnapshot {
+    /// Columns, constraints, options.
+    pub definition: Arc<TableDefinition>,
+    /// Changes with each commit to the table's data or definition.
+    pub version: u64,
+    /// Immutable segments, in record order.
+    pub segments: Vec<Arc<Segment>>,
+    /// Delta blocks, after the segments in record order.
+    pub delta: Vec<Arc<Segment>>,
+    /// Dictionaries of the columns that have any.
+    pub dictionaries: BTreeMap<ColumnId, Arc<Dictionary>>,
+}
+
+/// What is known of a column over the whole table.
+#[derive(Debug, Clone)]
+pub struct ColumnSummary {
+    /// Smallest value or a lower bound; NULL when there is none.
+    pub min: Datum,
+    /// Largest value or an upper bound.
+    pub max: Datum,
+    /// True when `min` and `max` are values, not bounds.
+    pub exact: bool,
+    /// NULLs, exact.
+    pub nulls: u64,
+    /// Distinct values.
+    pub distinct: u64,
+    /// True when `distinct` is a count, not an estimate.
+    pub distinct_exact: bool,
+}
+
+impl TableSnapshot {
+    /// Records, exact.
+    pub fn rows(&self) -> u64 {
+        self.segments.iter().chain(&self.delta).map(|segment| segment.rows() as u64).sum()
+    }
+
+    /// Statistics of a live column, merged over segments and delta; computed once per snapshot.
+    pub fn summary(&self, column: ColumnId) -> Option<ColumnSummary> {
+        let _ = column;
+        todo!()
+    }
+}

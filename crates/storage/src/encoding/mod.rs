@@ -1,0 +1,1 @@
+//! Value <-> code: choosing an encoding from the real values of a segment's column, and applying it.

@@ -1,0 +1,67 @@
+//! The storage crate's one error type: what went wrong, where, and what the caller can do about it.
+
+use std::path::{Path, PathBuf};
+
+/// Result of every storage operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a storage operation failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Bytes on disk are not what was written: a checksum, magic number or structure does not hold.
+    #[error("corrupt data in {place}: {detail}")]
+    Corrupt {
+        /// File, and block, key or offset in it.
+        place: String,
+        /// What was expected and what was found.
+        detail: String,
+    },
+    /// The caller asked for something that makes no sense: a wrong name, type or value.
+    #[error("{0}")]
+    InvalidInput(String),
+    /// A row breaks a constraint of its table.
+    #[error("{0}")]
+    Constraint(String),
+    /// Understood, but not offered (a type, a format version, a layout).
+    #[error("{0}")]
+    Unsupported(String),
+    /// The database is open for writing by another process, or the folder can't be written.
+    #[error("{0}")]
+    Locked(String),
+    /// The operating system refused a file operation.
+    #[error("{action} {}: {source}", path.display())]
+    Io {
+        /// What was attempted, as a verb: "reading", "creating".
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's error.
+        source: std::io::Error,
+    },
+    /// A reservation went past `gingham.memory_limit`.
+    #[error("out of memory: {0}")]
+    OutOfMemory(String),
+    /// The operation was cancelled by its caller.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl Error {
+    /// A corruption found at `place`.
+    pub fn corrupt(place: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::Corrupt { place: place.into(), detail: detail.into() }
+    }
+
+    /// An I/O error with the verb and the path it belongs to, for `map_err`.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+impl From<arrow::error::ArrowError> for Error {
+    fn from(error: arrow::error::ArrowError) -> Self {
+        Self::InvalidInput(error.to_string())
+    }
+}

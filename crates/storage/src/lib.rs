@@ -1,0 +1,34 @@
+//! Storage of Gingham: how tables lie on disk and in memory.
+//!
+//! | file | what |
+//! |---|---|
+//! | `types`, `datum`, `table`, `predicate` | the vocabulary shared with the engine |
+//! | `view`, `dictionary` | the column view: how any layout is read |
+//! | `encoding/` | value <-> code |
+//! | `segment/` | immutable segment files and delta images: writing and reading |
+//! | `cache`, `memory` | blocks kept in memory, under one limit with the queries |
+//! | `scan/` | predicates on codes, lookups, Arrow output |
+//! | `catalog/` | the LMDB catalog: snapshots, transactions, checks, backup |
+
+pub mod cache;
+pub mod catalog;
+mod datum;
+pub mod dictionary;
+pub mod encoding;
+mod error;
+pub mod memory;
+mod predicate;
+pub mod scan;
+pub mod segment;
+mod table;
+mod types;
+pub mod view;
+
+pub use datum::{Datum, FloatBits};
+pub use error::{Error, Result};
+pub use predicate::{ColumnTest, Predicate};
+pub use table::{
+    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, KeyDefinition, Layout, ReferenceDefinition,
+    TableDefinition, TableId, TableName,
+};
+pub use types::{LogicalType, Unit, ValueClass};

@@ -1,0 +1,152 @@
+//! The definition of a table: columns, constraints and options, as the catalog keeps it.
+
+use crate::{Datum, LogicalType};
+use serde::{Deserialize, Serialize};
+
+/// Number of a table, never reused within a database.
+pub type TableId = u64;
+/// Number of a column within its table, never reused, so that segments survive ADD, DROP and RENAME COLUMN.
+pub type ColumnId = u32;
+
+/// The schema that holds tables which name none.
+pub const DEFAULT_SCHEMA: &str = "public";
+
+/// Schema and name of a table or view, as stored (identifiers are folded by the SQL front end).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TableName {
+    /// The schema.
+    pub schema: String,
+    /// The table.
+    pub table: String,
+}
+
+impl std::fmt::Display for TableName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.schema == DEFAULT_SCHEMA {
+            write!(f, "{}", self.table)
+        } else {
+            write!(f, "{}.{}", self.schema, self.table)
+        }
+    }
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnDefinition {
+    /// Number within the table.
+    pub id: ColumnId,
+    /// Name within the table.
+    pub name: String,
+    /// Type of its values.
+    pub logical_type: LogicalType,
+    /// False under NOT NULL and PRIMARY KEY.
+    pub nullable: bool,
+    /// SQL text of the DEFAULT expression.
+    pub default: Option<String>,
+    /// For a column added later: the value that rows written before have.
+    pub initial: Datum,
+}
+
+/// PRIMARY KEY or UNIQUE.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyDefinition {
+    /// The constraint's name, given or made.
+    pub name: String,
+    /// Columns of the key, in order.
+    pub columns: Vec<ColumnId>,
+    /// PRIMARY KEY.
+    pub primary: bool,
+}
+
+/// CHECK.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckDefinition {
+    /// The constraint's name, given or made.
+    pub name: String,
+    /// SQL text of the condition.
+    pub condition: String,
+}
+
+/// FOREIGN KEY … REFERENCES.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReferenceDefinition {
+    /// The constraint's name, given or made.
+    pub name: String,
+    /// Columns here.
+    pub columns: Vec<ColumnId>,
+    /// The table referred to.
+    pub table: TableId,
+    /// Its columns.
+    pub referred: Vec<ColumnId>,
+}
+
+/// Where the attributes of a record lie. See docs/GLOSSARY.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// Every column contiguous.
+    #[default]
+    Column,
+}
+
+impl Layout {
+    /// Names that WITH (layout = …) takes.
+    pub const NAMES: &[&str] = &["column"];
+
+    /// The layout of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        (name == "column").then_some(Self::Column)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Column => "column",
+        }
+    }
+}
+
+/// A table as the catalog keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableDefinition {
+    /// Number within the database; 0 until created.
+    pub id: TableId,
+    /// Schema and name.
+    pub name: TableName,
+    /// Live columns, in order.
+    pub columns: Vec<ColumnDefinition>,
+    /// Next column number.
+    pub next_column: ColumnId,
+    /// PRIMARY KEY and UNIQUE.
+    pub keys: Vec<KeyDefinition>,
+    /// CHECK.
+    pub checks: Vec<CheckDefinition>,
+    /// REFERENCES.
+    pub references: Vec<ReferenceDefinition>,
+    /// Where the attributes of a record lie.
+    pub layout: Layout,
+    /// Columns by which loads and OPTIMIZE sort.
+    pub sort_by: Vec<ColumnId>,
+}
+
+impl TableDefinition {
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&ColumnDefinition> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The column of that number.
+    pub fn column_by_id(&self, id: ColumnId) -> Option<&ColumnDefinition> {
+        self.columns.iter().find(|column| column.id == id)
+    }
+
+    /// The Arrow schema that scans deliver and writes take.
+    pub fn arrow_schema(&self) -> arrow::datatypes::SchemaRef {
+        let fields: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| arrow::datatypes::Field::new(&column.name, column.logical_type.to_arrow(), column.nullable))
+            .collect();
+        std::sync::Arc::new(arrow::datatypes::Schema::new(fields))
+    }
+}

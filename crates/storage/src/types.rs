@@ -1,0 +1,209 @@
+//! Column types: what SQL calls them, the Arrow type they are handed over as, and the integers they are ordered by.
+
+use crate::{Error, Result};
+use arrow::datatypes::{DataType, TimeUnit};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The type of a column's values.
+///
+/// Every type but the floats and the byte strings is stored as an integer that orders as its values do: booleans as
+/// 0 and 1, decimals unscaled, dates as days and times as units since midnight or 1970.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LogicalType {
+    /// BOOLEAN.
+    Boolean,
+    /// TINYINT, SMALLINT, INTEGER, BIGINT: signed, of 8, 16, 32 or 64 bits.
+    Int(u8),
+    /// The unsigned ones, of 8, 16, 32 or 64 bits.
+    UInt(u8),
+    /// DECIMAL(precision, scale), precision at most 38.
+    Decimal {
+        /// Digits in all.
+        precision: u8,
+        /// Digits behind the point (may be negative).
+        scale: i8,
+    },
+    /// REAL.
+    Float32,
+    /// DOUBLE.
+    Float64,
+    /// DATE, days since 1970-01-01.
+    Date,
+    /// TIME of day, in the unit.
+    Time(Unit),
+    /// TIMESTAMP, since 1970-01-01 in the unit; with a zone when one is named.
+    Timestamp(Unit, Option<String>),
+    /// CHAR(n): at most n characters.
+    Char(u32),
+    /// VARCHAR or TEXT; with a limit, at most that many characters.
+    Varchar(Option<u32>),
+    /// BINARY.
+    Binary,
+}
+
+/// Resolution of a time or a timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Unit {
+    /// Whole seconds.
+    Second,
+    /// Thousandths.
+    Millisecond,
+    /// Millionths.
+    Microsecond,
+    /// Billionths.
+    Nanosecond,
+}
+
+impl From<TimeUnit> for Unit {
+    fn from(unit: TimeUnit) -> Self {
+        match unit {
+            TimeUnit::Second => Self::Second,
+            TimeUnit::Millisecond => Self::Millisecond,
+            TimeUnit::Microsecond => Self::Microsecond,
+            TimeUnit::Nanosecond => Self::Nanosecond,
+        }
+    }
+}
+
+impl From<Unit> for TimeUnit {
+    fn from(unit: Unit) -> Self {
+        match unit {
+            Unit::Second => Self::Second,
+            Unit::Millisecond => Self::Millisecond,
+            Unit::Microsecond => Self::Microsecond,
+            Unit::Nanosecond => Self::Nanosecond,
+        }
+    }
+}
+
+/// How a type's values are kept before encoding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueClass {
+    /// An integer that orders as the values do.
+    Integer,
+    /// A float, ordered by IEEE 754's total order as Arrow compares.
+    Float,
+    /// A byte string, ordered bytewise.
+    Bytes,
+}
+
+impl LogicalType {
+    /// The type for an Arrow type. Errors name `column` and the type.
+    pub fn from_arrow(column: &str, data_type: &DataType) -> Result<Self> {
+        Ok(match data_type {
+            DataType::Boolean => Self::Boolean,
+            DataType::Int8 => Self::Int(8),
+            DataType::Int16 => Self::Int(16),
+            DataType::Int32 => Self::Int(32),
+            DataType::Int64 => Self::Int(64),
+            DataType::UInt8 => Self::UInt(8),
+            DataType::UInt16 => Self::UInt(16),
+            DataType::UInt32 => Self::UInt(32),
+            DataType::UInt64 => Self::UInt(64),
+            DataType::Float32 => Self::Float32,
+            DataType::Float64 => Self::Float64,
+            DataType::Date32 => Self::Date,
+            DataType::Time32(unit) | DataType::Time64(unit) => Self::Time((*unit).into()),
+            DataType::Timestamp(unit, zone) => {
+                Self::Timestamp((*unit).into(), zone.as_ref().map(|zone| zone.to_string()))
+            }
+            DataType::Decimal32(precision, scale)
+            | DataType::Decimal64(precision, scale)
+            | DataType::Decimal128(precision, scale) => Self::Decimal { precision: *precision, scale: *scale },
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Self::Varchar(None),
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+                Self::Binary
+            }
+            DataType::Dictionary(_, values) => return Self::from_arrow(column, values),
+            other => {
+                return Err(Error::Unsupported(format!(
+                    "column '{column}' has type {other}, which a table can't store; \
+                     cast it to a number, a date, a string or BINARY"
+                )));
+            }
+        })
+    }
+
+    /// The Arrow type that scans deliver and writes take.
+    pub fn to_arrow(&self) -> DataType {
+        match self {
+            Self::Boolean => DataType::Boolean,
+            Self::Int(8) => DataType::Int8,
+            Self::Int(16) => DataType::Int16,
+            Self::Int(32) => DataType::Int32,
+            Self::Int(_) => DataType::Int64,
+            Self::UInt(8) => DataType::UInt8,
+            Self::UInt(16) => DataType::UInt16,
+            Self::UInt(32) => DataType::UInt32,
+            Self::UInt(_) => DataType::UInt64,
+            Self::Decimal { precision, scale } => DataType::Decimal128(*precision, *scale),
+            Self::Float32 => DataType::Float32,
+            Self::Float64 => DataType::Float64,
+            Self::Date => DataType::Date32,
+            Self::Time(unit @ (Unit::Second | Unit::Millisecond)) => DataType::Time32((*unit).into()),
+            Self::Time(unit) => DataType::Time64((*unit).into()),
+            Self::Timestamp(unit, zone) => DataType::Timestamp((*unit).into(), zone.as_deref().map(Into::into)),
+            Self::Char(_) | Self::Varchar(_) => DataType::Utf8View,
+            Self::Binary => DataType::BinaryView,
+        }
+    }
+
+    /// How the type's values are kept before encoding.
+    pub fn class(&self) -> ValueClass {
+        match self {
+            Self::Float32 | Self::Float64 => ValueClass::Float,
+            Self::Char(_) | Self::Varchar(_) | Self::Binary => ValueClass::Bytes,
+            _ => ValueClass::Integer,
+        }
+    }
+
+    /// Most characters a value may have, where the type limits it.
+    pub fn character_limit(&self) -> Option<u32> {
+        match self {
+            Self::Char(limit) => Some(*limit),
+            Self::Varchar(limit) => *limit,
+            _ => None,
+        }
+    }
+}
+
+/// As SQL writes it.
+impl fmt::Display for LogicalType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boolean => write!(f, "BOOLEAN"),
+            Self::Int(8) => write!(f, "TINYINT"),
+            Self::Int(16) => write!(f, "SMALLINT"),
+            Self::Int(32) => write!(f, "INTEGER"),
+            Self::Int(_) => write!(f, "BIGINT"),
+            Self::UInt(8) => write!(f, "TINYINT UNSIGNED"),
+            Self::UInt(16) => write!(f, "SMALLINT UNSIGNED"),
+            Self::UInt(32) => write!(f, "INTEGER UNSIGNED"),
+            Self::UInt(_) => write!(f, "BIGINT UNSIGNED"),
+            Self::Decimal { precision, scale } => write!(f, "DECIMAL({precision},{scale})"),
+            Self::Float32 => write!(f, "REAL"),
+            Self::Float64 => write!(f, "DOUBLE"),
+            Self::Date => write!(f, "DATE"),
+            Self::Time(unit) => write!(f, "TIME({})", unit.digits()),
+            Self::Timestamp(unit, None) => write!(f, "TIMESTAMP({})", unit.digits()),
+            Self::Timestamp(unit, Some(zone)) => write!(f, "TIMESTAMP({}) WITH TIME ZONE '{zone}'", unit.digits()),
+            Self::Char(limit) => write!(f, "CHAR({limit})"),
+            Self::Varchar(None) => write!(f, "VARCHAR"),
+            Self::Varchar(Some(limit)) => write!(f, "VARCHAR({limit})"),
+            Self::Binary => write!(f, "BINARY"),
+        }
+    }
+}
+
+impl Unit {
+    /// Digits behind the second.
+    pub fn digits(self) -> u8 {
+        match self {
+            Self::Second => 0,
+            Self::Millisecond => 3,
+            Self::Microsecond => 6,
+            Self::Nanosecond => 9,
+        }
+    }
+}
