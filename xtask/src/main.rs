@@ -1,2 +1,50 @@
-//! x
-fn main() {}
+//! Chores of the project: `cargo xtask tidy | nightly | aarch64 | measure-build`.
+//!
+//! No dependencies, so that it is built in a second and CI can afford it first.
+
+mod nightly;
+mod portability;
+mod process;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask tidy             check the habits that STYLE.md asks for
+cargo xtask nightly          what is too long for CI: wide property tests, TPC-H answers at SF 1, in release
+cargo xtask aarch64          compile our own crates for aarch64, as far as their C parts allow it
+cargo xtask measure-build    time a build from nothing: dev with tests, then release (CONTRIBUTING.md has the table)";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let names: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let root = root();
+    let outcome = match names.as_slice() {
+        ["tidy"] => tidy::run(&root),
+        ["nightly"] => nightly::run(&root),
+        ["aarch64"] => portability::run(&root),
+        ["measure-build"] => nightly::measure_build(&root),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("unknown chore: {}\n{USAGE}", names.join(" "));
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The checkout: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
