@@ -68,7 +68,9 @@ impl Store {
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
-    /// visible before [`Transaction::append`].
+    /// visible before [`Transaction::append`]. `table` may be one that does not exist yet (its number 0, no segments):
+    /// CREATE TABLE AS and loads into a new table write the records first, then create the table and append to the number
+    /// that it got, in one transaction.
     pub fn table_writer(self: &Arc<Self>, table: &Arc<TableSnapshot>) -> Result<TableWriter> {
         let _ = table;
         todo!()
