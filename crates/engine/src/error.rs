@@ -1,12 +1,15 @@
 //! The engine's one error type.
 
+use arrow::error::ArrowError;
+use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
+use std::any::Any;
 
 /// Result of every operation of the engine.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a statement or an operation failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The statement can't be parsed or planned, or a value is wrong.
@@ -40,24 +43,180 @@ pub enum Error {
     Internal(String),
 }
 
-impl From<gingham_storage::Error> for Error {
-    fn from(error: gingham_storage::Error) -> Self {
+impl Error {
+    /// The error for a panic's payload.
+    pub(crate) fn from_panic(payload: &(dyn Any + Send)) -> Self {
+        let text = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("a panic without a message");
+        Self::Internal(text.to_string())
+    }
+}
+
+impl From<&gingham_storage::Error> for Error {
+    fn from(error: &gingham_storage::Error) -> Self {
         use gingham_storage::Error as Storage;
         match error {
-            Storage::Corrupt { place, detail } => Self::Corrupt { place, detail },
-            Storage::InvalidInput(text) => Self::InvalidInput(text),
-            Storage::Constraint(text) => Self::Constraint(text),
-            Storage::Unsupported(text) => Self::Unsupported(text),
-            Storage::OutOfMemory(text) => Self::OutOfMemory(text),
+            Storage::Corrupt { place, detail } => Self::Corrupt { place: place.clone(), detail: detail.clone() },
+            Storage::InvalidInput(text) => Self::InvalidInput(text.clone()),
+            Storage::Constraint(text) => Self::Constraint(text.clone()),
+            Storage::Unsupported(text) => Self::Unsupported(text.clone()),
+            Storage::OutOfMemory(text) => Self::OutOfMemory(text.clone()),
             Storage::Cancelled => Self::Cancelled,
             other => Self::Io(other.to_string()),
         }
     }
 }
 
+impl From<gingham_storage::Error> for Error {
+    fn from(error: gingham_storage::Error) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        from_arrow(&error)
+    }
+}
+
 impl From<DataFusionError> for Error {
     /// Unwraps contexts and our own errors that travelled through DataFusion.
     fn from(error: DataFusionError) -> Self {
-        Self::InvalidInput(error.to_string())
+        from_datafusion(&error)
     }
+}
+
+impl From<Error> for DataFusionError {
+    fn from(error: Error) -> Self {
+        Self::External(Box::new(error))
+    }
+}
+
+fn from_datafusion(error: &DataFusionError) -> Error {
+    match error {
+        DataFusionError::External(inner) => from_boxed(inner.as_ref()),
+        DataFusionError::Shared(inner) => from_datafusion(inner),
+        DataFusionError::Context(context, inner) => with_context(context, from_datafusion(inner)),
+        DataFusionError::Diagnostic(_, inner) => from_datafusion(inner),
+        DataFusionError::Collection(errors) => match errors.first() {
+            Some(first) => from_datafusion(first),
+            None => Error::Internal("an empty list of errors".into()),
+        },
+        DataFusionError::ArrowError(inner, _) => from_arrow(inner),
+        DataFusionError::ParquetError(inner) => Error::InvalidInput(format!("Parquet: {}", clean(&inner.to_string()))),
+        DataFusionError::ObjectStore(inner) => Error::Io(clean(&inner.to_string())),
+        DataFusionError::IoError(inner) => Error::Io(inner.to_string()),
+        DataFusionError::SQL(inner, _) => Error::InvalidInput(clean(&inner.to_string())),
+        DataFusionError::NotImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
+        DataFusionError::Internal(text) => Error::Internal(clean(text)),
+        DataFusionError::SchemaError(inner, _) => Error::InvalidInput(schema_error(inner)),
+        DataFusionError::ResourcesExhausted(text) => Error::OutOfMemory(clean(text)),
+        DataFusionError::ExecutionJoin(inner) if inner.is_cancelled() => Error::Cancelled,
+        DataFusionError::ExecutionJoin(inner) => Error::Internal(inner.to_string()),
+        DataFusionError::Plan(text) | DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
+            Error::InvalidInput(clean(text))
+        }
+        other => Error::InvalidInput(clean(&other.strip_backtrace())),
+    }
+}
+
+/// Our own error inside a boxed one, however deep.
+fn from_boxed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Error {
+    if let Some(own) = error.downcast_ref::<Error>() {
+        own.clone()
+    } else if let Some(storage) = error.downcast_ref::<gingham_storage::Error>() {
+        storage.into()
+    } else if let Some(inner) = error.downcast_ref::<DataFusionError>() {
+        from_datafusion(inner)
+    } else if let Some(inner) = error.downcast_ref::<ArrowError>() {
+        from_arrow(inner)
+    } else {
+        Error::InvalidInput(clean(&error.to_string()))
+    }
+}
+
+fn from_arrow(error: &ArrowError) -> Error {
+    match error {
+        ArrowError::ExternalError(inner) => from_boxed(inner.as_ref()),
+        ArrowError::ArithmeticOverflow(text) => Error::InvalidInput(clean(text)),
+        ArrowError::DivideByZero => Error::InvalidInput("division by zero".into()),
+        ArrowError::IoError(text, _) => Error::Io(text.clone()),
+        ArrowError::MemoryError(text) => Error::OutOfMemory(text.clone()),
+        ArrowError::NotYetImplemented(text) => Error::Unsupported(format!("not supported: {}", clean(text))),
+        ArrowError::InvalidArgumentError(text)
+        | ArrowError::CastError(text)
+        | ArrowError::ParseError(text)
+        | ArrowError::ComputeError(text)
+        | ArrowError::CsvError(text)
+        | ArrowError::JsonError(text)
+        | ArrowError::SchemaError(text) => Error::InvalidInput(clean(text)),
+        other => Error::InvalidInput(clean(&other.to_string())),
+    }
+}
+
+/// Puts `context` before the text of a user's error; names of DataFusion's rules are no help to a user.
+fn with_context(context: &str, error: Error) -> Error {
+    match error {
+        Error::InvalidInput(text) if context.starts_with("view '") => Error::InvalidInput(format!("{context}: {text}")),
+        error => error,
+    }
+}
+
+/// "column 'x' does not exist; did you mean 'y'?"
+fn schema_error(error: &SchemaError) -> String {
+    match error {
+        SchemaError::FieldNotFound { field, valid_fields } => {
+            let wanted = show(field);
+            // A name without its table is compared with names without theirs.
+            let names: Vec<String> = valid_fields
+                .iter()
+                .map(|valid| if field.relation.is_some() { show(valid) } else { valid.name.clone() })
+                .collect();
+            let suggestion = crate::session::did_you_mean(&wanted, names.iter().map(String::as_str));
+            format!("column '{wanted}' does not exist{suggestion}")
+        }
+        SchemaError::AmbiguousReference { field } => {
+            format!("column '{}' is ambiguous; put its table's name before it", show(field))
+        }
+        SchemaError::DuplicateQualifiedField { qualifier, name } => {
+            format!("column '{}.{name}' appears twice", qualifier.table())
+        }
+        SchemaError::DuplicateUnqualifiedField { name } => format!("column '{name}' appears twice"),
+    }
+}
+
+fn show(column: &Column) -> String {
+    match &column.relation {
+        Some(relation) => format!("{}.{}", relation.table(), column.name),
+        None => column.name.clone(),
+    }
+}
+
+/// DataFusion's text without its prefixes, its backtrace and its wish for a bug report.
+fn clean(text: &str) -> String {
+    const PREFIXES: &[&str] = &[
+        "Error during planning: ",
+        "Execution error: ",
+        "External error: ",
+        "Arrow error: ",
+        "Compute error: ",
+        "Cast error: ",
+        "Parser error: ",
+        "Invalid argument error: ",
+        "Arithmetic overflow: ",
+        "SQL error: ",
+        "sql parser error: ",
+        "type_coercion: ",
+    ];
+    let mut text = text;
+    for marker in ["\n\nbacktrace:", "backtrace:", "\nThis issue was likely caused by a bug"] {
+        text = text.split(marker).next().unwrap_or(text);
+    }
+    while let Some(rest) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
+        text = rest;
+    }
+    text.trim_end().trim_end_matches('.').to_string()
 }

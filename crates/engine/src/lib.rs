@@ -8,11 +8,15 @@
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `arithmetic/` | overflow is an error |
 
+mod arithmetic;
 mod connection;
 mod database;
 mod error;
 pub mod load;
 mod result;
+mod session;
+mod statements;
+mod table;
 
 pub use connection::{Appender, CancelHandle, Connection, Prepared};
 pub use database::{Database, DatabaseOptions};

@@ -1,0 +1,1 @@
+//! Overflow of integers and decimals is an error.

@@ -1,0 +1,76 @@
+//! Cancellation: one token per running statement, and the list of a connection's running statements.
+
+use crate::{Error, Result};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Tells one statement to stop. Cloning gives the same token.
+#[derive(Debug, Clone)]
+pub(crate) struct CancelToken {
+    state: Arc<watch::Sender<bool>>,
+}
+
+impl CancelToken {
+    /// A token that nobody has cancelled.
+    pub(crate) fn new() -> Self {
+        Self { state: Arc::new(watch::Sender::new(false)) }
+    }
+
+    /// Asks the statement to stop.
+    pub(crate) fn cancel(&self) {
+        self.state.send_replace(true);
+    }
+
+    /// True once cancelled: for loops that do not await.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        *self.state.borrow()
+    }
+
+    /// [`Error::Cancelled`] once cancelled.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+    }
+
+    /// Waits until cancelled.
+    pub(crate) async fn cancelled(&self) {
+        // The sender lives in `self`, so that the wait ends by cancellation only.
+        let _ = self.state.subscribe().wait_for(|cancelled| *cancelled).await;
+    }
+}
+
+/// The statements that a connection and its clones run now.
+#[derive(Debug, Default)]
+pub(crate) struct Running {
+    tokens: Mutex<(u64, BTreeMap<u64, CancelToken>)>,
+}
+
+impl Running {
+    /// Adds a statement; it is taken off the list when the guard is dropped.
+    pub(crate) fn enter(self: &Arc<Self>, token: CancelToken) -> RunningGuard {
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.0 += 1;
+        let number = tokens.0;
+        tokens.1.insert(number, token);
+        RunningGuard { running: Arc::clone(self), number }
+    }
+
+    /// Cancels all statements that run now.
+    pub(crate) fn cancel_all(&self) {
+        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.1.values().for_each(CancelToken::cancel);
+    }
+}
+
+/// Keeps a statement on the list of running ones.
+#[derive(Debug)]
+pub(crate) struct RunningGuard {
+    running: Arc<Running>,
+    number: u64,
+}
+
+impl Drop for RunningGuard {
+    fn drop(&mut self) {
+        self.running.tokens.lock().unwrap_or_else(PoisonError::into_inner).1.remove(&self.number);
+    }
+}

@@ -1,0 +1,204 @@
+//! Schemas, tables and views of the pinned snapshots, as DataFusion looks them up by name.
+
+use crate::Error;
+use crate::session::Session;
+use crate::session::state::CATALOG;
+use crate::table::GinghamTable;
+use async_trait::async_trait;
+use datafusion::catalog::view::ViewTable;
+use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::common::Result;
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, col};
+use gingham_storage::catalog::{Snapshot, ViewDefinition};
+use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use std::sync::Arc;
+
+/// The list of catalogs: just ours.
+#[derive(Debug)]
+pub(super) struct Catalogs {
+    visible: Arc<Visible>,
+}
+
+/// What one statement, or one view within it, can see.
+#[derive(Debug)]
+struct Visible {
+    session: Arc<Session>,
+    snapshot: Arc<Snapshot>,
+    /// `None` inside a view of the database, which must mean the same to every session.
+    session_only: Option<SessionOnly>,
+    /// Views whose definition is being planned, to refuse one that refers to itself.
+    planning: Vec<TableName>,
+}
+
+/// Tables that only this session sees.
+#[derive(Debug, Clone)]
+struct SessionOnly {
+    temp: Option<Arc<Snapshot>>,
+}
+
+impl Catalogs {
+    /// The catalog of a statement.
+    pub(super) fn new(session: Arc<Session>, snapshot: Arc<Snapshot>, temp: Option<Arc<Snapshot>>) -> Arc<Self> {
+        let session_only = Some(SessionOnly { temp });
+        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning: Vec::new() }) })
+    }
+}
+
+impl CatalogProviderList for Catalogs {
+    fn register_catalog(&self, _: String, _: Arc<dyn CatalogProvider>) -> Option<Arc<dyn CatalogProvider>> {
+        None
+    }
+
+    fn catalog_names(&self) -> Vec<String> {
+        vec![CATALOG.to_string()]
+    }
+
+    fn catalog(&self, name: &str) -> Option<Arc<dyn CatalogProvider>> {
+        (name == CATALOG).then(|| Arc::new(Catalog { visible: Arc::clone(&self.visible) }) as _)
+    }
+}
+
+/// The catalog `gingham`.
+#[derive(Debug)]
+struct Catalog {
+    visible: Arc<Visible>,
+}
+
+impl CatalogProvider for Catalog {
+    fn schema_names(&self) -> Vec<String> {
+        let mut names = self.visible.snapshot.schemas.clone();
+        if !names.iter().any(|name| name == DEFAULT_SCHEMA) {
+            names.push(DEFAULT_SCHEMA.to_string());
+        }
+        names
+    }
+
+    fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        let known = name == DEFAULT_SCHEMA || self.visible.snapshot.schemas.iter().any(|schema| schema == name);
+        known.then(|| Arc::new(Schema { visible: Arc::clone(&self.visible), name: name.to_string() }) as _)
+    }
+}
+
+/// One schema. TEMP tables come first, then external tables, then the database's own.
+#[derive(Debug)]
+struct Schema {
+    visible: Arc<Visible>,
+    name: String,
+}
+
+impl Schema {
+    fn temp(&self) -> Option<&Arc<Snapshot>> {
+        self.visible.session_only.as_ref()?.temp.as_ref()
+    }
+
+    /// External tables live in the default schema.
+    fn externals(&self) -> Option<&Arc<datafusion::catalog::MemorySchemaProvider>> {
+        (self.visible.session_only.is_some() && self.name == DEFAULT_SCHEMA).then_some(&self.visible.session.externals)
+    }
+
+    fn full_name(&self, table: &str) -> TableName {
+        TableName { schema: self.name.clone(), table: table.to_string() }
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for Schema {
+    fn table_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .temp()
+            .into_iter()
+            .chain([&self.visible.snapshot])
+            .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
+            .filter(|name| name.schema == self.name)
+            .map(|name| name.table.clone())
+            .collect();
+        names.extend(self.externals().into_iter().flat_map(|externals| externals.table_names()));
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    async fn table(&self, table: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let name = self.full_name(table);
+        if let Some(temp) = self.temp()
+            && let Some(found) = self.visible.look_up(temp, &name, true).await?
+        {
+            return Ok(Some(found));
+        }
+        if let Some(externals) = self.externals()
+            && let Some(found) = externals.table(table).await?
+        {
+            return Ok(Some(found));
+        }
+        self.visible.look_up(&self.visible.snapshot, &name, false).await
+    }
+
+    fn table_exist(&self, table: &str) -> bool {
+        let name = self.full_name(table);
+        let in_snapshot =
+            |snapshot: &Arc<Snapshot>| snapshot.tables.contains_key(&name) || snapshot.views.contains_key(&name);
+        self.temp().is_some_and(in_snapshot)
+            || self.externals().is_some_and(|externals| externals.table_exist(table))
+            || in_snapshot(&self.visible.snapshot)
+    }
+}
+
+impl Visible {
+    /// The table or view of that name in `snapshot`, which is that of the TEMP tables when `temporary`.
+    async fn look_up(
+        self: &Arc<Self>,
+        snapshot: &Arc<Snapshot>,
+        name: &TableName,
+        temporary: bool,
+    ) -> Result<Option<Arc<dyn TableProvider>>> {
+        if let Some(table) = snapshot.tables.get(name) {
+            return Ok(Some(Arc::new(GinghamTable::new(Arc::clone(table))?)));
+        }
+        match snapshot.views.get(name) {
+            Some(view) => {
+                let plan = self.plan_view(view, temporary).await?;
+                Ok(Some(Arc::new(ViewTable::new(plan, Some(view.query.clone())))))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Plans a view's query: a view of the database sees no tables of the session.
+    async fn plan_view(self: &Arc<Self>, view: &ViewDefinition, temporary: bool) -> Result<LogicalPlan> {
+        if self.planning.contains(&view.name) {
+            return Err(Error::InvalidInput(format!("view '{}' refers to itself", view.name)).into());
+        }
+        let mut planning = self.planning.clone();
+        planning.push(view.name.clone());
+        let visible = Self {
+            session: Arc::clone(&self.session),
+            snapshot: Arc::clone(&self.snapshot),
+            session_only: self.session_only.clone().filter(|_| temporary),
+            planning,
+        };
+        let mut state: SessionState = self.session.state();
+        state.register_catalog_list(Arc::new(Catalogs { visible: Arc::new(visible) }));
+        let plan = state
+            .create_logical_plan(&view.query)
+            .await
+            .map_err(|error| error.context(format!("view '{}'", view.name)))?;
+        rename_columns(plan, &view.columns)
+    }
+}
+
+/// Gives the first columns of `plan` the names of CREATE VIEW v (a, b).
+fn rename_columns(plan: LogicalPlan, names: &[String]) -> Result<LogicalPlan> {
+    if names.is_empty() {
+        return Ok(plan);
+    }
+    let columns = plan.schema().columns();
+    let renamed = columns.into_iter().enumerate().map(|(position, column)| {
+        let expression = col(column);
+        match names.get(position) {
+            Some(name) => expression.alias(name),
+            None => expression,
+        }
+    });
+    LogicalPlanBuilder::from(plan).project(renamed)?.build()
+}

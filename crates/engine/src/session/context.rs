@@ -1,0 +1,169 @@
+//! One statement: the snapshots that it sees, planning against them, and running.
+
+use crate::session::catalog::Catalogs;
+use crate::session::state::CATALOG;
+use crate::session::{CancelToken, Session, Settings, did_you_mean};
+use crate::{Error, Result};
+use datafusion::common::{ParamValues, TableReference};
+use datafusion::error::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, SessionState};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::parser::Statement;
+use gingham_storage::catalog::{Snapshot, Store, TableSnapshot};
+use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use std::sync::Arc;
+
+/// What a statement gives.
+pub(crate) enum Outcome {
+    /// Rows.
+    Rows(SendableRecordBatchStream),
+    /// The number of records that it inserted, loaded or removed.
+    Affected(u64),
+    /// Nothing to tell.
+    Done,
+}
+
+/// One statement in progress. Everything that it reads is of the snapshots pinned here.
+#[derive(Debug, Clone)]
+pub(crate) struct StatementContext {
+    /// The session that runs the statement.
+    pub(crate) session: Arc<Session>,
+    /// Session state whose catalog is that of the pinned snapshots.
+    pub(crate) state: Arc<SessionState>,
+    /// The database at the statement's start.
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// TEMP tables at the statement's start.
+    pub(crate) temp: Option<Arc<Snapshot>>,
+    /// Tells when to stop: check it in loops that do not await.
+    pub(crate) cancel: CancelToken,
+}
+
+/// A table that a statement changes.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    /// Where it is kept.
+    pub(crate) store: Arc<Store>,
+    /// Its state in the statement's snapshot.
+    pub(crate) table: Arc<TableSnapshot>,
+}
+
+impl StatementContext {
+    /// Pins the latest snapshots.
+    pub(super) fn new(session: Arc<Session>, cancel: CancelToken) -> Result<Self> {
+        let snapshot = session.engine.store.snapshot()?;
+        let temp = session.existing_temp_store().map(|store| store.snapshot()).transpose()?;
+        let mut state = session.state();
+        let catalogs = Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone());
+        state.register_catalog_list(catalogs);
+        state.mark_start_execution();
+        Ok(Self { session, state: Arc::new(state), snapshot, temp, cancel })
+    }
+
+    /// The settings of the session at the statement's start.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings::of(self.state.config_options())
+    }
+
+    /// Schema and name that a reference means. Errors on another catalog.
+    pub(crate) fn name(&self, reference: &TableReference) -> Result<TableName> {
+        let options = &self.state.config_options().catalog;
+        let resolved = reference.clone().resolve(&options.default_catalog, &options.default_schema);
+        if &*resolved.catalog != CATALOG {
+            return Err(Error::InvalidInput(format!(
+                "catalog '{}' does not exist; the only one is '{CATALOG}'",
+                resolved.catalog
+            )));
+        }
+        Ok(TableName { schema: resolved.schema.to_string(), table: resolved.table.to_string() })
+    }
+
+    /// The table of that name, a TEMP table before others; `None` when there is none.
+    pub(crate) fn find_table(&self, name: &TableName) -> Option<Target> {
+        if let (Some(temp), Some(store)) = (&self.temp, self.session.existing_temp_store())
+            && let Some(table) = temp.tables.get(name)
+        {
+            return Some(Target { store: Arc::clone(store), table: Arc::clone(table) });
+        }
+        let table = self.snapshot.tables.get(name)?;
+        Some(Target { store: Arc::clone(&self.session.engine.store), table: Arc::clone(table) })
+    }
+
+    /// The table that a reference means. The error of an unknown one suggests a name, that of a view says so.
+    pub(crate) fn table(&self, reference: &TableReference) -> Result<Target> {
+        let name = self.name(reference)?;
+        self.find_table(&name).ok_or_else(|| {
+            let is_view = self.snapshots().any(|snapshot| snapshot.views.contains_key(&name));
+            if is_view {
+                Error::InvalidInput(format!("'{name}' is a view, not a table"))
+            } else {
+                self.unknown_table(&name)
+            }
+        })
+    }
+
+    /// "table 'x' does not exist; did you mean 'y'?"
+    pub(crate) fn unknown_table(&self, name: &TableName) -> Error {
+        if name.schema != DEFAULT_SCHEMA && !self.snapshots().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
+            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain(["information_schema"]);
+            return Error::InvalidInput(format!(
+                "schema '{}' does not exist{}",
+                name.schema,
+                did_you_mean(&name.schema, schemas)
+            ));
+        }
+        let mut names: Vec<String> = self
+            .snapshots()
+            .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
+            .map(ToString::to_string)
+            .collect();
+        names.extend(datafusion::catalog::SchemaProvider::table_names(&*self.session.externals));
+        let wanted = name.to_string();
+        Error::InvalidInput(format!(
+            "table '{wanted}' does not exist{}",
+            did_you_mean(&wanted, names.iter().map(String::as_str))
+        ))
+    }
+
+    /// TEMP tables' snapshot, then the database's.
+    fn snapshots(&self) -> impl Iterator<Item = &Snapshot> {
+        self.temp.iter().chain([&self.snapshot]).map(AsRef::as_ref)
+    }
+
+    /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
+    pub(crate) async fn plan(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
+        let plan = self.state.statement_to_plan(statement).await.map_err(|error| self.explain(error))?;
+        match parameters {
+            Some(values) => Ok(plan.with_param_values(values)?),
+            None => Ok(plan),
+        }
+    }
+
+    /// Optimises a logical plan and makes it a physical one.
+    pub(crate) async fn physical_plan(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+        self.state.create_physical_plan(plan).await.map_err(|error| self.explain(error))
+    }
+
+    /// Runs a logical plan (optimising it first) and gives its rows.
+    pub(crate) async fn rows(&self, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
+        let plan = self.physical_plan(plan).await?;
+        self.execute(plan)
+    }
+
+    /// Starts a physical plan.
+    pub(crate) fn execute(&self, plan: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
+        Ok(execute_stream(plan, self.state.task_ctx())?)
+    }
+
+    /// Our error for DataFusion's, with a suggestion where a table is unknown.
+    fn explain(&self, error: DataFusionError) -> Error {
+        let error = Error::from(error);
+        if let Error::InvalidInput(text) = &error
+            && let Some(found) = text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found"))
+        {
+            let name = self.name(&TableReference::parse_str(found));
+            return name.map_or_else(|error| error, |name| self.unknown_table(&name));
+        }
+        error
+    }
+}

@@ -1,0 +1,92 @@
+//! What all sessions of a database share: the store, the memory limit, the threads.
+
+use crate::session::memory::BudgetPool;
+use crate::{Error, Result};
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use gingham_storage::catalog::Store;
+use gingham_storage::memory::MemoryBudget;
+use std::future::Future;
+use std::sync::Arc;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+/// Stack of a worker thread in bytes: plans are trees that planning walks recursively.
+const STACK_BYTES: usize = 8 << 20;
+
+/// An open database as its sessions share it.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    /// Tables and catalog.
+    pub(crate) store: Arc<Store>,
+    /// The one memory limit.
+    pub(crate) budget: Arc<MemoryBudget>,
+    /// Memory pool, spill files and object stores for DataFusion.
+    pub(crate) environment: Arc<RuntimeEnv>,
+    /// Threads of a query unless a session sets others.
+    pub(crate) threads: usize,
+    runtime: OwnedRuntime,
+}
+
+/// A runtime that may be dropped inside asynchronous code: it never waits for its threads.
+#[derive(Debug)]
+struct OwnedRuntime(Option<Runtime>);
+
+impl Drop for OwnedRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Engine {
+    /// Starts the threads for an open store.
+    pub(crate) fn start(store: Arc<Store>, budget: Arc<MemoryBudget>, threads: Option<usize>) -> Result<Arc<Self>> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads.unwrap_or(cores).max(1);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(threads.max(cores))
+            .thread_name("gingham")
+            .thread_stack_size(STACK_BYTES)
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Io(format!("starting threads: {error}")))?;
+        let environment =
+            RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(Arc::clone(&budget)))).build_arc()?;
+        Ok(Arc::new(Self { store, budget, environment, threads, runtime: OwnedRuntime(Some(runtime)) }))
+    }
+
+    /// Where queries run.
+    pub(crate) fn handle(&self) -> Result<&Handle> {
+        self.runtime.0.as_ref().map(Runtime::handle).ok_or_else(|| Error::Internal("the threads are gone".into()))
+    }
+}
+
+/// Runs `work`, which blocks (writes files, waits for the writer), off the threads that drive queries. A panic in it
+/// becomes an error.
+pub(crate) async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => Err(Error::from_panic(error.into_panic().as_ref())),
+        Err(_) => Err(Error::Cancelled),
+    }
+}
+
+/// Waits for `future` on a thread that may belong to any runtime or none.
+pub(crate) fn wait<F: Future>(future: F) -> F::Output {
+    use std::task::{Context, Poll, Wake, Waker};
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        std::thread::park();
+    }
+}

@@ -1,0 +1,121 @@
+//! What DataFusion is given for a connection: a session state, the catalog of one snapshot per statement, settings and
+//! memory.
+//!
+//! | file | what |
+//! |---|---|
+//! | `engine` | what all sessions of a database share: store, memory, threads |
+//! | `state` | the DataFusion session state: rules, functions, settings |
+//! | `context` | one statement: pinned snapshots, planning and running |
+//! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `settings` | `SET gingham.…` |
+//! | `memory` | DataFusion's memory pool over the one memory limit |
+//! | `cancel` | cancelling |
+//! | `suggest` | "did you mean" |
+
+mod cancel;
+mod catalog;
+mod context;
+mod engine;
+mod memory;
+mod settings;
+mod state;
+mod suggest;
+
+pub(crate) use cancel::{CancelToken, Running, RunningGuard};
+pub(crate) use context::{Outcome, StatementContext, Target};
+pub(crate) use engine::{Engine, blocking, wait};
+pub(crate) use settings::Settings;
+pub(crate) use suggest::did_you_mean;
+
+use crate::Result;
+use datafusion::catalog::MemorySchemaProvider;
+use datafusion::execution::SessionState;
+use datafusion::sql::parser::Statement;
+use gingham_storage::catalog::Store;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+/// What the clones of a connection share.
+pub(crate) struct Session {
+    /// The database.
+    pub(crate) engine: Arc<Engine>,
+    /// Functions, rules and settings; each statement clones it and adds the catalog of its snapshot.
+    state: RwLock<SessionState>,
+    /// Home of TEMP tables, made when the first one is.
+    temp: OnceLock<Arc<Store>>,
+    /// External tables of this session (CREATE EXTERNAL TABLE).
+    pub(crate) externals: Arc<MemorySchemaProvider>,
+    /// Statements of PREPARE, by name.
+    pub(crate) prepared: Mutex<BTreeMap<String, Arc<PreparedStatement>>>,
+    /// Statements that run now.
+    pub(crate) running: Arc<Running>,
+}
+
+/// A statement of PREPARE name AS …, parsed.
+#[derive(Debug, Clone)]
+pub(crate) struct PreparedStatement {
+    /// The statement with its `$1`, `$2`, ….
+    pub(crate) statement: Statement,
+    /// Types given in PREPARE name (type, …), or empty.
+    pub(crate) types: Vec<arrow::datatypes::DataType>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("engine", &self.engine).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// A session with default settings.
+    pub(crate) fn new(engine: Arc<Engine>) -> Arc<Self> {
+        let state = state::template(&engine);
+        Arc::new(Self {
+            engine,
+            state: RwLock::new(state),
+            temp: OnceLock::new(),
+            externals: Arc::new(MemorySchemaProvider::new()),
+            prepared: Mutex::default(),
+            running: Arc::default(),
+        })
+    }
+
+    /// Pins the latest snapshots for one statement.
+    pub(crate) fn begin(self: &Arc<Self>, cancel: CancelToken) -> Result<StatementContext> {
+        StatementContext::new(Arc::clone(self), cancel)
+    }
+
+    /// A copy of the session state, without the catalog of a statement.
+    pub(crate) fn state(&self) -> SessionState {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Changes the session state for the statements that follow.
+    pub(crate) fn change_state<R>(&self, change: impl FnOnce(&mut SessionState) -> R) -> R {
+        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The store of TEMP tables, made on first use.
+    pub(crate) fn temp_store(&self) -> Result<Arc<Store>> {
+        if let Some(store) = self.temp.get() {
+            return Ok(Arc::clone(store));
+        }
+        let store = Store::scratch(Arc::clone(&self.engine.budget))?;
+        Ok(Arc::clone(self.temp.get_or_init(|| store)))
+    }
+
+    /// The store of TEMP tables when there is one.
+    pub(crate) fn existing_temp_store(&self) -> Option<&Arc<Store>> {
+        self.temp.get()
+    }
+
+    /// `SET name = value`. Errors name the settings or values that exist.
+    pub(crate) fn set_variable(&self, name: &str, value: &str) -> Result<()> {
+        settings::set(self, name, value)
+    }
+
+    /// `RESET name`.
+    pub(crate) fn reset_variable(&self, name: &str) -> Result<()> {
+        settings::reset(self, name)
+    }
+}

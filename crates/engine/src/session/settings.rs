@@ -1,0 +1,217 @@
+//! `SET gingham.…`: the settings of Gingham, kept among DataFusion's so that SHOW and information_schema list them.
+
+use crate::session::{Session, did_you_mean};
+use crate::{Error, Result};
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions};
+use datafusion::error::DataFusionError;
+use gingham_kernels::Isa;
+use std::any::Any;
+
+/// The settings of one session.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// `gingham.threads`: threads of a query.
+    pub(crate) threads: usize,
+    /// `gingham.memory_limit` in bytes: shared by all sessions of the database.
+    pub(crate) memory_limit: usize,
+    /// `gingham.isa`: `None` is `auto`.
+    pub(crate) isa: Option<Isa>,
+}
+
+const THREADS: &str = "Threads of a query";
+const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
+const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
+
+impl Settings {
+    /// The instruction set that scans use.
+    pub(crate) fn effective_isa(&self) -> Isa {
+        self.isa.unwrap_or_else(Isa::best)
+    }
+
+    /// The settings among `options`.
+    pub(crate) fn of(options: &ConfigOptions) -> Self {
+        match options.extensions.get::<Self>() {
+            Some(settings) => settings.clone(),
+            None => Self { threads: options.execution.target_partitions, memory_limit: usize::MAX, isa: None },
+        }
+    }
+
+    fn change(&mut self, key: &str, value: &str) -> Result<()> {
+        match key {
+            "threads" => self.threads = parse_threads(value)?,
+            "memory_limit" => self.memory_limit = parse_bytes(value)?,
+            "isa" => self.isa = parse_isa(value)?,
+            _ => {
+                let names = ["threads", "memory_limit", "isa"].map(|name| format!("gingham.{name}"));
+                let full = format!("gingham.{key}");
+                return Err(Error::InvalidInput(format!(
+                    "setting '{full}' does not exist{}",
+                    did_you_mean(&full, names.iter().map(String::as_str))
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ConfigExtension for Settings {
+    const PREFIX: &'static str = "gingham";
+}
+
+impl ExtensionOptions for Settings {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), DataFusionError> {
+        Ok(self.change(key, value)?)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let entry = |key: &str, value: String, description: &'static str| ConfigEntry {
+            key: format!("gingham.{key}"),
+            value: Some(value),
+            description,
+        };
+        vec![
+            entry("threads", self.threads.to_string(), THREADS),
+            entry("memory_limit", self.memory_limit.to_string(), MEMORY_LIMIT),
+            entry("isa", self.isa.map_or("auto", Isa::name).to_string(), ISA),
+        ]
+    }
+}
+
+/// Sets a variable of `session`, ours or DataFusion's.
+pub(super) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
+    let name = name.to_ascii_lowercase();
+    let name = if name == "timezone" || name == "time.zone" { "datafusion.execution.time_zone".into() } else { name };
+    session.change_state(|state| {
+        let options = state.config_mut().options_mut();
+        check_name(options, &name)?;
+        options.set(&name, value)?;
+        apply(session, options, &name);
+        Ok(())
+    })
+}
+
+/// Gives a variable of `session` its default again.
+pub(super) fn reset(session: &Session, name: &str) -> Result<()> {
+    let name = name.to_ascii_lowercase();
+    let fresh = super::state::template(&session.engine);
+    session.change_state(|state| {
+        let options = state.config_mut().options_mut();
+        check_name(options, &name)?;
+        let default = fresh.config().options().entries().into_iter().find(|entry| entry.key == name);
+        match default.and_then(|entry| entry.value) {
+            Some(value) => options.set(&name, &value)?,
+            None => options.reset(&name)?,
+        }
+        apply(session, options, &name);
+        Ok(())
+    })
+}
+
+fn check_name(options: &ConfigOptions, name: &str) -> Result<()> {
+    let entries = options.entries();
+    if entries.iter().any(|entry| entry.key == name) || name.starts_with("datafusion.runtime.") {
+        return Ok(());
+    }
+    let names = entries.iter().map(|entry| entry.key.as_str());
+    Err(Error::InvalidInput(format!("setting '{name}' does not exist{}", did_you_mean(name, names))))
+}
+
+/// Lets a changed setting take effect.
+fn apply(session: &Session, options: &mut ConfigOptions, name: &str) {
+    let settings = Settings::of(options);
+    match name {
+        "gingham.threads" => options.execution.target_partitions = settings.threads,
+        "gingham.memory_limit" => session.engine.budget.set_limit(settings.memory_limit),
+        _ => {}
+    }
+}
+
+fn parse_threads(value: &str) -> Result<usize> {
+    match value.trim().parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err(Error::InvalidInput(format!("gingham.threads is a number from 1 to 1024, not '{value}'"))),
+    }
+}
+
+fn parse_isa(value: &str) -> Result<Option<Isa>> {
+    let isa = match value.trim().to_ascii_lowercase().as_str() {
+        "auto" => return Ok(None),
+        "scalar" => Isa::Scalar,
+        "avx2" => Isa::Avx2,
+        "avx512" => Isa::Avx512,
+        _ => {
+            return Err(Error::InvalidInput(format!("gingham.isa is auto, scalar, avx2 or avx512, not '{value}'")));
+        }
+    };
+    if isa > Isa::best() {
+        let available: Vec<_> = Isa::available().map(Isa::name).collect();
+        let list = available.join(", ");
+        return Err(Error::InvalidInput(format!(
+            "this machine has no {}; gingham.isa may be auto, {list}",
+            isa.name()
+        )));
+    }
+    Ok(Some(isa))
+}
+
+/// Bytes of '2GB', '512 MiB', '1.5g' or '1000000'. KB, MB, GB and TB count in 1024s, as do KiB and the others.
+pub(crate) fn parse_bytes(value: &str) -> Result<usize> {
+    let wrong = || {
+        Error::InvalidInput(format!(
+            "gingham.memory_limit is a number of bytes with an optional unit KB, MB, GB or TB, such as '2GB', not '{value}'"
+        ))
+    };
+    let text = value.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(wrong()),
+    };
+    let bytes = match number.parse::<usize>() {
+        Ok(whole) => whole.checked_mul(1 << shift).ok_or_else(wrong)?,
+        Err(_) => (number.parse::<f64>().map_err(|_| wrong())? * (1u64 << shift) as f64) as usize,
+    };
+    if bytes < 1 << 20 {
+        return Err(Error::InvalidInput(format!("gingham.memory_limit must be at least 1MB, not '{value}'")));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_with_and_without_units() {
+        for (text, bytes) in [("2GB", 2 << 30), ("512 MiB", 512 << 20), ("1.5g", 3 << 29), ("2000000", 2_000_000)] {
+            assert_eq!(parse_bytes(text).unwrap(), bytes, "{text}");
+        }
+        for text in ["", "many", "12 parsecs", "-1GB", "17", "99999999999TB"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_value_names_the_choices() {
+        let error = parse_isa("neon").unwrap_err().to_string();
+        assert_eq!(error, "gingham.isa is auto, scalar, avx2 or avx512, not 'neon'");
+        assert!(parse_threads("0").unwrap_err().to_string().contains("from 1 to 1024"));
+    }
+}

@@ -1,0 +1,26 @@
+//! The DataFusion session state that every statement starts from: settings, functions and rules.
+
+use crate::session::{Engine, Settings};
+use datafusion::execution::SessionState;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::prelude::SessionConfig;
+
+/// The one catalog's name.
+pub(crate) const CATALOG: &str = "gingham";
+
+/// A fresh session state for a database.
+pub(super) fn template(engine: &Engine) -> SessionState {
+    let mut config = SessionConfig::new()
+        .with_target_partitions(engine.threads)
+        .with_information_schema(true)
+        .with_create_default_catalog_and_schema(false)
+        .with_default_catalog_and_schema(CATALOG, gingham_storage::DEFAULT_SCHEMA);
+    let options = config.options_mut();
+    // 0.1 + 0.2 = 0.3, as a user of SQL expects; see docs/decisions.
+    options.sql_parser.parse_float_as_decimal = true;
+    options.extensions.insert(Settings { threads: engine.threads, memory_limit: engine.budget.limit(), isa: None });
+    SessionStateBuilder::new_with_default_features()
+        .with_config(config)
+        .with_runtime_env(std::sync::Arc::clone(&engine.environment))
+        .build()
+}
