@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 pub enum Isa {
     /// Plain Rust: the oracle, and the only one off x86-64.
     Scalar,
-    /// x86-64 with AVX2 and BMI2 (x86-64-v3).
+    /// x86-64 with AVX2, BMI1, BMI2 and POPCNT (x86-64-v3).
     Avx2,
     /// x86-64 with AVX-512 F, BW, VL, DQ (x86-64-v4).
     Avx512,
@@ -37,7 +37,10 @@ impl Isa {
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Isa {
-    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
+    let avx2 = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("popcnt");
     let avx512 = is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")
         && is_x86_feature_detected!("avx512vl")

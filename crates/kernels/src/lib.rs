@@ -1,5 +1,42 @@
 //! Kernels of Gingham: code in bits. No I/O, no Arrow.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`scan`] | codes against constants, giving a bit vector |
+//! | [`bits`] | bit vectors: combining, counting, turning into TIDs |
+//! | [`lookup`] | codes and values at TIDs |
+//! | [`decode`] | a run of codes to values |
+//! | [`bitpack`] | codes of any width to bytes and back, for blocks on disk |
+//! | [`minmax`] | smallest and largest code |
+//!
+//! Each primitive is a folder: `scalar.rs` is the oracle and runs everywhere, `avx2.rs` and `avx512.rs` are the same for
+//! x86-64, and `mod.rs` chooses between them once per call. Callers name the [`Isa`]; one that the machine lacks is
+//! lowered to the best that it has, so that no argument can lead to an illegal instruction. No kernel reads or writes
+//! past the slices that it is given.
 
+/// Calls a function of the module (`scalar`, `avx2` or `avx512`) that the instruction set names.
+macro_rules! dispatch {
+    ($isa:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $isa.min(crate::Isa::best()) {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Isa::best` found AVX2, BMI and POPCNT on this machine.
+            crate::Isa::Avx2 => unsafe { avx2::$function($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: `Isa::best` found AVX-512 F, BW, VL and DQ, and all that AVX2 stands for, on this machine.
+            crate::Isa::Avx512 => unsafe { avx512::$function($($argument),*) },
+            _ => scalar::$function($($argument),*),
+        }
+    };
+}
+
+pub mod bitpack;
+pub mod bits;
+mod code;
+pub mod decode;
 mod isa;
+pub mod lookup;
+pub mod minmax;
+pub mod scan;
 
+pub use code::{Code, Value};
 pub use isa::Isa;

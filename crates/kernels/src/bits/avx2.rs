@@ -1,0 +1,54 @@
+//! Bit vectors with AVX2: a table of 256 permutations turns a byte of bits into TIDs.
+
+use super::scalar;
+use std::arch::x86_64::*;
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn count(bits: &[u64]) -> usize {
+    scalar::count(bits)
+}
+
+/// For each byte the numbers of its set bits, ascending.
+static POSITIONS: [[u8; 8]; 256] = positions();
+
+const fn positions() -> [[u8; 8]; 256] {
+    let mut table = [[0; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut found) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte][found] = bit as u8;
+                found += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
+    // Each step stores eight lanes, of which those past the byte's bits are overwritten later or never counted.
+    out.reserve(count(bits) + 8);
+    let mut length = out.len();
+    for (i, &word) in bits.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            // Only bytes with a bit set cost anything.
+            let shift = rest.trailing_zeros() & !7;
+            let byte = (word >> shift) as u8;
+            let positions = u64::from_le_bytes(POSITIONS[usize::from(byte)]);
+            let positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(positions as i64));
+            let first = base.wrapping_add((i * 64) as u32).wrapping_add(shift);
+            let tids = _mm256_add_epi32(positions, _mm256_set1_epi32(first as i32));
+            // SAFETY: at most the counted bits were appended before this byte's, so there is room for eight more.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(length).cast(), tids) };
+            length += byte.count_ones() as usize;
+            rest &= !(0xff << shift);
+        }
+    }
+    // SAFETY: as many elements as bits are set were written, all within the reserved capacity.
+    unsafe { out.set_len(length) };
+}

@@ -1,0 +1,16 @@
+//! Bit vectors a word at a time.
+
+#[inline(always)]
+pub(super) fn count(bits: &[u64]) -> usize {
+    bits.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
+    for (i, &word) in bits.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            out.push(base + (i * 64) as u32 + rest.trailing_zeros());
+            rest &= rest - 1;
+        }
+    }
+}

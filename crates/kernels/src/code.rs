@@ -1,0 +1,73 @@
+//! The integers that kernels work on: codes as they lie in memory, and the values that they decode to.
+
+use std::fmt::Debug;
+
+/// A code in its native width: `u8`, `u16`, `u32` or `u64`.
+pub trait Code: Copy + Default + Ord + Debug + Send + Sync + crate::scan::Lanes + 'static {
+    /// Bits of the native width.
+    const BITS: u32;
+    /// The largest code.
+    const MAX: Self;
+
+    /// The code, widened.
+    fn to_u64(self) -> u64;
+
+    /// The low bits of `code`.
+    fn truncate(code: u64) -> Self;
+
+    /// Sum modulo 2^BITS.
+    fn wrapping_add(self, other: Self) -> Self;
+
+    /// Difference modulo 2^BITS.
+    fn wrapping_sub(self, other: Self) -> Self;
+}
+
+/// An integer that codes decode to: base plus code.
+pub trait Value: Copy + Default + PartialEq + Debug + Send + Sync + 'static {
+    /// `self + code` modulo the width of the type: exact whenever the true sum fits.
+    fn offset(self, code: u64) -> Self;
+}
+
+macro_rules! code {
+    ($($code:ty),*) => {$(
+        impl Code for $code {
+            const BITS: u32 = <$code>::BITS;
+            const MAX: Self = <$code>::MAX;
+
+            #[inline(always)]
+            fn to_u64(self) -> u64 {
+                self as u64
+            }
+
+            #[inline(always)]
+            fn truncate(code: u64) -> Self {
+                code as Self
+            }
+
+            #[inline(always)]
+            fn wrapping_add(self, other: Self) -> Self {
+                <$code>::wrapping_add(self, other)
+            }
+
+            #[inline(always)]
+            fn wrapping_sub(self, other: Self) -> Self {
+                <$code>::wrapping_sub(self, other)
+            }
+        }
+    )*};
+}
+
+code!(u8, u16, u32, u64);
+
+macro_rules! value {
+    ($($value:ty),*) => {$(
+        impl Value for $value {
+            #[inline(always)]
+            fn offset(self, code: u64) -> Self {
+                self.wrapping_add(code as Self)
+            }
+        }
+    )*};
+}
+
+value!(i8, i16, i32, i64, u8, u16, u32, u64, i128);

@@ -1,0 +1,9 @@
+//! The scalar loop compiled for AVX-512.
+
+use super::scalar;
+use crate::Code;
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn min_max<C: Code>(codes: &[C]) -> Option<(C, C)> {
+    scalar::min_max(codes)
+}

@@ -1,0 +1,90 @@
+//! The one loop of all scans, and the trait by which it reaches the comparisons of a code width.
+
+/// Comparisons of 64 codes at once, per code width and instruction set. Each gives one bit per code.
+///
+/// # Safety
+/// The machine has the instruction set that a function's name ends with.
+pub trait Lanes: Sized {
+    /// `code - low <= span`.
+    #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
+    unsafe fn range_avx2(codes: &[Self; 64], low: Self, span: Self) -> u64;
+
+    /// Equal to any of `values`.
+    #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
+    unsafe fn equal_any_avx2(codes: &[Self; 64], values: &[Self]) -> u64;
+
+    /// `code - low <= span`.
+    #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
+    unsafe fn range_avx512(codes: &[Self; 64], low: Self, span: Self) -> u64;
+
+    /// Equal to any of `values`.
+    #[cfg(target_arch = "x86_64")]
+    #[doc(hidden)]
+    unsafe fn equal_any_avx512(codes: &[Self; 64], values: &[Self]) -> u64;
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! widths {
+    ($($code:ty: $range:ident $equal_any:ident),*) => {$(
+        impl Lanes for $code {
+            #[inline(always)]
+            unsafe fn range_avx2(codes: &[Self; 64], low: Self, span: Self) -> u64 {
+                // SAFETY: the caller has AVX2.
+                unsafe { super::avx2::$range(codes, low, span) }
+            }
+
+            #[inline(always)]
+            unsafe fn equal_any_avx2(codes: &[Self; 64], values: &[Self]) -> u64 {
+                // SAFETY: the caller has AVX2.
+                unsafe { super::avx2::$equal_any(codes, values) }
+            }
+
+            #[inline(always)]
+            unsafe fn range_avx512(codes: &[Self; 64], low: Self, span: Self) -> u64 {
+                // SAFETY: the caller has AVX-512.
+                unsafe { super::avx512::$range(codes, low, span) }
+            }
+
+            #[inline(always)]
+            unsafe fn equal_any_avx512(codes: &[Self; 64], values: &[Self]) -> u64 {
+                // SAFETY: the caller has AVX-512.
+                unsafe { super::avx512::$equal_any(codes, values) }
+            }
+        }
+    )*};
+}
+
+#[cfg(target_arch = "x86_64")]
+widths!(
+    u8: range_u8 equal_any_u8,
+    u16: range_u16 equal_any_u16,
+    u32: range_u32 equal_any_u32,
+    u64: range_u64 equal_any_u64
+);
+
+#[cfg(not(target_arch = "x86_64"))]
+macro_rules! scalar_only {
+    ($($code:ty),*) => {$(
+        impl Lanes for $code {}
+    )*};
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+scalar_only!(u8, u16, u32, u64);
+
+/// Fills `out` with `word` of each 64 codes; the last ones are padded with the default code and their bits cut off.
+#[inline(always)]
+pub(super) fn each_word<C: Copy + Default>(codes: &[C], out: &mut [u64], word: impl Fn(&[C; 64]) -> u64) {
+    let (full, rest) = codes.as_chunks::<64>();
+    for (codes, out) in full.iter().zip(out.iter_mut()) {
+        *out = word(codes);
+    }
+    if !rest.is_empty() {
+        let mut padded = [C::default(); 64];
+        padded[..rest.len()].copy_from_slice(rest);
+        out[full.len()] = word(&padded) & ((1 << rest.len()) - 1);
+    }
+}
