@@ -3,8 +3,10 @@
 
 mod snapshot;
 mod store;
+mod summary;
 mod transaction;
 
 pub use snapshot::{ColumnSummary, Snapshot, TableSnapshot, ViewDefinition};
 pub use store::{CheckReport, OpenOptions, Store};
+pub use summary::Summaries;
 pub use transaction::{TableWriter, Transaction, WrittenRows};

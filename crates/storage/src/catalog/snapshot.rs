@@ -1,5 +1,6 @@
 //! What a statement sees: an immutable picture of the catalog at one commit.
 
+use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
 use crate::segment::Segment;
 use crate::{ColumnId, Datum, TableDefinition, TableId, TableName};
@@ -51,6 +52,8 @@ pub struct TableSnapshot {
     pub delta: Vec<Arc<Segment>>,
     /// Dictionaries of the columns that have any.
     pub dictionaries: BTreeMap<ColumnId, Arc<Dictionary>>,
+    /// Summaries computed so far; `Summaries::default()` in a new snapshot.
+    pub summaries: Summaries,
 }
 
 /// What is known of a column over the whole table.
@@ -71,6 +74,18 @@ pub struct ColumnSummary {
 }
 
 impl TableSnapshot {
+    /// A table without records: one that is not created yet, with number 0, or the start of a new one.
+    pub fn empty(definition: TableDefinition) -> Self {
+        Self {
+            definition: Arc::new(definition),
+            version: 0,
+            segments: Vec::new(),
+            delta: Vec::new(),
+            dictionaries: BTreeMap::new(),
+            summaries: Summaries::default(),
+        }
+    }
+
     /// Records, exact.
     pub fn rows(&self) -> u64 {
         self.segments.iter().chain(&self.delta).map(|segment| segment.rows() as u64).sum()
@@ -78,7 +93,6 @@ impl TableSnapshot {
 
     /// Statistics of a live column, merged over segments and delta; computed once per snapshot.
     pub fn summary(&self, column: ColumnId) -> Option<ColumnSummary> {
-        let _ = column;
-        todo!()
+        self.summaries.get_or_compute(self, column)
     }
 }
