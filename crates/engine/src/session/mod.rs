@@ -28,9 +28,9 @@ pub(crate) use settings::Settings;
 pub(crate) use suggest::did_you_mean;
 
 use crate::Result;
+use crate::statements::Statement;
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::execution::SessionState;
-use datafusion::sql::parser::Statement;
 use gingham_storage::catalog::Store;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};

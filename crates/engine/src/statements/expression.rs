@@ -1,0 +1,96 @@
+//! Expressions that a table keeps as text, DEFAULT and CHECK: planned when the table is made, so that a wrong one is
+//! refused then, and planned again by each statement that writes.
+
+use crate::{Error, Result};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, TableReference};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::builder::LogicalTableSource;
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Volatility};
+use datafusion::physical_expr::PhysicalExpr;
+use std::sync::Arc;
+
+/// A condition over a table's columns: BOOLEAN, of one row, and the same each time it is asked.
+pub(super) fn check(
+    state: &SessionState,
+    name: &str,
+    schema: &SchemaRef,
+    condition: &str,
+) -> Result<Arc<dyn PhysicalExpr>> {
+    let what = format!("CHECK constraint '{name}' ({condition})");
+    let (expression, schema) = analyze(state, schema, condition, &what)?;
+    let data_type = expression.get_type(&schema)?;
+    if !matches!(data_type, DataType::Boolean | DataType::Null) {
+        return Err(Error::InvalidInput(format!("{what} is of type {data_type}, not BOOLEAN")));
+    }
+    if let Some(function) = volatile(&expression)? {
+        return Err(Error::InvalidInput(format!("{what} calls {function}, whose result changes from call to call")));
+    }
+    Ok(state.create_physical_expr(expression, &schema)?)
+}
+
+/// The value of a column that a statement leaves out: no columns in it.
+pub(super) fn default(state: &SessionState, column: &str, text: &str) -> Result<Arc<dyn PhysicalExpr>> {
+    let what = format!("DEFAULT {text} of column '{column}'");
+    let (expression, schema) = analyze(state, &Arc::new(Schema::empty()), text, &what)?;
+    Ok(state.create_physical_expr(expression, &schema)?)
+}
+
+/// Plans `text` over one table and runs the analyzer over it, which brings type coercion and checked arithmetic.
+fn analyze(state: &SessionState, schema: &SchemaRef, text: &str, what: &str) -> Result<(Expr, DFSchema)> {
+    let in_context = |error: datafusion::error::DataFusionError| match Error::from(error) {
+        Error::InvalidInput(detail) => Error::InvalidInput(format!("{what}: {detail}")),
+        other => other,
+    };
+    let unqualified = DFSchema::try_from(schema.as_ref().clone())?;
+    let expression = state.create_logical_expr(text, &unqualified).map_err(in_context)?;
+    if let Some(part) = unsuitable(&expression)? {
+        return Err(Error::Unsupported(format!("{what} has {part}, which it can't have")));
+    }
+    let plan = if schema.fields().is_empty() {
+        LogicalPlanBuilder::empty(true)
+    } else {
+        let source = Arc::new(LogicalTableSource::new(Arc::clone(schema)));
+        LogicalPlanBuilder::scan(TableReference::bare("t"), source, None)?
+    };
+    let plan = plan.project([expression.alias("value")]).and_then(LogicalPlanBuilder::build).map_err(in_context)?;
+    let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {}).map_err(in_context)?;
+    let LogicalPlan::Projection(mut projection) = plan else {
+        return Err(Error::Internal(format!("{what} was planned as {}", plan.display())));
+    };
+    let expression = projection.expr.pop().map(Expr::unalias).unwrap_or_default();
+    Ok((expression, projection.input.schema().as_ref().clone()))
+}
+
+/// The first part of an expression that needs more than one row to evaluate, or parameters.
+fn unsuitable(expression: &Expr) -> Result<Option<&'static str>> {
+    let mut found = None;
+    expression.apply(|part| {
+        found = match part {
+            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) => Some("a subquery"),
+            Expr::AggregateFunction(_) => Some("an aggregate function"),
+            Expr::WindowFunction(_) => Some("a window function"),
+            Expr::Placeholder(_) => Some("a parameter"),
+            Expr::Unnest(_) => Some("unnest"),
+            _ => None,
+        };
+        Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
+/// The first function of an expression whose result depends on more than its arguments.
+fn volatile(expression: &Expr) -> Result<Option<String>> {
+    let mut found = None;
+    expression.apply(|part| {
+        if let Expr::ScalarFunction(function) = part
+            && function.func.signature().volatility != Volatility::Immutable
+        {
+            found = Some(function.func.name().to_owned());
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,130 @@
+//! Writing new records into a table: the one way that INSERT, COPY, loads and appenders share.
+//!
+//! | file | what |
+//! |---|---|
+//! | `convert` | source batches to the table's rows: mapping, defaults, casts, NOT NULL, CHECK |
+//! | `value` | single values: conversions, messages |
+
+mod convert;
+mod value;
+
+pub(crate) use convert::{BadRow, ConvertError, Converter};
+
+use crate::{Error, Result};
+use arrow::array::RecordBatch;
+use datafusion::execution::SessionState;
+use gingham_storage::TableDefinition;
+use gingham_storage::catalog::{Store, TableSnapshot, TableWriter, WrittenRows};
+use std::sync::Arc;
+
+/// Converts batches and writes them to segment files, in lanes; nothing is visible before [`Ingest::finish`]. Its
+/// calls block: keep them off the threads that drive queries.
+#[derive(Debug)]
+pub(crate) struct Ingest {
+    store: Arc<Store>,
+    table: Arc<TableSnapshot>,
+    converter: Converter,
+    writer: TableWriter,
+}
+
+impl Ingest {
+    /// Into `table` of `store`. The batches' columns are, in order, the table's columns `given`, or all of them; the
+    /// others take their DEFAULT. `state` plans DEFAULT and CHECK.
+    pub(crate) fn new(
+        state: &SessionState,
+        store: &Arc<Store>,
+        table: &Arc<TableSnapshot>,
+        given: Option<&[String]>,
+    ) -> Result<Self> {
+        Ok(Self {
+            converter: Converter::new(state, &table.definition, given)?,
+            writer: store.table_writer(table)?,
+            store: Arc::clone(store),
+            table: Arc::clone(table),
+        })
+    }
+
+    /// Into a table that does not exist yet: see [`Ingest::finish_creating`].
+    pub(crate) fn for_new_table(
+        state: &SessionState,
+        store: &Arc<Store>,
+        definition: TableDefinition,
+        given: Option<&[String]>,
+    ) -> Result<Self> {
+        let table = TableSnapshot::empty(Arc::new(definition));
+        Self::new(state, store, &Arc::new(table), given)
+    }
+
+    /// The conversion alone, for callers that treat bad rows in their own way.
+    pub(crate) fn converter(&self) -> &Converter {
+        &self.converter
+    }
+
+    /// Adds a batch to lane `lane` (records of lower lanes are stored first; one thread per lane at a time).
+    /// `first_row` is the number of the batch's first row as the user counts, from 1, when there is such a number.
+    pub(crate) fn batch(&self, lane: usize, batch: &RecordBatch, first_row: Option<u64>) -> Result<()> {
+        match self.converter.convert(batch) {
+            Ok(converted) => self.converted(lane, converted),
+            Err(ConvertError::Other(error)) => Err(error),
+            Err(ConvertError::Row(bad)) => {
+                let place = match first_row {
+                    Some(first) => format!("row {}", first + bad.row as u64),
+                    None => String::new(),
+                };
+                Err(bad.into_error(&place))
+            }
+        }
+    }
+
+    /// Adds a batch that [`Converter::convert`] gave.
+    pub(crate) fn converted(&self, lane: usize, batch: RecordBatch) -> Result<()> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        Ok(self.writer.append(lane, batch)?)
+    }
+
+    /// Makes all records visible, or none. Returns their number.
+    pub(crate) fn finish(self) -> Result<u64> {
+        let Self { store, table, writer, .. } = self;
+        let written = writer.finish()?;
+        let rows = written.rows;
+        if rows > 0 {
+            store.write(|transaction| transaction.append(table.definition.id, written))?;
+        }
+        Ok(rows)
+    }
+
+    /// Creates the table (instead of one of that name, when `replace`) together with its records, or neither.
+    pub(crate) fn finish_creating(self, replace: bool) -> Result<u64> {
+        let Self { store, table, writer, .. } = self;
+        let written = writer.finish()?;
+        let rows = written.rows;
+        create(&store, &table.definition, replace, Some(written))?;
+        Ok(rows)
+    }
+}
+
+/// Creates a table, with records when there are any, in one transaction.
+fn create(store: &Arc<Store>, definition: &TableDefinition, replace: bool, rows: Option<WrittenRows>) -> Result<()> {
+    Ok(store.write(|transaction| {
+        if replace && transaction.base().tables.contains_key(&definition.name) {
+            transaction.drop_table(&definition.name)?;
+        }
+        let id = transaction.create_table(definition.clone())?;
+        match rows {
+            Some(rows) if rows.rows > 0 => transaction.append(id, rows),
+            _ => Ok(()),
+        }
+    })?)
+}
+
+/// A bad row at a place that has no number.
+impl From<ConvertError> for Error {
+    fn from(error: ConvertError) -> Self {
+        match error {
+            ConvertError::Row(bad) => bad.into_error(""),
+            ConvertError::Other(error) => error,
+        }
+    }
+}

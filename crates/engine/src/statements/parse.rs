@@ -1,0 +1,142 @@
+//! Text to statements: DataFusion's parser, with COPY in Gingham's own grammar and refused statements set aside.
+
+use super::copy::{self, CopyFrom};
+use super::refuse;
+use crate::{Error, Result};
+use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
+use datafusion::sql::sqlparser::tokenizer::Token;
+use std::fmt;
+
+/// A parsed statement.
+#[derive(Debug, Clone)]
+pub(crate) enum Statement {
+    /// One of DataFusion's grammar.
+    Sql(Box<DataFusionStatement>),
+    /// COPY t FROM 'file'.
+    CopyFrom(Box<CopyFrom>),
+    /// One that is not offered, with the error that running it gives.
+    Refused(String),
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sql(statement) => write!(f, "{statement}"),
+            Self::CopyFrom(copy) => write!(f, "COPY {} FROM '{}'", copy.table, copy.file),
+            Self::Refused(error) => write!(f, "({error})"),
+        }
+    }
+}
+
+/// Parses a script of any number of statements. A statement that is not offered is an error when it is run, so that
+/// those before it are.
+pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
+    let mut parser = DFParserBuilder::new(sql).build()?;
+    let mut statements = Vec::new();
+    loop {
+        while parser.parser.consume_token(&Token::SemiColon) {}
+        if parser.parser.peek_token_ref().token == Token::EOF {
+            return Ok(statements);
+        }
+        statements.push(parse_one(&mut parser)?);
+        let next = parser.parser.peek_token_ref();
+        if !matches!(next.token, Token::EOF | Token::SemiColon) {
+            return Err(Error::InvalidInput(format!(
+                "expected the end of the statement, found {next}{}",
+                next.span.start
+            )));
+        }
+    }
+}
+
+/// Parses text that must be one statement.
+pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
+    let mut statements = parse(sql)?;
+    match (statements.pop(), statements.len()) {
+        (Some(statement), 0) => Ok(statement),
+        (None, _) => Err(Error::InvalidInput("there is no statement".into())),
+        (_, more) => Err(Error::InvalidInput(format!("expected one statement, found {}", more + 1))),
+    }
+}
+
+/// The statement that a parser stands at.
+pub(super) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
+    if let Some(error) = refuse::refusal(&parser.parser) {
+        while !matches!(parser.parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
+            parser.parser.next_token();
+        }
+        return Ok(Statement::Refused(error));
+    }
+    if copy::starts(&parser.parser) {
+        return copy::parse(&mut parser.parser);
+    }
+    Ok(Statement::Sql(Box::new(parser.parse_statement()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_by_name_and_only_when_run() {
+        let cases = [
+            ("UPDATE t SET a = 1", "UPDATE is not supported yet"),
+            ("delete from t", "DELETE is not supported yet"),
+            ("BEGIN", "BEGIN is not supported yet"),
+            ("start transaction", "START TRANSACTION is not supported yet"),
+            ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
+            ("CREATE UNIQUE INDEX i ON t (a)", "CREATE UNIQUE INDEX is not supported"),
+            ("CREATE OR REPLACE FUNCTION f() RETURNS INT AS $$ a; b $$", "CREATE OR REPLACE FUNCTION is not supported"),
+            ("CREATE MATERIALIZED VIEW v AS SELECT 1", "CREATE MATERIALIZED VIEW is not supported"),
+            ("CREATE UNLOGGED TABLE t (a INT)", "CREATE UNLOGGED TABLE is not supported"),
+            ("DROP SEQUENCE s", "DROP SEQUENCE is not supported"),
+            ("ALTER VIEW v AS SELECT 1", "ALTER VIEW is not supported"),
+            ("VACUUM", "VACUUM is not supported; OPTIMIZE t merges the delta of a table"),
+        ];
+        for (sql, expected) in cases {
+            let statements = parse(&format!("SELECT 1; {sql}; SELECT 2")).expect(sql);
+            assert_eq!(statements.len(), 3, "{sql}");
+            let Statement::Refused(error) = &statements[1] else { panic!("{sql} was parsed") };
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[test]
+    fn ordinary_statements_are_parsed() {
+        for sql in [
+            "SELECT 1",
+            "(SELECT 1)",
+            "VALUES (1), (2)",
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+            "CREATE TABLE t (a INT PRIMARY KEY) WITH (layout = 'column')",
+            "CREATE TEMP TABLE t AS SELECT 1 AS a",
+            "CREATE EXTERNAL TABLE e STORED AS PARQUET LOCATION 'x'",
+            "CREATE OR REPLACE VIEW v AS SELECT 1",
+            "DROP TABLE IF EXISTS a, b",
+            "ALTER TABLE t ADD COLUMN b INT",
+            "INSERT INTO t VALUES (1)",
+            "EXPLAIN SELECT 1",
+            "OPTIMIZE t",
+            "OPTIMIZE TABLE s.t",
+            "COPY t FROM 'x.csv'",
+            "COPY (SELECT 1) TO 'x.csv'",
+            "PREPARE p AS SELECT $1",
+            "SHOW TABLES",
+            "DESCRIBE t",
+            "TRUNCATE t",
+        ] {
+            let statement = parse_single(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            assert!(!matches!(statement, Statement::Refused(_)), "{sql}");
+        }
+    }
+
+    #[test]
+    fn scripts() {
+        assert_eq!(parse("").unwrap().len(), 0);
+        assert_eq!(parse(" ; ;; -- nothing\n").unwrap().len(), 0);
+        assert_eq!(parse("SELECT ';'; SELECT 2;").unwrap().len(), 2);
+        assert!(parse("SELECT 1 SELECT 2").is_err());
+        assert!(parse_single("SELECT 1; SELECT 2").is_err());
+        assert!(parse_single("").is_err());
+    }
+}
