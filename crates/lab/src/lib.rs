@@ -1,0 +1,7 @@
+//! What is measured and what measures: TPC-H as data and answers, for the demo, the tests and the benchmark.
+//!
+//! | module | what |
+//! |---|---|
+//! | `tpch` | the generator's rows as Arrow batches and Parquet files, the 22 queries, answers and how to compare them |
+
+pub mod tpch;
