@@ -51,7 +51,7 @@ impl Ingest {
         definition: TableDefinition,
         given: Option<&[String]>,
     ) -> Result<Self> {
-        let table = TableSnapshot::empty(Arc::new(definition));
+        let table = TableSnapshot::empty(definition);
         Self::new(state, store, &Arc::new(table), given)
     }
 
