@@ -1,2 +1,106 @@
-//! x
-fn main() {}
+//! The command `gingham`: a prompt, scripts, and the jobs round a database.
+
+mod admin;
+mod args;
+mod demo;
+mod failure;
+mod interrupt;
+mod layout;
+mod load;
+mod output;
+mod prompt;
+mod script;
+mod spinner;
+
+use args::{Arguments, Script, Verb};
+use failure::Failure;
+use gingham::{Connection, Database, DatabaseOptions};
+use script::Runner;
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let (arguments, scripts) = Arguments::read();
+    match run(arguments, scripts) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
+    if let Some(verb) = &arguments.verb {
+        let (name, needs_database) = verb.name();
+        if needs_database && arguments.database.is_none() {
+            return Err(Failure::usage(format!(
+                "{name} needs a database before it: gingham DB {name} …  (a database named '{name}' is ./{name})"
+            )));
+        }
+        if !needs_database && arguments.database.is_some() {
+            return Err(Failure::usage(format!("{name} takes no database before it: gingham {name} …")));
+        }
+        if !scripts.is_empty() {
+            return Err(Failure::usage(format!("-c and -f do not go together with {name}")));
+        }
+    }
+    match arguments.verb {
+        Some(Verb::Demo(demo)) => demo::run(demo).map_err(Failure::from),
+        Some(Verb::Load(ref load)) => load::run(&open(&arguments)?, load),
+        Some(Verb::Layout { ref table }) => admin::layout(&open(&arguments)?, table),
+        Some(Verb::Check) => admin::check(&open(&arguments)?),
+        Some(Verb::Backup { ref to }) => admin::backup(&open(&arguments)?, to),
+        None => statements(&arguments, scripts),
+    }
+}
+
+/// Opens the database of the arguments, or a scratch one. Only running SQL and loading make a missing database.
+fn open(arguments: &Arguments) -> Result<Database, Failure> {
+    let Some(path) = &arguments.database else {
+        return Ok(Database::in_memory()?);
+    };
+    let makes = matches!(arguments.verb, None | Some(Verb::Load(_))) && !arguments.read_only;
+    let options = DatabaseOptions { create: makes, read_only: arguments.read_only, ..DatabaseOptions::default() };
+    Database::open_with(path, &options).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
+}
+
+/// Runs the scripts, the pipe or the prompt.
+fn statements(arguments: &Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
+    let texts = read_scripts(scripts)?;
+    let database = open(arguments)?;
+    let connection = database.connect();
+    interrupt::cancel_on_interrupt(&connection)?;
+    if texts.is_empty() && std::io::stdin().is_terminal() {
+        return prompt::run(&database, connection, arguments.format, arguments.timing);
+    }
+    run_scripts(connection, arguments, texts)
+}
+
+fn run_scripts(
+    connection: Connection,
+    arguments: &Arguments,
+    texts: Vec<(Option<String>, String)>,
+) -> Result<(), Failure> {
+    let mut runner = Runner::new(connection, arguments.format, arguments.timing);
+    if texts.is_empty() {
+        let mut text = String::new();
+        let read = std::io::stdin().lock().read_to_string(&mut text);
+        read.map_err(|error| Failure::usage(format!("can't read standard input as UTF-8 text: {error}")))?;
+        return runner.run(&script::Origin::Pipe, &text);
+    }
+    for (file, text) in texts {
+        let origin = file.map_or(script::Origin::Argument, script::Origin::File);
+        runner.run(&origin, &text)?;
+    }
+    Ok(())
+}
+
+/// Reads all files first, so that a missing one is a usage error before anything has run.
+fn read_scripts(scripts: Vec<Script>) -> Result<Vec<(Option<String>, String)>, Failure> {
+    let read = |script| match script {
+        Script::Text(text) => Ok((None, text)),
+        Script::File(path) => match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((Some(path.display().to_string()), text)),
+            Err(error) => Err(Failure::usage(format!("can't read {}: {error}", path.display()))),
+        },
+    };
+    scripts.into_iter().map(read).collect()
+}

@@ -1,0 +1,45 @@
+//! The verbs on a whole database: `layout`, `check`, `backup`.
+
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::script::counted;
+use gingham::Database;
+use std::io::Write;
+use std::path::Path;
+
+/// `layout T`: prints the picture.
+pub fn layout(database: &Database, table: &str) -> Result<(), Failure> {
+    let table = database.connect().table(table)?;
+    let mut out = std::io::stdout().lock();
+    Ok(out.write_all(crate::layout::picture(&table)?.as_bytes())?)
+}
+
+/// `check`: prints what was verified; fails when anything is damaged.
+pub fn check(database: &Database) -> Result<(), Failure> {
+    interrupt::cancel_on_interrupt(&database.connect())?;
+    let spinner = crate::spinner::Spinner::start();
+    let report = database.check()?;
+    drop(spinner);
+    let mut out = std::io::stdout().lock();
+    for note in &report.notes {
+        writeln!(out, "note: {note}")?;
+    }
+    for error in &report.errors {
+        writeln!(out, "damaged: {error}")?;
+    }
+    writeln!(out, "{}: {} verified", database.path().display(), counted(report.verified, "place"))?;
+    match report.errors.len() as u64 {
+        0 => Ok(writeln!(out, "no damage found")?),
+        damaged => {
+            Err(Failure::failed(format!("{}: {} damaged", database.path().display(), counted(damaged, "place"))))
+        }
+    }
+}
+
+/// `backup TO`: copies a snapshot.
+pub fn backup(database: &Database, to: &Path) -> Result<(), Failure> {
+    let spinner = crate::spinner::Spinner::start();
+    let bytes = database.backup(to)?;
+    drop(spinner);
+    Ok(writeln!(std::io::stdout(), "{}: {} copied", to.display(), indicatif::HumanBytes(bytes))?)
+}

@@ -1,0 +1,268 @@
+//! The command line's grammar, and which of its arguments runs in what order.
+
+use crate::demo::DemoArgs;
+use crate::output::Format;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use gingham::load::{FileFormat, LoadOptions};
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Without SQL from -c, -f or a pipe, gingham opens a prompt (type .help there).
+
+Formats:
+  table     boxes, numbers to the right, NULL written out
+  csv       RFC 4180 with a header line and LF line ends; NULL is empty, the empty string is \"\"
+  json      one array of objects for each statement that returns rows; decimals are numbers with all their digits,
+            dates and times ISO 8601 strings, binary \\x… strings, NaN and infinities strings
+  markdown  a pipe table
+
+Exit status: 0 done; 1 a statement failed (the ones after it are not run), or the database can't be used;
+2 wrong arguments or a missing file.
+
+A database whose name is that of a command is written ./demo.";
+
+/// An analytical SQL engine whose tables lie as their workload wants.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gingham",
+    version,
+    after_help = AFTER_HELP,
+    subcommand_precedence_over_arg = true,
+    subcommand_value_name = "COMMAND",
+    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup> …\n       gingham demo …"
+)]
+pub struct Arguments {
+    /// Database folder, made when it is missing; a scratch database when not given
+    #[arg(value_name = "DB")]
+    pub database: Option<PathBuf>,
+
+    /// Run SQL; may be repeated and mixed with -f, in order
+    #[arg(short = 'c', long = "command", value_name = "SQL")]
+    pub commands: Vec<String>,
+
+    /// Run the statements of a file
+    #[arg(short = 'f', long = "file", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// How results are written
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Write the time of each statement to standard error
+    #[arg(long)]
+    pub timing: bool,
+
+    /// Never write to the database
+    #[arg(long)]
+    pub read_only: bool,
+
+    /// What to do instead of running SQL
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+}
+
+/// What follows the database, or stands for itself.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// DB load: read files into a table
+    Load(Box<LoadArgs>),
+    /// DB layout: show where each bit of a table lies
+    Layout {
+        /// The table
+        table: String,
+    },
+    /// DB check: verify every checksum and the catalog
+    Check,
+    /// DB backup: copy a consistent snapshot while the database is in use
+    Backup {
+        /// Folder to write, missing or empty
+        to: PathBuf,
+    },
+    /// Make TPC-H data, load it, run the queries and check every answer
+    Demo(DemoArgs),
+}
+
+impl Verb {
+    /// Its name, and whether it needs a database before it.
+    pub fn name(&self) -> (&'static str, bool) {
+        match self {
+            Self::Load(_) => ("load", true),
+            Self::Layout { .. } => ("layout", true),
+            Self::Check => ("check", true),
+            Self::Backup { .. } => ("backup", true),
+            Self::Demo(_) => ("demo", false),
+        }
+    }
+}
+
+/// What `load` takes.
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// Files, or folders of files; .gz and other packed files have to be unpacked first
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// The table; made when it does not exist
+    #[arg(long, value_name = "TABLE")]
+    pub into: String,
+
+    /// Layout of a table that is made
+    #[arg(long)]
+    pub layout: Option<String>,
+
+    /// Columns and types of a table that is made, as in CREATE TABLE: 'a INT, b DECIMAL(15,2)'
+    #[arg(long, value_name = "COLUMNS")]
+    pub schema: Option<String>,
+
+    /// CSV: what separates fields, one character or 'tab' (otherwise found out)
+    #[arg(long, value_parser = delimiter)]
+    pub delimiter: Option<u8>,
+
+    /// CSV: text that stands for NULL, besides an empty field
+    #[arg(long, value_name = "TEXT")]
+    pub null: Option<String>,
+
+    /// CSV: format of dates and timestamps, such as %d.%m.%Y (otherwise ISO)
+    #[arg(long, value_name = "FORMAT")]
+    pub date_format: Option<String>,
+
+    /// CSV: utf-8 or latin1
+    #[arg(long, value_name = "NAME", default_value = "utf-8")]
+    pub encoding: String,
+
+    /// CSV: the first line names the columns (otherwise found out)
+    #[arg(long, overrides_with = "no_header")]
+    pub header: bool,
+
+    /// CSV: the first line is a record
+    #[arg(long)]
+    pub no_header: bool,
+
+    /// What the files hold, when their names do not tell
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format_of_files: Option<FileKind>,
+
+    /// Bad lines to leave out before giving up
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip_bad: u64,
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FileKind {
+    /// Delimited text
+    Csv,
+    /// TPC-H's fields ended by |
+    Tbl,
+    /// Parquet
+    Parquet,
+    /// Arrow IPC file
+    Arrow,
+}
+
+impl LoadArgs {
+    /// The same for the engine.
+    pub fn options(&self) -> LoadOptions {
+        LoadOptions {
+            table: self.into.clone(),
+            format: self.format_of_files.map(|kind| match kind {
+                FileKind::Csv => FileFormat::Csv,
+                FileKind::Tbl => FileFormat::Tbl,
+                FileKind::Parquet => FileFormat::Parquet,
+                FileKind::Arrow => FileFormat::Arrow,
+            }),
+            layout: self.layout.clone(),
+            schema: self.schema.clone(),
+            header: if self.header { Some(true) } else { self.no_header.then_some(false) },
+            delimiter: self.delimiter,
+            null: self.null.clone(),
+            date_format: self.date_format.clone(),
+            encoding: Some(self.encoding.clone()),
+            skip_bad: self.skip_bad,
+        }
+    }
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+        _ if matches!(text, "tab" | "\\t") => Ok(b'\t'),
+        _ => Err("a delimiter is one ASCII character other than a quote, or 'tab'".to_owned()),
+    }
+}
+
+/// SQL to run, in the order in which the arguments gave it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Script {
+    /// The text of a -c.
+    Text(String),
+    /// A -f.
+    File(PathBuf),
+}
+
+impl Arguments {
+    /// Reads the process's arguments; prints help or the usage error and ends when there is nothing to do.
+    pub fn read() -> (Self, Vec<Script>) {
+        let matches = Self::command().get_matches();
+        let arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let scripts = scripts(&arguments, &matches);
+        (arguments, scripts)
+    }
+}
+
+fn scripts(arguments: &Arguments, matches: &ArgMatches) -> Vec<Script> {
+    let places = |name: &str| matches.indices_of(name).into_iter().flatten().collect::<Vec<_>>();
+    let commands = arguments.commands.iter().cloned().map(Script::Text);
+    let files = arguments.files.iter().cloned().map(Script::File);
+    let mut all: Vec<(usize, Script)> = places("commands").into_iter().zip(commands).collect();
+    all.extend(places("files").into_iter().zip(files));
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, script)| script).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<(Arguments, Vec<Script>), clap::Error> {
+        let matches = Arguments::command().try_get_matches_from(line.split(' '))?;
+        let arguments = Arguments::from_arg_matches(&matches)?;
+        let scripts = scripts(&arguments, &matches);
+        Ok((arguments, scripts))
+    }
+
+    #[test]
+    fn the_grammar_holds_together() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_first_word_is_the_database_unless_it_is_a_verb() {
+        let (arguments, _) = parse("gingham shop check").expect("a verb after a database");
+        assert_eq!(arguments.database, Some(PathBuf::from("shop")));
+        assert!(matches!(arguments.verb, Some(Verb::Check)));
+        let (arguments, _) = parse("gingham demo").expect("a verb alone");
+        assert!(arguments.database.is_none() && matches!(arguments.verb, Some(Verb::Demo(_))));
+        let (arguments, _) = parse("gingham ./demo").expect("a database named as a verb");
+        assert_eq!(arguments.database, Some(PathBuf::from("./demo")));
+        assert!(parse("gingham shop laod").is_err());
+    }
+
+    #[test]
+    fn scripts_keep_the_order_of_the_arguments() {
+        let (_, scripts) = parse("gingham shop -c a -f b -c c").expect("scripts");
+        assert_eq!(scripts, [Script::Text("a".into()), Script::File("b".into()), Script::Text("c".into())]);
+    }
+
+    #[test]
+    fn options_of_a_load_reach_the_engine() {
+        let (arguments, _) =
+            parse("gingham shop load a.csv b.csv --into t --delimiter tab --no-header --skip-bad 3").expect("a load");
+        let Some(Verb::Load(load)) = arguments.verb else { panic!("not a load") };
+        let options = load.options();
+        assert_eq!((options.delimiter, options.header, options.skip_bad), (Some(b'\t'), Some(false), 3));
+        assert_eq!(load.files.len(), 2);
+        assert!(parse("gingham shop load a.csv").is_err(), "--into is needed");
+        assert!(parse("gingham shop load a.csv --into t --delimiter ab").is_err());
+    }
+}

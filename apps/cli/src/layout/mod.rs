@@ -1,0 +1,167 @@
+//! The picture of `gingham DB layout T`: what a table is made of, down to the bits of its first record.
+
+mod bits;
+mod create;
+mod value;
+
+use crate::failure::Failure;
+use crate::output::grid;
+use crate::script::counted;
+use gingham::storage::ColumnDefinition;
+use gingham::storage::catalog::TableSnapshot;
+use gingham::storage::segment::{ColumnMeta, Encoding, Segment};
+use indicatif::{HumanBytes, HumanCount};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub use create::create_statement;
+
+/// Segments that are listed one by one.
+const LISTED: usize = 8;
+/// Characters of a smallest or largest value that are shown.
+const VALUE_WIDTH: usize = 22;
+
+/// The whole picture, ending with a line break.
+pub fn picture(table: &TableSnapshot) -> Result<String, Failure> {
+    let mut lines = summary(table);
+    lines.push(String::new());
+    lines.extend(columns(table)?);
+    lines.push(String::new());
+    lines.extend(segments(table));
+    if let Some(first) = runs(table).find(|segment| segment.rows() > 0) {
+        lines.push(String::new());
+        lines.extend(bits::first_record(&table.definition, first)?);
+    }
+    lines.push(String::new());
+    Ok(lines.join("\n"))
+}
+
+/// Segments, then delta blocks, in record order.
+fn runs(table: &TableSnapshot) -> impl Iterator<Item = &Arc<Segment>> {
+    table.segments.iter().chain(&table.delta)
+}
+
+fn summary(table: &TableSnapshot) -> Vec<String> {
+    let native: u64 = runs(table).flat_map(|segment| segment.columns()).map(|column| column.native_bytes).sum();
+    let bytes: u64 = runs(table).map(|segment| segment.bytes()).sum();
+    let delta = match table.delta.len() as u64 {
+        0 => String::new(),
+        blocks => format!(
+            " and {} in {}",
+            counted(table.delta.iter().map(|block| block.rows() as u64).sum(), "record"),
+            counted(blocks, "delta block")
+        ),
+    };
+    let segment_rows = table.segments.iter().map(|segment| segment.rows() as u64).sum::<u64>();
+    vec![
+        format!(
+            "{}: {} records, layout {}",
+            table.definition.name,
+            HumanCount(table.rows()),
+            table.definition.layout.name()
+        ),
+        format!(
+            "{} in {}{delta}; {} on disk, {} in memory once all is read",
+            counted(segment_rows, "record"),
+            counted(table.segments.len() as u64, "segment"),
+            HumanBytes(bytes),
+            HumanBytes(native)
+        ),
+    ]
+}
+
+fn columns(table: &TableSnapshot) -> Result<Vec<String>, Failure> {
+    let names =
+        ["column", "type", "encoding", "code bits", "width", "on disk", "in memory", "min", "max", "distinct", "NULLs"];
+    let right = [false, false, false, true, true, true, true, false, false, true, true];
+    let rows = table.definition.columns.iter().map(|column| column_row(table, column));
+    Ok(grid(&names, &right, &rows.collect::<Result<Vec<_>, _>>()?))
+}
+
+fn column_row(table: &TableSnapshot, column: &ColumnDefinition) -> Result<Vec<String>, Failure> {
+    let metas: Vec<&ColumnMeta> = runs(table).filter_map(|segment| segment.column(column.id)).collect();
+    let encodings: BTreeSet<&str> = metas.iter().map(|meta| encoding_name(&meta.encoding)).collect();
+    let total = |bytes: fn(&ColumnMeta) -> u64| HumanBytes(metas.iter().map(|meta| bytes(meta)).sum()).to_string();
+    let summary = table.summary(column.id);
+    let shown = |datum| value::shortened(&column.logical_type, datum, VALUE_WIDTH);
+    let (min, max, distinct, nulls) = match &summary {
+        Some(summary) => {
+            let about = if summary.distinct_exact { "" } else { "≈ " };
+            let distinct = format!("{about}{}", HumanCount(summary.distinct));
+            (shown(&summary.min)?, shown(&summary.max)?, distinct, HumanCount(summary.nulls).to_string())
+        }
+        None => Default::default(),
+    };
+    Ok(vec![
+        column.name.clone(),
+        format!("{}{}", column.logical_type, if column.nullable { "" } else { " NOT NULL" }),
+        encodings.into_iter().collect::<Vec<_>>().join(", "),
+        range(metas.iter().map(|meta| u64::from(meta.code_bits))),
+        range(metas.iter().map(|meta| u64::from(native_bits(meta)))),
+        total(|meta| meta.stored_bytes),
+        total(|meta| meta.native_bytes),
+        min,
+        max,
+        distinct,
+        nulls,
+    ])
+}
+
+/// Bits that a code takes in memory; those of an offset for byte strings.
+fn native_bits(meta: &ColumnMeta) -> u8 {
+    match (&meta.encoding, meta.code_bits) {
+        (Encoding::Plain, 128) => 128,
+        (Encoding::Plain, _) => 32,
+        (_, bits) => bits.next_power_of_two().clamp(8, 64),
+    }
+}
+
+fn encoding_name(encoding: &Encoding) -> &'static str {
+    match encoding {
+        Encoding::FrameOfReference { .. } => "frame of reference",
+        Encoding::ScaledFloat { .. } => "scaled float",
+        Encoding::FloatOrder { .. } => "float order",
+        Encoding::Dictionary => "dictionary",
+        Encoding::Plain => "plain",
+    }
+}
+
+/// `7`, or `5-7` where segments differ.
+fn range(values: impl Iterator<Item = u64> + Clone) -> String {
+    match (values.clone().min(), values.max()) {
+        (Some(low), Some(high)) if low == high => low.to_string(),
+        (Some(low), Some(high)) => format!("{low}-{high}"),
+        _ => String::new(),
+    }
+}
+
+fn segments(table: &TableSnapshot) -> Vec<String> {
+    let all: Vec<&Arc<Segment>> = runs(table).collect();
+    let row = |segment: &&Arc<Segment>| {
+        vec![
+            format!("{}{}", if segment.is_delta() { "delta " } else { "" }, segment.id()),
+            HumanCount(segment.rows() as u64).to_string(),
+            segment.zones().to_string(),
+            HumanBytes(segment.bytes()).to_string(),
+        ]
+    };
+    let rows: Vec<_> = all.iter().take(LISTED).map(row).collect();
+    let mut lines = grid(&["segment", "records", "zones", "bytes"], &[true; 4], &rows);
+    if let Some(more) = all.len().checked_sub(LISTED + 1) {
+        let bytes: u64 = all[LISTED..].iter().map(|segment| segment.bytes()).sum();
+        lines.push(format!("and {} more, {}", more + 1, HumanBytes(bytes)));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_that_differ_are_a_range() {
+        assert_eq!(range([7, 7].into_iter()), "7");
+        assert_eq!(range([5, 9, 7].into_iter()), "5-9");
+        assert_eq!(range(std::iter::empty()), "");
+    }
+}

@@ -1,0 +1,96 @@
+//! One value as text.
+
+use crate::failure::Failure;
+use arrow::array::{Array, RecordBatch};
+use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use std::fmt::Write;
+
+/// How a value of a column is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Digits; to the right in tables, bare in JSON.
+    Number,
+    /// A float: a number, unless it is none (NaN, infinity).
+    Float,
+    /// TRUE or FALSE.
+    Boolean,
+    /// Binary, written in hexadecimal after `\x`.
+    Binary,
+    /// Anything else.
+    Text,
+}
+
+impl Kind {
+    /// The kind of a type's values.
+    pub fn of(data_type: &DataType) -> Self {
+        match data_type {
+            DataType::Float16 | DataType::Float32 | DataType::Float64 => Self::Float,
+            DataType::Boolean => Self::Boolean,
+            DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+                Self::Binary
+            }
+            other if other.is_numeric() => Self::Number,
+            DataType::Dictionary(_, values) => Self::of(values),
+            _ => Self::Text,
+        }
+    }
+
+    /// True for what stands to the right in a column.
+    pub fn is_right(self) -> bool {
+        matches!(self, Self::Number | Self::Float)
+    }
+}
+
+/// Dates and times as ISO 8601 has them, for other programs.
+pub fn iso() -> FormatOptions<'static> {
+    FormatOptions::new().with_display_error(false)
+}
+
+/// Dates and times as SQL has them, for people: a blank between day and time.
+pub fn sql() -> FormatOptions<'static> {
+    iso()
+        .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
+        .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"))
+        .with_datetime_format(Some("%Y-%m-%d %H:%M:%S%.f"))
+}
+
+/// The values of one batch.
+pub struct Cells<'a> {
+    columns: Vec<(&'a dyn Array, Kind, ArrayFormatter<'a>)>,
+}
+
+impl<'a> Cells<'a> {
+    /// Prepares the columns of `batch`.
+    pub fn new(batch: &'a RecordBatch, options: &'a FormatOptions<'a>) -> Result<Self, Failure> {
+        let column = |array: &'a arrow::array::ArrayRef| {
+            let formatter = ArrayFormatter::try_new(array.as_ref(), options)?;
+            Ok((array.as_ref(), Kind::of(array.data_type()), formatter))
+        };
+        Ok(Self { columns: batch.columns().iter().map(column).collect::<Result<_, Failure>>()? })
+    }
+
+    /// Number of columns.
+    pub fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// How a column's values are written.
+    pub fn kind(&self, column: usize) -> Kind {
+        self.columns[column].1
+    }
+
+    /// Puts a value into `text` in place of what it held; false, and nothing in it, for NULL.
+    pub fn read(&self, column: usize, row: usize, text: &mut String) -> Result<bool, Failure> {
+        text.clear();
+        let (array, kind, formatter) = &self.columns[column];
+        if array.is_null(row) {
+            return Ok(false);
+        }
+        if *kind == Kind::Binary {
+            text.push_str("\\x");
+        }
+        write!(text, "{}", formatter.value(row)).map_err(|_| Failure::failed("a value can't be shown as text"))?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,74 @@
+//! JSON: one array of objects for each result, one object to a line.
+//!
+//! Integers and decimals are numbers with all their digits (a reader that turns them into doubles loses some, one that
+//! asks for exact numbers does not); NaN and infinities, which JSON lacks, are strings.
+
+use crate::failure::Failure;
+use crate::output::cell::{Cells, Kind, iso};
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use std::io::Write;
+
+/// Writes one result.
+#[derive(Debug)]
+pub struct JsonWriter {
+    /// `"name":` of each column.
+    keys: Vec<String>,
+    rows: u64,
+}
+
+impl JsonWriter {
+    /// A writer for results of that schema.
+    pub fn new(schema: &SchemaRef) -> Self {
+        let key = |name: &str| {
+            let mut key = String::new();
+            string(&mut key, name);
+            key.push(':');
+            key
+        };
+        Self { keys: schema.fields().iter().map(|field| key(field.name())).collect(), rows: 0 }
+    }
+
+    /// Writes the rows of a batch.
+    pub fn batch(&mut self, out: &mut impl Write, batch: &RecordBatch) -> Result<(), Failure> {
+        let options = iso();
+        let cells = Cells::new(batch, &options)?;
+        let (mut line, mut text) = (String::new(), String::new());
+        for row in 0..batch.num_rows() {
+            line.clear();
+            line.push_str(if self.rows == 0 { "[{" } else { ",\n {" });
+            for column in 0..cells.len() {
+                if column > 0 {
+                    line.push(',');
+                }
+                line.push_str(&self.keys[column]);
+                let present = cells.read(column, row, &mut text)?;
+                value(&mut line, cells.kind(column), present.then_some(&text));
+            }
+            line.push('}');
+            out.write_all(line.as_bytes())?;
+            self.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// Ends the result.
+    pub fn finish(self, out: &mut impl Write) -> Result<(), Failure> {
+        out.write_all(if self.rows == 0 { b"[]\n" } else { b"]\n" })?;
+        Ok(())
+    }
+}
+
+fn value(line: &mut String, kind: Kind, text: Option<&String>) {
+    match (kind, text) {
+        (_, None) => line.push_str("null"),
+        (Kind::Number | Kind::Boolean, Some(text)) => line.push_str(text),
+        (Kind::Float, Some(text)) if text.ends_with(|last: char| last.is_ascii_digit()) => line.push_str(text),
+        (_, Some(text)) => string(line, text),
+    }
+}
+
+fn string(line: &mut String, text: &str) {
+    // A JSON string from a str can't fail: there is nothing in a str that JSON can't escape.
+    line.push_str(&serde_json::Value::from(text).to_string());
+}
