@@ -1,6 +1,6 @@
 //! Checks of the documents: links and file names that lead nowhere, formats that no old file proves.
 
-use super::{File, Finding};
+use super::{File, Finding, lexer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Folders whose paths, written in backticks, must exist.
@@ -25,6 +25,20 @@ pub fn check(files: &[File], paths: &BTreeSet<String>) -> Vec<Finding> {
             }
         }
         findings.extend(unproved_format(page, paths));
+    }
+    findings.extend(files.iter().filter(|file| file.path.ends_with(".rs")).flat_map(|file| pages_named(file, paths)));
+    findings
+}
+
+/// Pages that comments of a Rust file send their reader to, and that do not exist.
+fn pages_named(file: &File, paths: &BTreeSet<String>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (index, line) in lexer::lines(&file.text).iter().enumerate() {
+        let words = line.comment.split(|c: char| !(c.is_alphanumeric() || "/._-".contains(c)));
+        let pages = words.map(|word| word.trim_end_matches('.')).filter(|word| word.starts_with("docs/"));
+        findings.extend(pages.filter(|page| page.ends_with(".md") && !exists(page, paths)).map(|page| {
+            Finding::new(&file.path, index + 1, format!("{page} does not exist: write it, or name what took its place"))
+        }));
     }
     findings
 }
@@ -155,6 +169,13 @@ mod tests {
     fn names_of_missing_files_are_found() {
         let found = found(&[("a.md", "see `crates/x.rs`\n"), ("docs/decisions/1.md", "`crates/x.rs`\n")], &[]);
         assert_eq!(found, ["a.md:1: `crates/x.rs` does not exist: name what took its place"]);
+    }
+
+    #[test]
+    fn missing_pages_named_in_comments_are_found() {
+        let text = "//! See docs/b.md and docs/c.md.\nconst PAGE: &str = \"docs/d.md\";\n";
+        let found = found(&[("docs/b.md", "# B\n"), ("a.rs", text)], &[]);
+        assert_eq!(found, ["a.rs:1: docs/c.md does not exist: write it, or name what took its place"]);
     }
 
     #[test]
