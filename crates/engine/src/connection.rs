@@ -1,51 +1,103 @@
 //! A connection: statements in, batches out.
 
 use crate::load::{LoadOptions, LoadReport, Progress};
-use crate::{QueryResult, Result};
-use arrow::array::RecordBatch;
-use datafusion::common::ScalarValue;
+use crate::session::{CancelToken, Session, Started, StatementContext, start, wait};
+use crate::statements::{self, Statement};
+use crate::{Error, QueryResult, Result};
+use datafusion::common::{ParamValues, ScalarValue, TableReference};
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use gingham_storage::catalog::TableSnapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+mod appender;
+mod split;
+
+pub use appender::Appender;
+
 /// A connection to a database. `Send`, and cheap to clone; clones share settings, prepared statements and temporary
 /// tables, and may run statements at the same time.
+///
+/// ```
+/// use gingham::{Database, ScalarValue};
+///
+/// let connection = Database::in_memory()?.connect();
+/// connection.execute("CREATE TABLE fruit (name VARCHAR, price DECIMAL(6,2))")?;
+/// assert_eq!(connection.execute("INSERT INTO fruit VALUES ('apple', 0.45), ('quince', 1.20)")?, 2);
+///
+/// let dear = connection.prepare("SELECT name FROM fruit WHERE price > $1")?;
+/// assert_eq!(dear.parameters(), 1);
+/// let batches = dear.query(&[ScalarValue::from(1.0)])?.collect_batches()?;
+/// assert_eq!(batches[0].num_rows(), 1);
+/// assert_eq!(connection.table("fruit")?.rows(), 2);
+///
+/// let error = connection.query("SELECT * FROM friut").unwrap_err();
+/// assert_eq!(error.to_string(), "table 'friut' does not exist; did you mean 'fruit'?");
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Connection {
-    _private: (),
+    session: Arc<Session>,
 }
 
 impl Connection {
+    pub(crate) fn new(session: Arc<Session>) -> Self {
+        Self { session }
+    }
+
     /// Runs one statement and gives its result as a stream of batches. Errors while planning come back here, errors
-    /// while running from the stream.
+    /// while running from the stream. Waits for the statement to be planned (and, when it returns no rows, to be done),
+    /// so that asynchronous code calls [`Connection::query_async`].
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
-        let _ = sql;
-        todo!()
+        wait(self.run(statements::parse_single(sql)?, None)?.result())
+    }
+
+    /// The same for asynchronous code, of any runtime.
+    pub async fn query_async(&self, sql: &str) -> Result<QueryResult> {
+        self.run(statements::parse_single(sql)?, None)?.result().await
     }
 
     /// Runs one or more statements to their end, stopping at the first that fails. Returns the records that the last one
     /// inserted, or returned.
     pub fn execute(&self, sql: &str) -> Result<u64> {
-        let _ = sql;
-        todo!()
+        let mut records = 0;
+        for statement in statements::parse(sql)? {
+            let result = wait(self.run(statement, None)?.result())?;
+            records = result.rows_affected().unwrap_or(0);
+            for batch in result {
+                records += batch?.num_rows() as u64;
+            }
+        }
+        Ok(records)
     }
 
-    /// Cuts a script into statements (comments, quotes and `;` in them respected); the last may be unfinished.
+    /// Cuts a script into statements, each with its `;` (comments, and `;` in quotes, respected). What follows the last
+    /// `;` is an unfinished statement, and left out when it is blanks and comments only.
+    ///
+    /// ```
+    /// let parts = gingham::Connection::split_statements("SELECT ';'; SELECT 2");
+    /// assert_eq!(parts, ["SELECT ';';", "SELECT 2"]);
+    /// ```
     pub fn split_statements(sql: &str) -> Vec<String> {
-        let _ = sql;
-        todo!()
+        split::split_statements(sql)
     }
 
     /// Parses and plans a statement with parameters `$1`, `$2`, … for repeated use.
     pub fn prepare(&self, sql: &str) -> Result<Prepared> {
-        let _ = sql;
-        todo!()
+        let statement = statements::parse_single(sql)?;
+        let mut parameters = 0;
+        if let Some(query) = query_of(&statement).cloned() {
+            let context = self.context()?;
+            let plan = self.wait_for(async move { context.plan(query, None).await })?;
+            parameters = plan.get_parameter_names()?.len();
+        }
+        Ok(Prepared { connection: self.clone(), statement, parameters })
     }
 
     /// Appends rows or batches to `table`, all of them at once when it is finished.
     pub fn appender(&self, table: &str) -> Result<Appender> {
-        let _ = table;
-        todo!()
+        Appender::start(&self.session, &TableReference::parse_str(table))
     }
 
     /// Loads files into a table, creating it when it does not exist.
@@ -56,64 +108,82 @@ impl Connection {
 
     /// A handle that cancels whatever this connection runs, from any thread.
     pub fn cancel_handle(&self) -> CancelHandle {
-        todo!()
+        CancelHandle { session: Arc::clone(&self.session) }
     }
 
     /// The latest state of a table: its definition, segments and statistics (for `gingham layout`).
     pub fn table(&self, name: &str) -> Result<Arc<TableSnapshot>> {
-        let _ = name;
-        todo!()
+        Ok(self.context()?.table(&TableReference::parse_str(name))?.table)
     }
+
+    fn context(&self) -> Result<StatementContext> {
+        self.session.begin(CancelToken::new())
+    }
+
+    /// Runs `work` on the database's threads, whose stacks are deep enough to plan on, and waits for it.
+    fn wait_for<R: Send + 'static>(&self, work: impl Future<Output = Result<R>> + Send + 'static) -> Result<R> {
+        let task = self.session.engine.handle()?.spawn(work);
+        wait(task).unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => Err(Error::from_panic(panic.as_ref())),
+            Err(_) => Err(Error::Cancelled),
+        })
+    }
+
+    fn run(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<Started> {
+        start(&self.session, |context| async move { statements::run(&context, statement, parameters).await })
+    }
+}
+
+/// The query in a statement that DataFusion plans, so that mistakes in it are found when it is prepared.
+fn query_of(statement: &Statement) -> Option<&DataFusionStatement> {
+    let Statement::Sql(statement) = statement else { return None };
+    let is_query = match &**statement {
+        DataFusionStatement::Statement(inner) => matches!(**inner, SqlStatement::Query(_)),
+        DataFusionStatement::Explain(_) => true,
+        _ => false,
+    };
+    is_query.then_some(statement)
 }
 
 /// A statement with parameters.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Prepared {
-    _private: (),
+    connection: Connection,
+    statement: Statement,
+    parameters: usize,
 }
 
 impl Prepared {
+    /// Number of parameters of a query.
+    pub fn parameters(&self) -> usize {
+        self.parameters
+    }
+
     /// Runs the statement with `parameters` for `$1`, `$2`, ….
     pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
-        let _ = parameters;
-        todo!()
-    }
-}
-
-/// Gathers rows for one table; nothing is visible before [`Appender::finish`].
-#[derive(Debug)]
-pub struct Appender {
-    _private: (),
-}
-
-impl Appender {
-    /// Adds a row: one value per column of the table, cast to the column's type.
-    pub fn append_row(&mut self, values: &[ScalarValue]) -> Result<()> {
-        let _ = values;
-        todo!()
-    }
-
-    /// Adds a batch with the table's columns, in order.
-    pub fn append_batch(&mut self, batch: RecordBatch) -> Result<()> {
-        let _ = batch;
-        todo!()
-    }
-
-    /// Makes all rows visible, or none. Returns their number.
-    pub fn finish(self) -> Result<u64> {
-        todo!()
+        let given = ParamValues::from(parameters.to_vec());
+        wait(self.connection.run(self.statement.clone(), Some(given))?.result())
     }
 }
 
 /// Cancels the statements of one connection.
+///
+/// ```
+/// let connection = gingham::Database::in_memory()?.connect();
+/// let handle = connection.cancel_handle();
+/// let endless = connection.query("SELECT count(*) FROM generate_series(1, 1000000000) a, generate_series(1, 1000) b")?;
+/// handle.cancel();
+/// assert!(matches!(endless.collect_batches(), Err(gingham::Error::Cancelled)));
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct CancelHandle {
-    _private: (),
+    session: Arc<Session>,
 }
 
 impl CancelHandle {
     /// Cancels whatever the connection runs now; no effect when it runs nothing.
     pub fn cancel(&self) {
-        todo!()
+        self.session.running.cancel_all();
     }
 }

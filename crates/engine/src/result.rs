@@ -1,30 +1,81 @@
 //! The result of a statement: a schema and a stream of batches.
 
-use crate::Result;
+use crate::session::{CancelToken, wait};
+use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use futures::future::BoxFuture;
+use futures::stream::{Stream, StreamExt};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::Receiver;
 
 /// The result of a statement: an iterator of Arrow batches (each `next` waits for one) and a [`futures::Stream`].
 /// Dropping it cancels the statement.
-#[derive(Debug)]
+///
+/// ```
+/// let connection = gingham::Database::in_memory()?.connect();
+/// let result = connection.query("SELECT value FROM generate_series(1, 3)")?;
+/// assert_eq!(result.schema().field(0).name(), "value");
+/// let rows: usize = result.map(|batch| Ok::<_, gingham::Error>(batch?.num_rows())).sum::<Result<_, _>>()?;
+/// assert_eq!(rows, 3);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 pub struct QueryResult {
-    _private: (),
+    schema: SchemaRef,
+    affected: Option<u64>,
+    batches: Receiver<Result<RecordBatch>>,
+    cancel: CancelToken,
+    cancelled: BoxFuture<'static, ()>,
+    /// Nothing more will come: the end, or an error, was given.
+    ended: bool,
 }
 
 impl QueryResult {
+    pub(crate) fn new(
+        schema: SchemaRef,
+        affected: Option<u64>,
+        batches: Receiver<Result<RecordBatch>>,
+        cancel: CancelToken,
+    ) -> Self {
+        let cancelled = Box::pin(cancel.cancelled());
+        Self { schema, affected, batches, cancel, cancelled, ended: false }
+    }
+
     /// Schema of the batches; without columns for a statement that returns no rows.
     pub fn schema(&self) -> SchemaRef {
-        todo!()
+        SchemaRef::clone(&self.schema)
     }
 
     /// Records inserted, loaded or removed, for a statement that changes data.
     pub fn rows_affected(&self) -> Option<u64> {
-        todo!()
+        self.affected
     }
 
     /// All batches.
     pub fn collect_batches(self) -> Result<Vec<RecordBatch>> {
-        self.collect()
+        Iterator::collect(self)
+    }
+}
+
+impl Stream for QueryResult {
+    type Item = Result<RecordBatch>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        let item = match this.batches.poll_recv(context) {
+            Poll::Ready(item) => item,
+            // A cancelled statement may take a moment to notice; its user need not wait for that.
+            Poll::Pending => match this.cancelled.as_mut().poll(context) {
+                Poll::Ready(()) => Some(Err(Error::Cancelled)),
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        this.ended = !matches!(item, Some(Ok(_)));
+        Poll::Ready(item)
     }
 }
 
@@ -32,6 +83,21 @@ impl Iterator for QueryResult {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        todo!()
+        wait(StreamExt::next(self))
+    }
+}
+
+impl Drop for QueryResult {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl std::fmt::Debug for QueryResult {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("QueryResult")
+            .field("schema", &self.schema)
+            .field("affected", &self.affected)
+            .finish_non_exhaustive()
     }
 }

@@ -8,23 +8,37 @@ use tokio::sync::watch;
 /// Tells one statement to stop. Cloning gives the same token.
 #[derive(Debug, Clone)]
 pub(crate) struct CancelToken {
-    state: Arc<watch::Sender<bool>>,
+    state: Arc<watch::Sender<State>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    Cancelled,
+    /// Past the point where it could be stopped: its changes are about to be visible.
+    Committing,
 }
 
 impl CancelToken {
     /// A token that nobody has cancelled.
     pub(crate) fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(false)) }
+        Self { state: Arc::new(watch::Sender::new(State::Running)) }
     }
 
-    /// Asks the statement to stop.
+    /// Asks the statement to stop; no effect on one that is past [`CancelToken::commit_point`].
     pub(crate) fn cancel(&self) {
-        self.state.send_replace(true);
+        self.state.send_if_modified(|state| {
+            let running = *state == State::Running;
+            if running {
+                *state = State::Cancelled;
+            }
+            running
+        });
     }
 
     /// True once cancelled: for loops that do not await.
     pub(crate) fn is_cancelled(&self) -> bool {
-        *self.state.borrow()
+        *self.state.borrow() == State::Cancelled
     }
 
     /// [`Error::Cancelled`] once cancelled.
@@ -32,10 +46,26 @@ impl CancelToken {
         if self.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
     }
 
+    /// The last call before changes are committed: an error when the statement was cancelled before, and no cancelling
+    /// after. So "cancelled" always means that nothing was changed.
+    pub(crate) fn commit_point(&self) -> Result<()> {
+        self.state.send_if_modified(|state| {
+            let running = *state == State::Running;
+            if running {
+                *state = State::Committing;
+            }
+            running
+        });
+        self.check()
+    }
+
     /// Waits until cancelled.
-    pub(crate) async fn cancelled(&self) {
-        // The sender lives in `self`, so that the wait ends by cancellation only.
-        let _ = self.state.subscribe().wait_for(|cancelled| *cancelled).await;
+    pub(crate) fn cancelled(&self) -> impl Future<Output = ()> + Send + use<> {
+        let token = self.clone();
+        async move {
+            // The sender lives in `token`, so that the wait ends by cancellation only.
+            let _ = token.state.subscribe().wait_for(|state| *state == State::Cancelled).await;
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `run` | running a statement on the database's threads |
 //! | `settings` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling |
@@ -17,13 +18,15 @@ mod catalog;
 mod context;
 mod engine;
 mod memory;
+mod run;
 mod settings;
 mod state;
 mod suggest;
 
-pub(crate) use cancel::{CancelToken, Running, RunningGuard};
+pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target};
 pub(crate) use engine::{Engine, blocking, wait};
+pub(crate) use run::{Started, start};
 pub(crate) use settings::Settings;
 pub(crate) use suggest::did_you_mean;
 

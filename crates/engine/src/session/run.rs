@@ -1,0 +1,139 @@
+//! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
+
+use crate::session::{CancelToken, Outcome, Session, StatementContext};
+use crate::{Error, QueryResult, Result};
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Schema, SchemaRef};
+use futures::future::FutureExt;
+use futures::stream::StreamExt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// Batches that may wait for the reader of a result.
+const WAITING_BATCHES: usize = 4;
+
+/// What is known of a result before its first batch.
+#[derive(Debug)]
+struct Head {
+    schema: SchemaRef,
+    affected: Option<u64>,
+}
+
+/// A statement that was started and has not yet told its schema.
+#[derive(Debug)]
+pub(crate) struct Started {
+    head: oneshot::Receiver<Result<Head>>,
+    batches: mpsc::Receiver<Result<RecordBatch>>,
+    cancel: CancelToken,
+}
+
+/// Starts `work`, which runs one statement in the context it is given.
+pub(crate) fn start<F, W>(session: &Arc<Session>, work: W) -> Result<Started>
+where
+    W: FnOnce(StatementContext) -> F + Send + 'static,
+    F: Future<Output = Result<Outcome>> + Send + 'static,
+{
+    let cancel = CancelToken::new();
+    let guard = session.running.enter(cancel.clone());
+    let (head_sender, head) = oneshot::channel();
+    let (sender, batches) = mpsc::channel(WAITING_BATCHES);
+    let started = Started { head, batches, cancel: cancel.clone() };
+    let handle = session.engine.handle()?.clone();
+    let session = Arc::clone(session);
+    handle.spawn(async move {
+        // Moved in, and so dropped after all that the statement holds.
+        let _guard = guard;
+        let mut head_sender = Some(head_sender);
+        let drive = drive(session, cancel.clone(), work, &mut head_sender, &sender);
+        let result = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Error::Cancelled),
+            result = AssertUnwindSafe(drive).catch_unwind() => {
+                result.unwrap_or_else(|panic| Err(Error::from_panic(panic.as_ref())))
+            }
+        };
+        if let Err(error) = result {
+            // Nobody listens any more when the result was dropped.
+            match head_sender {
+                Some(head) => drop(head.send(Err(error))),
+                None => drop(sender.send(Err(error)).await),
+            }
+        }
+    });
+    Ok(started)
+}
+
+async fn drive<F, W>(
+    session: Arc<Session>,
+    cancel: CancelToken,
+    work: W,
+    head: &mut Option<oneshot::Sender<Result<Head>>>,
+    batches: &mpsc::Sender<Result<RecordBatch>>,
+) -> Result<()>
+where
+    W: FnOnce(StatementContext) -> F,
+    F: Future<Output = Result<Outcome>>,
+{
+    let context = session.begin(cancel)?;
+    let mut tell = |schema, affected| {
+        if let Some(head) = head.take() {
+            drop(head.send(Ok(Head { schema, affected })));
+        }
+    };
+    let mut rows = match work(context).await? {
+        Outcome::Rows(rows) => rows,
+        Outcome::Affected(number) => {
+            tell(Arc::new(Schema::empty()), Some(number));
+            return Ok(());
+        }
+        Outcome::Done => {
+            tell(Arc::new(Schema::empty()), None);
+            return Ok(());
+        }
+    };
+    tell(rows.schema(), None);
+    while let Some(batch) = rows.next().await {
+        if batches.send(Ok(batch?)).await.is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+impl Started {
+    /// Waits for the schema.
+    pub(crate) async fn result(self) -> Result<QueryResult> {
+        let Self { head, batches, cancel } = self;
+        let abandoned = CancelOnDrop(Some(cancel));
+        let head = tokio::select! {
+            biased;
+            head = head => head.unwrap_or_else(|_| Err(Error::Internal("the statement ended without a result".into())))?,
+            () = abandoned.cancelled() => return Err(Error::Cancelled),
+        };
+        Ok(QueryResult::new(head.schema, head.affected, batches, abandoned.keep()))
+    }
+}
+
+/// Cancels a statement when the wait for its schema is given up.
+struct CancelOnDrop(Option<CancelToken>);
+
+impl CancelOnDrop {
+    async fn cancelled(&self) {
+        if let Some(cancel) = &self.0 {
+            cancel.cancelled().await;
+        }
+    }
+
+    fn keep(mut self) -> CancelToken {
+        self.0.take().unwrap_or_else(CancelToken::new)
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(cancel) = &self.0 {
+            cancel.cancel();
+        }
+    }
+}
