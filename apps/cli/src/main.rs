@@ -43,7 +43,7 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
         }
     }
     match arguments.verb {
-        Some(Verb::Demo(demo)) => demo::run(demo).map_err(Failure::from),
+        Some(Verb::Demo(demo)) => demo::run(demo),
         Some(Verb::Load(ref load)) => load::run(&open(&arguments)?, load),
         Some(Verb::Layout { ref table }) => admin::layout(&open(&arguments)?, table),
         Some(Verb::Check) => admin::check(&open(&arguments)?),

@@ -31,6 +31,17 @@ pub fn text(number: usize, scale: f64) -> String {
     if number == 11 { text.replace(FRACTION, &format!("{:.10}", 0.0001 / scale)) } else { text.to_string() }
 }
 
+/// What query `number` asks for, in a few words.
+///
+/// # Panics
+/// When there is no such query.
+pub fn title(number: usize) -> &'static str {
+    // The first line is "-- TPC-H Q1, validation parameters. Title: …".
+    let line = TEXTS[number - 1].lines().next().unwrap_or_default();
+    let title = line.split_once(". ").map_or(line, |(_, title)| title);
+    title.split(':').next().unwrap_or(title)
+}
+
 /// The columns that query `number` sorts by, in the order of its ORDER BY, when rows may be equal in all of them (then
 /// two right answers may differ in the order of such rows); None when the ORDER BY leaves no choice.
 pub fn tied_by(number: usize) -> Option<&'static [usize]> {
@@ -47,6 +58,14 @@ pub fn tied_by(number: usize) -> Option<&'static [usize]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn titles_come_from_the_first_lines() {
+        assert_eq!(title(1), "Pricing summary report");
+        for number in NUMBERS {
+            assert!((8..50).contains(&title(number).len()) && !title(number).contains("--"), "{}", title(number));
+        }
+    }
 
     #[test]
     fn query_11_follows_the_scale() {
