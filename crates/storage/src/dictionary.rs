@@ -5,7 +5,10 @@
 //! brings its own version. The newest dictionary is the union of all versions in use, and a monotone array leads from
 //! each version's codes to the newest, so joins and groups can compare codes of different segments.
 
-use arrow::array::{Array, ArrayRef};
+use crate::encoding::strings::view_array;
+use crate::{Error, Result};
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::DataType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -30,8 +33,112 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
+    /// The dictionary of a column with these versions, each with its sorted entries (all Utf8View or all BinaryView).
+    /// `place` names the column in errors. Errors when a list is not strictly ascending or has NULLs.
+    pub fn build(place: &str, versions: Vec<(u32, ArrayRef)>) -> Result<Self> {
+        let mut lists = Vec::with_capacity(versions.len());
+        for (version, entries) in &versions {
+            let list = entry_list(entries)
+                .map_err(|detail| Error::corrupt(format!("{place}, dictionary version {version}"), detail))?;
+            lists.push(list);
+        }
+        let same_type = versions.windows(2).all(|pair| pair[0].1.data_type() == pair[1].1.data_type());
+        let largest = versions.iter().map(|(_, entries)| entries).max_by_key(|entries| entries.len());
+        let Some(largest) = largest.filter(|_| same_type) else {
+            return Err(Error::corrupt(place, "a dictionary needs versions, all of one type"));
+        };
+        // Runs that are sorted already merge in linear time.
+        let mut union: Vec<&[u8]> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+        union.sort();
+        union.dedup();
+        let newest = if union.len() == largest.len() {
+            ArrayRef::clone(largest)
+        } else {
+            view_array(union.iter().copied(), largest.data_type())
+        };
+        let remaps: Vec<Arc<[u32]>> = lists.iter().map(|list| remap(list, &union)).collect();
+        let versions = versions
+            .into_iter()
+            .zip(remaps)
+            .map(|((version, entries), newest)| (version, Arc::new(DictionaryVersion { version, entries, newest })))
+            .collect();
+        Ok(Self { newest, versions })
+    }
+
     /// Entries of the union: the exact number of distinct values in coded segments.
     pub fn distinct(&self) -> usize {
         self.newest.len()
+    }
+}
+
+/// The entries as byte strings, or what is wrong with them.
+fn entry_list(entries: &ArrayRef) -> Result<Vec<&[u8]>, String> {
+    if entries.null_count() > 0 {
+        return Err("an entry is NULL".into());
+    }
+    let list: Vec<&[u8]> = match entries.data_type() {
+        DataType::Utf8View => entries.as_string_view().iter().flatten().map(str::as_bytes).collect(),
+        DataType::BinaryView => entries.as_binary_view().iter().flatten().collect(),
+        other => return Err(format!("entries are {other}")),
+    };
+    match list.windows(2).position(|pair| pair[0] >= pair[1]) {
+        Some(place) => Err(format!("entry {} does not order after the one before", place + 1)),
+        None => Ok(list),
+    }
+}
+
+/// For each entry of `list` its place in `union`, which has them all.
+fn remap(list: &[&[u8]], union: &[&[u8]]) -> Arc<[u32]> {
+    let mut place = 0;
+    list.iter()
+        .map(|entry| {
+            while union[place] < *entry {
+                place += 1;
+            }
+            place as u32
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::StringViewArray;
+
+    fn text(entries: &[&str]) -> ArrayRef {
+        Arc::new(StringViewArray::from_iter_values(entries))
+    }
+
+    #[test]
+    fn versions_lead_to_their_union() {
+        let lists: [&[&str]; 3] = [&["AIR", "RAIL"], &["AIR", "MAIL", "TRUCK, which is a long entry"], &["", "RAIL"]];
+        let versions = lists.iter().zip(1..).map(|(list, version)| (version, text(list))).collect();
+        let dictionary = Dictionary::build("t.c", versions).unwrap();
+        let newest = dictionary.newest.as_string_view();
+        assert_eq!(dictionary.distinct(), 5);
+        for (version, list) in (1..).zip(lists) {
+            let version = &dictionary.versions[&version];
+            assert!(version.newest.is_sorted_by(|a, b| a < b));
+            for (code, entry) in version.newest.iter().zip(list) {
+                assert_eq!(newest.value(*code as usize), *entry);
+            }
+        }
+    }
+
+    #[test]
+    fn one_version_is_its_own_union() {
+        let dictionary = Dictionary::build("t.c", vec![(7, text(&["a", "b"]))]).unwrap();
+        assert_eq!(dictionary.versions[&7].newest.as_ref(), [0, 1]);
+        assert_eq!(dictionary.distinct(), 2);
+    }
+
+    #[test]
+    fn damaged_entries_are_refused() {
+        let null: ArrayRef = Arc::new(StringViewArray::from(vec![Some("a"), None]));
+        for entries in [text(&["b", "a"]), text(&["a", "a"]), null] {
+            let error = Dictionary::build("column 'c'", vec![(2, entries)]).unwrap_err().to_string();
+            assert!(error.contains("column 'c', dictionary version 2"), "{error}");
+        }
+        assert!(Dictionary::build("t.c", Vec::new()).is_err());
     }
 }

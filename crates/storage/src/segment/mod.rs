@@ -52,7 +52,8 @@ pub struct ColumnStatistics {
     pub exact: bool,
     /// NULLs.
     pub nulls: u64,
-    /// HyperLogLog sketch of the distinct values; empty in the delta.
+    /// HyperLogLog sketch of the distinct values ([`crate::encoding::sketch`]); empty in the delta.
+    #[serde(skip)]
     pub sketch: Vec<u8>,
 }
 
@@ -88,8 +89,19 @@ pub struct ZoneMap {
     pub coded: bool,
 }
 
+mod block;
+mod decode;
+mod directory;
+mod format;
 mod reader;
+mod region;
+mod source;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub use reader::Segment;
 pub use writer::{WrittenSegment, write_segment_file, write_segment_image};
+
+/// A column of a segment in memory; what is known of a zone are its validity bits, when it has NULLs.
+pub(crate) type ColumnMemory = region::ZonedRegion<Option<arrow::buffer::BooleanBuffer>>;

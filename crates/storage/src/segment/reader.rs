@@ -2,18 +2,50 @@
 
 use crate::cache::BlockCache;
 use crate::dictionary::DictionaryVersion;
-use crate::segment::{ColumnMeta, SegmentId, ZoneMap};
-use crate::view::ColumnView;
-use crate::{ColumnDefinition, ColumnId, Result};
+use crate::segment::decode::{Expected, Native, decode};
+use crate::segment::directory::Directory;
+use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
+use crate::segment::region::{ZoneParts, ZonedRegion};
+use crate::segment::source::Source;
+use crate::segment::{ColumnMemory, ColumnMeta, Encoding, SegmentId, ZoneMap};
+use crate::view::{ColumnView, Meaning, Shape};
+use crate::{ColumnDefinition, ColumnId, Error, Result};
+use arrow::array::Array;
+use arrow::buffer::BooleanBuffer;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes read from the end of a file at first: in most files the whole directory.
+const TAIL: u64 = 16 << 10;
 
 /// An open segment. Holds its file open, so that it can be unlinked while readers use it.
 #[derive(Debug)]
 pub struct Segment {
-    _private: (),
+    opened: Arc<Opened>,
+    dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>,
+}
+
+/// What segments with different dictionary versions share.
+#[derive(Debug)]
+struct Opened {
+    id: SegmentId,
+    /// Number of this opening within the process, by which the cache knows its columns.
+    key: u64,
+    place: String,
+    source: Source,
+    length: u64,
+    delta: bool,
+    directory: Directory,
+    cache: Arc<BlockCache>,
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.cache.forget(self.key, self.directory.columns.len());
+    }
 }
 
 impl Segment {
@@ -26,86 +58,264 @@ impl Segment {
         dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>,
         cache: Arc<BlockCache>,
     ) -> Result<Self> {
-        let _ = (path, id, directory_checksum, dictionaries, cache);
-        todo!()
+        let place = path.display().to_string();
+        let opened = Opened::new(Source::open(path)?, id, place, Some(directory_checksum), cache)?;
+        let segment = Self { opened: Arc::new(opened), dictionaries };
+        segment.verify_dictionaries()?;
+        Ok(segment)
     }
 
     /// Opens a delta image. `place` names it in errors ("delta block 3 of table t").
     pub fn from_image(image: Arc<[u8]>, id: SegmentId, place: &str, cache: Arc<BlockCache>) -> Result<Self> {
-        let _ = (image, id, place, cache);
-        todo!()
+        let opened = Opened::new(Source::Image(image), id, place.to_owned(), None, cache)?;
+        Ok(Self { opened: Arc::new(opened), dictionaries: BTreeMap::new() })
     }
 
     /// The same open segment with other dictionary versions (their arrays to the newest change when the union grows);
     /// shares the file and the cached blocks.
     pub fn with_dictionaries(&self, dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>) -> Self {
-        let _ = dictionaries;
-        todo!()
+        Self { opened: Arc::clone(&self.opened), dictionaries }
     }
 
     /// Its number.
     pub fn id(&self) -> SegmentId {
-        todo!()
+        self.opened.id
     }
 
     /// Records.
     pub fn rows(&self) -> usize {
-        todo!()
+        self.opened.directory.rows
     }
 
     /// Length of the file or image in bytes.
     pub fn bytes(&self) -> u64 {
-        todo!()
+        self.opened.length
     }
 
     /// True for a delta image.
     pub fn is_delta(&self) -> bool {
-        todo!()
+        self.opened.delta
     }
 
     /// Columns that the segment has.
     pub fn columns(&self) -> &[ColumnMeta] {
-        todo!()
+        &self.opened.directory.columns
     }
 
     /// One of them; `None` for a column added later.
     pub fn column(&self, column: ColumnId) -> Option<&ColumnMeta> {
-        let _ = column;
-        todo!()
+        self.columns().iter().find(|meta| meta.column == column)
     }
 
     /// The dictionary version that a column's codes refer to.
     pub fn dictionary(&self, column: ColumnId) -> Option<&Arc<DictionaryVersion>> {
-        let _ = column;
-        todo!()
+        self.dictionaries.get(&column)
     }
 
     /// Number of zones.
     pub fn zones(&self) -> usize {
-        todo!()
+        self.opened.directory.zones()
     }
 
     /// Records of a zone.
     pub fn zone_rows(&self, zone: usize) -> Range<usize> {
-        let _ = zone;
-        todo!()
+        self.opened.directory.zone(zone)
     }
 
     /// Zone map of a column, without reading its blocks; `None` for a column added later.
     pub fn zone_map(&self, column: ColumnId, zone: usize) -> Option<ZoneMap> {
-        let _ = (column, zone);
-        todo!()
+        let place = self.place_of(column)?;
+        let block = self.opened.directory.block(place, zone);
+        let coded = self.columns()[place].encoding != Encoding::Plain;
+        Some(ZoneMap { min: block.min, max: block.max, nulls: block.nulls, coded })
     }
 
     /// The column's values in a zone; loads and verifies its blocks when they are not in the cache. A column that the
     /// segment does not have is the constant `definition.initial`.
     pub fn view(&self, definition: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
-        let _ = (definition, zone);
-        todo!()
+        let rows = self.zone_rows(zone).len();
+        let logical_type = definition.logical_type.clone();
+        let Some(place) = self.place_of(definition.id) else {
+            let validity = definition.initial.is_null().then(|| BooleanBuffer::new_unset(rows));
+            let shape = Shape::Constant(definition.initial.clone());
+            return Ok(ColumnView { rows, logical_type, validity, shape, meaning: Meaning::Value });
+        };
+        let meta = &self.columns()[place];
+        if meta.logical_type.to_arrow() != logical_type.to_arrow() {
+            let detail =
+                format!("column '{}' is {} here and {logical_type} in the table", definition.name, meta.logical_type);
+            return Err(Error::corrupt(&self.opened.place, detail));
+        }
+        let meaning = self.meaning(meta, &definition.name)?;
+        let (memory, zone) = self.opened.load(place, zone, &definition.name)?;
+        let Some((codes, bytes, validity)) = memory.buffers(zone) else {
+            return Err(Error::corrupt(&self.opened.place, "a block was lost while it was read"));
+        };
+        let validity = validity.clone();
+        let shape = match self.opened.directory.native(place) {
+            Native::Codes { width } => Shape::Contiguous { codes, width },
+            Native::Wide => Shape::Wide { values: codes },
+            Native::Bytes { .. } => Shape::Bytes { offsets: codes, bytes },
+        };
+        Ok(ColumnView { rows, logical_type, validity, shape, meaning })
     }
 
     /// Reads every block past the cache and verifies checksums, bounds and zone maps; one error per damaged block.
-    pub fn check(&self) -> Vec<crate::Error> {
-        todo!()
+    pub fn check(&self) -> Vec<Error> {
+        let mut errors = Vec::new();
+        for (place, meta) in self.columns().iter().enumerate() {
+            let name = meta.column.to_string();
+            for zone in 0..self.zones() {
+                errors.extend(self.opened.load_zone(place, zone, &name).err());
+            }
+        }
+        errors
     }
+
+    fn place_of(&self, column: ColumnId) -> Option<usize> {
+        self.columns().iter().position(|meta| meta.column == column)
+    }
+
+    fn meaning(&self, meta: &ColumnMeta, name: &str) -> Result<Meaning> {
+        Ok(match meta.encoding {
+            Encoding::FrameOfReference { base } => Meaning::FrameOfReference { base },
+            Encoding::ScaledFloat { base, digits } => Meaning::ScaledFloat { base, digits },
+            Encoding::FloatOrder { base } => Meaning::FloatOrder { base },
+            Encoding::Plain => Meaning::Value,
+            Encoding::Dictionary => match self.dictionaries.get(&meta.column) {
+                Some(version) => Meaning::Dictionary(Arc::clone(version)),
+                None => {
+                    let detail = format!("column '{name}' is coded by a dictionary that the catalog does not have");
+                    return Err(Error::corrupt(&self.opened.place, detail));
+                }
+            },
+        })
+    }
+
+    /// Codes stay below the number of entries of the version they refer to.
+    fn verify_dictionaries(&self) -> Result<()> {
+        for (place, meta) in self.columns().iter().enumerate() {
+            let Some(version) = self.dictionaries.get(&meta.column) else { continue };
+            if meta.encoding != Encoding::Dictionary {
+                continue;
+            }
+            for zone in 0..self.zones() {
+                let (largest, entries) = (self.opened.directory.block(place, zone).max, version.entries.len());
+                if largest >= entries as u64 {
+                    let detail = format!(
+                        "column {} zone {zone}: code {largest} in a dictionary of {entries} entries (version {})",
+                        meta.column, version.version
+                    );
+                    return Err(Error::corrupt(&self.opened.place, detail));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Opened {
+    fn new(
+        source: Source,
+        id: SegmentId,
+        place: String,
+        directory_checksum: Option<u32>,
+        cache: Arc<BlockCache>,
+    ) -> Result<Self> {
+        static OPENED: AtomicU64 = AtomicU64::new(0);
+        let corrupt = |detail: String| Error::corrupt(&place, detail);
+        let length = source.length()?;
+        if length < (HEADER + TRAILER) as u64 {
+            return Err(corrupt(format!("{length} bytes are no segment: it is cut off")));
+        }
+        let start = source.read(0, HEADER)?;
+        let header = start.first_chunk().ok_or("no header".to_owned()).and_then(Header::parse).map_err(corrupt)?;
+        if header.segment != id || header.delta != directory_checksum.is_none() {
+            return Err(corrupt(format!("this is segment {} where {id} is expected", header.segment)));
+        }
+        let (trailer, bytes) = read_directory(&source, length, &place)?;
+        if directory_checksum.is_some_and(|expected| expected != trailer.checksum) {
+            return Err(corrupt("directory: not the one that the catalog names".into()));
+        }
+        let directory = Directory::parse(&bytes, trailer.offset).map_err(corrupt)?;
+        let key = OPENED.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { id, key, place, source, length, delta: header.delta, directory, cache })
+    }
+
+    /// A region in which the zone of a column is filled, and the zone's place in it: the cached column, or a region
+    /// for this zone alone when the budget has no room.
+    fn load(&self, place: usize, zone: usize, name: &str) -> Result<(Arc<ColumnMemory>, usize)> {
+        let zones = self.parts(place, 0..self.directory.zones());
+        let size = ColumnMemory::size(&zones);
+        let cached = self.cache.column((self.key, place), size, |charge| ZonedRegion::new(zones, Some(charge)))?;
+        match cached {
+            Some(memory) => {
+                memory.fill(zone, |codes, bytes| self.fill(place, zone, name, codes, bytes))?;
+                Ok((memory, zone))
+            }
+            None => Ok((self.load_zone(place, zone, name)?, 0)),
+        }
+    }
+
+    /// A zone of a column, past the cache.
+    fn load_zone(&self, place: usize, zone: usize, name: &str) -> Result<Arc<ColumnMemory>> {
+        let memory = ZonedRegion::new(self.parts(place, zone..zone + 1), None)?;
+        memory.fill(0, |codes, bytes| self.fill(place, zone, name, codes, bytes))?;
+        Ok(Arc::new(memory))
+    }
+
+    /// Where consecutive zones of a column lie in a region of their own.
+    fn parts(&self, place: usize, zones: Range<usize>) -> Vec<ZoneParts> {
+        let native = self.directory.native(place);
+        let (mut codes, mut bytes) = (0, 0);
+        zones
+            .map(|zone| {
+                let start = (codes, bytes);
+                codes += native.length(self.directory.zone(zone).len());
+                bytes += self.directory.block(place, zone).string_bytes as usize;
+                ZoneParts { codes: start.0..codes, bytes: start.1..bytes }
+            })
+            .collect()
+    }
+
+    /// Reads, verifies and decodes one block.
+    fn fill(
+        &self,
+        place: usize,
+        zone: usize,
+        name: &str,
+        codes: &mut [u8],
+        bytes: &mut [u8],
+    ) -> Result<Option<BooleanBuffer>> {
+        let entry = *self.directory.block(place, zone);
+        let block = self.source.read(entry.offset, entry.length as usize)?;
+        let expected = Expected { rows: self.directory.zone(zone).len(), native: self.directory.native(place), entry };
+        decode(&block, &expected, codes, bytes).map_err(|detail| {
+            Error::corrupt(&self.place, format!("column '{name}' zone {zone} (at byte {}): {detail}", entry.offset))
+        })
+    }
+}
+
+/// Trailer and directory of a segment of `length` bytes; the directory's checksum holds.
+fn read_directory(source: &Source, length: u64, place: &str) -> Result<(Trailer, Vec<u8>)> {
+    let corrupt = |detail: String| Error::corrupt(place, detail);
+    let tail_start = length.saturating_sub(TAIL);
+    let tail = source.read(tail_start, (length - tail_start) as usize)?;
+    let trailer = tail.last_chunk().ok_or("no trailer".to_owned()).and_then(Trailer::parse).map_err(corrupt)?;
+    let end = length - TRAILER as u64;
+    if trailer.offset < HEADER as u64 || trailer.offset.checked_add(trailer.length.into()) != Some(end) {
+        return Err(corrupt(format!(
+            "the directory is {} bytes at {} where it must end at {end}: the file is cut off or too long",
+            trailer.length, trailer.offset
+        )));
+    }
+    let bytes = match trailer.offset.checked_sub(tail_start) {
+        Some(start) => tail[start as usize..tail.len() - TRAILER].to_vec(),
+        None => source.read(trailer.offset, trailer.length as usize)?.into_owned(),
+    };
+    let found = crc32c::crc32c(&bytes);
+    if found != trailer.checksum {
+        return Err(corrupt(format!("directory: checksum is {found:08x} where {:08x} was written", trailer.checksum)));
+    }
+    Ok((trailer, bytes))
 }

@@ -1,0 +1,177 @@
+//! The bytes class: dictionaries when few distinct values recur, else plain byte strings.
+//!
+//! Values are interned one by one; the attempt ends as soon as the distinct values are too many, or a first sample
+//! says that they will be. Entries are sorted at the end, so that codes order as values do.
+
+use crate::encoding::sketch::hash_bytes;
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
+use arrow::datatypes::DataType;
+use hashbrown::HashTable;
+use std::sync::Arc;
+
+/// Most entries of a segment's dictionary.
+const MAX_ENTRIES: usize = 1 << 16;
+/// Values after which three quarters of distinct ones end the attempt.
+const SAMPLE: usize = 1 << 15;
+/// Code of NULL until codes are final.
+const NULL: u32 = u32::MAX;
+
+/// A column coded by a dictionary.
+pub(crate) struct DictionaryCodes {
+    /// One per record; `None` inside is [`DictionaryCodes::is_null`].
+    codes: Vec<u32>,
+    /// Sorted distinct values, as Utf8View or BinaryView.
+    pub entries: ArrayRef,
+}
+
+impl DictionaryCodes {
+    /// Codes of a run of records; `None` for NULL.
+    pub fn codes(&self, rows: std::ops::Range<usize>) -> impl Iterator<Item = Option<u32>> {
+        self.codes[rows].iter().map(|code| (*code != NULL).then_some(*code))
+    }
+}
+
+/// Calls `visit` with each value of a Utf8View or BinaryView array, until it returns false. Returns whether it got to
+/// the end.
+pub(crate) fn for_each(chunk: &ArrayRef, mut visit: impl FnMut(Option<&[u8]>) -> bool) -> bool {
+    match chunk.data_type() {
+        DataType::Utf8View => {
+            let values = chunk.as_string_view();
+            if values.null_count() == 0 {
+                return (0..values.len()).all(|row| visit(Some(values.value(row).as_bytes())));
+            }
+            values.iter().all(|value| visit(value.map(str::as_bytes)))
+        }
+        _ => chunk.as_binary_view().iter().all(visit),
+    }
+}
+
+/// Codes the column by a dictionary when that is clearly smaller than plain byte strings.
+pub(crate) fn try_dictionary(chunks: &[ArrayRef]) -> Option<DictionaryCodes> {
+    let rows = chunks.iter().map(|chunk| chunk.len()).sum();
+    let mut interner = Interner::default();
+    let mut codes = Vec::with_capacity(rows);
+    let (mut present, mut bytes) = (0usize, 0usize);
+    for chunk in chunks {
+        let all = for_each(chunk, |value| {
+            let Some(value) = value else {
+                codes.push(NULL);
+                return true;
+            };
+            codes.push(interner.intern(value));
+            present += 1;
+            bytes += value.len();
+            let distinct = interner.len();
+            distinct <= MAX_ENTRIES && (present != SAMPLE || distinct * 4 <= SAMPLE * 3)
+        });
+        if !all {
+            return None;
+        }
+    }
+    let distinct = interner.len();
+    let code_bytes = if distinct <= 1 << 8 { 1 } else { 2 };
+    let coded = interner.arena.len() + 4 * distinct + code_bytes * rows;
+    let plain = bytes + 4 * rows;
+    if present == 0 || distinct * 2 > present || coded * 10 > plain * 7 {
+        return None;
+    }
+    let (entries, order) = interner.sorted(chunks.first()?.data_type());
+    codes.iter_mut().filter(|code| **code != NULL).for_each(|code| *code = order[*code as usize]);
+    Some(DictionaryCodes { codes, entries })
+}
+
+/// Distinct byte strings, numbered as they came.
+#[derive(Default)]
+struct Interner {
+    table: HashTable<u32>,
+    hashes: Vec<u64>,
+    ends: Vec<usize>,
+    arena: Vec<u8>,
+}
+
+impl Interner {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn intern(&mut self, value: &[u8]) -> u32 {
+        let hash = hash_bytes(value);
+        let (ends, arena, hashes) = (&self.ends, &self.arena, &self.hashes);
+        let same = |number: &u32| {
+            let number = *number as usize;
+            hashes[number] == hash && entry(arena, ends, number) == value
+        };
+        if let Some(number) = self.table.find(hash, same) {
+            return *number;
+        }
+        let number = self.ends.len() as u32;
+        self.table.insert_unique(hash, number, |number| self.hashes[*number as usize]);
+        self.hashes.push(hash);
+        self.arena.extend_from_slice(value);
+        self.ends.push(self.arena.len());
+        number
+    }
+
+    /// The entries sorted, and for each number its place among them.
+    fn sorted(&self, data_type: &DataType) -> (ArrayRef, Vec<u32>) {
+        let entry = |number: u32| entry(&self.arena, &self.ends, number as usize);
+        let mut numbers: Vec<u32> = (0..self.len() as u32).collect();
+        numbers.sort_unstable_by(|a, b| entry(*a).cmp(entry(*b)));
+        let mut order = vec![0; numbers.len()];
+        numbers.iter().enumerate().for_each(|(place, number)| order[*number as usize] = place as u32);
+        (view_array(numbers.iter().map(|number| entry(*number)), data_type), order)
+    }
+}
+
+fn entry<'a>(arena: &'a [u8], ends: &[usize], number: usize) -> &'a [u8] {
+    let start = if number == 0 { 0 } else { ends[number - 1] };
+    &arena[start..ends[number]]
+}
+
+/// A Utf8View or BinaryView array of values; text that is not UTF-8 (it came from text arrays) would be replaced.
+pub(crate) fn view_array<'a>(values: impl Iterator<Item = &'a [u8]>, data_type: &DataType) -> ArrayRef {
+    match data_type {
+        DataType::Utf8View => Arc::new(values.map(String::from_utf8_lossy).map(Some).collect::<StringViewArray>()),
+        _ => Arc::new(values.map(Some).collect::<BinaryViewArray>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
+        Arc::new(values.into_iter().collect::<StringViewArray>())
+    }
+
+    #[test]
+    fn recurring_values_get_sorted_codes() {
+        let words = ["rail", "air", "", "a word that is longer than twelve bytes"];
+        let values: Vec<_> = (0..1000).map(|row| (row % 7 != 0).then(|| words[row % 4])).collect();
+        let chunks = [text(values[..300].to_vec()), text(values[300..].to_vec())];
+        let coded = try_dictionary(&chunks).unwrap();
+        let entries = coded.entries.as_string_view();
+        assert_eq!(
+            entries.iter().flatten().collect::<Vec<_>>(),
+            ["", "a word that is longer than twelve bytes", "air", "rail"]
+        );
+        for (code, value) in coded.codes(0..1000).zip(values) {
+            assert_eq!(code.map(|code| entries.value(code as usize)), value);
+        }
+    }
+
+    #[test]
+    fn many_distinct_values_stay_plain() {
+        assert!(try_dictionary(&[text((0..1000).map(|row| Some(format!("name {row}"))))]).is_none());
+        let mut seen = 0;
+        let many = text((0..200_000).map(|row| Some(format!("comment number {row}"))));
+        for_each(&many, |_| {
+            seen += 1;
+            seen < 10
+        });
+        assert_eq!(seen, 10);
+        assert!(try_dictionary(&[many]).is_none());
+        assert!(try_dictionary(&[text([None::<&str>, None])]).is_none());
+        assert!(try_dictionary(&[]).is_none());
+    }
+}

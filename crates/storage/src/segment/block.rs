@@ -1,0 +1,162 @@
+//! One column over one zone as bytes: packed and compressed.
+
+use crate::encoding::bits;
+use crate::encoding::encoder::{ZoneKind, ZoneValues};
+use crate::segment::format::{BLOCK_HEADER, BlockHeader, Packing};
+
+/// zstd's level: the fastest that still halves text.
+const LEVEL: i32 = 1;
+/// Bytes below which compressing is not tried.
+const MIN_COMPRESSED: usize = 256;
+
+/// Turns zones into blocks; keeps what it learns about a column from zone to zone.
+pub(crate) struct BlockWriter {
+    compressor: Option<zstd::bulk::Compressor<'static>>,
+    payload: Vec<u8>,
+    /// Codes with base or predecessor taken off.
+    values: Vec<u64>,
+    packed: Vec<u8>,
+    compressed: Vec<u8>,
+    /// Whether compressing codes paid in the last zone where it was tried.
+    codes_pay: bool,
+}
+
+impl BlockWriter {
+    /// A writer for any number of columns. Without `compress` blocks are packed only.
+    pub fn new(compress: bool) -> std::io::Result<Self> {
+        Ok(Self {
+            compressor: if compress { Some(zstd::bulk::Compressor::new(LEVEL)?) } else { None },
+            payload: Vec::new(),
+            values: Vec::new(),
+            packed: Vec::new(),
+            compressed: Vec::new(),
+            codes_pay: true,
+        })
+    }
+
+    /// Forgets what was learnt from the last column.
+    pub fn start_column(&mut self) {
+        self.codes_pay = true;
+    }
+
+    /// The block of a zone: its header, which holds the checksum, and its payload.
+    pub fn block(&mut self, kind: ZoneKind, zone: &ZoneValues) -> std::io::Result<([u8; BLOCK_HEADER], &[u8])> {
+        self.payload.clear();
+        self.payload.extend_from_slice(&zone.validity);
+        self.packed.clear();
+        let mut header = match kind {
+            ZoneKind::Wide => self.pack_wide(&zone.wide),
+            ZoneKind::Codes => self.pack_codes(&zone.codes),
+            ZoneKind::Bytes => {
+                let header = self.take_base_off(&zone.codes);
+                bits::pack(self.values.iter().copied(), header.width.into(), &mut self.packed);
+                BlockHeader { packing: Packing::Bytes, ..header }
+            }
+        };
+        if kind != ZoneKind::Bytes {
+            self.compress_codes(&mut header)?;
+        }
+        header.validity = zone.nulls > 0;
+        header.codes_length = self.packed.len() as u32;
+        self.payload.extend_from_slice(&self.packed);
+        if kind == ZoneKind::Bytes {
+            let limit = zone.bytes.len() / 10 * 9;
+            header.bytes_compressed = zone.bytes.len() >= MIN_COMPRESSED
+                && compress(&mut self.compressor, &zone.bytes, limit, &mut self.compressed)?;
+            self.payload.extend_from_slice(if header.bytes_compressed { &self.compressed } else { &zone.bytes });
+        }
+        Ok((header.to_bytes(&self.payload), &self.payload))
+    }
+
+    fn pack_wide(&mut self, values: &[i128]) -> BlockHeader {
+        self.packed.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        header(Packing::Wide, values.len(), 128, 0, 0)
+    }
+
+    /// Packs codes less their minimum, or the steps from code to code when those are clearly narrower.
+    fn pack_codes(&mut self, codes: &[u64]) -> BlockHeader {
+        let mut header = self.take_base_off(codes);
+        if let Some((step, width)) = steps(codes)
+            && u32::from(header.width) >= 4
+            && width * 4 <= u32::from(header.width) * 3
+        {
+            let base = codes[0].wrapping_sub(step);
+            self.values.clear();
+            let before = std::iter::once(&base).chain(codes);
+            let packed = codes.iter().zip(before).map(|(code, before)| code.wrapping_sub(*before).wrapping_sub(step));
+            self.values.extend(packed);
+            header = self::header(Packing::Delta, codes.len(), width, base, step);
+        }
+        bits::pack(self.values.iter().copied(), header.width.into(), &mut self.packed);
+        header
+    }
+
+    /// Sets `values` to the codes less their minimum.
+    fn take_base_off(&mut self, codes: &[u64]) -> BlockHeader {
+        let min = codes.iter().copied().min().unwrap_or(0);
+        let max = codes.iter().copied().max().unwrap_or(0);
+        self.values.clear();
+        self.values.extend(codes.iter().map(|code| code - min));
+        header(Packing::BitPacked, codes.len(), bits::bits_for(max - min), min, 0)
+    }
+
+    /// Replaces the packed codes by compressed ones when that takes at most seven tenths. zstd finds patterns in bytes,
+    /// so codes are given whole ones first.
+    fn compress_codes(&mut self, header: &mut BlockHeader) -> std::io::Result<()> {
+        if !self.codes_pay || self.compressor.is_none() || self.packed.len() < MIN_COMPRESSED {
+            return Ok(());
+        }
+        let limit = self.packed.len() / 10 * 7;
+        let whole = header.width.next_multiple_of(8);
+        let mut aligned = Vec::new();
+        let source = if whole == header.width {
+            &self.packed
+        } else {
+            bits::pack(self.values.iter().copied(), whole.into(), &mut aligned);
+            &aligned
+        };
+        self.codes_pay = compress(&mut self.compressor, source, limit, &mut self.compressed)?;
+        if self.codes_pay {
+            std::mem::swap(&mut self.packed, &mut self.compressed);
+            header.width = whole;
+            header.codes_compressed = true;
+        }
+        Ok(())
+    }
+}
+
+/// A block header; flags and length are set later.
+fn header(packing: Packing, rows: usize, width: u32, base: u64, step: u64) -> BlockHeader {
+    BlockHeader {
+        packing,
+        width: width as u8,
+        validity: false,
+        codes_compressed: false,
+        bytes_compressed: false,
+        rows: rows as u32,
+        codes_length: 0,
+        base,
+        step,
+    }
+}
+
+/// Smallest step from code to code, and bits of the largest step above it.
+fn steps(codes: &[u64]) -> Option<(u64, u32)> {
+    let steps = codes.iter().zip(codes.get(1..)?).map(|(before, code)| code.wrapping_sub(*before) as i64);
+    let (min, max) = steps.fold((i64::MAX, i64::MIN), |(min, max), step| (min.min(step), max.max(step)));
+    (min <= max).then(|| (min as u64, bits::bits_for(max.wrapping_sub(min) as u64)))
+}
+
+/// Compresses `bytes` into `out`; false when there is no compressor, or the result takes more than `limit` bytes.
+fn compress(
+    compressor: &mut Option<zstd::bulk::Compressor<'static>>,
+    bytes: &[u8],
+    limit: usize,
+    out: &mut Vec<u8>,
+) -> std::io::Result<bool> {
+    let Some(compressor) = compressor else { return Ok(false) };
+    out.resize(zstd::zstd_safe::compress_bound(bytes.len()), 0);
+    let length = compressor.compress_to_buffer(bytes, out.as_mut_slice())?;
+    out.truncate(length);
+    Ok(length <= limit)
+}

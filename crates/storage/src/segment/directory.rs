@@ -1,0 +1,215 @@
+//! A segment's directory: what its columns are and where their blocks lie.
+//!
+//! Column descriptions are JSON, so that later versions can add fields; the block table and the sketches behind it are
+//! binary, so that opening a segment is cheap.
+
+use crate::encoding::bits::{bits_for, mask};
+use crate::encoding::bounds::integer_limits;
+use crate::encoding::floats::MAX_DIGITS;
+use crate::segment::decode::Native;
+use crate::segment::format::{BlockEntry, ENTRY, HEADER};
+use crate::segment::{ColumnMeta, Encoding};
+use crate::{LogicalType, ValueClass};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Most records of a segment, and of a zone.
+const MAX_ROWS: u64 = 1 << 31;
+const MAX_ZONE_ROWS: u64 = 1 << 20;
+/// Most bytes of strings in a zone: what an Arrow view can address.
+pub(crate) const MAX_STRING_BYTES: usize = i32::MAX as usize;
+
+/// The directory.
+#[derive(Debug, Clone)]
+pub(crate) struct Directory {
+    /// Records.
+    pub rows: usize,
+    /// Records of a zone; the last one may have fewer.
+    pub zone_rows: usize,
+    /// The columns.
+    pub columns: Vec<ColumnMeta>,
+    /// By column, then zone.
+    pub blocks: Vec<BlockEntry>,
+}
+
+/// The JSON part.
+#[derive(Serialize, Deserialize)]
+struct Description<C> {
+    rows: u64,
+    zone_rows: u64,
+    columns: C,
+}
+
+impl Directory {
+    /// Zones of a segment of so many records.
+    pub fn zone_count(rows: usize, zone_rows: usize) -> usize {
+        rows.div_ceil(zone_rows)
+    }
+
+    /// Zones.
+    pub fn zones(&self) -> usize {
+        Self::zone_count(self.rows, self.zone_rows)
+    }
+
+    /// Records of a zone.
+    pub fn zone(&self, zone: usize) -> Range<usize> {
+        (zone * self.zone_rows).min(self.rows)..((zone + 1) * self.zone_rows).min(self.rows)
+    }
+
+    /// The block of a column, by its place, in a zone.
+    pub fn block(&self, column: usize, zone: usize) -> &BlockEntry {
+        &self.blocks[column * self.zones() + zone]
+    }
+
+    /// How a column lies in memory.
+    pub fn native(&self, column: usize) -> Native {
+        let meta = &self.columns[column];
+        match (&meta.encoding, meta.logical_type.class()) {
+            (Encoding::Plain, ValueClass::Bytes) => Native::Bytes { text: meta.logical_type != LogicalType::Binary },
+            (Encoding::Plain, _) => Native::Wide,
+            _ => Native::Codes { width: code_bytes(meta.code_bits) },
+        }
+    }
+
+    /// The bytes: length of the JSON part, the JSON part, block table, sketches each behind its length.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let description =
+            Description { rows: self.rows as u64, zone_rows: self.zone_rows as u64, columns: &self.columns };
+        let json = serde_json::to_vec(&description).unwrap_or_default();
+        let mut bytes = (json.len() as u32).to_le_bytes().to_vec();
+        bytes.extend_from_slice(&json);
+        self.blocks.iter().for_each(|block| bytes.extend_from_slice(&block.to_bytes()));
+        for column in &self.columns {
+            bytes.extend_from_slice(&(column.statistics.sketch.len() as u32).to_le_bytes());
+            bytes.extend_from_slice(&column.statistics.sketch);
+        }
+        bytes
+    }
+
+    /// The directory that starts at `offset` of its file, or what is wrong with it.
+    pub fn parse(bytes: &[u8], offset: u64) -> Result<Self, String> {
+        let mut rest = bytes;
+        let json = take_counted(&mut rest).ok_or("directory: the description goes past the end")?;
+        let description: Description<Vec<ColumnMeta>> =
+            serde_json::from_slice(json).map_err(|error| format!("directory: {error}"))?;
+        if description.rows > MAX_ROWS || !(1..=MAX_ZONE_ROWS).contains(&description.zone_rows) {
+            return Err(format!("directory: {} records by {}", description.rows, description.zone_rows));
+        }
+        let (rows, zone_rows) = (description.rows as usize, description.zone_rows as usize);
+        let mut columns = description.columns;
+        let count = columns.len().checked_mul(Self::zone_count(rows, zone_rows));
+        let Some(table) = count.and_then(|count| count.checked_mul(ENTRY)).and_then(|size| rest.get(..size)) else {
+            return Err("directory: the block table goes past the end".into());
+        };
+        rest = &rest[table.len()..];
+        let blocks = table.as_chunks::<ENTRY>().0.iter().map(BlockEntry::parse).collect();
+        for column in &mut columns {
+            column.statistics.sketch = take_counted(&mut rest).ok_or("directory: a sketch goes past the end")?.to_vec();
+        }
+        if !rest.is_empty() {
+            return Err(format!("directory: {} bytes too many", rest.len()));
+        }
+        let directory = Self { rows, zone_rows, columns, blocks };
+        directory.verify(offset)?;
+        Ok(directory)
+    }
+
+    /// Holds everything against the rest: blocks tile the file, codes fit their encoding and type.
+    fn verify(&self, end: u64) -> Result<(), String> {
+        let mut offset = HEADER as u64;
+        for (place, column) in self.columns.iter().enumerate() {
+            let id = column.column;
+            if self.columns[..place].iter().any(|other| other.column == id) {
+                return Err(format!("directory: column {id} is there twice"));
+            }
+            verify_meta(column)?;
+            for zone in 0..self.zones() {
+                let block = self.block(place, zone);
+                if block.offset != offset {
+                    return Err(format!("directory: column {id} zone {zone} does not follow the block before"));
+                }
+                offset = offset.checked_add(block.length.into()).ok_or("directory: blocks go past 2^64")?;
+                verify_block(column, block, self.zone(zone).len())
+                    .map_err(|detail| format!("directory: column {id} zone {zone}: {detail}"))?;
+            }
+        }
+        if offset != end {
+            return Err(format!("directory: blocks end at {offset}, the directory starts at {end}"));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a native code.
+pub(crate) fn code_bytes(bits: u8) -> u8 {
+    match bits {
+        0..=8 => 1,
+        9..=16 => 2,
+        17..=32 => 4,
+        _ => 8,
+    }
+}
+
+/// The encoding suits the type.
+fn verify_meta(column: &ColumnMeta) -> Result<(), String> {
+    let class = column.logical_type.class();
+    let fits = match (&column.encoding, class) {
+        (Encoding::FrameOfReference { base }, ValueClass::Integer) => {
+            let (low, high) = integer_limits(&column.logical_type);
+            *base >= low && *base <= high && column.code_bits <= 64
+        }
+        (Encoding::ScaledFloat { digits, .. }, ValueClass::Float) => {
+            *digits <= MAX_DIGITS && column.logical_type == LogicalType::Float64 && column.code_bits <= 64
+        }
+        (Encoding::FloatOrder { .. }, ValueClass::Float) => column.code_bits <= 64,
+        (Encoding::Dictionary, ValueClass::Bytes) => column.code_bits <= 32,
+        (Encoding::Plain, ValueClass::Integer) => column.code_bits == 128,
+        (Encoding::Plain, ValueClass::Bytes) => column.code_bits <= 32,
+        _ => false,
+    };
+    if fits {
+        return Ok(());
+    }
+    let (id, encoding, bits) = (column.column, &column.encoding, column.code_bits);
+    Err(format!("directory: column {id} of type {} can't be {encoding:?} of {bits} bits", column.logical_type))
+}
+
+/// The zone map suits the encoding, so that no value that codes stand for leaves its type.
+fn verify_block(column: &ColumnMeta, block: &BlockEntry, rows: usize) -> Result<(), String> {
+    if block.nulls as usize > rows || block.min > block.max || block.string_bytes as usize > MAX_STRING_BYTES {
+        return Err("the zone map makes no sense".into());
+    }
+    let coded = match &column.encoding {
+        Encoding::FrameOfReference { base } => {
+            let high = base.checked_add(block.max.into());
+            high.is_some_and(|high| high <= integer_limits(&column.logical_type).1)
+        }
+        Encoding::ScaledFloat { base, .. } => base.checked_add_unsigned(block.max).is_some(),
+        Encoding::FloatOrder { base } => {
+            let limit = if column.logical_type == LogicalType::Float32 { mask(32) } else { u64::MAX };
+            base.checked_add(block.max).is_some_and(|order| order <= limit)
+        }
+        Encoding::Dictionary => block.max < u64::from(u32::MAX),
+        Encoding::Plain => {
+            let bytes = column.logical_type.class() == ValueClass::Bytes;
+            return if block.max == 0 && (bytes || block.string_bytes == 0) {
+                Ok(())
+            } else {
+                Err("the zone map makes no sense".into())
+            };
+        }
+    };
+    if coded && block.string_bytes == 0 && bits_for(block.max) <= column.code_bits.into() {
+        Ok(())
+    } else {
+        Err(format!("codes up to {} don't fit", block.max))
+    }
+}
+
+/// Takes bytes that stand behind their `u32` length.
+fn take_counted<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
+    let (taken, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    *bytes = rest;
+    Some(taken)
+}

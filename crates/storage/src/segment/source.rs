@@ -1,0 +1,78 @@
+//! Where a segment's bytes come from: a file, read at offsets, or an image in memory.
+
+use crate::{Error, Result};
+use std::borrow::Cow;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The bytes of a segment.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// An open file; reading it does not depend on its name still being there.
+    File {
+        /// The file.
+        file: File,
+        /// What it was opened as, for errors.
+        path: PathBuf,
+    },
+    /// A delta image.
+    Image(Arc<[u8]>),
+}
+
+impl Source {
+    /// Opens the file `path`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(Error::io("opening", path))?;
+        Ok(Self::File { file, path: path.to_path_buf() })
+    }
+
+    /// Its length in bytes.
+    pub fn length(&self) -> Result<u64> {
+        match self {
+            Self::File { file, path } => Ok(file.metadata().map_err(Error::io("reading", path))?.len()),
+            Self::Image(image) => Ok(image.len() as u64),
+        }
+    }
+
+    /// `length` bytes from `offset` on, which the caller holds to be within the segment.
+    pub fn read(&self, offset: u64, length: usize) -> Result<Cow<'_, [u8]>> {
+        match self {
+            Self::File { file, path } => {
+                let mut bytes = Vec::new();
+                if bytes.try_reserve_exact(length).is_err() {
+                    return Err(Error::OutOfMemory(format!("{length} bytes to read {}", path.display())));
+                }
+                bytes.resize(length, 0);
+                read_at(file, &mut bytes, offset).map_err(Error::io("reading", path))?;
+                Ok(Cow::Owned(bytes))
+            }
+            Self::Image(image) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX);
+                let bytes = image.get(start..).and_then(|rest| rest.get(..length));
+                bytes.map(Cow::Borrowed).ok_or_else(|| {
+                    Error::corrupt("a delta block", format!("{length} bytes at {offset} of {} bytes", image.len()))
+                })
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, offset)? {
+            0 => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+            read => {
+                bytes = &mut bytes[read..];
+                offset += read as u64;
+            }
+        }
+    }
+    Ok(())
+}
