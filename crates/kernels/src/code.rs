@@ -22,10 +22,23 @@ pub trait Code: Copy + Default + Ord + Debug + Send + Sync + crate::scan::Lanes 
     fn wrapping_sub(self, other: Self) -> Self;
 }
 
-/// An integer that codes decode to: base plus code.
-pub trait Value: Copy + Default + PartialEq + Debug + Send + Sync + 'static {
+/// An integer that codes decode to: base plus code. Implemented for the primitive integers and for nothing else.
+pub trait Value: Copy + Default + PartialEq + Debug + Send + Sync + sealed::Sealed + 'static {
     /// `self + code` modulo the width of the type: exact whenever the true sum fits.
     fn offset(self, code: u64) -> Self;
+
+    /// The low bits of `value`.
+    fn truncate(value: i128) -> Self;
+}
+
+/// The first `length` integers that lie in `bytes`, in the machine's byte order; `None` when there are not so many
+/// bytes or they are not aligned to the integer.
+pub fn integers<T: Value>(bytes: &[u8], length: usize) -> Option<&[T]> {
+    let start = bytes.as_ptr().cast::<T>();
+    let fits = length.checked_mul(size_of::<T>()).is_some_and(|needed| needed <= bytes.len());
+    // SAFETY: so many bytes exist, are aligned and stay borrowed; `Value` is implemented here alone, for primitive
+    // integers, which any bits make.
+    (fits && start.is_aligned()).then(|| unsafe { std::slice::from_raw_parts(start, length) })
 }
 
 macro_rules! code {
@@ -61,13 +74,25 @@ code!(u8, u16, u32, u64);
 
 macro_rules! value {
     ($($value:ty),*) => {$(
+        impl sealed::Sealed for $value {}
+
         impl Value for $value {
             #[inline(always)]
             fn offset(self, code: u64) -> Self {
                 self.wrapping_add(code as Self)
+            }
+
+            #[inline(always)]
+            fn truncate(value: i128) -> Self {
+                value as Self
             }
         }
     )*};
 }
 
 value!(i8, i16, i32, i64, u8, u16, u32, u64, i128);
+
+mod sealed {
+    /// Keeps [`super::Value`] to the types of this file.
+    pub trait Sealed {}
+}

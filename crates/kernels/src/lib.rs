@@ -38,5 +38,5 @@ pub mod lookup;
 pub mod minmax;
 pub mod scan;
 
-pub use code::{Code, Value};
+pub use code::{Code, Value, integers};
 pub use isa::Isa;

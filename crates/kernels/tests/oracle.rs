@@ -1,7 +1,7 @@
 //! Every kernel under every instruction set of this machine against a plain loop, at all lengths round the edges of
 //! vectors and words, all alignments, all widths.
 
-use gingham_kernels::{Code, Isa, Value, bitpack, bits, decode, lookup, minmax, scan};
+use gingham_kernels::{Code, Isa, Value, bitpack, bits, decode, integers, lookup, minmax, scan};
 
 /// Lengths round the edges of registers, words and blocks.
 const LENGTHS: &[usize] = &[
@@ -299,4 +299,19 @@ fn entries_by_code() {
 #[should_panic(expected = "TID 3 in a run of 3 records")]
 fn lookup_past_the_run() {
     lookup::copy(Isa::best(), &[1u8, 2, 3], &[0, 3], &mut Vec::new());
+}
+
+#[test]
+fn integers_in_bytes() {
+    let words = [1u64, u64::MAX, 3];
+    let bytes = words.map(u64::to_ne_bytes);
+    let aligned: Vec<u8> = bytes.concat();
+    let start = aligned.as_ptr().align_offset(8);
+    assert_eq!(integers::<u8>(&aligned, 24).map(<[u8]>::len), Some(24));
+    assert_eq!(integers::<u8>(&aligned, 25), None);
+    assert_eq!(integers::<i128>(&aligned, usize::MAX), None);
+    if start == 0 {
+        assert_eq!(integers::<u64>(&aligned, 3), Some(&words[..]));
+        assert_eq!(integers::<u32>(&aligned[1..], 2), None);
+    }
 }

@@ -1,87 +1,259 @@
 //! Scans: which morsels can match, which records of a morsel do, and their values as Arrow arrays.
+//!
+//! | file | what |
+//! |---|---|
+//! | `condition` | a predicate's leaf in normal form |
+//! | `translate` | the same on one segment's codes |
+//! | `rank` | the order in which the parts of an AND are evaluated |
+//! | `prune` | what zone maps already decide |
+//! | `evaluate` | codes of a zone -> bit vector |
+//! | `output` | codes -> Arrow arrays |
+//! | `access` | slices behind a view, checked |
+
+mod access;
+mod condition;
+mod evaluate;
+mod output;
+mod prune;
+mod rank;
+#[cfg(test)]
+mod tests;
+mod translate;
 
 use crate::catalog::TableSnapshot;
-use crate::{ColumnId, Predicate, Result};
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::SchemaRef;
+use crate::segment::{Encoding, Segment};
+use crate::view::{ColumnView, Meaning};
+use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use evaluate::Zone;
+use gingham_kernels::{Isa, bits};
+use output::Selection;
+use prune::{Verdict, judge};
+use std::ops::Range;
 use std::sync::Arc;
+use translate::{CodePredicate, Facts, Prepared, translate};
 
 /// A prepared scan of one table snapshot; shared by the threads that read its morsels.
 #[derive(Debug)]
 pub struct TableScan {
-    _private: (),
+    projection: Vec<ColumnDefinition>,
+    schema: SchemaRef,
+    segments: Vec<(Arc<Segment>, CodePredicate)>,
+    morsels: Vec<Morsel>,
+    skipped: usize,
+    batch_rows: usize,
+    isa: Isa,
+}
+
+/// One zone of a segment.
+#[derive(Debug)]
+struct Morsel {
+    segment: usize,
+    zone: usize,
+    rows: usize,
+    /// The zone maps say that every record qualifies.
+    all: bool,
 }
 
 impl TableScan {
     /// Prepares a scan: translates `predicate` once per segment (to code ranges) and per dictionary version, and drops
     /// the morsels whose zone maps rule them out. `projection` gives the output columns, in order; batches have at most
-    /// `batch_rows` records.
+    /// `batch_rows` records. Fails for a column that the table does not have, for a constant of another class than the
+    /// column's, and when a test fails.
     pub fn new(
         table: Arc<TableSnapshot>,
         projection: Vec<ColumnId>,
         predicate: Predicate,
         batch_rows: usize,
-        isa: gingham_kernels::Isa,
+        isa: Isa,
     ) -> Result<Self> {
-        let _ = (table, projection, predicate, batch_rows, isa);
-        todo!()
+        let definition = &table.definition;
+        let column = |id: ColumnId| {
+            let column = definition.column_by_id(id).cloned();
+            column.ok_or_else(|| Error::InvalidInput(format!("table {} has no column of number {id}", definition.name)))
+        };
+        let projection = projection.into_iter().map(column).collect::<Result<Vec<_>>>()?;
+        let field =
+            |column: &ColumnDefinition| Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);
+        let schema = Arc::new(Schema::new(projection.iter().map(field).collect::<Vec<_>>()));
+        let mut scan = Self {
+            projection,
+            schema,
+            segments: Vec::new(),
+            morsels: Vec::new(),
+            skipped: 0,
+            batch_rows: batch_rows.max(1),
+            isa,
+        };
+        let mut prepared = Prepared::new(&predicate, definition)?;
+        for segment in table.segments.iter().chain(&table.delta) {
+            let predicate = translate(&mut prepared, &|column| facts(segment, column))?;
+            scan.add(Arc::clone(segment), predicate);
+        }
+        Ok(scan)
+    }
+
+    /// Adds the zones of a segment that the zone maps leave.
+    fn add(&mut self, segment: Arc<Segment>, predicate: CodePredicate) {
+        for zone in 0..segment.zones() {
+            let rows = segment.zone_rows(zone).len();
+            match judge(&predicate, rows, &|column| segment.zone_map(column, zone)) {
+                Verdict::None => self.skipped += 1,
+                verdict => {
+                    let all = verdict == Verdict::All;
+                    self.morsels.push(Morsel { segment: self.segments.len(), zone, rows, all });
+                }
+            }
+        }
+        self.segments.push((segment, predicate));
     }
 
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
-        todo!()
+        &self.schema
     }
 
     /// Morsels to read: one zone of a segment or delta block each.
     pub fn morsels(&self) -> usize {
-        todo!()
+        self.morsels.len()
     }
 
     /// Zones ruled out by zone maps, for EXPLAIN ANALYZE.
     pub fn skipped(&self) -> usize {
-        todo!()
+        self.skipped
     }
 
     /// Number of records that qualify in a morsel, without their values.
     pub fn count(&self, morsel: usize) -> Result<usize> {
-        let _ = morsel;
-        todo!()
+        let morsel = self.morsel(morsel)?;
+        if morsel.all {
+            return Ok(morsel.rows);
+        }
+        Ok(bits::count(self.isa, &self.qualifying(morsel)?))
     }
 
     /// The qualifying records of a morsel, in record order, in batches of at most `batch_rows`; decoded one batch at a
     /// time as the iterator is advanced.
     pub fn read(self: &Arc<Self>, morsel: usize) -> Result<MorselBatches> {
-        let _ = morsel;
-        todo!()
+        let morsel = self.morsel(morsel)?;
+        let mut tids = None;
+        let mut rows = morsel.rows;
+        if !morsel.all {
+            let qualifying = self.qualifying(morsel)?;
+            rows = bits::count(self.isa, &qualifying);
+            if rows < morsel.rows && !self.projection.is_empty() {
+                let mut list = Vec::new();
+                bits::to_tids(self.isa, &qualifying, 0, &mut list);
+                tids = Some(list);
+            }
+        }
+        let mut views = Vec::new();
+        if rows > 0 {
+            let segment = &self.segments[morsel.segment].0;
+            for column in &self.projection {
+                views.push(segment.view(column, morsel.zone)?);
+            }
+        }
+        Ok(MorselBatches { scan: Arc::clone(self), views, tids, rest: 0..rows })
     }
+
+    fn morsel(&self, number: usize) -> Result<&Morsel> {
+        let missing = || Error::InvalidInput(format!("morsel {number} of {}", self.morsels.len()));
+        self.morsels.get(number).ok_or_else(missing)
+    }
+
+    /// Evaluates the predicate on a morsel.
+    fn qualifying(&self, morsel: &Morsel) -> Result<Vec<u64>> {
+        let (segment, predicate) = &self.segments[morsel.segment];
+        let zone = Zone {
+            rows: morsel.rows,
+            isa: self.isa,
+            view: &|column| segment.view(column, morsel.zone),
+            zone_map: &|column| segment.zone_map(column, morsel.zone),
+        };
+        zone.evaluate(predicate, None)
+    }
+}
+
+/// What a segment's directory says of a column.
+fn facts(segment: &Segment, column: &ColumnDefinition) -> Result<Facts> {
+    let Some(meta) = segment.column(column.id) else { return Ok(Facts::Absent(column.initial.clone())) };
+    let meaning = match &meta.encoding {
+        Encoding::FrameOfReference { base } => Meaning::FrameOfReference { base: *base },
+        Encoding::ScaledFloat { base, digits } => Meaning::ScaledFloat { base: *base, digits: *digits },
+        Encoding::FloatOrder { base } => Meaning::FloatOrder { base: *base },
+        Encoding::Dictionary => Meaning::Dictionary(Arc::clone(segment.dictionary(column.id).ok_or_else(|| {
+            let place = format!("segment {}, column '{}'", segment.id(), column.name);
+            Error::corrupt(place, "dictionary codes without a dictionary")
+        })?)),
+        Encoding::Plain => {
+            return Ok(Facts::Values { min: meta.statistics.min.clone(), max: meta.statistics.max.clone() });
+        }
+    };
+    Ok(Facts::Coded { meaning, max_code: u64::MAX.checked_shr(64 - u32::from(meta.code_bits.min(64))).unwrap_or(0) })
 }
 
 /// Batches of one morsel.
 #[derive(Debug)]
 pub struct MorselBatches {
-    _private: (),
+    scan: Arc<TableScan>,
+    /// Of the projected columns.
+    views: Vec<ColumnView>,
+    /// The qualifying records, when they are not all of the zone's.
+    tids: Option<Vec<u32>>,
+    /// What is still to deliver, of `tids` or else of the records.
+    rest: Range<usize>,
+}
+
+impl MorselBatches {
+    fn batch(&self, part: Range<usize>) -> Result<RecordBatch> {
+        let rows = part.len();
+        let selection = match &self.tids {
+            None => Selection::Run(part),
+            Some(tids) => match &tids[part] {
+                // Records next to each other are decoded as a run.
+                tids @ [first, .., last] if (last - first) as usize == tids.len() - 1 => {
+                    Selection::Run(*first as usize..*last as usize + 1)
+                }
+                tids => Selection::Tids(tids),
+            },
+        };
+        let value = |view: &ColumnView| output::values(view, &selection, self.scan.isa);
+        let columns = self.views.iter().map(value).collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.scan.schema), columns, &options)?)
+    }
 }
 
 impl Iterator for MorselBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        todo!()
+        if self.rest.is_empty() {
+            return None;
+        }
+        let end = self.rest.end.min(self.rest.start + self.scan.batch_rows);
+        let part = self.rest.start..end;
+        self.rest.start = end;
+        Some(self.batch(part))
     }
 }
 
-/// Values of a column at record numbers `tids` of a zone, as the column's Arrow type.
-pub fn lookup(view: &crate::view::ColumnView, tids: &[u32], isa: gingham_kernels::Isa) -> Result<ArrayRef> {
-    let _ = (view, tids, isa);
-    todo!()
+/// Values of a column at record numbers `tids` of a zone, as the column's Arrow type. Fails for a record that the zone
+/// does not have.
+pub fn lookup(view: &ColumnView, tids: &[u32], isa: Isa) -> Result<ArrayRef> {
+    selected(view, Selection::Tids(tids), isa)
 }
 
-/// Values of the records `rows` of a zone, as the column's Arrow type.
-pub fn decode(
-    view: &crate::view::ColumnView,
-    rows: std::ops::Range<usize>,
-    isa: gingham_kernels::Isa,
-) -> Result<ArrayRef> {
-    let _ = (view, rows, isa);
-    todo!()
+/// Values of the records `rows` of a zone, as the column's Arrow type. Fails for records that the zone does not have.
+pub fn decode(view: &ColumnView, rows: Range<usize>, isa: Isa) -> Result<ArrayRef> {
+    selected(view, Selection::Run(rows), isa)
+}
+
+fn selected(view: &ColumnView, selection: Selection<'_>, isa: Isa) -> Result<ArrayRef> {
+    if !selection.fits(view.rows) {
+        return Err(Error::InvalidInput(format!("records past the {} of a zone: {selection:?}", view.rows)));
+    }
+    output::values(view, &selection, isa)
 }

@@ -1,0 +1,87 @@
+//! The slices behind a view's buffers, checked once per view: length, alignment, ascending offsets.
+
+use crate::view::{ColumnView, Shape};
+use crate::{Error, Result};
+use arrow::buffer::Buffer;
+use gingham_kernels::Value;
+
+/// The codes of a contiguous view, as a slice of the width's type, given to an expression.
+macro_rules! with_codes {
+    ($view:expr, $buffer:expr, $width:expr, |$codes:ident| $body:expr) => {
+        match $width {
+            1 => {
+                let $codes: &[u8] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                $body
+            }
+            2 => {
+                let $codes: &[u16] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                $body
+            }
+            4 => {
+                let $codes: &[u32] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                $body
+            }
+            8 => {
+                let $codes: &[u64] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                $body
+            }
+            other => Err($crate::scan::access::misfit($view, &format!("codes of {other} bytes"))),
+        }
+    };
+}
+
+pub(super) use with_codes;
+
+/// The first `length` elements of a view's buffer.
+pub(super) fn slice<'a, T: Value>(view: &ColumnView, buffer: &'a Buffer, length: usize) -> Result<&'a [T]> {
+    gingham_kernels::integers(buffer, length).ok_or_else(|| {
+        let size = size_of::<T>();
+        misfit(view, &format!("{} bytes at {:?} for {length} elements of {size}", buffer.len(), buffer.as_ptr()))
+    })
+}
+
+/// The offsets and the bytes of a view of byte strings.
+#[derive(Clone, Copy)]
+pub(super) struct Strings<'a> {
+    offsets: &'a [u32],
+    bytes: &'a Buffer,
+}
+
+impl<'a> Strings<'a> {
+    /// Checks that each string ends where the next begins and the last within the bytes.
+    pub(super) fn new(view: &ColumnView, offsets: &'a Buffer, bytes: &'a Buffer) -> Result<Self> {
+        let offsets: &[u32] = slice(view, offsets, view.rows + 1)?;
+        let ascending = offsets.windows(2).fold(true, |ascending, pair| ascending & (pair[0] <= pair[1]));
+        let end = offsets[view.rows] as usize;
+        if !ascending || end > bytes.len() {
+            return Err(misfit(view, &format!("offsets that descend or end at {end} of {} bytes", bytes.len())));
+        }
+        Ok(Self { offsets, bytes })
+    }
+
+    pub(super) fn get(&self, at: usize) -> &'a [u8] {
+        &self.bytes[self.offsets[at] as usize..self.offsets[at + 1] as usize]
+    }
+
+    pub(super) fn offsets(&self) -> &'a [u32] {
+        self.offsets
+    }
+
+    pub(super) fn bytes(&self) -> &'a Buffer {
+        self.bytes
+    }
+}
+
+/// A view that contradicts itself: a bug in a reader, or damage that no checksum saw.
+pub(super) fn misfit(view: &ColumnView, detail: &str) -> Error {
+    let shape = match &view.shape {
+        Shape::Constant(_) => "constant",
+        Shape::Contiguous { .. } => "contiguous",
+        Shape::Wide { .. } => "wide",
+        Shape::Bytes { .. } => "bytes",
+    };
+    Error::corrupt(
+        format!("a {shape} view of {} records of type {}", view.rows, view.logical_type),
+        format!("{detail} (meaning {:?})", view.meaning),
+    )
+}

@@ -1,0 +1,194 @@
+//! Evaluating a translated predicate on a zone: one bit per record, set where the predicate is TRUE.
+//!
+//! A leaf compares codes, then ANDs the validity bits in (and ORs the NULLs, for the few leaves that NULL fulfils).
+//! The parts of an AND come cheapest first; when no bit is left the rest is not read, and a part that must look at
+//! values looks only at those whose bit is still set.
+
+use super::access::{Strings, misfit, slice, with_codes};
+use super::condition::{Condition, is_true, run_test};
+use super::output::{Selection, values};
+use super::prune::{Verdict, judge_leaf};
+use super::translate::{CodePredicate, CodeTest, Leaf};
+use crate::segment::ZoneMap;
+use crate::view::{ColumnView, Shape};
+use crate::{ColumnDefinition, ColumnId, Result};
+use arrow::array::Array;
+use gingham_kernels::{Code, Isa, bits, scan};
+
+/// A zone as the evaluation sees it: views are asked for when a leaf needs them.
+pub(super) struct Zone<'a> {
+    pub(super) rows: usize,
+    pub(super) isa: Isa,
+    pub(super) view: &'a dyn Fn(&ColumnDefinition) -> Result<ColumnView>,
+    pub(super) zone_map: &'a dyn Fn(ColumnId) -> Option<ZoneMap>,
+}
+
+impl Zone<'_> {
+    /// The records that qualify. With `candidates`, only their bits mean anything.
+    pub(super) fn evaluate(&self, predicate: &CodePredicate, candidates: Option<&[u64]>) -> Result<Vec<u64>> {
+        match predicate {
+            CodePredicate::Constant(value) => Ok(self.all(*value)),
+            CodePredicate::Leaf(leaf) => match judge_leaf(leaf, self.rows, (self.zone_map)(leaf.column.id)) {
+                Verdict::All => Ok(self.all(true)),
+                Verdict::None => Ok(self.all(false)),
+                Verdict::Some => self.evaluate_leaf(leaf, candidates),
+            },
+            CodePredicate::And(parts) => {
+                let mut result: Option<Vec<u64>> = None;
+                for part in parts {
+                    result = Some(match result {
+                        None => self.evaluate(part, candidates)?,
+                        Some(mut result) => {
+                            let part = self.evaluate(part, Some(&result))?;
+                            bits::and(&mut result, &part);
+                            result
+                        }
+                    });
+                    if result.as_deref().is_some_and(bits::is_empty) {
+                        break;
+                    }
+                }
+                Ok(result.unwrap_or_else(|| self.all(true)))
+            }
+            CodePredicate::Or(parts) => {
+                let mut result = self.all(false);
+                for part in parts {
+                    bits::or(&mut result, &self.evaluate(part, candidates)?);
+                }
+                Ok(result)
+            }
+        }
+    }
+
+    fn all(&self, value: bool) -> Vec<u64> {
+        let mut result = vec![0; bits::words(self.rows)];
+        if value {
+            bits::fill(&mut result, self.rows);
+        }
+        result
+    }
+
+    fn evaluate_leaf(&self, leaf: &Leaf, candidates: Option<&[u64]>) -> Result<Vec<u64>> {
+        let view = (self.view)(&leaf.column)?;
+        if view.rows != self.rows {
+            return Err(misfit(&view, &format!("{} records expected", self.rows)));
+        }
+        if let Shape::Constant(value) = &view.shape {
+            return Ok(self.all(leaf.condition.holds_for(&leaf.column, value)?));
+        }
+        let mut result = match (&leaf.codes, &view.shape) {
+            (CodeTest::All, _) => self.all(true),
+            (CodeTest::None, _) => self.all(false),
+            (CodeTest::Values, _) => self.evaluate_values(leaf, &view, candidates)?,
+            (test, Shape::Contiguous { codes, width }) => {
+                with_codes!(&view, codes, *width, |codes| Ok(evaluate_codes(self.isa, test, codes)))?
+            }
+            _ => return Err(misfit(&view, "codes expected")),
+        };
+        if let Some(validity) = &view.validity {
+            if validity.len() < self.rows {
+                return Err(misfit(&view, &format!("{} validity bits", validity.len())));
+            }
+            let mut valid = vec![0; bits::words(self.rows)];
+            bits::load(validity.values(), validity.offset(), self.rows, &mut valid);
+            bits::and(&mut result, &valid);
+            if leaf.nulls {
+                bits::not(&mut valid, self.rows);
+                bits::or(&mut result, &valid);
+            }
+        }
+        Ok(result)
+    }
+
+    /// A leaf on values that have no codes, or that a test must see.
+    fn evaluate_values(&self, leaf: &Leaf, view: &ColumnView, candidates: Option<&[u64]>) -> Result<Vec<u64>> {
+        match (&*leaf.condition, &view.shape) {
+            (Condition::Test { test, .. }, _) => {
+                let candidates = candidates.filter(|bits| bits::count(self.isa, bits) < self.rows / 2);
+                let mut result = self.all(false);
+                if let Some(candidates) = candidates {
+                    let mut tids = Vec::new();
+                    bits::to_tids(self.isa, candidates, 0, &mut tids);
+                    let values = values(view, &Selection::Tids(&tids), self.isa)?;
+                    let results = run_test(&leaf.column, test.as_ref(), &values)?;
+                    for (at, tid) in tids.iter().enumerate() {
+                        result[*tid as usize / 64] |= u64::from(is_true(&results, at)) << (tid % 64);
+                    }
+                } else {
+                    let values = values(view, &Selection::Run(0..self.rows), self.isa)?;
+                    let results = run_test(&leaf.column, test.as_ref(), &values)?;
+                    bits::load(results.values().values(), results.values().offset(), self.rows, &mut result);
+                    if let Some(known) = results.nulls() {
+                        let mut valid = self.all(false);
+                        bits::load(known.validity(), known.offset(), self.rows, &mut valid);
+                        bits::and(&mut result, &valid);
+                    }
+                }
+                Ok(result)
+            }
+            (condition @ (Condition::Keys { .. } | Condition::KeySet { .. }), Shape::Wide { values }) => {
+                let values: &[i128] = slice(view, values, view.rows)?;
+                Ok(self.select(candidates, |tid| condition.holds_for_key(values[tid])))
+            }
+            (condition @ (Condition::Bytes { .. } | Condition::BytesSet { .. }), Shape::Bytes { offsets, bytes }) => {
+                let strings = Strings::new(view, offsets, bytes)?;
+                Ok(self.select(candidates, |tid| condition.holds_for_bytes(strings.get(tid))))
+            }
+            _ => Err(misfit(view, "a condition of another class")),
+        }
+    }
+
+    /// The candidates for which `test` holds.
+    fn select(&self, candidates: Option<&[u64]>, test: impl Fn(usize) -> bool) -> Vec<u64> {
+        let mut result = match candidates {
+            Some(candidates) => candidates.to_vec(),
+            None => self.all(true),
+        };
+        for (at, word) in result.iter_mut().enumerate() {
+            let mut rest = *word;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                rest &= rest - 1;
+                *word &= !(u64::from(!test(at * 64 + bit as usize)) << bit);
+            }
+        }
+        result
+    }
+}
+
+/// Compares the codes of a zone; NULLs count by whatever code their slot has.
+fn evaluate_codes<C: Code>(isa: Isa, test: &CodeTest, codes: &[C]) -> Vec<u64> {
+    let mut result = vec![0; bits::words(codes.len())];
+    let (out, max) = (&mut result, C::MAX.to_u64());
+    // Constants past the native width stand for codes that this zone can't have.
+    let fitting = |codes: &[u64]| -> Vec<C> {
+        codes.iter().filter(|code| **code <= max).map(|code| C::truncate(*code)).collect()
+    };
+    match test {
+        CodeTest::All | CodeTest::Values => bits::fill(out, codes.len()),
+        CodeTest::None => {}
+        CodeTest::Range { low, .. } if *low > max => {}
+        CodeTest::Outside { low, .. } if *low > max => bits::fill(out, codes.len()),
+        CodeTest::Range { low, high } => {
+            scan::range(isa, codes, C::truncate(*low), C::truncate((*high).min(max)), out);
+        }
+        CodeTest::Outside { low, high } => {
+            scan::outside(isa, codes, C::truncate(*low), C::truncate((*high).min(max)), out);
+        }
+        CodeTest::Any { codes: list, .. } => scan::equal_any(isa, codes, &fitting(list), out),
+        CodeTest::Bitmap { words, .. } => scan::in_bitmap(isa, codes, words, out),
+        CodeTest::Sorted { codes: list, .. } => {
+            let list = fitting(list);
+            for (at, code) in codes.iter().enumerate() {
+                out[at / 64] |= u64::from(list.binary_search(code).is_ok()) << (at % 64);
+            }
+        }
+    }
+    if let CodeTest::Any { negated: true, .. }
+    | CodeTest::Bitmap { negated: true, .. }
+    | CodeTest::Sorted { negated: true, .. } = test
+    {
+        bits::not(out, codes.len());
+    }
+    result
+}

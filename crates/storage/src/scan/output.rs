@@ -1,0 +1,336 @@
+//! Values of a view as Arrow arrays: exactly the type that `LogicalType::to_arrow` names, NULLs from the validity bits.
+//!
+//! Strings come as views: those of a dictionary share its entries' buffers, those stored as bytes share the zone's.
+
+use super::access::{Strings, misfit, slice, with_codes};
+use crate::dictionary::DictionaryVersion;
+use crate::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
+use crate::{Datum, Error, LogicalType, Result};
+use arrow::array::*;
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::*;
+use gingham_kernels::{Code, Isa, Value, decode, lookup, minmax, scan};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Records of a zone.
+#[derive(Debug, Clone)]
+pub(super) enum Selection<'a> {
+    /// One after the other.
+    Run(Range<usize>),
+    /// At these places, ascending or not.
+    Tids(&'a [u32]),
+}
+
+impl Selection<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Run(run) => run.len(),
+            Self::Tids(tids) => tids.len(),
+        }
+    }
+
+    /// Elements of `values` at the selected places.
+    fn copy<T: Copy>(&self, isa: Isa, values: &[T]) -> Vec<T> {
+        match self {
+            Self::Run(run) => values[run.clone()].to_vec(),
+            Self::Tids(tids) => {
+                let mut out = Vec::new();
+                lookup::copy(isa, values, tids, &mut out);
+                out
+            }
+        }
+    }
+
+    /// Whether all places are below `rows`.
+    pub(super) fn fits(&self, rows: usize) -> bool {
+        match self {
+            Self::Run(run) => run.start <= run.end && run.end <= rows,
+            Self::Tids(tids) => tids.iter().copied().max().is_none_or(|max| (max as usize) < rows),
+        }
+    }
+}
+
+/// The selected values, which must exist.
+pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> Result<ArrayRef> {
+    let nulls = nulls(view, selection)?;
+    match &view.shape {
+        Shape::Constant(value) => constant(value, &view.logical_type, selection.len()),
+        Shape::Contiguous { codes, width } => {
+            with_codes!(view, codes, *width, |codes| coded(view, codes, selection, nulls, isa))
+        }
+        Shape::Wide { values } => {
+            let values = selection.copy(isa, slice::<i128>(view, values, view.rows)?);
+            integers(&view.logical_type, &Listed(values), nulls, isa)
+        }
+        Shape::Bytes { offsets, bytes } => {
+            let strings = Strings::new(view, offsets, bytes)?;
+            match view.logical_type.to_arrow() {
+                DataType::BinaryView => binary(view, strings, selection, nulls),
+                _ => text(view, strings, selection, nulls),
+            }
+        }
+    }
+}
+
+fn nulls(view: &ColumnView, selection: &Selection<'_>) -> Result<Option<NullBuffer>> {
+    let Some(validity) = &view.validity else { return Ok(None) };
+    if validity.len() < view.rows {
+        return Err(misfit(view, &format!("{} validity bits", validity.len())));
+    }
+    let selected = match selection {
+        Selection::Run(run) => validity.slice(run.start, run.len()),
+        Selection::Tids(tids) => BooleanBuffer::collect_bool(tids.len(), |at| validity.value(tids[at] as usize)),
+    };
+    Ok(Some(NullBuffer::new(selected)).filter(|nulls| nulls.null_count() > 0))
+}
+
+fn coded<C: Code + Value + ArrowNativeType>(
+    view: &ColumnView,
+    codes: &[C],
+    selection: &Selection<'_>,
+    nulls: Option<NullBuffer>,
+    isa: Isa,
+) -> Result<ArrayRef> {
+    match &view.meaning {
+        Meaning::FrameOfReference { base } => {
+            integers(&view.logical_type, &Coded { codes, base: *base, selection, isa }, nulls, isa)
+        }
+        Meaning::ScaledFloat { base, digits } => {
+            let divisor = power_of_ten(*digits).ok_or_else(|| misfit(view, "digits out of range"))?;
+            let mut values = Vec::new();
+            match selection {
+                Selection::Run(run) => decode::scaled(isa, &codes[run.clone()], *base, divisor, &mut values),
+                Selection::Tids(_) => decode::scaled(isa, &selection.copy(isa, codes), *base, divisor, &mut values),
+            }
+            Ok(match view.logical_type {
+                LogicalType::Float32 => {
+                    let values: Vec<f32> = values.into_iter().map(|value| value as f32).collect();
+                    Arc::new(Float32Array::new(values.into(), nulls))
+                }
+                _ => Arc::new(Float64Array::new(values.into(), nulls)),
+            })
+        }
+        Meaning::FloatOrder { base } => {
+            let orders = Coded { codes, base: (*base).into(), selection, isa };
+            Ok(match view.logical_type {
+                LogicalType::Float32 => {
+                    let values: Vec<f32> = orders.all::<u32>().into_iter().map(real_from_order).collect();
+                    Arc::new(Float32Array::new(values.into(), nulls))
+                }
+                _ => {
+                    let values: Vec<f64> = orders.all::<u64>().into_iter().map(float_from_order).collect();
+                    Arc::new(Float64Array::new(values.into(), nulls))
+                }
+            })
+        }
+        Meaning::Dictionary(version) => entries(view, codes, version, selection, nulls, isa),
+        Meaning::Value => Err(misfit(view, "codes without a meaning")),
+    }
+}
+
+/// The entries that codes stand for.
+fn entries<C: Code + ArrowNativeType>(
+    view: &ColumnView,
+    codes: &[C],
+    version: &DictionaryVersion,
+    selection: &Selection<'_>,
+    nulls: Option<NullBuffer>,
+    isa: Isa,
+) -> Result<ArrayRef> {
+    if version.entries.is_empty() {
+        return Ok(new_null_array(&view.logical_type.to_arrow(), selection.len()));
+    }
+    let codes = selection.copy(isa, codes);
+    if let Some((_, max)) = minmax::min_max(isa, &codes)
+        && max.to_u64() >= version.entries.len() as u64
+    {
+        return Err(misfit(view, &format!("code {} of {} entries", max.to_u64(), version.entries.len())));
+    }
+    let buffer = Buffer::from_vec(codes);
+    let indices: ArrayRef = match C::BITS {
+        8 => Arc::new(UInt8Array::new(buffer.into(), nulls)),
+        16 => Arc::new(UInt16Array::new(buffer.into(), nulls)),
+        32 => Arc::new(UInt32Array::new(buffer.into(), nulls)),
+        _ => Arc::new(UInt64Array::new(buffer.into(), nulls)),
+    };
+    Ok(arrow::compute::take(&version.entries, &indices, None)?)
+}
+
+/// Integers on their way to an array of any width.
+trait Integers {
+    fn all<V: Value>(&self) -> Vec<V>;
+}
+
+/// Base plus code at the selected places.
+struct Coded<'a, C> {
+    codes: &'a [C],
+    base: i128,
+    selection: &'a Selection<'a>,
+    isa: Isa,
+}
+
+impl<C: Code> Integers for Coded<'_, C> {
+    fn all<V: Value>(&self) -> Vec<V> {
+        let (base, mut out) = (V::truncate(self.base), Vec::new());
+        match self.selection {
+            Selection::Run(run) => decode::widen(self.isa, &self.codes[run.clone()], base, &mut out),
+            Selection::Tids(tids) => lookup::widen(self.isa, self.codes, tids, base, &mut out),
+        }
+        out
+    }
+}
+
+/// These.
+struct Listed(Vec<i128>);
+
+impl Integers for Listed {
+    fn all<V: Value>(&self) -> Vec<V> {
+        self.0.iter().map(|value| V::truncate(*value)).collect()
+    }
+}
+
+/// An array of the integer class.
+fn integers(
+    logical_type: &LogicalType,
+    values: &impl Integers,
+    nulls: Option<NullBuffer>,
+    isa: Isa,
+) -> Result<ArrayRef> {
+    fn array<T: ArrowPrimitiveType>(data_type: DataType, values: &impl Integers, nulls: Option<NullBuffer>) -> ArrayRef
+    where
+        T::Native: Value,
+    {
+        let values = ScalarBuffer::from(values.all::<T::Native>());
+        Arc::new(PrimitiveArray::<T>::new(values, nulls).with_data_type(data_type))
+    }
+    let data_type = logical_type.to_arrow();
+    Ok(match &data_type {
+        DataType::Boolean => {
+            let values = values.all::<u8>();
+            let mut words = vec![0; values.len().div_ceil(64)];
+            scan::range(isa, &values, 1, 1, &mut words);
+            let bits = BooleanBuffer::new(Buffer::from_vec(words), 0, values.len());
+            Arc::new(BooleanArray::new(bits, nulls))
+        }
+        DataType::Int8 => array::<Int8Type>(data_type, values, nulls),
+        DataType::Int16 => array::<Int16Type>(data_type, values, nulls),
+        DataType::Int32 => array::<Int32Type>(data_type, values, nulls),
+        DataType::Int64 => array::<Int64Type>(data_type, values, nulls),
+        DataType::UInt8 => array::<UInt8Type>(data_type, values, nulls),
+        DataType::UInt16 => array::<UInt16Type>(data_type, values, nulls),
+        DataType::UInt32 => array::<UInt32Type>(data_type, values, nulls),
+        DataType::UInt64 => array::<UInt64Type>(data_type, values, nulls),
+        DataType::Date32 => array::<Date32Type>(data_type, values, nulls),
+        DataType::Decimal128(_, _) => array::<Decimal128Type>(data_type, values, nulls),
+        DataType::Time32(TimeUnit::Second) => array::<Time32SecondType>(data_type, values, nulls),
+        DataType::Time32(_) => array::<Time32MillisecondType>(data_type, values, nulls),
+        DataType::Time64(TimeUnit::Microsecond) => array::<Time64MicrosecondType>(data_type, values, nulls),
+        DataType::Time64(_) => array::<Time64NanosecondType>(data_type, values, nulls),
+        DataType::Timestamp(TimeUnit::Second, _) => array::<TimestampSecondType>(data_type, values, nulls),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => array::<TimestampMillisecondType>(data_type, values, nulls),
+        DataType::Timestamp(TimeUnit::Microsecond, _) => array::<TimestampMicrosecondType>(data_type, values, nulls),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => array::<TimestampNanosecondType>(data_type, values, nulls),
+        other => return Err(Error::corrupt("a column view", format!("integers of type {other}"))),
+    })
+}
+
+/// Text stored as bytes, sharing the zone's buffer. Whether it is UTF-8 is checked, so that damage can't pass for text.
+fn text(
+    view: &ColumnView,
+    strings: Strings<'_>,
+    selection: &Selection<'_>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let damaged = |error| misfit(view, &format!("{error}"));
+    Ok(match selection {
+        Selection::Run(run) => {
+            let (offsets, bytes) = rebased(strings, run)?;
+            Arc::new(StringViewArray::from(&StringArray::try_new(offsets, bytes, nulls).map_err(damaged)?))
+        }
+        Selection::Tids(tids) => {
+            let views = views(strings, tids);
+            Arc::new(StringViewArray::try_new(views, vec![strings.bytes().clone()], nulls).map_err(damaged)?)
+        }
+    })
+}
+
+/// The same for BINARY.
+fn binary(
+    view: &ColumnView,
+    strings: Strings<'_>,
+    selection: &Selection<'_>,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let damaged = |error| misfit(view, &format!("{error}"));
+    Ok(match selection {
+        Selection::Run(run) => {
+            let (offsets, bytes) = rebased(strings, run)?;
+            Arc::new(BinaryViewArray::from(&BinaryArray::try_new(offsets, bytes, nulls).map_err(damaged)?))
+        }
+        Selection::Tids(tids) => {
+            let views = views(strings, tids);
+            Arc::new(BinaryViewArray::try_new(views, vec![strings.bytes().clone()], nulls).map_err(damaged)?)
+        }
+    })
+}
+
+/// The run's part of the bytes, and offsets into it.
+fn rebased(strings: Strings<'_>, run: &Range<usize>) -> Result<(OffsetBuffer<i32>, Buffer)> {
+    let offsets = &strings.offsets()[run.start..=run.end];
+    let (first, end) = (offsets[0], offsets[run.len()]);
+    if i32::try_from(end - first).is_err() {
+        return Err(Error::corrupt(
+            "a view of byte strings",
+            format!("{} bytes in {} records", end - first, run.len()),
+        ));
+    }
+    let bytes = strings.bytes().slice_with_length(first as usize, (end - first) as usize);
+    let offsets: Vec<i32> = offsets.iter().map(|offset| (offset - first) as i32).collect();
+    Ok((OffsetBuffer::new(offsets.into()), bytes))
+}
+
+/// Arrow's views of the selected strings, which lie in buffer 0.
+fn views(strings: Strings<'_>, tids: &[u32]) -> ScalarBuffer<u128> {
+    let view = |&tid: &u32| make_view(strings.get(tid as usize), 0, strings.offsets()[tid as usize]);
+    tids.iter().map(view).collect()
+}
+
+/// An array of `length` times the same value.
+pub(super) fn constant(value: &Datum, logical_type: &LogicalType, length: usize) -> Result<ArrayRef> {
+    let data_type = logical_type.to_arrow();
+    Ok(match (value, &data_type) {
+        (Datum::Null, _) => new_null_array(&data_type, length),
+        (Datum::Integer(value), _) => integers(logical_type, &Listed(vec![*value; length]), None, Isa::Scalar)?,
+        (Datum::Float(value), DataType::Float32) => Arc::new(Float32Array::from_value(value.get() as f32, length)),
+        (Datum::Float(value), DataType::Float64) => Arc::new(Float64Array::from_value(value.get(), length)),
+        (Datum::Bytes(bytes), DataType::BinaryView) => {
+            repeated(Arc::new(BinaryViewArray::from_iter_values([bytes])), length)?
+        }
+        (Datum::Bytes(bytes), DataType::Utf8View) => match std::str::from_utf8(bytes) {
+            Ok(text) => repeated(Arc::new(StringViewArray::from_iter_values([text])), length)?,
+            Err(error) => return Err(Error::InvalidInput(format!("a constant of type {logical_type}: {error}"))),
+        },
+        _ => return Err(Error::InvalidInput(format!("the constant {value:?} is not of type {logical_type}"))),
+    })
+}
+
+/// The only value of an array, so many times, without copying its bytes.
+fn repeated(value: ArrayRef, length: usize) -> Result<ArrayRef> {
+    Ok(arrow::compute::take(&value, &UInt8Array::from_value(0, length), None)?)
+}
+
+/// What a scaled float stands for; `real` when it is a REAL, widened.
+pub(super) fn scaled_value(scaled: i64, digits: u8, real: bool) -> f64 {
+    let value = scaled as f64 / power_of_ten(digits).unwrap_or(f64::NAN);
+    if real { f64::from(value as f32) } else { value }
+}
+
+/// Powers of ten that a DOUBLE holds exactly.
+fn power_of_ten(digits: u8) -> Option<f64> {
+    const POWERS: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ];
+    POWERS.get(usize::from(digits)).copied()
+}

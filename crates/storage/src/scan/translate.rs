@@ -1,0 +1,495 @@
+//! Predicate -> condition on one segment's codes.
+//!
+//! Each leaf is brought into normal form once ([`Prepared`]), then translated per segment ([`translate`]): constants
+//! become codes of the segment's own base or dictionary version, constants outside its domain become "all" or "none".
+//! For a dictionary the translation depends on the version only and is kept for the other segments that name it; a test
+//! is run once per entry.
+
+use super::condition::{Condition, is_true, run_test};
+use super::rank::order_by_cost;
+use crate::dictionary::DictionaryVersion;
+use crate::view::{Meaning, float_from_order, float_order, real_from_order};
+use crate::{ColumnDefinition, ColumnId, Datum, Error, LogicalType, Predicate, Result, TableDefinition};
+use arrow::array::{Array, ArrayRef, AsArray};
+use std::collections::HashMap;
+use std::ops::{Bound, RangeInclusive};
+use std::sync::Arc;
+
+/// A predicate whose leaves are in normal form.
+#[derive(Debug)]
+pub(super) enum Prepared {
+    Constant(bool),
+    Leaf(PreparedLeaf),
+    And(Vec<Prepared>),
+    Or(Vec<Prepared>),
+}
+
+/// A leaf in normal form, and what it translated to for the dictionary versions met so far.
+#[derive(Debug)]
+pub(super) struct PreparedLeaf {
+    column: Arc<ColumnDefinition>,
+    condition: Arc<Condition>,
+    by_version: HashMap<u32, CodeTest>,
+}
+
+impl Prepared {
+    /// Brings the leaves of `predicate` into normal form. Fails for a column that the table does not have and for
+    /// constants of another class than the column's.
+    pub(super) fn new(predicate: &Predicate, table: &TableDefinition) -> Result<Self> {
+        let leaf = |column: ColumnId, condition: &dyn Fn(&ColumnDefinition) -> Result<Condition>| {
+            let column = table
+                .column_by_id(column)
+                .ok_or_else(|| Error::InvalidInput(format!("table {} has no column of number {column}", table.name)))?;
+            let condition = Arc::new(condition(column)?);
+            Ok(Self::Leaf(PreparedLeaf { column: Arc::new(column.clone()), condition, by_version: HashMap::new() }))
+        };
+        match predicate {
+            Predicate::Constant(value) => Ok(Self::Constant(*value)),
+            Predicate::Range { column, low, high } => leaf(*column, &|column| Condition::range(column, low, high)),
+            Predicate::In { column, values, negated } => {
+                leaf(*column, &|column| Condition::list(column, values, *negated))
+            }
+            Predicate::IsNull { column, negated } => leaf(*column, &|_| Ok(Condition::Null { negated: *negated })),
+            Predicate::Test { column, test } => leaf(*column, &|column| Condition::test(column, test)),
+            Predicate::And(parts) => {
+                Ok(Self::And(parts.iter().map(|part| Self::new(part, table)).collect::<Result<_>>()?))
+            }
+            Predicate::Or(parts) => {
+                Ok(Self::Or(parts.iter().map(|part| Self::new(part, table)).collect::<Result<_>>()?))
+            }
+        }
+    }
+}
+
+/// What a segment says of one column before any block is read.
+#[derive(Debug, Clone)]
+pub(super) enum Facts {
+    /// The segment was written before the column was added: every record has this value.
+    Absent(Datum),
+    /// Codes up to `max_code`.
+    Coded { meaning: Meaning, max_code: u64 },
+    /// Values as they are, within these bounds (NULL when there are none).
+    Values { min: Datum, max: Datum },
+}
+
+/// A predicate on the codes of one segment.
+#[derive(Debug, Clone)]
+pub(super) enum CodePredicate {
+    Constant(bool),
+    Leaf(Leaf),
+    And(Vec<CodePredicate>),
+    Or(Vec<CodePredicate>),
+}
+
+/// A condition on the codes of one column of one segment.
+#[derive(Debug, Clone)]
+pub(super) struct Leaf {
+    pub(super) column: Arc<ColumnDefinition>,
+    /// The same on values, for what has no codes.
+    pub(super) condition: Arc<Condition>,
+    /// Which codes of values qualify.
+    pub(super) codes: CodeTest,
+    /// Whether NULL qualifies.
+    pub(super) nulls: bool,
+    /// Largest code of the segment, to judge how much a test lets through.
+    pub(super) max_code: u64,
+}
+
+/// Which codes qualify.
+#[derive(Debug, Clone)]
+pub(super) enum CodeTest {
+    /// Every value.
+    All,
+    /// No value.
+    None,
+    /// `low..=high`.
+    Range { low: u64, high: u64 },
+    /// All but `low..=high`.
+    Outside { low: u64, high: u64 },
+    /// One of a few, or none of them.
+    Any { codes: Arc<[u64]>, negated: bool },
+    /// Those whose bit is set, or those whose bit is not.
+    Bitmap { words: Arc<[u64]>, negated: bool },
+    /// One of many (ascending) over a domain too wide for a bitmap, or none of them.
+    Sorted { codes: Arc<[u64]>, negated: bool },
+    /// The condition must be evaluated on values.
+    Values,
+}
+
+/// Lists up to this long are compared code by code.
+const FEW: usize = 6;
+/// Bitmaps of a list may take this many words (8 MB); wider domains are searched.
+const BITMAP_WORDS: u64 = 1 << 20;
+
+impl CodeTest {
+    /// The test for membership in `codes`, ascending without duplicates, of the domain `0..=max_code`.
+    fn members(codes: &[u64], negated: bool, max_code: u64) -> Self {
+        let (&[low, ..], &[.., high]) = (codes, codes) else {
+            return if negated { Self::All } else { Self::None };
+        };
+        if high - low == codes.len() as u64 - 1 {
+            return Self::span(low..=high, negated, max_code);
+        }
+        let codes: Arc<[u64]> = codes.into();
+        if codes.len() <= FEW {
+            Self::Any { codes, negated }
+        } else if high / 64 < BITMAP_WORDS {
+            let mut words = vec![0u64; (high / 64 + 1) as usize];
+            codes.iter().for_each(|code| words[(code / 64) as usize] |= 1 << (code % 64));
+            Self::Bitmap { words: words.into(), negated }
+        } else {
+            Self::Sorted { codes, negated }
+        }
+    }
+
+    /// The test for a range of the domain `0..=max_code`.
+    fn span(range: RangeInclusive<u64>, negated: bool, max_code: u64) -> Self {
+        let (low, high) = range.into_inner();
+        match (low == 0 && high >= max_code, negated) {
+            (true, false) => Self::All,
+            (true, true) => Self::None,
+            (false, false) => Self::Range { low, high },
+            (false, true) => Self::Outside { low, high },
+        }
+    }
+}
+
+/// Translates `predicate` for a segment, of which `facts` tells per column.
+pub(super) fn translate(
+    predicate: &mut Prepared,
+    facts: &dyn Fn(&ColumnDefinition) -> Result<Facts>,
+) -> Result<CodePredicate> {
+    Ok(match predicate {
+        Prepared::Constant(value) => CodePredicate::Constant(*value),
+        Prepared::Leaf(leaf) => {
+            let facts = facts(&leaf.column)?;
+            translate_leaf(leaf, facts)?
+        }
+        Prepared::And(parts) => {
+            let mut translated = Vec::new();
+            for part in parts {
+                match translate(part, facts)? {
+                    CodePredicate::Constant(true) => {}
+                    CodePredicate::Constant(false) => return Ok(CodePredicate::Constant(false)),
+                    CodePredicate::And(parts) => translated.extend(parts),
+                    other => translated.push(other),
+                }
+            }
+            let mut translated = intersect_ranges(translated);
+            order_by_cost(&mut translated);
+            match translated.len() {
+                0 => CodePredicate::Constant(true),
+                1 => translated.remove(0),
+                _ if translated.iter().any(|part| matches!(part, CodePredicate::Constant(false))) => {
+                    CodePredicate::Constant(false)
+                }
+                _ => CodePredicate::And(translated),
+            }
+        }
+        Prepared::Or(parts) => {
+            let mut translated = Vec::new();
+            for part in parts {
+                match translate(part, facts)? {
+                    CodePredicate::Constant(false) => {}
+                    CodePredicate::Constant(true) => return Ok(CodePredicate::Constant(true)),
+                    CodePredicate::Or(parts) => translated.extend(parts),
+                    other => translated.push(other),
+                }
+            }
+            match translated.len() {
+                0 => CodePredicate::Constant(false),
+                1 => translated.remove(0),
+                _ => CodePredicate::Or(translated),
+            }
+        }
+    })
+}
+
+/// Makes one range of all ranges of a column: a BETWEEN that was written as two comparisons.
+fn intersect_ranges(parts: Vec<CodePredicate>) -> Vec<CodePredicate> {
+    let mut merged: Vec<CodePredicate> = Vec::with_capacity(parts.len());
+    for part in parts {
+        if let CodePredicate::Leaf(Leaf { column, codes: CodeTest::Range { low, high }, nulls: false, .. }) = &part {
+            let same = merged.iter_mut().find_map(|other| match other {
+                CodePredicate::Leaf(other @ Leaf { codes: CodeTest::Range { .. }, nulls: false, .. })
+                    if other.column.id == column.id =>
+                {
+                    Some(other)
+                }
+                _ => None,
+            });
+            if let Some(other) = same
+                && let CodeTest::Range { low: other_low, high: other_high } = &mut other.codes
+            {
+                *other_low = (*other_low).max(*low);
+                *other_high = (*other_high).min(*high);
+                if other_low > other_high {
+                    return vec![CodePredicate::Constant(false)];
+                }
+                continue;
+            }
+        }
+        merged.push(part);
+    }
+    merged
+}
+
+fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate> {
+    let nulls = leaf.condition.nulls();
+    let (codes, max_code) = match (&*leaf.condition, facts) {
+        (_, Facts::Absent(value)) => {
+            return Ok(CodePredicate::Constant(leaf.condition.holds_for(&leaf.column, &value)?));
+        }
+        (Condition::Null { negated: true }, _) => (CodeTest::All, u64::MAX),
+        (Condition::Null { negated: false } | Condition::Never, _) => (CodeTest::None, u64::MAX),
+        (_, Facts::Coded { meaning: Meaning::Dictionary(version), .. }) => {
+            let max_code = (version.entries.len() as u64).saturating_sub(1);
+            let codes = match leaf.by_version.get(&version.version) {
+                Some(codes) => codes.clone(),
+                None => {
+                    let codes = on_dictionary(&leaf.column, &leaf.condition, &version)?;
+                    leaf.by_version.insert(version.version, codes.clone());
+                    codes
+                }
+            };
+            (codes, max_code)
+        }
+        (condition, Facts::Coded { meaning, max_code }) => {
+            let domain = Domain::new(&meaning, &leaf.column.logical_type, max_code)?;
+            (on_keys(condition, &domain), max_code)
+        }
+        (condition, Facts::Values { min, max }) => (on_bounds(condition, &min, &max), u64::MAX),
+    };
+    if matches!(codes, CodeTest::None) && !nulls {
+        return Ok(CodePredicate::Constant(false));
+    }
+    Ok(CodePredicate::Leaf(Leaf {
+        column: Arc::clone(&leaf.column),
+        condition: Arc::clone(&leaf.condition),
+        codes,
+        nulls,
+        max_code,
+    }))
+}
+
+/// The codes of a segment and the keys that they stand for; the keys never descend.
+struct Domain {
+    key: KeyOfCode,
+    max_code: u64,
+}
+
+/// How a code becomes a key.
+enum KeyOfCode {
+    Integer { base: i128 },
+    Float(Box<dyn Fn(u64) -> i128>),
+}
+
+impl Domain {
+    fn new(meaning: &Meaning, logical_type: &LogicalType, max_code: u64) -> Result<Self> {
+        let real = *logical_type == LogicalType::Float32;
+        let (key, last): (KeyOfCode, u64) = match *meaning {
+            Meaning::FrameOfReference { base } => (KeyOfCode::Integer { base }, u64::MAX),
+            Meaning::ScaledFloat { base, digits } => {
+                let value = move |code: u64| super::output::scaled_value(base.wrapping_add(code as i64), digits, real);
+                let last = (i128::from(i64::MAX) - i128::from(base)) as u64;
+                (KeyOfCode::Float(Box::new(move |code| float_order(value(code)).into())), last)
+            }
+            Meaning::FloatOrder { base } if real => {
+                let value = move |code: u64| widened(real_from_order((base + code) as u32));
+                let last = u64::from(u32::MAX).saturating_sub(base);
+                (KeyOfCode::Float(Box::new(move |code| float_order(value(code)).into())), last)
+            }
+            Meaning::FloatOrder { base } => {
+                let value = move |code: u64| float_from_order(base + code);
+                (KeyOfCode::Float(Box::new(move |code| float_order(value(code)).into())), u64::MAX - base)
+            }
+            Meaning::Value | Meaning::Dictionary(_) => {
+                return Err(Error::corrupt("a column view", format!("{logical_type} codes that mean {meaning:?}")));
+            }
+        };
+        // A width rounded up to whole bits may promise codes that stand for no value.
+        Ok(Self { key, max_code: max_code.min(last) })
+    }
+
+    /// The codes whose keys lie in `low..=high`.
+    fn codes(&self, low: i128, high: i128) -> Option<RangeInclusive<u64>> {
+        match &self.key {
+            KeyOfCode::Integer { base } => {
+                let first = low.saturating_sub(*base).max(0);
+                let last = high.saturating_sub(*base).min(self.max_code.into());
+                (first <= last).then_some(first as u64..=last as u64)
+            }
+            KeyOfCode::Float(key) => {
+                let first = self.first(|code| key(code) >= low)?;
+                let after = self.first(|code| key(code) > high);
+                let last = match after {
+                    Some(after) => after.checked_sub(1)?,
+                    None => self.max_code,
+                };
+                (first <= last).then_some(first..=last)
+            }
+        }
+    }
+
+    /// The first code for which `reached`, which stays true once it is.
+    fn first(&self, reached: impl Fn(u64) -> bool) -> Option<u64> {
+        if !reached(self.max_code) {
+            return None;
+        }
+        let (mut low, mut high) = (0, self.max_code);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if reached(middle) { high = middle } else { low = middle + 1 }
+        }
+        Some(low)
+    }
+}
+
+/// A REAL as a DOUBLE, in order also for the patterns of NaN: the processor's conversion would set the bit that makes
+/// a signalling NaN quiet.
+fn widened(real: f32) -> f64 {
+    if real.is_nan() {
+        let bits = u64::from(real.to_bits());
+        f64::from_bits(bits >> 31 << 63 | 0x7ff << 52 | (bits & 0x7f_ffff) << 29)
+    } else {
+        real.into()
+    }
+}
+
+fn on_keys(condition: &Condition, domain: &Domain) -> CodeTest {
+    match condition {
+        Condition::Keys { low, high } => match domain.codes(*low, *high) {
+            Some(range) => CodeTest::span(range, false, domain.max_code),
+            None => CodeTest::None,
+        },
+        Condition::KeySet { keys, negated } => {
+            let codes: Vec<u64> = keys.iter().filter_map(|key| domain.codes(*key, *key)).flatten().collect();
+            CodeTest::members(&codes, *negated, domain.max_code)
+        }
+        _ => CodeTest::Values,
+    }
+}
+
+fn on_dictionary(column: &ColumnDefinition, condition: &Condition, version: &DictionaryVersion) -> Result<CodeTest> {
+    let entries = Entries::new(column, &version.entries)?;
+    let max_code = (entries.len() as u64).saturating_sub(1);
+    Ok(match condition {
+        Condition::Bytes { low, high } => {
+            let first = match low {
+                Bound::Included(low) => entries.count_while(|entry| entry < &**low),
+                Bound::Excluded(low) => entries.count_while(|entry| entry <= &**low),
+                Bound::Unbounded => 0,
+            };
+            let after = match high {
+                Bound::Included(high) => entries.count_while(|entry| entry <= &**high),
+                Bound::Excluded(high) => entries.count_while(|entry| entry < &**high),
+                Bound::Unbounded => entries.len(),
+            };
+            if first < after {
+                CodeTest::span(first as u64..=after as u64 - 1, false, max_code)
+            } else {
+                CodeTest::None
+            }
+        }
+        Condition::BytesSet { entries: wanted, negated } => {
+            let code = |wanted: &[u8]| {
+                let at = entries.count_while(|entry| entry < wanted);
+                (at < entries.len() && entries.get(at) == wanted).then_some(at as u64)
+            };
+            let codes: Vec<u64> = wanted.iter().filter_map(|wanted| code(wanted)).collect();
+            CodeTest::members(&codes, *negated, max_code)
+        }
+        Condition::Test { test, .. } => {
+            let results = run_test(column, test.as_ref(), &version.entries)?;
+            let codes: Vec<u64> = (0..results.len()).filter(|at| is_true(&results, *at)).map(|at| at as u64).collect();
+            // The fewer of those that hold and those that don't.
+            if codes.len() * 2 > results.len() {
+                let others: Vec<u64> =
+                    (0..results.len()).filter(|at| !is_true(&results, *at)).map(|at| at as u64).collect();
+                if others.len() <= FEW {
+                    return Ok(CodeTest::members(&others, true, max_code));
+                }
+            }
+            CodeTest::members(&codes, false, max_code)
+        }
+        _ => CodeTest::None,
+    })
+}
+
+/// What the bounds of a segment's plain values already decide.
+fn on_bounds(condition: &Condition, min: &Datum, max: &Datum) -> CodeTest {
+    let outcome = match (condition, min, max) {
+        (Condition::Bytes { low, high }, Datum::Bytes(min), Datum::Bytes(max)) => {
+            let reaches_min = match high {
+                Bound::Included(high) => high >= min,
+                Bound::Excluded(high) => high > min,
+                Bound::Unbounded => true,
+            };
+            let reaches_max = match low {
+                Bound::Included(low) => low <= max,
+                Bound::Excluded(low) => low < max,
+                Bound::Unbounded => true,
+            };
+            let holds = |bytes: &[u8]| super::condition::within(bytes, low, high);
+            (reaches_min && reaches_max, holds(min) && holds(max))
+        }
+        (Condition::BytesSet { entries, negated: false }, Datum::Bytes(min), Datum::Bytes(max)) => {
+            (entries.iter().any(|entry| min <= entry && entry <= max), false)
+        }
+        (Condition::Keys { low, high }, Datum::Integer(min), Datum::Integer(max)) => {
+            (low <= max && high >= min, low <= min && high >= max)
+        }
+        (Condition::KeySet { keys, negated: false }, Datum::Integer(min), Datum::Integer(max)) => {
+            (keys.iter().any(|key| min <= key && key <= max), false)
+        }
+        _ => (true, false),
+    };
+    match outcome {
+        (false, _) => CodeTest::None,
+        (true, true) => CodeTest::All,
+        (true, false) => CodeTest::Values,
+    }
+}
+
+/// The byte strings of a dictionary version.
+enum Entries<'a> {
+    Text(&'a arrow::array::StringViewArray),
+    Binary(&'a arrow::array::BinaryViewArray),
+}
+
+impl<'a> Entries<'a> {
+    fn new(column: &ColumnDefinition, entries: &'a ArrayRef) -> Result<Self> {
+        if let Some(text) = entries.as_string_view_opt() {
+            Ok(Self::Text(text))
+        } else if let Some(binary) = entries.as_binary_view_opt() {
+            Ok(Self::Binary(binary))
+        } else {
+            let place = format!("the dictionary of column '{}'", column.name);
+            Err(Error::corrupt(place, format!("entries of type {}", entries.data_type())))
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Text(entries) => entries.len(),
+            Self::Binary(entries) => entries.len(),
+        }
+    }
+
+    fn get(&self, at: usize) -> &'a [u8] {
+        match self {
+            Self::Text(entries) => entries.value(at).as_bytes(),
+            Self::Binary(entries) => entries.value(at),
+        }
+    }
+
+    /// Number of first entries for which `holds`.
+    fn count_while(&self, holds: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if holds(self.get(middle)) { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
