@@ -2,12 +2,14 @@
 
 use crate::Error;
 use crate::session::Session;
+use crate::session::literals::exponents_are_doubles;
 use crate::session::state::CATALOG;
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
 use datafusion::common::Result;
+use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, col};
 use gingham_storage::catalog::{Snapshot, ViewDefinition};
@@ -179,10 +181,11 @@ impl Visible {
         };
         let mut state: SessionState = self.session.state();
         state.register_catalog_list(Arc::new(Catalogs { visible: Arc::new(visible) }));
-        let plan = state
-            .create_logical_plan(&view.query)
-            .await
-            .map_err(|error| error.context(format!("view '{}'", view.name)))?;
+        let in_view = |error: DataFusionError| error.context(format!("view '{}'", view.name));
+        let dialect = state.config_options().sql_parser.dialect;
+        let mut statement = state.sql_to_statement(&view.query, &dialect).map_err(in_view)?;
+        exponents_are_doubles(&mut statement);
+        let plan = state.statement_to_plan(statement).await.map_err(in_view)?;
         rename_columns(plan, &view.columns)
     }
 }

@@ -1,6 +1,7 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
 use crate::session::catalog::Catalogs;
+use crate::session::literals::exponents_are_doubles;
 use crate::session::state::CATALOG;
 use crate::session::{CancelToken, Session, Settings, did_you_mean};
 use crate::{Error, Result};
@@ -131,7 +132,8 @@ impl StatementContext {
     }
 
     /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
-    pub(crate) async fn plan(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
+    pub(crate) async fn plan(&self, mut statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
+        exponents_are_doubles(&mut statement);
         let plan = self.state.statement_to_plan(statement).await.map_err(|error| self.explain(error))?;
         match parameters {
             Some(values) => Ok(plan.with_param_values(values)?),

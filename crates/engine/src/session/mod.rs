@@ -8,6 +8,7 @@
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
 //! | `run` | running a statement on the database's threads |
+//! | `literals` | number literals with an exponent |
 //! | `settings` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling |
@@ -17,6 +18,7 @@ mod cancel;
 mod catalog;
 mod context;
 mod engine;
+mod literals;
 mod memory;
 mod run;
 mod settings;
