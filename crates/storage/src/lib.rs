@@ -16,6 +16,7 @@ mod datum;
 pub mod dictionary;
 pub mod encoding;
 mod error;
+mod io;
 pub mod memory;
 mod predicate;
 pub mod scan;

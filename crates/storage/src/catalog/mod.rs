@@ -1,12 +1,29 @@
 //! The catalog: one LMDB environment per database that makes segments, delta blocks, dictionaries and definitions
 //! visible together, by its commit.
 
+mod append;
+mod backup;
+mod check;
+mod dictionaries;
+mod environment;
+mod folder;
+mod keys;
+mod load_snapshot;
+mod merge;
+mod pending;
+mod records;
+mod registry;
+mod rows;
 mod snapshot;
 mod store;
 mod summary;
+mod table_writer;
 mod transaction;
+mod values;
+mod walker;
 
 pub use snapshot::{ColumnSummary, Snapshot, TableSnapshot, ViewDefinition};
 pub use store::{CheckReport, OpenOptions, Store};
 pub use summary::Summaries;
-pub use transaction::{TableWriter, Transaction, WrittenRows};
+pub use table_writer::{TableWriter, WrittenRows};
+pub use transaction::Transaction;

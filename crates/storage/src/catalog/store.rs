@@ -1,10 +1,23 @@
 //! An open database: its folder, its LMDB environment, its snapshots and its writer.
 
-use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction};
+use crate::cache::BlockCache;
+use crate::catalog::environment::Environment;
+use crate::catalog::folder::{self, Kind, WriterLock};
+use crate::catalog::load_snapshot::Loader;
+use crate::catalog::pending::{FileKeeper, WrittenFiles};
+use crate::catalog::registry::{self, Registration};
+use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
+use crate::io::lmdb::Access;
+use crate::io::system;
 use crate::memory::MemoryBudget;
-use crate::{Error, Result, TableName};
-use std::path::Path;
-use std::sync::Arc;
+use crate::segment::SegmentId;
+use crate::{Error, Result, TableId};
+use std::collections::HashSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How to open a database.
 #[derive(Debug, Clone)]
@@ -18,7 +31,26 @@ pub struct OpenOptions {
 /// An open database. One per path and process; opening the same path again gives the same store.
 #[derive(Debug)]
 pub struct Store {
-    _private: (),
+    // Dropped in this order: the environment closes before the lock is given up, the folder of a scratch database goes
+    // after both, and the path is free for another `open` last.
+    pub(crate) environment: Environment,
+    lock: Option<WriterLock>,
+    _temporary: Option<tempfile::TempDir>,
+    path: PathBuf,
+    /// Whether files and commits are synced.
+    pub(crate) durable: bool,
+    pub(crate) budget: Arc<MemoryBudget>,
+    cache: Arc<BlockCache>,
+    /// The latest snapshot taken, with LMDB's number of the commit that it shows.
+    latest: Mutex<Option<(usize, Arc<Snapshot>)>>,
+    /// Held by the one writer of this process.
+    writer: Mutex<()>,
+    marked_writing: AtomicBool,
+    next_segment: AtomicU64,
+    pub(crate) files: Arc<FileKeeper>,
+    /// What was odd when the store was opened, for `check`.
+    pub(crate) opening_notes: Vec<String>,
+    _registration: Option<Registration>,
 }
 
 /// What `check` found.
@@ -34,37 +66,181 @@ pub struct CheckReport {
 
 impl Store {
     /// Opens the database folder `path`.
+    ///
+    /// A path that this process has open already gives the same store, whatever `options` say of creating; asking to
+    /// write one that is open for reading only is [`Error::Locked`].
     pub fn open(path: &Path, options: &OpenOptions, budget: Arc<MemoryBudget>) -> Result<Arc<Self>> {
-        let _ = (path, options, budget);
-        todo!()
+        if options.create && !options.read_only {
+            fs::create_dir_all(path).map_err(Error::io("creating folder", path))?;
+        }
+        let canonical = match path.canonicalize() {
+            Ok(canonical) => canonical,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(missing(path)),
+            Err(error) => return Err(Error::io("opening", path)(error)),
+        };
+        let store = registry::get_or_open(&canonical, |registration| {
+            Self::open_folder(&canonical, options, budget, registration)
+        })?;
+        if store.is_read_only() && !options.read_only {
+            return Err(Error::Locked(format!(
+                "database {} is open for reading only in this process; close it before opening it for writing",
+                path.display()
+            )));
+        }
+        Ok(store)
     }
 
     /// A database in a temporary folder, not synced, removed when dropped.
     pub fn scratch(budget: Arc<MemoryBudget>) -> Result<Arc<Self>> {
-        let _ = budget;
-        todo!()
+        let temporary = tempfile::Builder::new()
+            .prefix("gingham-")
+            .tempdir()
+            .map_err(Error::io("creating folder in", &std::env::temp_dir()))?;
+        let path = temporary.path().to_path_buf();
+        let lock = WriterLock::take(&path)?;
+        folder::create(&path, Access::Scratch)?;
+        let environment = Environment::open(&folder::catalog(&path), Access::Scratch)?;
+        let mut store = Self::assemble(&path, environment, Some(lock), false, budget)?;
+        store._temporary = Some(temporary);
+        Ok(Arc::new(store))
+    }
+
+    fn open_folder(
+        path: &Path,
+        options: &OpenOptions,
+        budget: Arc<MemoryBudget>,
+        registration: Registration,
+    ) -> Result<Self> {
+        system::raise_open_file_limit();
+        if let Some(kind) = system::network_file_system(path) {
+            tracing::warn!(
+                "database {} lies on {kind}, a network file system: LMDB's locks and memory maps are not reliable there; \
+                 copy it to a local disk",
+                path.display()
+            );
+        }
+        let mut store = if options.read_only {
+            if folder::inspect(path)? == Kind::Vacant {
+                return Err(missing(path));
+            }
+            walker::verify_for_opening(&folder::catalog(path))?;
+            Self::assemble(path, open_for_reading(path)?, None, true, budget)?
+        } else {
+            if folder::inspect(path)? == Kind::Vacant && !options.create {
+                return Err(missing(path));
+            }
+            let lock = WriterLock::take(path)?;
+            if folder::inspect(path)? == Kind::Vacant {
+                folder::create(path, Access::Durable)?;
+            }
+            walker::verify_for_opening(&folder::catalog(path))?;
+            let environment = Environment::open(&folder::catalog(path), Access::Durable)?;
+            environment.clear_stale_readers()?;
+            Self::assemble(path, environment, Some(lock), true, budget)?
+        };
+        store._registration = Some(registration);
+        if !store.is_read_only() {
+            store.sweep()?;
+        }
+        Ok(store)
+    }
+
+    fn assemble(
+        path: &Path,
+        environment: Environment,
+        lock: Option<WriterLock>,
+        durable: bool,
+        budget: Arc<MemoryBudget>,
+    ) -> Result<Self> {
+        let state = environment.read(|transaction| {
+            let state = records::state(&environment, transaction)?;
+            if state.transaction != transaction.id() as u64 {
+                return Err(Error::corrupt(
+                    environment.folder().join("data.mdb").display().to_string(),
+                    format!("commit {} is labelled as {}", state.transaction, transaction.id()),
+                ));
+            }
+            Ok(state)
+        })?;
+        let mut opening_notes = Vec::new();
+        if lock.as_ref().is_some_and(|lock| lock.unclean) {
+            opening_notes.push("the last writer of this database did not close it; its structure was verified".into());
+        }
+        Ok(Self {
+            environment,
+            lock,
+            _temporary: None,
+            path: path.to_path_buf(),
+            durable,
+            cache: BlockCache::new(Arc::clone(&budget)),
+            budget,
+            latest: Mutex::new(None),
+            writer: Mutex::new(()),
+            marked_writing: AtomicBool::new(false),
+            next_segment: AtomicU64::new(state.next_segment),
+            files: Arc::default(),
+            opening_notes,
+            _registration: None,
+        })
     }
 
     /// The database folder.
     pub fn path(&self) -> &Path {
-        todo!()
+        &self.path
     }
 
     /// True when opened for reading only.
     pub fn is_read_only(&self) -> bool {
-        todo!()
+        self.lock.is_none()
     }
 
     /// The latest committed state. Cheap when nothing was committed since the last call.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        todo!()
+        let mut tried = None;
+        loop {
+            let mut seen = 0;
+            let result = self.environment.read(|transaction| {
+                seen = transaction.id();
+                let before = match &*self.latest() {
+                    Some((id, snapshot)) if *id == seen => return Ok(Arc::clone(snapshot)),
+                    before => before.clone(),
+                };
+                let state = records::state(&self.environment, transaction)?;
+                let previous = before.as_ref().map(|(_, snapshot)| snapshot.as_ref());
+                let loaded = Arc::new(self.loader().snapshot(transaction, state, previous)?);
+                let mut latest = self.latest();
+                if latest.as_ref().is_none_or(|(id, _)| *id < seen) {
+                    *latest = Some((seen, Arc::clone(&loaded)));
+                }
+                Ok(loaded)
+            });
+            match result {
+                // Another process replaced the segment after this read transaction began: its successor is committed.
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && tried != Some(seen) => {
+                    tried = Some(seen);
+                }
+                Err(Error::Io { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
+                    return Err(Error::corrupt(path.display().to_string(), "this segment file is missing"));
+                }
+                result => return result,
+            }
+        }
     }
 
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
     /// another writer is at work.
     pub fn write<R>(self: &Arc<Self>, work: impl FnOnce(&mut Transaction<'_>) -> Result<R>) -> Result<R> {
-        let _ = work;
-        todo!()
+        let lock = self.lock.as_ref().ok_or_else(|| self.read_only_error())?;
+        let _one = self.hold_writer();
+        if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
+            lock.mark_writing()?;
+            self.marked_writing.store(true, Ordering::Relaxed);
+        }
+        let base = self.snapshot()?;
+        let mut transaction = Transaction::begin(self, base)?;
+        let result = work(&mut transaction)?;
+        transaction.commit()?;
+        Ok(result)
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
@@ -72,25 +248,92 @@ impl Store {
     /// CREATE TABLE AS and loads into a new table write the records first, then create the table and append to the number
     /// that it got, in one transaction.
     pub fn table_writer(self: &Arc<Self>, table: &Arc<TableSnapshot>) -> Result<TableWriter> {
-        let _ = table;
-        todo!()
+        if self.is_read_only() {
+            return Err(self.read_only_error());
+        }
+        Ok(TableWriter::new(Arc::clone(self), Arc::clone(&table.definition)))
     }
 
-    /// Merges the delta and small segments of a table into full segments (sorted when the table says so), then commits.
-    /// Returns the records rewritten.
-    pub fn optimize(self: &Arc<Self>, table: &TableName) -> Result<u64> {
-        let _ = table;
-        todo!()
+    /// Where snapshots are loaded from.
+    pub(crate) fn loader(&self) -> Loader<'_> {
+        Loader { environment: &self.environment, database: &self.path, cache: &self.cache }
     }
 
-    /// Verifies LMDB's structure, every catalog value, every block of every segment.
-    pub fn check(&self) -> Result<CheckReport> {
-        todo!()
+    /// A number for a new segment or delta block.
+    pub(crate) fn allocate_segment(&self) -> SegmentId {
+        self.next_segment.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Copies a consistent snapshot to the folder `to`, which must be missing or empty, while the database is in use.
-    pub fn backup(&self, to: &Path) -> Result<u64> {
-        let _ = to;
-        todo!()
+    /// The number that [`allocate_segment`](Self::allocate_segment) gives next.
+    pub(crate) fn next_segment(&self) -> SegmentId {
+        self.next_segment.load(Ordering::Relaxed)
     }
+
+    /// A list of files to come in the folder of `table`, removed again unless they are committed.
+    pub(crate) fn written_files(&self) -> WrittenFiles {
+        WrittenFiles::new(Arc::clone(&self.files), self.path.clone())
+    }
+
+    /// Every segment that the catalog names.
+    pub(crate) fn known_segments(&self) -> Result<HashSet<(TableId, SegmentId)>> {
+        self.environment.read(|transaction| {
+            let mut known = HashSet::new();
+            for table in records::tables(&self.environment, transaction)? {
+                let id = table.definition.id;
+                let segments = records::segments(&self.environment, transaction, id)?;
+                known.extend(segments.into_iter().map(|(_, segment)| (id, segment.id)));
+            }
+            Ok(known)
+        })
+    }
+
+    /// Keeps this process from committing while the guard lives.
+    pub(crate) fn hold_writer(&self) -> MutexGuard<'_, ()> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Option<(usize, Arc<Snapshot>)>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes segment files that no commit names: left by a crash between writing and commit.
+    fn sweep(&self) -> Result<()> {
+        let orphans = folder::orphans(&self.path, &self.known_segments()?)?;
+        if !orphans.is_empty() {
+            tracing::info!("{}: removing {} files that no commit names", self.path.display(), orphans.len());
+            folder::remove_files(&self.path, &orphans);
+        }
+        Ok(())
+    }
+
+    fn read_only_error(&self) -> Error {
+        Error::Locked(format!("database {} is open for reading only", self.path.display()))
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if let Some(lock) = &self.lock
+            && self.marked_writing.load(Ordering::Relaxed)
+        {
+            lock.mark_clean();
+        }
+    }
+}
+
+/// Opens the environment with a reader slot, or without one where the folder can't be written.
+fn open_for_reading(path: &Path) -> Result<Environment> {
+    let catalog = folder::catalog(path);
+    match Environment::open(&catalog, Access::Read) {
+        Err(Error::Io { source, .. })
+            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+        {
+            Environment::open(&catalog, Access::ReadUnlocked)
+        }
+        result => result,
+    }
+}
+
+fn missing(path: &Path) -> Error {
+    Error::InvalidInput(format!("there is no database in {}", path.display()))
 }

@@ -91,7 +91,7 @@ fn distinct(table: &TableSnapshot, column: ColumnId, present: u64, constant: boo
     if counted && let Some(dictionary) = table.dictionaries.get(&column) {
         return (dictionary.distinct() as u64, true);
     }
-    let in_segments = table.segments.iter().map(|segment| present_in(segment, column)).max().unwrap_or(0);
+    let in_segments = crate::encoding::sketch::estimate(metas().map(|meta| meta.statistics.sketch.as_slice()));
     // The delta has no sketches. Its values are counted as if all were new: it is small beside the segments, and where
     // there are no segments, a table of so few records is planned well with any number.
     let in_delta: u64 = table.delta.iter().map(|segment| present_in(segment, column)).sum();

@@ -1,107 +1,400 @@
-//! Changes: new records gathered outside the writer's lock, and the transaction that makes changes visible.
+//! The write transaction: changes to definitions. Changes to data are in `append.rs`.
+//!
+//! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
 
-use crate::catalog::{Snapshot, ViewDefinition};
-use crate::segment::WrittenSegment;
-use crate::{ColumnId, Result, TableDefinition, TableId, TableName};
-use arrow::array::RecordBatch;
-use std::marker::PhantomData;
-
-/// Gathers new records of one table into segment files, in lanes.
-#[derive(Debug)]
-pub struct TableWriter {
-    _private: (),
-}
-
-/// New records, written but not visible.
-#[derive(Debug)]
-pub struct WrittenRows {
-    /// Full segments, in order.
-    pub segments: Vec<WrittenSegment>,
-    /// Few records, for the delta.
-    pub delta: Vec<RecordBatch>,
-    /// Records in all.
-    pub rows: u64,
-}
-
-impl TableWriter {
-    /// Adds a batch in the table's Arrow schema to lane `lane`; encodes and writes a segment when the lane is full. The
-    /// lanes' records are stored in the order of their numbers. Callable from several threads, one per lane.
-    pub fn append(&self, lane: usize, batch: RecordBatch) -> Result<()> {
-        let _ = (lane, batch);
-        todo!()
-    }
-
-    /// Ends all lanes. Files of a writer that is dropped before its records are committed are removed.
-    pub fn finish(self) -> Result<WrittenRows> {
-        todo!()
-    }
-}
+use crate::catalog::environment::{Environment, Name};
+use crate::catalog::pending::WrittenFiles;
+use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
+use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, values};
+use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
+use heed::RwTxn;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, RwLockReadGuard};
 
 /// A write transaction: changes to definitions and data, all or nothing.
-#[derive(Debug)]
 pub struct Transaction<'store> {
-    _private: PhantomData<&'store ()>,
+    // LMDB's transaction ends before the gate opens.
+    pub(crate) transaction: RwTxn<'store>,
+    _gate: RwLockReadGuard<'store, ()>,
+    pub(crate) store: &'store Arc<Store>,
+    base: Arc<Snapshot>,
+    pub(crate) state: State,
+    names: BTreeMap<TableName, Entry>,
+    /// Tables created or changed by this transaction.
+    touched: HashSet<TableId>,
+    /// Files made for this transaction; removed when it does not commit.
+    pub(crate) made: WrittenFiles,
+    /// Files that no segment names once it commits.
+    pub(crate) replaced: Vec<PathBuf>,
+    changed: bool,
 }
 
-impl Transaction<'_> {
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Table(TableId),
+    View(u64),
+}
+
+impl std::fmt::Debug for Transaction<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction").field("base", &self.base.commit).field("touched", &self.touched).finish()
+    }
+}
+
+impl<'store> Transaction<'store> {
+    /// Begins on `base`, the latest commit; the caller holds the store's writer lock.
+    pub(crate) fn begin(store: &'store Arc<Store>, base: Arc<Snapshot>) -> Result<Self> {
+        let (transaction, gate) = store.environment.write()?;
+        let mut state = records::state(&store.environment, &transaction)?;
+        let mut names: BTreeMap<TableName, Entry> =
+            base.tables.iter().map(|(name, table)| (name.clone(), Entry::Table(table.definition.id))).collect();
+        for (id, view) in records::views(&store.environment, &transaction)? {
+            names.insert(view.name, Entry::View(id));
+        }
+        state.commit += 1;
+        state.transaction = transaction.id() as u64;
+        Ok(Self {
+            transaction,
+            _gate: gate,
+            store,
+            base,
+            state,
+            names,
+            touched: HashSet::new(),
+            made: store.written_files(),
+            replaced: Vec::new(),
+            changed: false,
+        })
+    }
+
+    /// Makes the changes visible and durable, then removes the files that they replaced.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        if !self.changed {
+            return Ok(());
+        }
+        self.state.next_segment = self.store.next_segment();
+        let state = self.state.clone();
+        let (environment, store) = (&self.store.environment, self.store);
+        records::put_state(environment, &mut self.transaction, &state)?;
+        self.transaction.commit().map_err(environment.failed("committing to"))?;
+        self.made.committed();
+        store.files.remove(store.path(), self.replaced);
+        Ok(())
+    }
+
+    pub(crate) fn environment(&self) -> &'store Environment {
+        &self.store.environment
+    }
+
+    /// The record of an existing table, as this transaction has changed it.
+    pub(crate) fn record(&self, table: TableId) -> Result<TableRecord> {
+        records::table(self.environment(), &self.transaction, table)?
+            .ok_or_else(|| Error::InvalidInput(format!("table number {table} does not exist (any more)")))
+    }
+
+    /// Stores a changed record.
+    pub(crate) fn put_record(&mut self, mut record: TableRecord) -> Result<()> {
+        record.version = self.state.commit;
+        self.touched.insert(record.definition.id);
+        self.changed = true;
+        records::put_table(&self.store.environment, &mut self.transaction, &record)
+    }
+
+    /// A table with this transaction's changes.
+    pub(crate) fn current(&self, table: TableId) -> Result<Arc<TableSnapshot>> {
+        let base = self.base.table_by_id(table);
+        match base {
+            Some(base) if !self.touched.contains(&table) => Ok(Arc::clone(base)),
+            _ => {
+                let record = self.record(table)?;
+                let loader = self.store.loader();
+                Ok(Arc::new(loader.table(&self.transaction, record, base.map(Arc::as_ref))?))
+            }
+        }
+    }
+
+    /// Numbers of all tables, with this transaction's changes.
+    pub(crate) fn table_ids(&self) -> impl Iterator<Item = TableId> + '_ {
+        self.names.values().filter_map(|entry| match entry {
+            Entry::Table(id) => Some(*id),
+            Entry::View(_) => None,
+        })
+    }
+
     /// The latest committed state, on which this transaction builds (its own changes left out).
     pub fn base(&self) -> &Snapshot {
-        todo!()
+        &self.base
     }
 
     /// Creates a schema. Errors when it exists.
     pub fn create_schema(&mut self, name: &str) -> Result<()> {
-        let _ = name;
-        todo!()
+        if self.state.schemas.iter().any(|schema| schema == name) {
+            return Err(Error::InvalidInput(format!("schema '{name}' exists already")));
+        }
+        self.state.schemas.push(name.to_owned());
+        self.changed = true;
+        Ok(())
     }
 
     /// Drops an empty schema, or with `cascade` all that is in it.
     pub fn drop_schema(&mut self, name: &str, cascade: bool) -> Result<()> {
-        let _ = (name, cascade);
-        todo!()
+        self.require_schema(name)?;
+        if name == DEFAULT_SCHEMA {
+            return Err(Error::InvalidInput(format!("schema '{name}' can't be dropped")));
+        }
+        let inside: Vec<(TableName, Entry)> = self
+            .names
+            .iter()
+            .filter(|(entry, _)| entry.schema == name)
+            .map(|(name, entry)| (name.clone(), *entry))
+            .collect();
+        if let Some((first, _)) = inside.first()
+            && !cascade
+        {
+            return Err(Error::InvalidInput(format!("schema '{name}' is not empty: it has '{first}'; add CASCADE")));
+        }
+        let dropped: HashSet<TableId> = inside
+            .iter()
+            .filter_map(|(_, entry)| if let Entry::Table(id) = entry { Some(*id) } else { None })
+            .collect();
+        for id in &dropped {
+            self.refuse_when_referred(*id, "dropped", |referrer| !dropped.contains(&referrer.id))?;
+        }
+        for (inner, entry) in inside {
+            match entry {
+                Entry::Table(id) => self.remove_table(&inner, id)?,
+                Entry::View(_) => self.drop_view(&inner)?,
+            }
+        }
+        self.state.schemas.retain(|schema| schema != name);
+        self.changed = true;
+        Ok(())
+    }
+
+    fn require_schema(&self, name: &str) -> Result<()> {
+        if self.state.schemas.iter().any(|schema| schema == name) {
+            return Ok(());
+        }
+        Err(Error::InvalidInput(format!("schema '{name}' does not exist")))
+    }
+
+    /// Errors when something has that name.
+    fn require_free(&self, name: &TableName) -> Result<()> {
+        self.require_schema(&name.schema)?;
+        match self.names.get(name) {
+            None => Ok(()),
+            Some(Entry::Table(_)) => Err(Error::InvalidInput(format!("table '{name}' exists already"))),
+            Some(Entry::View(_)) => Err(Error::InvalidInput(format!("a view '{name}' exists already"))),
+        }
     }
 
     /// Creates a table; gives it its number. Errors when a table or view of that name exists.
-    pub fn create_table(&mut self, definition: TableDefinition) -> Result<TableId> {
-        let _ = definition;
-        todo!()
+    pub fn create_table(&mut self, mut definition: TableDefinition) -> Result<TableId> {
+        self.require_free(&definition.name)?;
+        definition.id = self.state.next_table;
+        for reference in &mut definition.references {
+            // A reference to the table itself is written before the table has a number.
+            if reference.table == 0 {
+                reference.table = definition.id;
+            }
+        }
+        validate(&definition)?;
+        for reference in definition.references.iter().filter(|reference| reference.table != definition.id) {
+            self.record(reference.table)?;
+        }
+        self.state.next_table += 1;
+        let id = definition.id;
+        self.names.insert(definition.name.clone(), Entry::Table(id));
+        self.put_record(TableRecord {
+            definition,
+            version: 0,
+            next_position: 1,
+            next_dictionary: 1,
+            delta: Vec::new(),
+        })?;
+        Ok(id)
+    }
+
+    fn table_named(&self, name: &TableName) -> Result<TableId> {
+        match self.names.get(name) {
+            Some(Entry::Table(id)) => Ok(*id),
+            Some(Entry::View(_)) => Err(Error::InvalidInput(format!("'{name}' is a view, not a table"))),
+            None => Err(Error::InvalidInput(format!("table '{name}' does not exist"))),
+        }
     }
 
     /// Drops a table. Errors when another table refers to it.
     pub fn drop_table(&mut self, name: &TableName) -> Result<()> {
-        let _ = name;
-        todo!()
+        let id = self.table_named(name)?;
+        self.refuse_when_referred(id, "dropped", |_| true)?;
+        self.remove_table(name, id)
+    }
+
+    fn remove_table(&mut self, name: &TableName, id: TableId) -> Result<()> {
+        let mut record = self.record(id)?;
+        self.remove_rows(&mut record)?;
+        values::delete(&self.store.environment, &mut self.transaction, Name::Tables, &id_key(id))?;
+        self.names.remove(name);
+        self.touched.insert(id);
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Errors when a table that `matters` other than `id` itself refers to `id`.
+    fn refuse_when_referred(&self, id: TableId, done: &str, matters: impl Fn(&TableDefinition) -> bool) -> Result<()> {
+        for other in self.table_ids().filter(|other| *other != id) {
+            let referrer = self.record(other)?.definition;
+            if let Some(reference) = referrer.references.iter().find(|reference| reference.table == id)
+                && matters(&referrer)
+            {
+                return Err(Error::Constraint(format!(
+                    "table '{}' can't be {done}: constraint '{}' of table '{}' refers to it",
+                    self.record(id)?.definition.name,
+                    reference.name,
+                    referrer.name
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Replaces the definition of a table: renamed, added or dropped columns. Data stays.
     pub fn alter_table(&mut self, definition: TableDefinition) -> Result<()> {
-        let _ = definition;
-        todo!()
+        let mut record = self.record(definition.id)?;
+        validate(&definition)?;
+        for column in &definition.columns {
+            let before = record.definition.column_by_id(column.id);
+            if before.is_some_and(|before| before.logical_type != column.logical_type) {
+                return Err(Error::Unsupported(format!(
+                    "the type of column '{}' of table '{}' can't change",
+                    column.name, definition.name
+                )));
+            }
+            if before.is_none() && column.id < record.definition.next_column {
+                return Err(Error::InvalidInput(format!(
+                    "column '{}' of table '{}' takes number {}, which is used up",
+                    column.name, definition.name, column.id
+                )));
+            }
+        }
+        self.refuse_dropped_referred_columns(&record.definition, &definition)?;
+        if definition.name != record.definition.name {
+            self.require_free(&definition.name)?;
+            self.names.remove(&record.definition.name);
+            self.names.insert(definition.name.clone(), Entry::Table(definition.id));
+        }
+        record.definition = definition;
+        self.put_record(record)
+    }
+
+    /// Errors when a column that another table refers to is gone from `after`.
+    fn refuse_dropped_referred_columns(&self, before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+        for other in self.table_ids() {
+            let referrer = if other == after.id { after.clone() } else { self.record(other)?.definition };
+            for reference in referrer.references.iter().filter(|reference| reference.table == after.id) {
+                let missing = reference.referred.iter().find(|column| after.column_by_id(**column).is_none());
+                if let Some(missing) = missing {
+                    let name = before.column_by_id(*missing).map_or("?", |column| column.name.as_str());
+                    return Err(Error::Constraint(format!(
+                        "column '{name}' of table '{}' can't be dropped: constraint '{}' of table '{}' refers to it",
+                        before.name, reference.name, referrer.name
+                    )));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Creates or replaces a view.
     pub fn create_view(&mut self, view: ViewDefinition, replace: bool) -> Result<()> {
-        let _ = (view, replace);
-        todo!()
+        let id = match self.names.get(&view.name) {
+            Some(Entry::View(id)) if replace => *id,
+            _ => {
+                self.require_free(&view.name)?;
+                let id = self.state.next_view;
+                self.state.next_view += 1;
+                id
+            }
+        };
+        self.names.insert(view.name.clone(), Entry::View(id));
+        self.changed = true;
+        values::put_json(&self.store.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
     }
 
     /// Drops a view.
     pub fn drop_view(&mut self, name: &TableName) -> Result<()> {
-        let _ = name;
-        todo!()
+        let id = match self.names.get(name) {
+            Some(Entry::View(id)) => *id,
+            Some(Entry::Table(_)) => return Err(Error::InvalidInput(format!("'{name}' is a table, not a view"))),
+            None => return Err(Error::InvalidInput(format!("view '{name}' does not exist"))),
+        };
+        self.names.remove(name);
+        self.changed = true;
+        values::delete(&self.store.environment, &mut self.transaction, Name::Views, &id_key(id))
     }
 
-    /// Removes all records of a table.
+    /// Removes all records of a table. Errors when a table that has records refers to it.
     pub fn truncate(&mut self, table: TableId) -> Result<u64> {
-        let _ = table;
-        todo!()
+        let current = self.current(table)?;
+        let mut filled = HashSet::new();
+        for other in self.table_ids().filter(|other| *other != table) {
+            if self.current(other)?.rows() > 0 {
+                filled.insert(other);
+            }
+        }
+        self.refuse_when_referred(table, "truncated", |referrer| filled.contains(&referrer.id))?;
+        let mut record = self.record(table)?;
+        self.remove_rows(&mut record)?;
+        self.put_record(record)?;
+        Ok(current.rows())
     }
 
-    /// Makes new records visible after checking PRIMARY KEY, UNIQUE and REFERENCES of the table, and that the table's
-    /// columns are those that the records were written for. A violated key names the constraint and the values.
-    pub fn append(&mut self, table: TableId, rows: WrittenRows) -> Result<()> {
-        let _ = (table, rows);
-        todo!()
+    /// Removes segments, delta blocks and dictionaries of a table.
+    fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
+        let (id, environment) = (record.definition.id, self.environment());
+        for (position, segment) in records::segments(environment, &self.transaction, id)? {
+            self.remove_segment(id, position, segment.id)?;
+        }
+        self.remove_delta(record)?;
+        for (column, version) in dictionaries::versions(environment, &self.transaction, id, None)? {
+            let key = records::dictionary_key(id, column, version);
+            values::delete(environment, &mut self.transaction, Name::Dictionaries, &key)?;
+        }
+        Ok(())
+    }
+
+    /// Removes one segment's record; its file goes after the commit.
+    pub(crate) fn remove_segment(&mut self, table: TableId, position: u64, segment: u64) -> Result<()> {
+        self.replaced.push(folder::segment_file(self.store.path(), table, segment));
+        let key = pair_key(table, position);
+        values::delete(&self.store.environment, &mut self.transaction, Name::Segments, &key)
+    }
+
+    /// Removes all delta blocks.
+    pub(crate) fn remove_delta(&mut self, record: &mut TableRecord) -> Result<()> {
+        for block in std::mem::take(&mut record.delta) {
+            let key = pair_key(record.definition.id, block.id);
+            values::delete(&self.store.environment, &mut self.transaction, Name::Delta, &key)?;
+        }
+        Ok(())
+    }
+
+    /// Removes dictionary versions that no segment of the table names.
+    pub(crate) fn remove_unused_dictionaries(&mut self, table: TableId) -> Result<()> {
+        let environment = self.environment();
+        let used: HashSet<(ColumnId, u32)> = records::segments(environment, &self.transaction, table)?
+            .into_iter()
+            .flat_map(|(_, segment)| segment.dictionaries)
+            .collect();
+        for (column, version) in dictionaries::versions(environment, &self.transaction, table, None)? {
+            if !used.contains(&(column, version)) {
+                let key = records::dictionary_key(table, column, version);
+                values::delete(environment, &mut self.transaction, Name::Dictionaries, &key)?;
+            }
+        }
+        Ok(())
     }
 
     /// A column definition with the next free number for `definition`.
@@ -110,4 +403,32 @@ impl Transaction<'_> {
         definition.next_column += 1;
         id
     }
+}
+
+/// What must hold of every definition, whoever made it.
+fn validate(definition: &TableDefinition) -> Result<()> {
+    let fail = |text: String| Err(Error::InvalidInput(format!("table '{}': {text}", definition.name)));
+    if definition.columns.is_empty() {
+        return fail("a table needs at least one column".to_owned());
+    }
+    let (mut ids, mut names) = (HashSet::new(), HashSet::new());
+    for column in &definition.columns {
+        if !ids.insert(column.id) || column.id >= definition.next_column {
+            return fail(format!("column '{}' has number {}, which is taken", column.name, column.id));
+        }
+        if !names.insert(column.name.as_str()) {
+            return fail(format!("two columns are called '{}'", column.name));
+        }
+    }
+    let keys = definition.keys.iter().map(|key| (&key.name, &key.columns));
+    let references = definition.references.iter().map(|reference| (&reference.name, &reference.columns));
+    for (name, columns) in keys.chain(references) {
+        if columns.is_empty() || columns.iter().any(|column| !ids.contains(column)) {
+            return fail(format!("constraint '{name}' names a column that the table does not have"));
+        }
+    }
+    if definition.sort_by.iter().any(|column| !ids.contains(column)) {
+        return fail("sort_by names a column that the table does not have".to_owned());
+    }
+    Ok(())
 }

@@ -1,0 +1,170 @@
+//! `check`: LMDB's structure, every catalog value and what it refers to, every block of every segment.
+
+use crate::catalog::environment::Name;
+use crate::catalog::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key};
+use crate::catalog::{CheckReport, Store, ViewDefinition, dictionaries, folder, values, walker};
+use crate::dictionary::Dictionary;
+use crate::segment::Segment;
+use crate::{ColumnId, Error, LogicalType, Result, TableId};
+use heed::RoTxn;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+impl Store {
+    /// Verifies LMDB's structure, every catalog value, every block of every segment.
+    pub fn check(&self) -> Result<CheckReport> {
+        let mut report = CheckReport { notes: self.opening_notes.clone(), ..CheckReport::default() };
+        let segments = {
+            // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.
+            let _one = self.hold_writer();
+            let walked = walker::walk(&folder::catalog(self.path()))?;
+            report.verified += walked.pages;
+            report.errors.extend(walked.errors);
+            report.notes.extend(walked.notes);
+            if !report.errors.is_empty() {
+                // The map of a damaged file must not be touched.
+                return Ok(report);
+            }
+            self.environment.read(|transaction| self.check_values(transaction, &mut report))?
+        };
+        for segment in segments {
+            let zones: usize = segment.zones() * segment.columns().len();
+            report.verified += zones as u64;
+            report.errors.extend(segment.check());
+        }
+        Ok(report)
+    }
+
+    /// Checks all values and opens all segments and delta blocks.
+    fn check_values(&self, transaction: &RoTxn<'_>, report: &mut CheckReport) -> Result<Vec<Arc<Segment>>> {
+        for name in Name::ALL {
+            values::each_raw(&self.environment, transaction, name, &[], |key, value| {
+                let place =
+                    || format!("{}, {}", folder::catalog(self.path()).display(), values::describe_key(name, key));
+                report.verified += 1;
+                if let Err(error) = values::unseal(name, key, value, place) {
+                    report.errors.push(error);
+                }
+                Ok(())
+            })?;
+        }
+        if !report.errors.is_empty() {
+            return Ok(Vec::new());
+        }
+        records::state(&self.environment, transaction)?;
+        values::each(&self.environment, transaction, Name::Views, &[], |key, payload| {
+            if let Err(error) = values::parse_at::<ViewDefinition>(&self.environment, Name::Views, key, payload) {
+                report.errors.push(error);
+            }
+            Ok(())
+        })?;
+        let tables = records::tables(&self.environment, transaction)?;
+        let mut opened = Vec::new();
+        let mut known = HashSet::new();
+        for table in &tables {
+            let segments = records::segments(&self.environment, transaction, table.definition.id)?;
+            known.extend(segments.iter().map(|(_, segment)| (table.definition.id, segment.id)));
+            self.check_table(transaction, table, &segments, &mut opened, report)?;
+        }
+        self.check_owners(transaction, &tables, report)?;
+        for orphan in folder::orphans(self.path(), &known)? {
+            if !self.files.is_uncommitted(&orphan) {
+                report
+                    .notes
+                    .push(format!("{} is named by no commit; the next open for writing removes it", orphan.display()));
+            }
+        }
+        Ok(opened)
+    }
+
+    /// Opens what a table names.
+    fn check_table(
+        &self,
+        transaction: &RoTxn<'_>,
+        table: &TableRecord,
+        segments: &[(u64, SegmentRecord)],
+        opened: &mut Vec<Arc<Segment>>,
+        report: &mut CheckReport,
+    ) -> Result<()> {
+        let definition = &table.definition;
+        let loader = self.loader();
+        let dictionaries = self.check_dictionaries(transaction, table, segments, report)?;
+        for (_, segment) in segments {
+            match loader.segment(definition.id, segment, &dictionaries, None) {
+                Ok(segment) => opened.push(segment),
+                Err(error) => report.errors.push(error),
+            }
+        }
+        for block in &table.delta {
+            match loader.delta_block(transaction, definition, block.id) {
+                Ok(segment) if segment.rows() as u64 == block.rows => opened.push(segment),
+                Ok(segment) => report.errors.push(Error::corrupt(
+                    format!("delta block {} of table {}", block.id, definition.name),
+                    format!("it has {} records, the table says {}", segment.rows(), block.rows),
+                )),
+                Err(error) => report.errors.push(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads every dictionary version that a table's segments name, live column or not.
+    fn check_dictionaries(
+        &self,
+        transaction: &RoTxn<'_>,
+        table: &TableRecord,
+        segments: &[(u64, SegmentRecord)],
+        report: &mut CheckReport,
+    ) -> Result<BTreeMap<ColumnId, Arc<Dictionary>>> {
+        let definition = &table.definition;
+        let used: BTreeSet<(ColumnId, u32)> =
+            segments.iter().flat_map(|(_, segment)| segment.dictionaries.iter().copied()).collect();
+        let stored = dictionaries::versions(&self.environment, transaction, definition.id, None)?;
+        for (column, version) in stored.iter().filter(|pair| !used.contains(pair)) {
+            report.notes.push(format!(
+                "dictionary version {version} of column {column} of table {} is not used",
+                definition.name
+            ));
+        }
+        let mut lists: BTreeMap<ColumnId, Vec<_>> = BTreeMap::new();
+        for (column, version) in used {
+            // The type of a dropped column is not kept; its entries are looked at as bytes.
+            let logical_type =
+                definition.column_by_id(column).map_or(LogicalType::Binary, |live| live.logical_type.clone());
+            match dictionaries::load(&self.environment, transaction, definition.id, column, version, &logical_type) {
+                Ok(entries) => lists.entry(column).or_default().push((version, entries)),
+                Err(error) => report.errors.push(error),
+            }
+        }
+        let mut loaded = BTreeMap::new();
+        for (column, versions) in lists {
+            let place = format!("dictionaries of column {column} of table {}", definition.name);
+            match Dictionary::build(&place, versions) {
+                Ok(dictionary) => drop(loaded.insert(column, Arc::new(dictionary))),
+                Err(error) => report.errors.push(error),
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// Values that belong to no table, and delta images that no table names.
+    fn check_owners(&self, transaction: &RoTxn<'_>, tables: &[TableRecord], report: &mut CheckReport) -> Result<()> {
+        let tables: HashMap<TableId, &TableRecord> = tables.iter().map(|table| (table.definition.id, table)).collect();
+        for name in [Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta] {
+            values::each_raw(&self.environment, transaction, name, &[], |key, _| {
+                let (owner, second) = match name {
+                    Name::Tables => (id_of_key(key), None),
+                    _ => (pair_of_key(key).map(|pair| pair.0), pair_of_key(key).map(|pair| pair.1)),
+                };
+                let owned = owner.and_then(|owner| tables.get(&owner)).is_some_and(|table| {
+                    name != Name::Delta || table.delta.iter().any(|block| Some(block.id) == second)
+                });
+                if !owned {
+                    report.errors.push(Error::corrupt(values::describe_key(name, key), "it belongs to no table"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! The LMDB environment of a catalog: its six databases, short read transactions, growth of the map.
+//!
+//! A read transaction lives as long as one closure: what a snapshot needs is copied out, so that no statement, however
+//! long, keeps LMDB from reusing pages (docs/decisions/catalog-snapshots.md).
+
+use crate::io::lmdb::{self, Access};
+use crate::{Error, Result};
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+/// The databases of a catalog. All are made with the catalog, since LMDB makes databases in transactions of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// The state: counters, schemas.
+    Meta,
+    /// Table definitions.
+    Tables,
+    /// View definitions.
+    Views,
+    /// What the catalog knows of each segment file.
+    Segments,
+    /// Entries of dictionary versions.
+    Dictionaries,
+    /// Images of delta blocks.
+    Delta,
+}
+
+impl Name {
+    /// All of them; the position is the number used inside an [`Environment`].
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Meta, Self::Tables, Self::Views, Self::Segments, Self::Dictionaries, Self::Delta];
+
+    /// The name that LMDB knows.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Meta => "meta",
+            Self::Tables => "tables",
+            Self::Views => "views",
+            Self::Segments => "segments",
+            Self::Dictionaries => "dictionaries",
+            Self::Delta => "delta",
+        }
+    }
+}
+
+/// One of the databases.
+pub(crate) type Values = Database<'static, Bytes, Bytes>;
+
+/// An open environment.
+#[derive(Debug)]
+pub(crate) struct Environment {
+    env: Env<WithoutTls>,
+    databases: [Values; 6],
+    /// Held shared by transactions, exclusively while the map changes.
+    gate: RwLock<()>,
+    folder: PathBuf,
+}
+
+impl Environment {
+    /// Makes the environment and its databases in the empty folder `folder`.
+    pub(crate) fn create(folder: &Path, access: Access) -> Result<Self> {
+        let env = lmdb::open(folder, access, Name::ALL.len() as u32).map_err(failed("creating", folder))?;
+        let transaction = env.write_txn().map_err(failed("writing", folder))?;
+        let databases = env
+            .create_databases_and_commit(transaction, |opener, transaction| {
+                let mut made = Vec::new();
+                for name in Name::ALL {
+                    made.push(opener.create_database::<Bytes, Bytes>(transaction, Some(name.text()))?);
+                }
+                heed::Result::Ok(CommitOrAbort::<_, ()>::Commit([made[0], made[1], made[2], made[3], made[4], made[5]]))
+            })
+            .map_err(failed("creating", folder))?
+            .commit()
+            .ok_or_else(|| Error::corrupt(folder.display().to_string(), "the catalog's databases can't be made"))?;
+        Ok(Self { env, databases, gate: RwLock::new(()), folder: folder.to_path_buf() })
+    }
+
+    /// Opens the environment in `folder`.
+    pub(crate) fn open(folder: &Path, access: Access) -> Result<Self> {
+        let env = lmdb::open(folder, access, Name::ALL.len() as u32).map_err(failed("opening", folder))?;
+        let transaction = env.read_txn().map_err(failed("reading", folder))?;
+        let databases = env
+            .open_databases_and_commit(transaction, |opener, transaction| {
+                let mut opened = [None; 6];
+                for (slot, name) in opened.iter_mut().zip(Name::ALL) {
+                    *slot = opener.open_database::<Bytes, Bytes>(transaction, Some(name.text()))?;
+                }
+                heed::Result::Ok(CommitOrAbort::<_, ()>::Commit(opened))
+            })
+            .map_err(failed("opening", folder))?
+            .commit()
+            .unwrap_or([None; 6]);
+        let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)] = databases else {
+            return Err(Error::corrupt(
+                folder.join("data.mdb").display().to_string(),
+                "one of the catalog's databases is missing; restore a backup",
+            ));
+        };
+        Ok(Self { env, databases: [a, b, c, d, e, f], gate: RwLock::new(()), folder: folder.to_path_buf() })
+    }
+
+    /// The folder `catalog/`.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Frees the slots of readers whose processes are gone.
+    pub(crate) fn clear_stale_readers(&self) -> Result<usize> {
+        self.env.clear_stale_readers().map_err(self.failed("clearing readers of"))
+    }
+
+    /// One of the databases.
+    pub(crate) fn values(&self, name: Name) -> &Values {
+        &self.databases[name as usize]
+    }
+
+    /// A short read transaction. Takes over a map that another process has grown.
+    pub(crate) fn read<R>(&self, work: impl FnOnce(&RoTxn<'_, WithoutTls>) -> Result<R>) -> Result<R> {
+        loop {
+            {
+                let _shared = self.shared();
+                match self.env.read_txn() {
+                    Ok(transaction) => return work(&transaction),
+                    Err(heed::Error::Mdb(MdbError::MapResized)) => {}
+                    Err(error) => return Err(self.failed("reading")(error)),
+                }
+            }
+            self.resize(0)?;
+        }
+    }
+
+    /// Begins the write transaction; the guard must outlive it. Grows the map first when it is more than half full.
+    pub(crate) fn write(&self) -> Result<(RwTxn<'_>, RwLockReadGuard<'_, ()>)> {
+        loop {
+            let info = self.env.info();
+            let used = (info.last_page_number + 1).saturating_mul(PAGE);
+            if used > info.map_size / 2 {
+                self.resize(info.map_size.saturating_mul(2))?;
+            }
+            let shared = self.shared();
+            match self.env.write_txn() {
+                Ok(transaction) => return Ok((transaction, shared)),
+                Err(heed::Error::Mdb(MdbError::MapResized)) => {}
+                Err(error) => return Err(self.failed("writing")(error)),
+            }
+            drop(shared);
+            self.resize(0)?;
+        }
+    }
+
+    /// Writes a compacted copy of the latest commit to the file `to`; LMDB keeps it consistent while others write.
+    /// Returns LMDB's own error, since a copy to a full disk is the destination's fault.
+    pub(crate) fn copy_to(&self, to: &Path) -> Result<()> {
+        let _shared = self.shared();
+        let file = self.env.copy_to_path(to, heed::CompactionOption::Enabled).map_err(failed("copying to", to))?;
+        file.sync_all().map_err(Error::io("syncing", to))
+    }
+
+    /// For `map_err` on heed's errors.
+    pub(crate) fn failed(&self, action: &'static str) -> impl Fn(heed::Error) -> Error + use<> {
+        failed(action, &self.folder)
+    }
+
+    fn shared(&self) -> RwLockReadGuard<'_, ()> {
+        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn resize(&self, size: usize) -> Result<()> {
+        let _exclusive = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        lmdb::resize(&self.env, size).map_err(self.failed("growing the map of"))
+    }
+}
+
+/// LMDB's page size is the system's; 4096 underestimates it nowhere that matters for growing early enough.
+const PAGE: usize = 4096;
+
+/// heed's error as ours: `action` on the catalog in `folder`.
+fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error + use<> {
+    let path = folder.to_path_buf();
+    move |error| match error {
+        heed::Error::Io(source) => Error::Io { action, path: path.clone(), source },
+        heed::Error::Mdb(MdbError::MapFull) => Error::OutOfMemory(format!(
+            "the map of the catalog {} is full: the change is too large for one transaction; \
+             raise the process's address space limit (ulimit -v) or load in smaller parts",
+            path.display()
+        )),
+        heed::Error::Mdb(MdbError::ReadersFull) => Error::Locked(format!(
+            "the catalog {} has no reader slot left: too many processes read it at once",
+            path.display()
+        )),
+        heed::Error::Mdb(error) => Error::corrupt(
+            path.join("data.mdb").display().to_string(),
+            format!("LMDB says: {error}; run check, or restore a backup"),
+        ),
+        other => Error::Io { action, path: path.clone(), source: std::io::Error::other(other.to_string()) },
+    }
+}

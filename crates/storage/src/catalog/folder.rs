@@ -1,0 +1,294 @@
+//! The database folder: its parts, how it is made, who may write it, and which files are left over.
+//!
+//! ```text
+//! format        names the format and its version
+//! writer.lock   locked by the process that has the database open for writing
+//! catalog/      the LMDB environment
+//! segments/     <table>/<segment>.seg
+//! ```
+//! The catalog is built aside and renamed into place last, so a folder without `catalog/` was never a database.
+
+use crate::catalog::environment::Environment;
+use crate::catalog::records::{self, State};
+use crate::io::lmdb::Access;
+use crate::segment::SegmentId;
+use crate::{DEFAULT_SCHEMA, Error, Result, TableId};
+use std::collections::HashSet;
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Version of the folder's format: what lies where, and what the catalog's values mean.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+
+const FORMAT_FILE: &str = "format";
+const FORMAT_MAGIC: &str = "gingham database, format ";
+const LOCK_FILE: &str = "writer.lock";
+const CATALOG: &str = "catalog";
+const NEW_CATALOG: &str = "catalog.new";
+const SEGMENTS: &str = "segments";
+
+/// Content of the lock file while and after a writer changes something; anything else means a clean end.
+const WRITING: &[u8] = b"writing";
+
+/// The folder of the LMDB environment.
+pub(crate) fn catalog(database: &Path) -> PathBuf {
+    database.join(CATALOG)
+}
+
+/// The folder in which an environment is built before it becomes [`catalog`].
+pub(crate) fn new_catalog(database: &Path) -> PathBuf {
+    database.join(NEW_CATALOG)
+}
+
+/// The folder of all segment files.
+pub(crate) fn segments(database: &Path) -> PathBuf {
+    database.join(SEGMENTS)
+}
+
+/// The folder of a table's segment files.
+pub(crate) fn table_segments(database: &Path, table: TableId) -> PathBuf {
+    segments(database).join(table.to_string())
+}
+
+/// The file of a segment.
+pub(crate) fn segment_file(database: &Path, table: TableId, segment: SegmentId) -> PathBuf {
+    table_segments(database, table).join(format!("{segment}.seg"))
+}
+
+/// Syncs a folder, so that files made in it survive a power loss.
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io("syncing folder", folder))
+}
+
+/// The right to write a database, held by its lock file.
+#[derive(Debug)]
+pub(crate) struct WriterLock {
+    file: File,
+    path: PathBuf,
+    /// True when the writer before ended without saying so.
+    pub(crate) unclean: bool,
+}
+
+impl WriterLock {
+    /// Takes the lock; [`Error::Locked`] when another process has it or the folder can't be written.
+    pub(crate) fn take(database: &Path) -> Result<Self> {
+        let path = database.join(LOCK_FILE);
+        let mut file = match File::options().read(true).write(true).create(true).truncate(false).open(&path) {
+            Ok(file) => file,
+            Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+                return Err(Error::Locked(format!(
+                    "database {} can't be written ({error}); open it for reading only",
+                    database.display()
+                )));
+            }
+            Err(error) => return Err(Error::io("opening", &path)(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Error::Locked(format!(
+                    "database {} is open for writing in another process; close it there, or open it for reading only",
+                    database.display()
+                )));
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::io("locking", &path)(error)),
+        }
+        let mut content = Vec::new();
+        file.read_to_end(&mut content).map_err(Error::io("reading", &path))?;
+        let unclean = content == WRITING;
+        Ok(Self { file, path, unclean })
+    }
+
+    /// Records that changes begin, so that the next open knows when this process did not end well.
+    pub(crate) fn mark_writing(&self) -> Result<()> {
+        self.mark(WRITING).map_err(Error::io("writing", &self.path))
+    }
+
+    /// Records a clean end.
+    pub(crate) fn mark_clean(&self) {
+        if let Err(error) = self.mark(b"closed") {
+            tracing::warn!("writing {}: {error}", self.path.display());
+        }
+    }
+
+    fn mark(&self, content: &[u8]) -> std::io::Result<()> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(0))?;
+        file.set_len(0)?;
+        file.write_all(content)
+    }
+}
+
+/// What a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A database.
+    Database,
+    /// Missing, empty, or left by a creation that did not end.
+    Vacant,
+}
+
+/// Looks at a folder. Errors when it holds something else, or a database of another format.
+pub(crate) fn inspect(database: &Path) -> Result<Kind> {
+    let entries = match fs::read_dir(database) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kind::Vacant),
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            return Err(Error::InvalidInput(format!(
+                "{} is a file; a Gingham database is a folder",
+                database.display()
+            )));
+        }
+        Err(error) => return Err(Error::io("reading folder", database)(error)),
+    };
+    let mut foreign = None;
+    for entry in entries {
+        let name = entry.map_err(Error::io("reading folder", database))?.file_name();
+        match name.to_str() {
+            Some(CATALOG) => {
+                check_format(database)?;
+                return Ok(Kind::Database);
+            }
+            Some(FORMAT_FILE | LOCK_FILE | NEW_CATALOG | SEGMENTS) => {}
+            _ => foreign = Some(name),
+        }
+    }
+    match foreign {
+        None => Ok(Kind::Vacant),
+        Some(name) => Err(Error::InvalidInput(format!(
+            "folder {} is not a Gingham database: it has no catalog, but '{}' in it",
+            database.display(),
+            name.to_string_lossy()
+        ))),
+    }
+}
+
+/// Reads the format file.
+fn check_format(database: &Path) -> Result<()> {
+    let path = database.join(FORMAT_FILE);
+    let bytes = fs::read(&path).map_err(Error::io("reading", &path))?;
+    let version = std::str::from_utf8(&bytes)
+        .ok()
+        .and_then(|text| text.strip_prefix(FORMAT_MAGIC))
+        .and_then(|rest| rest.strip_suffix('\n'))
+        .and_then(|number| number.parse::<u32>().ok())
+        .ok_or_else(|| {
+            Error::corrupt(path.display().to_string(), "this is not the format file of a Gingham database")
+        })?;
+    if version == FORMAT_VERSION {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "database {} has format {version}; this Gingham reads format {FORMAT_VERSION}",
+        database.display()
+    )))
+}
+
+/// Writes the format file and syncs it.
+pub(crate) fn write_format(database: &Path) -> Result<()> {
+    let path = database.join(FORMAT_FILE);
+    let mut file = File::create(&path).map_err(Error::io("creating", &path))?;
+    file.write_all(format!("{FORMAT_MAGIC}{FORMAT_VERSION}\n").as_bytes()).map_err(Error::io("writing", &path))?;
+    file.sync_all().map_err(Error::io("syncing", &path))
+}
+
+/// Makes an empty database in a vacant folder whose lock is held.
+pub(crate) fn create(database: &Path, access: Access) -> Result<()> {
+    let new = new_catalog(database);
+    match fs::remove_dir_all(&new) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io("removing", &new)(error)),
+        _ => fs::create_dir(&new).map_err(Error::io("creating folder", &new))?,
+    }
+    let environment = Environment::create(&new, access)?;
+    let schemas = vec![DEFAULT_SCHEMA.to_owned()];
+    label_both_metas(
+        &environment,
+        State { commit: 1, transaction: 0, next_table: 1, next_segment: 1, next_view: 1, schemas },
+    )?;
+    drop(environment);
+    let segments = segments(database);
+    match fs::create_dir(&segments) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            return Err(Error::io("creating folder", &segments)(error));
+        }
+        _ => write_format(database)?,
+    }
+    publish_catalog(database)
+}
+
+/// Gives the new catalog its name: from here on the folder is a database.
+pub(crate) fn publish_catalog(database: &Path) -> Result<()> {
+    let (new, catalog) = (new_catalog(database), catalog(database));
+    sync_folder(&new)?;
+    fs::rename(&new, &catalog).map_err(Error::io("creating folder", &catalog))?;
+    sync_folder(database)
+}
+
+/// Commits `state` twice, so that both of LMDB's metas lead to a state that names its own transaction.
+pub(crate) fn label_both_metas(environment: &Environment, mut state: State) -> Result<()> {
+    for _ in 0..2 {
+        let (mut transaction, _shared) = environment.write()?;
+        state.transaction = transaction.id() as u64;
+        records::put_state(environment, &mut transaction, &state)?;
+        transaction.commit().map_err(environment.failed("writing"))?;
+    }
+    Ok(())
+}
+
+/// Files under `segments/` that `known` does not name; also such that are no segment files.
+pub(crate) fn orphans(database: &Path, known: &HashSet<(TableId, SegmentId)>) -> Result<Vec<PathBuf>> {
+    let root = segments(database);
+    let mut found = Vec::new();
+    for folder in list(&root)? {
+        let table: Option<TableId> = file_stem(&folder);
+        if !folder.is_dir() {
+            found.push(folder);
+            continue;
+        }
+        for file in list(&folder)? {
+            let segment =
+                file.extension().is_some_and(|extension| extension == "seg").then(|| file_stem(&file)).flatten();
+            if !table.zip(segment).is_some_and(|pair| known.contains(&pair)) {
+                found.push(file);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Removes `files`, then folders of tables that are empty.
+pub(crate) fn remove_files(database: &Path, files: &[PathBuf]) {
+    for file in files {
+        if let Err(error) = fs::remove_file(file)
+            && error.kind() != ErrorKind::NotFound
+        {
+            tracing::warn!("removing {}: {error}", file.display());
+        }
+    }
+    let folders: HashSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    let root = segments(database);
+    for folder in folders.into_iter().filter(|folder| **folder != root) {
+        // A folder that still holds segments stays: removing it fails, which is what is wanted.
+        let _ = fs::remove_dir(folder);
+    }
+}
+
+fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = || Error::io("reading folder", folder);
+    let mut paths = Vec::new();
+    match fs::read_dir(folder) {
+        Ok(entries) => {
+            for entry in entries {
+                paths.push(entry.map_err(failed())?.path());
+            }
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(failed()(error)),
+    }
+    Ok(paths)
+}
+
+fn file_stem(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.parse().ok()
+}

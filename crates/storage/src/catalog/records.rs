@@ -1,0 +1,173 @@
+//! What the catalog's values say: counters, tables, segments, delta blocks, dictionaries, and the keys they lie under.
+
+use crate::catalog::ViewDefinition;
+use crate::catalog::environment::{Environment, Name};
+use crate::catalog::values;
+use crate::segment::SegmentId;
+use crate::{ColumnId, Error, Result, TableDefinition, TableId};
+use heed::{RoTxn, RwTxn};
+use serde::{Deserialize, Serialize};
+
+/// Key of the [`State`] in the meta database.
+pub(crate) const STATE_KEY: &[u8] = b"state";
+
+/// The database as a whole.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// Number of this commit.
+    pub(crate) commit: u64,
+    /// LMDB's number of the transaction that wrote this value. A meta page that names another was damaged.
+    pub(crate) transaction: u64,
+    /// Next table number.
+    pub(crate) next_table: TableId,
+    /// Next segment number, also of delta blocks.
+    pub(crate) next_segment: SegmentId,
+    /// Next view number.
+    pub(crate) next_view: u64,
+    /// Schema names.
+    pub(crate) schemas: Vec<String>,
+}
+
+/// One table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct TableRecord {
+    /// Columns, constraints, options.
+    pub(crate) definition: TableDefinition,
+    /// The commit that last changed the definition or the data.
+    pub(crate) version: u64,
+    /// Position that the next segment takes in record order.
+    pub(crate) next_position: u64,
+    /// Number that the next dictionary version takes; shared by the table's columns.
+    pub(crate) next_dictionary: u32,
+    /// Delta blocks in record order.
+    pub(crate) delta: Vec<DeltaRecord>,
+}
+
+/// One delta block; its image is a value of the delta database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeltaRecord {
+    /// Number, of the segments' sequence: a block that is rewritten gets another.
+    pub(crate) id: SegmentId,
+    /// Records.
+    pub(crate) rows: u64,
+    /// Length of the image.
+    pub(crate) bytes: u64,
+}
+
+/// One segment file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SegmentRecord {
+    /// Number, which names the file.
+    pub(crate) id: SegmentId,
+    /// Records.
+    pub(crate) rows: u64,
+    /// Length of the file.
+    pub(crate) bytes: u64,
+    /// Checksum of the file's directory.
+    pub(crate) directory_checksum: u32,
+    /// Version of each column that is encoded by dictionary.
+    pub(crate) dictionaries: Vec<(ColumnId, u32)>,
+}
+
+/// Key of a table's value, or of a view's.
+pub(crate) fn id_key(id: u64) -> [u8; 8] {
+    id.to_be_bytes()
+}
+
+/// Key of a segment's value: table and position in record order; of a delta image: table and block.
+pub(crate) fn pair_key(table: TableId, second: u64) -> [u8; 16] {
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&table.to_be_bytes());
+    key[8..].copy_from_slice(&second.to_be_bytes());
+    key
+}
+
+/// Key of a dictionary version's value.
+pub(crate) fn dictionary_key(table: TableId, column: ColumnId, version: u32) -> [u8; 16] {
+    pair_key(table, u64::from(column) << 32 | u64::from(version))
+}
+
+/// The number in the key of a table or view.
+pub(crate) fn id_of_key(key: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(key.try_into().ok()?))
+}
+
+/// The two numbers in the key of a segment, delta block or dictionary.
+pub(crate) fn pair_of_key(key: &[u8]) -> Option<(TableId, u64)> {
+    let (table, second) = key.split_first_chunk::<8>()?;
+    Some((u64::from_be_bytes(*table), u64::from_be_bytes(second.try_into().ok()?)))
+}
+
+/// Reads the state.
+pub(crate) fn state(environment: &Environment, transaction: &RoTxn<'_>) -> Result<State> {
+    values::get_json(environment, transaction, Name::Meta, STATE_KEY)?.ok_or_else(|| {
+        let place = environment.folder().join("data.mdb").display().to_string();
+        Error::corrupt(place, "the meta value 'state' is missing; restore a backup")
+    })
+}
+
+/// Writes the state.
+pub(crate) fn put_state(environment: &Environment, transaction: &mut RwTxn<'_>, state: &State) -> Result<()> {
+    values::put_json(environment, transaction, Name::Meta, STATE_KEY, state)
+}
+
+/// Reads one table.
+pub(crate) fn table(environment: &Environment, transaction: &RoTxn<'_>, id: TableId) -> Result<Option<TableRecord>> {
+    values::get_json(environment, transaction, Name::Tables, &id_key(id))
+}
+
+/// Writes one table.
+pub(crate) fn put_table(environment: &Environment, transaction: &mut RwTxn<'_>, record: &TableRecord) -> Result<()> {
+    values::put_json(environment, transaction, Name::Tables, &id_key(record.definition.id), record)
+}
+
+/// All tables.
+pub(crate) fn tables(environment: &Environment, transaction: &RoTxn<'_>) -> Result<Vec<TableRecord>> {
+    let mut tables = Vec::new();
+    values::each(environment, transaction, Name::Tables, &[], |key, payload| {
+        tables.push(values::parse_at(environment, Name::Tables, key, payload)?);
+        Ok(())
+    })?;
+    Ok(tables)
+}
+
+/// All views with their numbers.
+pub(crate) fn views(environment: &Environment, transaction: &RoTxn<'_>) -> Result<Vec<(u64, ViewDefinition)>> {
+    let mut views = Vec::new();
+    values::each(environment, transaction, Name::Views, &[], |key, payload| {
+        let id = id_of_key(key).unwrap_or_default();
+        views.push((id, values::parse_at(environment, Name::Views, key, payload)?));
+        Ok(())
+    })?;
+    Ok(views)
+}
+
+/// A table's segments with their positions, in record order.
+pub(crate) fn segments(
+    environment: &Environment,
+    transaction: &RoTxn<'_>,
+    table: TableId,
+) -> Result<Vec<(u64, SegmentRecord)>> {
+    let mut segments = Vec::new();
+    values::each(environment, transaction, Name::Segments, &id_key(table), |key, payload| {
+        let position = pair_of_key(key).map_or(0, |(_, position)| position);
+        segments.push((position, values::parse_at(environment, Name::Segments, key, payload)?));
+        Ok(())
+    })?;
+    Ok(segments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_order_as_their_numbers_do() {
+        assert!(pair_key(1, 255) < pair_key(1, 256));
+        assert!(pair_key(1, u64::MAX) < pair_key(2, 0));
+        assert!(dictionary_key(1, 2, u32::MAX) < dictionary_key(1, 3, 0));
+        assert_eq!(pair_of_key(&pair_key(3, 4)), Some((3, 4)));
+        assert_eq!(id_of_key(&id_key(9)), Some(9));
+        assert_eq!(id_of_key(&[1, 2]), None);
+    }
+}

@@ -1,0 +1,166 @@
+//! A read-only check of LMDB's file, by plain reads and never through the map.
+//!
+//! LMDB has no page checksums and trusts its pages: a damaged one can send it outside the map. So before the map of a
+//! database is used, the trees of both metas are walked: page numbers, flags, bounds of every node, key order, counts,
+//! overflow runs, the free list, and that no page is used twice. Values are not read here; their envelope has a
+//! checksum. docs/decisions/catalog-walker.md says what this finds and what it costs.
+
+mod page;
+mod tree;
+
+use crate::catalog::environment::Name;
+use crate::catalog::records::{self, State};
+use crate::catalog::values;
+use crate::{Error, Result};
+use page::Meta;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use tree::Trees;
+
+/// What the walker found.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// Pages read and found in order.
+    pub(crate) pages: u64,
+    /// One per damaged page.
+    pub(crate) errors: Vec<Error>,
+    /// Oddities that lose nothing.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A walk of a file that another process writes is repeated when the file has moved on meanwhile.
+const ATTEMPTS: usize = 50;
+
+/// The data file, read page by page.
+#[derive(Debug)]
+pub(super) struct PageFile {
+    file: File,
+    pub(super) path: PathBuf,
+    length: u64,
+    page_size: usize,
+}
+
+impl PageFile {
+    fn open(path: PathBuf) -> Result<Self> {
+        let file = File::open(&path).map_err(Error::io("opening", &path))?;
+        let length = file.metadata().map_err(Error::io("reading", &path))?.len();
+        Ok(Self { file, path, length, page_size: 4096 })
+    }
+
+    /// Bytes of page `number`.
+    pub(super) fn read(&self, number: u64) -> Result<Vec<u8>, String> {
+        let at = number.checked_mul(self.page_size as u64).ok_or("its number is too large")?;
+        if at.checked_add(self.page_size as u64).is_none_or(|end| end > self.length) {
+            return Err(format!("it lies behind the end of the file ({} bytes)", self.length));
+        }
+        let mut bytes = vec![0; self.page_size];
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut bytes)).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    /// A damaged page.
+    pub(super) fn damaged(&self, number: u64, detail: impl std::fmt::Display) -> Error {
+        Error::corrupt(format!("{}, page {number}", self.path.display()), detail.to_string())
+    }
+}
+
+/// Errors unless the catalog's file is in order, so that LMDB can be trusted with it.
+pub(crate) fn verify_for_opening(catalog: &Path) -> Result<()> {
+    let walked = walk(catalog)?;
+    for note in walked.notes {
+        tracing::warn!("{}: {note}", catalog.display());
+    }
+    match walked.errors.into_iter().next() {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Walks the file of the catalog folder `catalog`.
+pub(crate) fn walk(catalog: &Path) -> Result<Walked> {
+    let mut attempt = 0;
+    loop {
+        let mut file = PageFile::open(catalog.join("data.mdb"))?;
+        let before = metas(&mut file);
+        let walked = match &before {
+            Ok(metas) => walk_metas(&file, metas),
+            Err(_) => Walked::default(),
+        };
+        attempt += 1;
+        // Pages of a snapshot are reused from the second commit after it on: only then can a sound file look damaged.
+        let moved = |metas: &[Meta; 2]| metas.iter().map(|meta| meta.transaction).max();
+        let sound = before.is_ok() && walked.errors.is_empty();
+        if sound || attempt >= ATTEMPTS {
+            return before.map(|_| walked);
+        }
+        let after = PageFile::open(catalog.join("data.mdb")).and_then(|mut file| metas(&mut file));
+        match (&before, &after) {
+            (Ok(before), Ok(after)) if moved(before) == moved(after) => return Ok(walked),
+            (Err(_), Err(_)) => return before.map(|_| walked),
+            _ => {}
+        }
+    }
+}
+
+/// Both metas, checked against each other.
+fn metas(file: &mut PageFile) -> Result<[Meta; 2]> {
+    let mut first = vec![0; 4096.min(usize::try_from(file.length).unwrap_or(4096))];
+    let mut reader = &file.file;
+    reader
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| reader.read_exact(&mut first))
+        .map_err(Error::io("reading", &file.path))?;
+    let zero = Meta::parse(&first, 0).map_err(|detail| file.damaged(0, detail))?;
+    file.page_size = zero.page_size;
+    let second = file.read(1).map_err(|detail| file.damaged(1, detail))?;
+    let one = Meta::parse(&second, 1).map_err(|detail| file.damaged(1, detail))?;
+    if zero.page_size != one.page_size {
+        return Err(file.damaged(0, format!("page sizes of the metas are {} and {}", zero.page_size, one.page_size)));
+    }
+    if zero.transaction.abs_diff(one.transaction) != 1 {
+        let detail = format!("transactions {} and {} do not follow each other", zero.transaction, one.transaction);
+        return Err(file.damaged(u64::from(zero.transaction < one.transaction), detail));
+    }
+    Ok([zero, one])
+}
+
+fn walk_metas(file: &PageFile, metas: &[Meta; 2]) -> Walked {
+    let mut walked = Walked { pages: 2, ..Walked::default() };
+    let newest = usize::from(metas[1].transaction > metas[0].transaction);
+    for number in [newest, 1 - newest] {
+        let meta = &metas[number];
+        let mut trees = Trees::new(file, meta);
+        trees.walk();
+        let state = trees.take_state();
+        walked.errors.extend(trees.errors);
+        if number == newest {
+            walked.pages += trees.pages;
+            walked.notes.extend(trees.notes);
+        }
+        if walked.errors.is_empty()
+            && let Err(error) = check_state(file, number as u64, meta, state)
+        {
+            walked.errors.push(error);
+        }
+        if !walked.errors.is_empty() {
+            break;
+        }
+    }
+    walked
+}
+
+/// The state that a meta leads to names the transaction that wrote it: a damaged transaction number would otherwise
+/// bring back an older commit unnoticed.
+fn check_state(file: &PageFile, number: u64, meta: &Meta, state: Option<Vec<u8>>) -> Result<()> {
+    let value = state.ok_or_else(|| file.damaged(number, "it leads to a catalog without its meta value 'state'"))?;
+    let place = || format!("{}, meta value state", file.path.display());
+    let payload = values::unseal(Name::Meta, records::STATE_KEY, &value, place)?;
+    let state: State = values::parse(payload, place)?;
+    if state.transaction != meta.transaction {
+        let detail = format!("it says transaction {}, its catalog says {}", meta.transaction, state.transaction);
+        return Err(file.damaged(number, detail));
+    }
+    Ok(())
+}

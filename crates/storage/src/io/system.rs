@@ -1,0 +1,54 @@
+//! Questions to the operating system: the limit on open files, and whether a folder lies on a network.
+
+use std::path::Path;
+
+/// Raises the soft limit of open files to the hard limit: a snapshot holds every segment file of its tables open.
+/// A refusal is not an error; opening a file says so later.
+#[cfg(unix)]
+pub(crate) fn raise_open_file_limit() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is a valid rlimit that lives through both calls; getrlimit only writes it, setrlimit only reads it.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
+    }
+}
+
+/// Nothing to raise elsewhere.
+#[cfg(not(unix))]
+pub(crate) fn raise_open_file_limit() {}
+
+/// The kind of network file system that `path` lies on, by statfs's magic numbers.
+#[cfg(target_os = "linux")]
+pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut facts = std::mem::MaybeUninit::<libc::statfs>::zeroed();
+    // SAFETY: `path` is a NUL-terminated string and `facts` is room for one statfs; both live through the call.
+    let facts = unsafe {
+        if libc::statfs(path.as_ptr(), facts.as_mut_ptr()) != 0 {
+            return None;
+        }
+        facts.assume_init()
+    };
+    match facts.f_type as u32 {
+        0x6969 => Some("NFS"),
+        0x517B => Some("SMB"),
+        0xFF53_4D42 => Some("CIFS"),
+        0xFE53_4D42 => Some("SMB2"),
+        0x0102_1997 => Some("9P"),
+        0x5346_414F => Some("AFS"),
+        0x7375_7245 => Some("Coda"),
+        0x00C3_6400 => Some("Ceph"),
+        0x0BD0_0BD0 => Some("Lustre"),
+        _ => None,
+    }
+}
+
+/// Not asked elsewhere.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn network_file_system(_path: &Path) -> Option<&'static str> {
+    None
+}

@@ -1,0 +1,151 @@
+//! What the tests of the store share: small tables and their records.
+#![allow(dead_code, missing_docs)]
+
+use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};
+use arrow::datatypes::Int64Type;
+use gingham_storage::catalog::{OpenOptions, Snapshot, Store, TableSnapshot};
+use gingham_storage::memory::MemoryBudget;
+use gingham_storage::scan::TableScan;
+use gingham_storage::{
+    ColumnDefinition, Datum, Error, KeyDefinition, Layout, LogicalType, Predicate, ReferenceDefinition, Result,
+    TableDefinition, TableId, TableName,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+pub fn budget() -> Arc<MemoryBudget> {
+    MemoryBudget::new(1 << 30)
+}
+
+pub fn open(path: &Path) -> Result<Arc<Store>> {
+    Store::open(path, &OpenOptions { create: true, read_only: false }, budget())
+}
+
+pub fn open_read_only(path: &Path) -> Result<Arc<Store>> {
+    Store::open(path, &OpenOptions { create: false, read_only: true }, budget())
+}
+
+pub fn name(table: &str) -> TableName {
+    TableName { schema: "public".into(), table: table.into() }
+}
+
+/// A table (id BIGINT, label VARCHAR).
+pub fn definition(table: &str) -> TableDefinition {
+    let column = |id, name: &str, logical_type| ColumnDefinition {
+        id,
+        name: name.into(),
+        logical_type,
+        nullable: true,
+        default: None,
+        initial: Datum::Null,
+    };
+    TableDefinition {
+        id: 0,
+        name: name(table),
+        columns: vec![column(1, "id", LogicalType::Int(64)), column(2, "label", LogicalType::Varchar(None))],
+        next_column: 3,
+        keys: Vec::new(),
+        checks: Vec::new(),
+        references: Vec::new(),
+        layout: Layout::Column,
+        sort_by: Vec::new(),
+    }
+}
+
+/// The same with PRIMARY KEY (id).
+pub fn keyed(table: &str) -> TableDefinition {
+    let mut definition = definition(table);
+    definition.columns[0].nullable = false;
+    definition.keys.push(KeyDefinition { name: format!("{table}_pkey"), columns: vec![1], primary: true });
+    definition
+}
+
+/// The same whose id refers to that of table `referred`.
+pub fn referring(table: &str, referred: TableId) -> TableDefinition {
+    let mut definition = definition(table);
+    definition.references.push(ReferenceDefinition {
+        name: format!("{table}_id_fkey"),
+        columns: vec![1],
+        table: referred,
+        referred: vec![1],
+    });
+    definition
+}
+
+pub fn create(store: &Arc<Store>, definition: TableDefinition) -> Result<TableId> {
+    store.write(|transaction| transaction.create_table(definition))
+}
+
+/// Records with these ids, labelled by `label`.
+pub fn batch(
+    definition: &TableDefinition,
+    ids: impl IntoIterator<Item = i64>,
+    label: impl Fn(i64) -> String,
+) -> RecordBatch {
+    let ids: Vec<i64> = ids.into_iter().collect();
+    let labels: Vec<String> = ids.iter().map(|id| label(*id)).collect();
+    let columns: Vec<ArrayRef> =
+        vec![Arc::new(Int64Array::from(ids)), Arc::new(StringViewArray::from_iter_values(labels))];
+    RecordBatch::try_new(definition.arrow_schema(), columns).unwrap()
+}
+
+pub fn plain_label(id: i64) -> String {
+    format!("label {}", id % 10)
+}
+
+/// Adds one batch in one transaction.
+pub fn insert_batch(store: &Arc<Store>, table: &str, make: impl Fn(&TableDefinition) -> RecordBatch) -> Result<()> {
+    let snapshot = store.snapshot()?;
+    let table = &snapshot.tables[&name(table)];
+    let writer = store.table_writer(table)?;
+    writer.append(0, make(&table.definition))?;
+    let rows = writer.finish()?;
+    store.write(|transaction| transaction.append(table.definition.id, rows))
+}
+
+/// Adds records with these ids.
+pub fn insert(store: &Arc<Store>, table: &str, ids: impl IntoIterator<Item = i64> + Clone) -> Result<()> {
+    insert_batch(store, table, |definition| batch(definition, ids.clone(), plain_label))
+}
+
+pub fn table(snapshot: &Snapshot, table: &str) -> Arc<TableSnapshot> {
+    Arc::clone(&snapshot.tables[&name(table)])
+}
+
+/// All records, as pairs.
+pub fn rows(table: &Arc<TableSnapshot>) -> Result<Vec<(Option<i64>, String)>> {
+    let columns = vec![1, 2];
+    let isa = gingham_kernels::Isa::best();
+    let scan = Arc::new(TableScan::new(Arc::clone(table), columns, Predicate::Constant(true), 8192, isa)?);
+    let mut found = Vec::new();
+    for morsel in 0..scan.morsels() {
+        for batch in scan.read(morsel)? {
+            let batch = batch?;
+            let (ids, labels) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_string_view());
+            found.extend(ids.iter().zip(labels).map(|(id, label)| (id, label.unwrap_or("NULL").to_owned())));
+        }
+    }
+    Ok(found)
+}
+
+pub fn ids(table: &Arc<TableSnapshot>) -> Result<Vec<i64>> {
+    Ok(rows(table)?.into_iter().map(|(id, _)| id.unwrap()).collect())
+}
+
+/// The error of something that must fail.
+pub fn refused<T: std::fmt::Debug>(result: Result<T>) -> Error {
+    result.expect_err("this must be refused")
+}
+
+/// Segment files on disk.
+pub fn segment_files(path: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let Ok(folders) = std::fs::read_dir(path.join("segments")) else { return found };
+    for folder in folders.flatten() {
+        for file in std::fs::read_dir(folder.path()).unwrap().flatten() {
+            found.push(format!("{}/{}", folder.file_name().to_string_lossy(), file.file_name().to_string_lossy()));
+        }
+    }
+    found.sort();
+    found
+}
