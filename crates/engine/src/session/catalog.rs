@@ -4,6 +4,7 @@ use crate::Error;
 use crate::session::Session;
 use crate::session::literals::exponents_are_doubles;
 use crate::session::state::CATALOG;
+use crate::statements::system;
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
@@ -133,7 +134,10 @@ impl SchemaProvider for Schema {
         {
             return Ok(Some(found));
         }
-        self.visible.look_up(&self.visible.snapshot, &name, false).await
+        if let Some(found) = self.visible.look_up(&self.visible.snapshot, &name, false).await? {
+            return Ok(Some(found));
+        }
+        Ok(system::table(table, &self.visible.snapshot, self.temp().map(AsRef::as_ref))?)
     }
 
     fn table_exist(&self, table: &str) -> bool {
@@ -143,6 +147,7 @@ impl SchemaProvider for Schema {
         self.temp().is_some_and(in_snapshot)
             || self.externals().is_some_and(|externals| externals.table_exist(table))
             || in_snapshot(&self.visible.snapshot)
+            || system::NAMES.contains(&table)
     }
 }
 

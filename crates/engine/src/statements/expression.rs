@@ -1,7 +1,9 @@
 //! Expressions that a table keeps as text, DEFAULT and CHECK: planned when the table is made, so that a wrong one is
 //! refused then, and planned again by each statement that writes.
 
+use super::ingest;
 use crate::{Error, Result};
+use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, TableReference};
@@ -9,6 +11,7 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::builder::LogicalTableSource;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Volatility};
 use datafusion::physical_expr::PhysicalExpr;
+use gingham_storage::{ColumnDefinition, Datum};
 use std::sync::Arc;
 
 /// A condition over a table's columns: BOOLEAN, of one row, and the same each time it is asked.
@@ -35,6 +38,31 @@ pub(super) fn default(state: &SessionState, column: &str, text: &str) -> Result<
     let what = format!("DEFAULT {text} of column '{column}'");
     let (expression, schema) = analyze(state, &Arc::new(Schema::empty()), text, &what)?;
     Ok(state.create_physical_expr(expression, &schema)?)
+}
+
+/// Whether a DEFAULT differs from row to row of one statement.
+pub(super) fn is_volatile(state: &SessionState, column: &str, text: &str) -> Result<bool> {
+    let what = format!("DEFAULT {text} of column '{column}'");
+    Ok(analyze(state, &Arc::new(Schema::empty()), text, &what)?.0.is_volatile())
+}
+
+/// Whether a DEFAULT is the same value for every row and statement.
+pub(super) fn is_constant(state: &SessionState, column: &str, text: &str) -> Result<bool> {
+    let what = format!("DEFAULT {text} of column '{column}'");
+    Ok(volatile(&analyze(state, &Arc::new(Schema::empty()), text, &what)?.0)?.is_none())
+}
+
+/// The value of a DEFAULT now, as the column's type.
+pub(super) fn default_value(state: &SessionState, column: &ColumnDefinition, text: &str) -> Result<Datum> {
+    let planned = default(state, &column.name, text)?;
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let one_row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)?;
+    let values = planned.evaluate(&one_row)?.into_array(1)?;
+    ingest::single_value(&values, column).map_err(|error| match error {
+        Error::InvalidInput(detail) => Error::InvalidInput(format!("DEFAULT {text}: {detail}")),
+        Error::Constraint(detail) => Error::Constraint(format!("DEFAULT {text}: {detail}")),
+        other => other,
+    })
 }
 
 /// Plans `text` over one table and runs the analyzer over it, which brings type coercion and checked arithmetic.

@@ -2,27 +2,50 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `parse`, `refuse` | text to statements; those that are not offered |
-//! | `types`, `expression` | column types, DEFAULT and CHECK |
-//! | `ingest/` | new records: conversion, constraints, writing |
+//! | `parse`, `refuse`, `query` | text to statements; those, and clauses of them, that are not offered |
+//! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
+//! | `alter`, `view`, `objects`, `external` | ALTER TABLE, views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
+//! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `copy` | COPY in both directions |
+//! | `prepare`, `settings`, `describe` | PREPARE and EXECUTE, SET and SHOW, DESCRIBE and EXPLAIN |
+//! | `system` | gingham_tables, gingham_columns, gingham_segments |
 
+mod alter;
+mod constraints;
 mod copy;
+mod create;
+mod definition;
+mod describe;
 mod expression;
+mod external;
 pub(crate) mod ingest;
+mod insert;
+mod objects;
 mod parse;
+mod pipeline;
+mod prepare;
+mod query;
 mod refuse;
+mod settings;
+pub(crate) mod system;
 mod types;
+mod values;
+mod view;
 
 pub(crate) use copy::CopyFrom;
 pub(crate) use parse::{Statement, parse, parse_single};
 
 use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
-use datafusion::common::ParamValues;
+use datafusion::catalog::SchemaProvider;
+use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::sql::sqlparser::ast::Ident;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Statement as Sql};
 use futures::StreamExt;
+use gingham_storage::catalog::{Store, Transaction};
+use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use ingest::Ingest;
 use std::sync::Arc;
 
@@ -32,13 +55,50 @@ pub(crate) async fn run(
     statement: Statement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
+    let statement = match statement {
+        Statement::Sql(statement) => *statement,
+        Statement::CopyFrom(copy) => return copy::from(context, *copy).await,
+        Statement::Refused(error) => return Err(Error::Unsupported(error)),
+    };
     match statement {
-        Statement::Sql(statement) => {
-            let plan = context.plan(*statement, parameters).await?;
+        DataFusionStatement::Statement(statement) => run_sql(context, *statement, parameters).await,
+        DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,
+        DataFusionStatement::CopyTo(statement) => copy::to(context, statement, parameters).await,
+        DataFusionStatement::Explain(statement) => describe::explain(context, statement, parameters).await,
+        statement @ DataFusionStatement::Reset(_) => settings::variable(context, statement).await,
+    }
+}
+
+async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<ParamValues>) -> Result<Outcome> {
+    match statement {
+        Sql::Query(_) => {
+            query::refuse_ignored(&statement)?;
+            let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), parameters).await?;
             Ok(Outcome::Rows(context.rows(&plan).await?))
         }
-        Statement::CopyFrom(copy) => Err(Error::Unsupported(format!("COPY {} FROM is not supported yet", copy.table))),
-        Statement::Refused(error) => Err(Error::Unsupported(error)),
+        Sql::Insert(statement) => insert::run(context, statement, parameters).await,
+        Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
+        Sql::CreateView(statement) => view::run(context, statement).await,
+        Sql::CreateSchema { .. } => objects::create_schema(context, statement).await,
+        Sql::AlterTable(statement) => alter::run(context, statement).await,
+        Sql::Drop { .. } => objects::drop_objects(context, statement).await,
+        Sql::Truncate(statement) => objects::truncate(context, statement).await,
+        Sql::OptimizeTable { .. } => objects::optimize(context, statement).await,
+        Sql::Prepare { .. } => prepare::prepare(context, statement).await,
+        Sql::Execute { .. } => prepare::execute(context, statement, parameters).await,
+        Sql::Deallocate { .. } => prepare::deallocate(context, &statement),
+        Sql::Set(statement) => settings::set(context, statement).await,
+        Sql::ExplainTable { .. } | Sql::Explain { .. } => describe::describe(context, statement).await,
+        Sql::ShowVariable { .. }
+        | Sql::ShowFunctions { .. }
+        | Sql::ShowTables { .. }
+        | Sql::ShowSchemas { .. }
+        | Sql::ShowColumns { .. } => settings::show(context, statement).await,
+        other => {
+            let text = other.to_string();
+            let first: Vec<&str> = text.split_whitespace().take(2).collect();
+            Err(unsupported(first.join(" ")))
+        }
     }
 }
 
@@ -59,13 +119,64 @@ pub(crate) async fn insert_stream(
         let ingest = Arc::clone(&ingest);
         blocking(move || ingest.batch(0, &batch, Some(first))).await?;
     }
-    finish(ingest).await
+    let ingest = Arc::into_inner(ingest).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
+    let cancel = context.cancel.clone();
+    blocking(move || ingest.finish(&cancel)).await
 }
 
-/// Commits what all lanes wrote.
-async fn finish(ingest: Arc<Ingest>) -> Result<u64> {
-    let ingest = Arc::into_inner(ingest).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
-    blocking(move || ingest.finish()).await
+/// Runs `work` as the store's one writer, off the threads that drive queries, and commits when it succeeds.
+async fn write<R: Send + 'static>(
+    context: &StatementContext,
+    store: &Arc<Store>,
+    work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    let store = Arc::clone(store);
+    let cancel = context.cancel.clone();
+    blocking(move || {
+        // Our error is kept aside: the store's closure has an error type of its own.
+        let mut own = None;
+        let result = store.write(|transaction| {
+            let result = work(transaction).and_then(|result| cancel.commit_point().map(|()| result));
+            result.map_err(|error| {
+                own = Some(error);
+                gingham_storage::Error::Cancelled
+            })
+        });
+        match (result, own) {
+            (_, Some(error)) => Err(error),
+            (result, None) => Ok(result?),
+        }
+    })
+    .await
+}
+
+/// The table that a statement writes; others (views, system and external tables, unknown names) are errors.
+fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<Target> {
+    let reference = table_reference(name)?;
+    let known = context.name(&reference)?;
+    if context.find_table(&known).is_none() && !is_view(context, &known) {
+        if system::NAMES.contains(&known.table.as_str()) {
+            return Err(Error::InvalidInput(format!("'{known}' is a system table; {verb} can't change it")));
+        }
+        if known.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&known.table) {
+            return Err(Error::InvalidInput(format!("'{known}' is an external table; {verb} can't change it")));
+        }
+    }
+    context.table(&reference)
+}
+
+fn is_view(context: &StatementContext, name: &TableName) -> bool {
+    context.snapshot.views.contains_key(name) || context.temp.as_ref().is_some_and(|temp| temp.views.contains_key(name))
+}
+
+/// The error for something that is understood and not offered.
+fn unsupported(what: String) -> Error {
+    Error::Unsupported(format!("{what} is not supported"))
+}
+
+/// A name in a statement as a reference.
+fn table_reference(name: &ObjectName) -> Result<TableReference> {
+    Ok(object_name_to_table_reference(name.clone(), true)?)
 }
 
 /// An identifier as the catalog keeps it: lower case unless quoted.

@@ -17,3 +17,4 @@ mod stream;
 mod value;
 
 pub(crate) use provider::GinghamTable;
+pub(crate) use value::{datum, scalar};

@@ -4,7 +4,7 @@ use datafusion::common::ScalarValue;
 use gingham_storage::{Datum, FloatBits, LogicalType, Unit};
 
 /// The datum of a constant that has the type of a column; `None` when it has another type.
-pub(super) fn datum(value: &ScalarValue, column: &LogicalType) -> Option<Datum> {
+pub(crate) fn datum(value: &ScalarValue, column: &LogicalType) -> Option<Datum> {
     if value.is_null() {
         return Some(Datum::Null);
     }
@@ -58,7 +58,7 @@ fn integer(value: &ScalarValue, column: &LogicalType) -> Option<i128> {
 
 /// The constant of a datum of a column, in the Arrow type that scans deliver; `None` when it can't be one (bytes that a
 /// bound was cut to need not be text).
-pub(super) fn scalar(value: &Datum, column: &LogicalType) -> Option<ScalarValue> {
+pub(crate) fn scalar(value: &Datum, column: &LogicalType) -> Option<ScalarValue> {
     let value = match value {
         Datum::Null => return ScalarValue::try_from(&column.to_arrow()).ok(),
         Datum::Bytes(bytes) if *column == LogicalType::Binary => {

@@ -3,12 +3,14 @@
 
 use super::super::expression;
 use super::value::{self, assignable};
+use crate::table;
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Schema, SchemaRef};
+use datafusion::common::ScalarValue;
 use datafusion::execution::SessionState;
 use datafusion::physical_expr::PhysicalExpr;
-use gingham_storage::{LogicalType, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition};
 use std::sync::Arc;
 
 /// Turns source batches into batches of a table's Arrow schema.
@@ -197,6 +199,21 @@ impl Converter {
             None => Ok(Arc::clone(values)),
         }
     }
+}
+
+/// The one value of `values` as a value of `column`.
+pub(crate) fn single_value(values: &ArrayRef, column: &ColumnDefinition) -> Result<Datum> {
+    let target = Target {
+        name: column.name.clone(),
+        logical_type: column.logical_type.clone(),
+        arrow: column.logical_type.to_arrow(),
+        nullable: column.nullable,
+        source: Source::Input(0),
+    };
+    let cast = target.cast(values)?.map_err(|bad| bad.into_error(""))?;
+    let value = ScalarValue::try_from_array(&cast, 0)?;
+    table::datum(&value, &column.logical_type)
+        .ok_or_else(|| Error::Internal(format!("column '{}' can't keep {value}", column.name)))
 }
 
 fn first(a: Option<BadRow>, b: BadRow) -> Option<BadRow> {

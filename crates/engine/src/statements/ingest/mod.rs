@@ -8,13 +8,15 @@
 mod convert;
 mod value;
 
-pub(crate) use convert::{BadRow, ConvertError, Converter};
+pub(crate) use convert::{BadRow, ConvertError, Converter, single_value};
+pub(crate) use value::assignable;
 
+use crate::session::CancelToken;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use datafusion::execution::SessionState;
 use gingham_storage::TableDefinition;
-use gingham_storage::catalog::{Store, TableSnapshot, TableWriter, WrittenRows};
+use gingham_storage::catalog::{Store, TableSnapshot, TableWriter};
 use std::sync::Arc;
 
 /// Converts batches and writes them to segment files, in lanes; nothing is visible before [`Ingest::finish`]. Its
@@ -84,39 +86,35 @@ impl Ingest {
         Ok(self.writer.append(lane, batch)?)
     }
 
-    /// Makes all records visible, or none. Returns their number.
-    pub(crate) fn finish(self) -> Result<u64> {
+    /// Makes all records visible, or none. Returns their number. From here on `cancel` has no effect.
+    pub(crate) fn finish(self, cancel: &CancelToken) -> Result<u64> {
         let Self { store, table, writer, .. } = self;
         let written = writer.finish()?;
         let rows = written.rows;
         if rows > 0 {
+            cancel.commit_point()?;
             store.write(|transaction| transaction.append(table.definition.id, written))?;
         }
         Ok(rows)
     }
 
-    /// Creates the table (instead of one of that name, when `replace`) together with its records, or neither.
-    pub(crate) fn finish_creating(self, replace: bool) -> Result<u64> {
+    /// Creates the table (instead of one of that name, when `replace`) together with its records, or neither. Returns
+    /// their number. From here on `cancel` has no effect.
+    pub(crate) fn finish_creating(self, replace: bool, cancel: &CancelToken) -> Result<u64> {
         let Self { store, table, writer, .. } = self;
         let written = writer.finish()?;
         let rows = written.rows;
-        create(&store, &table.definition, replace, Some(written))?;
+        cancel.commit_point()?;
+        store.write(|transaction| {
+            let definition = table.definition.as_ref().clone();
+            if replace && transaction.base().tables.contains_key(&definition.name) {
+                transaction.drop_table(&definition.name)?;
+            }
+            let id = transaction.create_table(definition)?;
+            if rows > 0 { transaction.append(id, written) } else { Ok(()) }
+        })?;
         Ok(rows)
     }
-}
-
-/// Creates a table, with records when there are any, in one transaction.
-fn create(store: &Arc<Store>, definition: &TableDefinition, replace: bool, rows: Option<WrittenRows>) -> Result<()> {
-    Ok(store.write(|transaction| {
-        if replace && transaction.base().tables.contains_key(&definition.name) {
-            transaction.drop_table(&definition.name)?;
-        }
-        let id = transaction.create_table(definition.clone())?;
-        match rows {
-            Some(rows) if rows.rows > 0 => transaction.append(id, rows),
-            _ => Ok(()),
-        }
-    })?)
 }
 
 /// A bad row at a place that has no number.

@@ -40,7 +40,7 @@ fn kind(data_type: &DataType) -> Option<Kind> {
 
 /// Whether values of type `source` may be written to a column of type `target` without a cast in the statement. Each
 /// value must still fit.
-pub(super) fn assignable(source: &DataType, target: &LogicalType) -> bool {
+pub(crate) fn assignable(source: &DataType, target: &LogicalType) -> bool {
     let (Some(source), Some(target)) = (kind(source), kind(&target.to_arrow())) else { return false };
     match source {
         Kind::Null | Kind::Text => true,

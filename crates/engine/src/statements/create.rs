@@ -1,0 +1,122 @@
+//! CREATE TABLE and CREATE TABLE AS.
+
+use super::constraints::Scope;
+use super::ingest::Ingest;
+use super::{definition, pipeline, table_reference, unsupported, write};
+use crate::session::{Outcome, StatementContext, blocking};
+use crate::{Error, Result};
+use datafusion::catalog::SchemaProvider;
+use datafusion::common::ParamValues;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{CreateTable, Query, Statement as Sql};
+use gingham_storage::catalog::{Snapshot, Store};
+use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
+use std::sync::Arc;
+
+/// Where a new table or view goes.
+pub(super) struct Place {
+    /// Schema and name.
+    pub(super) name: TableName,
+    /// The database's store, or that of the session's TEMP tables.
+    pub(super) store: Arc<Store>,
+    /// What is there already.
+    pub(super) snapshot: Arc<Snapshot>,
+}
+
+/// Finds the place and refuses names that are taken by something that can't be replaced.
+pub(super) fn place(context: &StatementContext, name: TableName, temporary: bool) -> Result<Place> {
+    let (store, snapshot) = if temporary {
+        if name.schema != DEFAULT_SCHEMA {
+            return Err(Error::InvalidInput(format!("a temporary table has no schema; name it '{}'", name.table)));
+        }
+        let store = context.session.temp_store()?;
+        let snapshot = store.snapshot()?;
+        (store, snapshot)
+    } else {
+        (Arc::clone(&context.session.engine.store), Arc::clone(&context.snapshot))
+    };
+    if name.schema != DEFAULT_SCHEMA && !snapshot.schemas.contains(&name.schema) {
+        return Err(context.unknown_table(&name));
+    }
+    if super::system::NAMES.contains(&name.table.as_str()) {
+        return Err(Error::InvalidInput(format!("'{name}' is a system table; choose another name")));
+    }
+    if name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table) {
+        return Err(Error::InvalidInput(format!("'{name}' already exists as an external table")));
+    }
+    Ok(Place { name, store, snapshot })
+}
+
+/// Runs CREATE TABLE.
+pub(super) async fn run(
+    context: &StatementContext,
+    statement: CreateTable,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    definition::refuse_clauses(&statement)?;
+    if statement.or_replace && statement.if_not_exists {
+        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+    }
+    let name = context.name(&table_reference(&statement.name)?)?;
+    let place = place(context, name, statement.temporary)?;
+    if place.snapshot.views.contains_key(&place.name) {
+        return Err(Error::InvalidInput(format!("'{}' already exists and is a view", place.name)));
+    }
+    let exists = place.snapshot.tables.contains_key(&place.name);
+    if exists && statement.if_not_exists {
+        return Ok(if statement.query.is_some() { Outcome::Affected(0) } else { Outcome::Done });
+    }
+    if exists && !statement.or_replace {
+        return Err(Error::InvalidInput(format!("table '{}' already exists", place.name)));
+    }
+    match statement.query.clone() {
+        Some(query) => create_as(context, statement, place, *query, parameters).await,
+        None => {
+            let scope = Scope { context, snapshot: &place.snapshot };
+            let definition = definition::build(&scope, place.name, &statement, None)?;
+            let replace = statement.or_replace;
+            write(context, &place.store, move |transaction| create(transaction, definition, replace).map(|_| ()))
+                .await?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+/// Creates a table within a transaction, instead of the one of that name when `replace`.
+fn create(
+    transaction: &mut gingham_storage::catalog::Transaction<'_>,
+    definition: TableDefinition,
+    replace: bool,
+) -> Result<u64> {
+    if replace && transaction.base().tables.contains_key(&definition.name) {
+        transaction.drop_table(&definition.name)?;
+    }
+    Ok(transaction.create_table(definition)?)
+}
+
+async fn create_as(
+    context: &StatementContext,
+    statement: CreateTable,
+    place: Place,
+    query: Query,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    super::query::refuse_ignored(&query)?;
+    let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
+    if matches!(plan, LogicalPlan::Ddl(_)) {
+        return Err(unsupported("SELECT INTO within CREATE TABLE AS".into()));
+    }
+    let source = plan.schema().as_arrow().clone();
+    let scope = Scope { context, snapshot: &place.snapshot };
+    let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
+    let plan = pipeline::sorted(plan, &definition, None)?;
+    let physical = context.physical_plan(&plan).await?;
+    let ingest = Ingest::for_new_table(&context.state, &place.store, definition, None)?;
+    ingest.converter().accept(&physical.schema())?;
+    let ingest = pipeline::fill(context, physical, ingest).await?;
+    let replace = statement.or_replace;
+    let cancel = context.cancel.clone();
+    let rows = blocking(move || ingest.finish_creating(replace, &cancel)).await?;
+    Ok(Outcome::Affected(rows))
+}

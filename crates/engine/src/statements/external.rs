@@ -1,0 +1,63 @@
+//! CREATE EXTERNAL TABLE: files and folders read in place by DataFusion, for this session.
+
+use super::unsupported;
+use crate::session::{Outcome, StatementContext};
+use crate::{Error, Result};
+use datafusion::catalog::SchemaProvider;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::sql::parser::{CreateExternalTable, Statement as DataFusionStatement};
+use gingham_storage::DEFAULT_SCHEMA;
+
+/// Runs CREATE EXTERNAL TABLE.
+pub(super) async fn create(context: &StatementContext, statement: CreateExternalTable) -> Result<Outcome> {
+    let refused = [
+        (statement.temporary, "TEMPORARY; an external table is the session's anyway"),
+        (statement.unbounded, "UNBOUNDED"),
+        (!statement.constraints.is_empty(), "constraints"),
+    ];
+    if let Some((_, clause)) = refused.iter().find(|(given, _)| *given) {
+        return Err(unsupported(format!("CREATE EXTERNAL TABLE with {clause}")));
+    }
+    if statement.or_replace && statement.if_not_exists {
+        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+    }
+    let name = context.name(&super::table_reference(&statement.name)?)?;
+    if name.schema != DEFAULT_SCHEMA {
+        return Err(unsupported(format!("an external table in another schema than {DEFAULT_SCHEMA} ('{name}')")));
+    }
+    if super::system::NAMES.contains(&name.table.as_str()) {
+        return Err(Error::InvalidInput(format!("'{name}' is a system table; choose another name")));
+    }
+    if context.find_table(&name).is_some() || super::is_view(context, &name) {
+        return Err(Error::InvalidInput(format!("'{name}' already exists and is not an external table")));
+    }
+    let externals = &context.session.externals;
+    if externals.table_exist(&name.table) {
+        if statement.if_not_exists {
+            return Ok(Outcome::Done);
+        }
+        if !statement.or_replace {
+            return Err(Error::InvalidInput(format!("external table '{name}' already exists")));
+        }
+    }
+    let plan = context.plan(DataFusionStatement::CreateExternalTable(statement), None).await?;
+    let LogicalPlan::Ddl(DdlStatement::CreateExternalTable(command)) = plan else {
+        return Err(Error::Internal("CREATE EXTERNAL TABLE was planned as something else".into()));
+    };
+    let file_type = command.file_type.to_ascii_uppercase();
+    let factory = context.state.table_factories().get(&file_type).ok_or_else(|| {
+        let mut known: Vec<&str> = context.state.table_factories().keys().map(String::as_str).collect();
+        known.sort_unstable();
+        Error::InvalidInput(format!("STORED AS {file_type} does not exist; files are {}", known.join(", ")))
+    })?;
+    let table = factory.create(context.state.as_ref(), &command).await?;
+    if table.schema().fields().is_empty() {
+        return Err(Error::InvalidInput(format!(
+            "external table '{name}' has no columns: there is no file at '{}'",
+            command.locations.join("', '")
+        )));
+    }
+    externals.deregister_table(&name.table)?;
+    externals.register_table(name.table.clone(), table)?;
+    Ok(Outcome::Done)
+}

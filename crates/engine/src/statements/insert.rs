@@ -1,0 +1,200 @@
+//! INSERT INTO … VALUES and INSERT INTO … SELECT.
+
+use super::ingest::Ingest;
+use super::values::{self, Rows};
+use super::{fold, pipeline, unsupported};
+use crate::session::{Outcome, StatementContext, Target, blocking, did_you_mean};
+use crate::{Error, Result};
+use datafusion::common::ParamValues;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{Insert, Query, SetExpr, Statement as Sql, TableObject};
+use gingham_storage::TableDefinition;
+
+/// Runs INSERT.
+pub(super) async fn run(
+    context: &StatementContext,
+    statement: Insert,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    refuse_clauses(&statement)?;
+    let TableObject::TableName(name) = &statement.table else {
+        return Err(unsupported("INSERT INTO a function or a query".into()));
+    };
+    let target = super::writable(context, name, "INSERT")?;
+    let definition = &target.table.definition;
+    let given = columns(definition, &statement)?;
+    let Some(query) = statement.source else {
+        // DEFAULT VALUES: one row of nothing but defaults.
+        return values(context, &target, Some(vec![]), Rows::defaults()).await;
+    };
+    match plain_values(&query) {
+        Some(rows) => {
+            let width = given.as_ref().map_or(definition.columns.len(), Vec::len);
+            let rows = values::read(context, definition, given.as_deref(), width, rows, parameters).await?;
+            values(context, &target, given, rows).await
+        }
+        None => select(context, &target, given, *query, parameters).await,
+    }
+}
+
+/// Inserts rows that the statement spells out.
+async fn values(
+    context: &StatementContext,
+    target: &Target,
+    given: Option<Vec<String>>,
+    rows: Rows,
+) -> Result<Outcome> {
+    let ingest = Ingest::new(&context.state, &target.store, &target.table, given.as_deref())?;
+    let cancel = context.cancel.clone();
+    let inserted = blocking(move || {
+        let mut first = 1;
+        for chunk in rows.batches(ingest.converter())? {
+            cancel.check()?;
+            ingest.batch(0, &chunk, Some(first))?;
+            first += chunk.num_rows() as u64;
+        }
+        ingest.finish(&cancel)
+    })
+    .await?;
+    Ok(Outcome::Affected(inserted))
+}
+
+/// Inserts a query's rows.
+async fn select(
+    context: &StatementContext,
+    target: &Target,
+    given: Option<Vec<String>>,
+    query: Query,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    super::query::refuse_ignored(&query)?;
+    let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
+    if matches!(plan, LogicalPlan::Ddl(_)) {
+        return Err(unsupported("SELECT INTO within INSERT".into()));
+    }
+    let ingest = Ingest::new(&context.state, &target.store, &target.table, given.as_deref())?;
+    ingest.converter().accept(plan.schema().as_arrow())?;
+    let plan = pipeline::sorted(plan, &target.table.definition, given.as_deref())?;
+    let physical = context.physical_plan(&plan).await?;
+    let ingest = pipeline::fill(context, physical, ingest).await?;
+    let cancel = context.cancel.clone();
+    Ok(Outcome::Affected(blocking(move || ingest.finish(&cancel)).await?))
+}
+
+/// The columns that INSERT INTO t (a, b) names; `None` for all.
+fn columns(definition: &TableDefinition, statement: &Insert) -> Result<Option<Vec<String>>> {
+    if statement.columns.is_empty() {
+        return Ok(None);
+    }
+    let mut columns = Vec::with_capacity(statement.columns.len());
+    for name in &statement.columns {
+        let ident = match name.0.as_slice() {
+            [part] => part.as_ident(),
+            _ => None,
+        };
+        let Some(ident) = ident else {
+            return Err(Error::InvalidInput(format!("'{name}' is not the name of a column")));
+        };
+        columns.push(fold(ident));
+    }
+    check_columns(definition, &columns)?;
+    Ok(Some(columns))
+}
+
+/// Refuses column names that are unknown or appear twice.
+pub(super) fn check_columns(definition: &TableDefinition, names: &[String]) -> Result<()> {
+    for (position, name) in names.iter().enumerate() {
+        if definition.column(name).is_none() {
+            let existing = definition.columns.iter().map(|column| column.name.as_str());
+            return Err(Error::InvalidInput(format!(
+                "column '{name}' does not exist in table '{}'{}",
+                definition.name,
+                did_you_mean(name, existing)
+            )));
+        }
+        if names[..position].contains(name) {
+            return Err(Error::InvalidInput(format!("column '{name}' appears twice in the list of columns")));
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a query that is just VALUES.
+fn plain_values(query: &Query) -> Option<&datafusion::sql::sqlparser::ast::Values> {
+    let Query { with, body, order_by, limit_clause, fetch, locks, for_clause, settings, format_clause, pipe_operators } =
+        query;
+    let plain = with.is_none()
+        && order_by.is_none()
+        && limit_clause.is_none()
+        && fetch.is_none()
+        && locks.is_empty()
+        && for_clause.is_none()
+        && settings.is_none()
+        && format_clause.is_none()
+        && pipe_operators.is_empty();
+    match body.as_ref() {
+        SetExpr::Values(values) if plain => Some(values),
+        _ => None,
+    }
+}
+
+/// Refuses the clauses of INSERT that nothing here reads. Destructured whole, so that a clause that a later parser adds
+/// is not overlooked.
+fn refuse_clauses(statement: &Insert) -> Result<()> {
+    let Insert {
+        insert_token: _,
+        optimizer_hints,
+        or,
+        ignore,
+        into: _,
+        table: _,
+        table_alias,
+        columns: _,
+        overwrite,
+        source: _,
+        assignments,
+        partitioned,
+        after_columns,
+        has_table_keyword: _,
+        on,
+        returning,
+        output,
+        replace_into,
+        priority,
+        insert_alias,
+        settings,
+        format_clause,
+        multi_table_insert_type,
+        multi_table_into_clauses,
+        multi_table_when_clauses,
+        multi_table_else_clause,
+    } = statement;
+    let clauses = [
+        (!optimizer_hints.is_empty(), "optimizer hints"),
+        (or.is_some(), "OR …"),
+        (*ignore, "IGNORE"),
+        (table_alias.is_some() || insert_alias.is_some(), "an alias"),
+        (*overwrite, "OVERWRITE"),
+        (!assignments.is_empty(), "SET"),
+        (partitioned.is_some() || !after_columns.is_empty(), "PARTITION"),
+        (on.is_some(), "ON CONFLICT"),
+        (returning.is_some(), "RETURNING"),
+        (output.is_some(), "OUTPUT"),
+        (*replace_into, "REPLACE"),
+        (priority.is_some(), "a priority"),
+        (settings.is_some(), "SETTINGS"),
+        (format_clause.is_some(), "FORMAT"),
+        (
+            multi_table_insert_type.is_some()
+                || !multi_table_into_clauses.is_empty()
+                || !multi_table_when_clauses.is_empty()
+                || multi_table_else_clause.is_some(),
+            "several tables",
+        ),
+    ];
+    match clauses.iter().find(|(given, _)| *given) {
+        Some((_, clause)) => Err(unsupported(format!("INSERT with {clause}"))),
+        None => Ok(()),
+    }
+}

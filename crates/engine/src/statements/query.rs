@@ -1,0 +1,104 @@
+//! Clauses of queries that DataFusion's planner parses and ignores: refused by name instead.
+
+use super::unsupported;
+use crate::Result;
+use datafusion::sql::sqlparser::ast::{
+    Query, Select, SetExpr, Statement as Sql, TableFactor, Value, ValueWithSpan, Visit, Visitor,
+};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// Refuses a query with a clause that would be ignored, anywhere in it.
+pub(super) fn refuse_ignored(query: &impl Visit) -> Result<()> {
+    match query.visit(&mut Ignored) {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(clause) => Err(unsupported(clause)),
+    }
+}
+
+/// Parameters `$1`, `$2`, … of a statement, by name without the `$`.
+pub(super) fn parameters(statement: &Sql) -> BTreeSet<String> {
+    struct Found(BTreeSet<String>);
+    impl Visitor for Found {
+        type Break = ();
+        fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
+            if let Value::Placeholder(name) = &value.value {
+                self.0.insert(name.trim_start_matches('$').to_owned());
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut found = Found(BTreeSet::new());
+    let _ = statement.visit(&mut found);
+    found.0
+}
+
+/// Stops at the first clause that nothing would heed.
+struct Ignored;
+
+impl Ignored {
+    fn refuse_if(clauses: &[(bool, &str)]) -> ControlFlow<String> {
+        match clauses.iter().find(|(given, _)| *given) {
+            Some((_, clause)) => ControlFlow::Break((*clause).to_owned()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Visitor for Ignored {
+    type Break = String;
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
+        let changes = matches!(
+            query.body.as_ref(),
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+        );
+        Self::refuse_if(&[
+            (!query.locks.is_empty(), "SELECT … FOR UPDATE or SHARE"),
+            (query.for_clause.is_some(), "SELECT … FOR XML, JSON or BROWSE"),
+            (query.settings.is_some(), "SELECT … SETTINGS"),
+            (query.format_clause.is_some(), "SELECT … FORMAT"),
+            (query.fetch.is_some(), "SELECT … FETCH (use LIMIT)"),
+            (changes, "INSERT, UPDATE, DELETE or MERGE within a query"),
+        ])
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<String> {
+        Self::refuse_if(&[
+            (select.into.is_some(), "SELECT … INTO (use CREATE TABLE … AS)"),
+            (select.prewhere.is_some(), "PREWHERE"),
+            (!select.connect_by.is_empty(), "CONNECT BY"),
+            (!select.optimizer_hints.is_empty(), "optimizer hints"),
+            (select.select_modifiers.is_some(), "a modifier of SELECT"),
+            (select.value_table_mode.is_some(), "SELECT AS VALUE or AS STRUCT"),
+            (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+            (!select.cluster_by.is_empty(), "CLUSTER BY"),
+        ])
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<String> {
+        match table {
+            TableFactor::Table {
+                name: _,
+                alias: _,
+                args: _,
+                with_hints,
+                version,
+                with_ordinality,
+                partitions,
+                json_path,
+                sample,
+                index_hints,
+            } => Self::refuse_if(&[
+                (!with_hints.is_empty() || !index_hints.is_empty(), "a table with hints"),
+                (version.is_some(), "a table AS OF another time"),
+                (*with_ordinality, "WITH ORDINALITY"),
+                (!partitions.is_empty(), "a table with PARTITION"),
+                (json_path.is_some(), "a path into a table"),
+                (sample.is_some(), "TABLESAMPLE"),
+            ]),
+            TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! SET, RESET and SHOW.
+
+use super::unsupported;
+use crate::session::{Outcome, StatementContext};
+use crate::{Error, Result};
+use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
+use datafusion::sql::parser::{DFParser, Statement as DataFusionStatement};
+use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Sql, Value};
+
+/// Runs SET.
+pub(super) async fn set(context: &StatementContext, statement: Set) -> Result<Outcome> {
+    match statement {
+        Set::SingleAssignment { scope: None, hivevar: false, .. } => {
+            let statement = DataFusionStatement::Statement(Box::new(Sql::Set(statement)));
+            variable(context, statement).await
+        }
+        Set::SetTimeZone { local: false, value } => {
+            let zone = match value {
+                Expr::Identifier(ident) => ident.value,
+                Expr::Value(value) => match value.value {
+                    Value::SingleQuotedString(text) => text,
+                    other => other.to_string(),
+                },
+                other => {
+                    return Err(Error::InvalidInput(format!("a time zone is a text such as '+02:00', not {other}")));
+                }
+            };
+            context.session.set_variable("timezone", &zone)?;
+            Ok(Outcome::Done)
+        }
+        other => Err(unsupported(format!("{other}"))),
+    }
+}
+
+/// Runs RESET, or SET of one variable.
+pub(super) async fn variable(context: &StatementContext, statement: DataFusionStatement) -> Result<Outcome> {
+    match context.plan(statement, None).await? {
+        LogicalPlan::Statement(PlanStatement::SetVariable(set)) => {
+            context.session.set_variable(&set.variable, &set.value)?;
+        }
+        LogicalPlan::Statement(PlanStatement::ResetVariable(reset)) => {
+            context.session.reset_variable(&reset.variable)?;
+        }
+        other => return Err(Error::Internal(format!("SET was planned as {}", other.display()))),
+    }
+    Ok(Outcome::Done)
+}
+
+/// Runs SHOW in its forms.
+pub(super) async fn show(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    match &statement {
+        Sql::ShowVariable { .. } | Sql::ShowFunctions { .. } => {}
+        Sql::ShowTables {
+            terse: false,
+            history: false,
+            extended: false,
+            full: false,
+            external: false,
+            show_options,
+        } => {
+            if show_options.to_string().trim().is_empty() {
+                return rows(
+                    context,
+                    "SELECT table_schema, table_name, table_type FROM information_schema.tables \
+                     WHERE table_schema <> 'information_schema' ORDER BY table_schema, table_name",
+                )
+                .await;
+            }
+            return Err(unsupported(format!("SHOW TABLES{show_options}")));
+        }
+        Sql::ShowSchemas { terse: false, history: false, show_options }
+            if show_options.to_string().trim().is_empty() =>
+        {
+            return rows(context, "SELECT schema_name FROM information_schema.schemata ORDER BY schema_name").await;
+        }
+        Sql::ShowColumns { extended: false, full: false, .. } => {}
+        other => return Err(unsupported(other.to_string())),
+    }
+    let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), None).await?;
+    Ok(Outcome::Rows(context.rows(&plan).await?))
+}
+
+/// Runs a query of our own.
+async fn rows(context: &StatementContext, sql: &str) -> Result<Outcome> {
+    let statement = DFParser::parse_sql(sql)?.pop_front();
+    let statement = statement.ok_or_else(|| Error::Internal("a query without text".into()))?;
+    let plan = context.plan(statement, None).await?;
+    Ok(Outcome::Rows(context.rows(&plan).await?))
+}
