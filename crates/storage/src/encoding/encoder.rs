@@ -2,13 +2,15 @@
 
 use crate::encoding::bounds::{lower_bound, upper_bound};
 use crate::encoding::floats::{self, FloatCoding};
+use crate::encoding::integers;
 use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
 use crate::encoding::strings::{self, DictionaryCodes};
-use crate::encoding::{bits, integers};
 use crate::segment::{ColumnStatistics, Encoding};
 use crate::view::{float_from_order, real_from_order};
 use crate::{Datum, Error, FloatBits, LogicalType, Result, ValueClass};
 use arrow::array::{Array, ArrayRef, BooleanBufferBuilder};
+use gingham_kernels::bitpack::bits_for;
+use gingham_kernels::{Isa, minmax};
 use std::ops::Range;
 
 /// Codes of at most so many bits are marked off in a bitmap and reach the sketch once each.
@@ -114,7 +116,7 @@ impl ColumnEncoder {
         };
         (self.min, self.max) = (Datum::Integer(min), Datum::Integer(max));
         (self.kind, self.code_bits) = match max.checked_sub(min).and_then(|range| u64::try_from(range).ok()) {
-            Some(range) => (Kind::Integers { base: min }, bits::bits_for(range)),
+            Some(range) => (Kind::Integers { base: min }, bits_for(range)),
             None => (Kind::Wide { filler: min }, 128),
         };
         Ok(())
@@ -136,7 +138,7 @@ impl ColumnEncoder {
                 (max - min, value(min), value(max))
             }
         };
-        self.code_bits = bits::bits_for(range);
+        self.code_bits = bits_for(range);
         self.kind = Kind::Floats(coding);
     }
 
@@ -160,7 +162,7 @@ impl ColumnEncoder {
             self.set_bounds(&min, &max);
         }
         self.sketch = Some(sketch);
-        self.code_bits = bits::bits_for((coded.entries.len() - 1) as u64);
+        self.code_bits = bits_for((coded.entries.len() - 1) as u64);
         self.chunks = Vec::new();
         self.kind = Kind::Dictionary(coded);
     }
@@ -239,7 +241,7 @@ impl ColumnEncoder {
     fn settle(&mut self, rows: usize, zone: &mut ZoneValues) {
         (zone.min, zone.max) = (0, 0);
         match self.zone_kind() {
-            ZoneKind::Bytes => self.code_bits = self.code_bits.max(bits::bits_for(zone.bytes.len() as u64)),
+            ZoneKind::Bytes => self.code_bits = self.code_bits.max(bits_for(zone.bytes.len() as u64)),
             ZoneKind::Wide => {
                 let Some(sketch) = &mut self.sketch else { return };
                 zone.wide
@@ -257,8 +259,7 @@ impl ColumnEncoder {
                     let codes = zone.codes.iter_mut().enumerate();
                     codes.filter(|(row, _)| !present(*row)).for_each(|(_, code)| *code = filler);
                 }
-                zone.min = zone.codes.iter().copied().min().unwrap_or(0);
-                zone.max = zone.codes.iter().copied().max().unwrap_or(0);
+                (zone.min, zone.max) = minmax::min_max(Isa::best(), &zone.codes).unwrap_or_default();
                 self.sketch_codes(&zone.codes);
             }
         }

@@ -6,11 +6,9 @@
 //! | `floats` | scaled floats, and ordered bits when a value has too many decimals |
 //! | `strings` | dictionaries, and plain byte strings of high cardinality |
 //! | `encoder` | a column that is encoded: its statistics and its codes zone by zone |
-//! | `bits` | codes <-> packed bits of a block on disk |
 //! | `bounds` | limits of types, shortened bounds of byte strings |
 //! | `sketch` | estimates of distinct values |
 
-pub(crate) mod bits;
 pub(crate) mod bounds;
 pub(crate) mod encoder;
 pub(crate) mod floats;

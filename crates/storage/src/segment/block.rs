@@ -1,8 +1,9 @@
 //! One column over one zone as bytes: packed and compressed.
 
-use crate::encoding::bits;
 use crate::encoding::encoder::{ZoneKind, ZoneValues};
 use crate::segment::format::{BLOCK_HEADER, BlockHeader, Packing};
+use gingham_kernels::bitpack::{bits_for, pack};
+use gingham_kernels::{Isa, minmax};
 
 /// zstd's level: the fastest that still halves text.
 const LEVEL: i32 = 1;
@@ -13,8 +14,8 @@ const MIN_COMPRESSED: usize = 256;
 pub(crate) struct BlockWriter {
     compressor: Option<zstd::bulk::Compressor<'static>>,
     payload: Vec<u8>,
-    /// Codes with base or predecessor taken off.
-    values: Vec<u64>,
+    /// Steps from code to code.
+    steps: Vec<u64>,
     packed: Vec<u8>,
     compressed: Vec<u8>,
     /// Whether compressing codes paid in the last zone where it was tried.
@@ -27,7 +28,7 @@ impl BlockWriter {
         Ok(Self {
             compressor: if compress { Some(zstd::bulk::Compressor::new(LEVEL)?) } else { None },
             payload: Vec::new(),
-            values: Vec::new(),
+            steps: Vec::new(),
             packed: Vec::new(),
             compressed: Vec::new(),
             codes_pay: true,
@@ -48,13 +49,13 @@ impl BlockWriter {
             ZoneKind::Wide => self.pack_wide(&zone.wide),
             ZoneKind::Codes => self.pack_codes(&zone.codes),
             ZoneKind::Bytes => {
-                let header = self.take_base_off(&zone.codes);
-                bits::pack(self.values.iter().copied(), header.width.into(), &mut self.packed);
-                BlockHeader { packing: Packing::Bytes, ..header }
+                let header = header(Packing::Bytes, &zone.codes);
+                pack(&zone.codes, header.base, header.width.into(), &mut self.packed);
+                header
             }
         };
         if kind != ZoneKind::Bytes {
-            self.compress_codes(&mut header)?;
+            self.compress_codes(&zone.codes, &mut header)?;
         }
         header.validity = zone.nulls > 0;
         header.codes_length = self.packed.len() as u32;
@@ -70,39 +71,30 @@ impl BlockWriter {
 
     fn pack_wide(&mut self, values: &[i128]) -> BlockHeader {
         self.packed.extend(values.iter().flat_map(|value| value.to_le_bytes()));
-        header(Packing::Wide, values.len(), 128, 0, 0)
+        BlockHeader { rows: values.len() as u32, width: 128, ..header(Packing::Wide, &[]) }
     }
 
     /// Packs codes less their minimum, or the steps from code to code when those are clearly narrower.
     fn pack_codes(&mut self, codes: &[u64]) -> BlockHeader {
-        let mut header = self.take_base_off(codes);
+        let header = header(Packing::BitPacked, codes);
         if let Some((step, width)) = steps(codes)
-            && u32::from(header.width) >= 4
+            && header.width >= 4
             && width * 4 <= u32::from(header.width) * 3
         {
             let base = codes[0].wrapping_sub(step);
-            self.values.clear();
+            self.steps.clear();
             let before = std::iter::once(&base).chain(codes);
-            let packed = codes.iter().zip(before).map(|(code, before)| code.wrapping_sub(*before).wrapping_sub(step));
-            self.values.extend(packed);
-            header = self::header(Packing::Delta, codes.len(), width, base, step);
+            self.steps.extend(codes.iter().zip(before).map(|(code, before)| code.wrapping_sub(*before)));
+            pack(&self.steps, step, width, &mut self.packed);
+            return BlockHeader { packing: Packing::Delta, width: width as u8, base, step, ..header };
         }
-        bits::pack(self.values.iter().copied(), header.width.into(), &mut self.packed);
+        pack(codes, header.base, header.width.into(), &mut self.packed);
         header
-    }
-
-    /// Sets `values` to the codes less their minimum.
-    fn take_base_off(&mut self, codes: &[u64]) -> BlockHeader {
-        let min = codes.iter().copied().min().unwrap_or(0);
-        let max = codes.iter().copied().max().unwrap_or(0);
-        self.values.clear();
-        self.values.extend(codes.iter().map(|code| code - min));
-        header(Packing::BitPacked, codes.len(), bits::bits_for(max - min), min, 0)
     }
 
     /// Replaces the packed codes by compressed ones when that takes at most seven tenths. zstd finds patterns in bytes,
     /// so codes are given whole ones first.
-    fn compress_codes(&mut self, header: &mut BlockHeader) -> std::io::Result<()> {
+    fn compress_codes(&mut self, codes: &[u64], header: &mut BlockHeader) -> std::io::Result<()> {
         if !self.codes_pay || self.compressor.is_none() || self.packed.len() < MIN_COMPRESSED {
             return Ok(());
         }
@@ -112,7 +104,11 @@ impl BlockWriter {
         let source = if whole == header.width {
             &self.packed
         } else {
-            bits::pack(self.values.iter().copied(), whole.into(), &mut aligned);
+            let (values, base) = match header.packing {
+                Packing::Delta => (self.steps.as_slice(), header.step),
+                _ => (codes, header.base),
+            };
+            pack(values, base, whole.into(), &mut aligned);
             &aligned
         };
         self.codes_pay = compress(&mut self.compressor, source, limit, &mut self.compressed)?;
@@ -125,18 +121,19 @@ impl BlockWriter {
     }
 }
 
-/// A block header; flags and length are set later.
-fn header(packing: Packing, rows: usize, width: u32, base: u64, step: u64) -> BlockHeader {
+/// A block header with the base and width of `codes`; flags and length are set later.
+fn header(packing: Packing, codes: &[u64]) -> BlockHeader {
+    let (min, max) = minmax::min_max(Isa::best(), codes).unwrap_or_default();
     BlockHeader {
         packing,
-        width: width as u8,
+        width: bits_for(max - min) as u8,
         validity: false,
         codes_compressed: false,
         bytes_compressed: false,
-        rows: rows as u32,
+        rows: codes.len() as u32,
         codes_length: 0,
-        base,
-        step,
+        base: min,
+        step: 0,
     }
 }
 
@@ -144,7 +141,7 @@ fn header(packing: Packing, rows: usize, width: u32, base: u64, step: u64) -> Bl
 fn steps(codes: &[u64]) -> Option<(u64, u32)> {
     let steps = codes.iter().zip(codes.get(1..)?).map(|(before, code)| code.wrapping_sub(*before) as i64);
     let (min, max) = steps.fold((i64::MAX, i64::MIN), |(min, max), step| (min.min(step), max.max(step)));
-    (min <= max).then(|| (min as u64, bits::bits_for(max.wrapping_sub(min) as u64)))
+    (min <= max).then(|| (min as u64, bits_for(max.wrapping_sub(min) as u64)))
 }
 
 /// Compresses `bytes` into `out`; false when there is no compressor, or the result takes more than `limit` bytes.

@@ -1,9 +1,11 @@
 //! A block's bytes back to native codes, with every length, width and bound checked: what passes here can be read by
 //! kernels that check nothing.
 
-use crate::encoding::bits;
 use crate::segment::format::{BlockEntry, BlockHeader, Packing};
+use crate::segment::region::{PADDING, as_codes};
 use arrow::buffer::{BooleanBuffer, Buffer};
+use gingham_kernels::bitpack::{packed_bytes, unpack};
+use gingham_kernels::{Code, Isa, minmax};
 
 /// What a block must be, by its column and zone.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +62,7 @@ pub(crate) fn decode(
     let Some((packed, rest)) = payload.split_at_checked(header.codes_length as usize) else {
         return Err("packed codes go past the end of the block".into());
     };
-    let length = bits::packed_length(expected.rows, header.width.into());
+    let length = packed_bytes(expected.rows, header.width.into());
     let mut expanded = Vec::new();
     let packed = if header.codes_compressed {
         expanded.resize(length, 0);
@@ -73,11 +75,14 @@ pub(crate) fn decode(
         return Err(format!("{} bytes of packed codes where {length} are expected", packed.len()));
     }
     match (expected.native, header.packing) {
-        (Native::Codes { width }, Packing::BitPacked | Packing::Delta) if header.width <= 64 && rest.is_empty() => {
-            decode_codes(&header, packed, width, &expected.entry, codes)?;
-        }
+        (Native::Codes { width }, Packing::BitPacked | Packing::Delta) if rest.is_empty() => match width {
+            1 => decode_codes::<u8>(&header, packed, &expected.entry, as_codes(codes))?,
+            2 => decode_codes::<u16>(&header, packed, &expected.entry, as_codes(codes))?,
+            4 => decode_codes::<u32>(&header, packed, &expected.entry, as_codes(codes))?,
+            _ => decode_codes::<u64>(&header, packed, &expected.entry, as_codes(codes))?,
+        },
         (Native::Wide, Packing::Wide) if header.width == 128 && rest.is_empty() => codes.copy_from_slice(packed),
-        (Native::Bytes { text }, Packing::Bytes) if header.width <= 32 => {
+        (Native::Bytes { text }, Packing::Bytes) if header.width <= 64 => {
             if header.bytes_compressed {
                 expand(rest, bytes)?;
             } else if rest.len() == bytes.len() {
@@ -106,7 +111,7 @@ fn split_validity<'a>(
         return Err("validity bits go past the end of the block".into());
     };
     // Padded like every buffer of a view.
-    let mut padded = Vec::with_capacity(bits.len() + super::region::PADDING);
+    let mut padded = Vec::with_capacity(bits.len() + PADDING);
     padded.extend_from_slice(bits);
     let validity = BooleanBuffer::new(Buffer::from_vec(padded), 0, expected.rows);
     let found = expected.rows - validity.count_set_bits();
@@ -125,52 +130,47 @@ fn expand(compressed: &[u8], out: &mut [u8]) -> Result<(), String> {
     }
 }
 
-/// Codes in native width; all lie within the zone's range.
-fn decode_codes(
+/// Codes in native width; all lie within the zone's range, which the directory holds to fit the width.
+fn decode_codes<C: Code>(
     header: &BlockHeader,
     packed: &[u8],
-    width: u8,
     entry: &BlockEntry,
-    out: &mut [u8],
+    codes: &mut [C],
 ) -> Result<(), String> {
-    let mut codes = vec![0; header.rows as usize];
-    bits::unpack(packed, header.width.into(), &mut codes);
+    if u32::from(header.width) > C::BITS {
+        return Err(format!("packed codes of {} bits where {} are the most", header.width, C::BITS));
+    }
     if header.packing == Packing::Delta {
-        let mut code = header.base;
-        for value in &mut codes {
-            code = code.wrapping_add(header.step).wrapping_add(*value);
-            *value = code;
+        unpack(Isa::best(), packed, header.width.into(), C::truncate(header.step), codes);
+        let mut code = C::truncate(header.base);
+        for step in codes.iter_mut() {
+            code = code.wrapping_add(*step);
+            *step = code;
         }
     } else {
-        codes.iter_mut().for_each(|code| *code = code.wrapping_add(header.base));
+        unpack(Isa::best(), packed, header.width.into(), C::truncate(header.base), codes);
     }
-    let min = codes.iter().copied().min().unwrap_or(entry.min);
-    let max = codes.iter().copied().max().unwrap_or(entry.max);
-    if min < entry.min || max > entry.max {
-        return Err(format!("codes from {min} to {max} where {} to {} are expected", entry.min, entry.max));
+    match minmax::min_max(Isa::best(), codes) {
+        Some((min, max)) if min.to_u64() < entry.min || max.to_u64() > entry.max => Err(format!(
+            "codes from {} to {} where {} to {} are expected",
+            min.to_u64(),
+            max.to_u64(),
+            entry.min,
+            entry.max
+        )),
+        _ => Ok(()),
     }
-    match width {
-        1 => out.iter_mut().zip(&codes).for_each(|(out, code)| *out = *code as u8),
-        2 => narrow(&codes, out, |code| (code as u16).to_le_bytes()),
-        4 => narrow(&codes, out, |code| (code as u32).to_le_bytes()),
-        _ => narrow(&codes, out, u64::to_le_bytes),
-    }
-    Ok(())
-}
-
-fn narrow<const N: usize>(codes: &[u64], out: &mut [u8], bytes: impl Fn(u64) -> [u8; N]) {
-    out.as_chunks_mut::<N>().0.iter_mut().zip(codes).for_each(|(out, code)| *out = bytes(*code));
 }
 
 /// Offsets from packed lengths; they end with the bytes, and cut text between characters.
 fn decode_offsets(header: &BlockHeader, packed: &[u8], out: &mut [u8], bytes: &[u8], text: bool) -> Result<(), String> {
-    let mut lengths = vec![0; header.rows as usize];
-    bits::unpack(packed, header.width.into(), &mut lengths);
+    let mut lengths = vec![0u64; header.rows as usize];
+    unpack(Isa::best(), packed, header.width.into(), header.base, &mut lengths);
     let mut offset = 0u64;
     let out = out.as_chunks_mut::<4>().0;
     for (out, length) in out.iter_mut().zip(&lengths) {
         *out = (offset as u32).to_le_bytes();
-        offset = offset.saturating_add(length.saturating_add(header.base));
+        offset = offset.saturating_add(*length);
         if offset > bytes.len() as u64 {
             return Err(format!("lengths of strings exceed their {} bytes", bytes.len()));
         }

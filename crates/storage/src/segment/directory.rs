@@ -3,13 +3,13 @@
 //! Column descriptions are JSON, so that later versions can add fields; the block table and the sketches behind it are
 //! binary, so that opening a segment is cheap.
 
-use crate::encoding::bits::{bits_for, mask};
 use crate::encoding::bounds::integer_limits;
 use crate::encoding::floats::MAX_DIGITS;
 use crate::segment::decode::Native;
 use crate::segment::format::{BlockEntry, ENTRY, HEADER};
 use crate::segment::{ColumnMeta, Encoding};
 use crate::{LogicalType, ValueClass};
+use gingham_kernels::bitpack::bits_for;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -186,7 +186,7 @@ fn verify_block(column: &ColumnMeta, block: &BlockEntry, rows: usize) -> Result<
         }
         Encoding::ScaledFloat { base, .. } => base.checked_add_unsigned(block.max).is_some(),
         Encoding::FloatOrder { base } => {
-            let limit = if column.logical_type == LogicalType::Float32 { mask(32) } else { u64::MAX };
+            let limit = if column.logical_type == LogicalType::Float32 { u32::MAX.into() } else { u64::MAX };
             base.checked_add(block.max).is_some_and(|order| order <= limit)
         }
         Encoding::Dictionary => block.max < u64::from(u32::MAX),

@@ -7,6 +7,7 @@
 use crate::memory::CacheCharge;
 use crate::{Error, Result};
 use arrow::buffer::Buffer;
+use gingham_kernels::Code;
 use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -131,6 +132,14 @@ struct KeepAlive<M> {
 
 // A panic can't leave a region half changed for later readers: a zone is given out only when it is filled.
 impl<M> std::panic::RefUnwindSafe for KeepAlive<M> {}
+
+/// A zone's bytes as native codes.
+pub(crate) fn as_codes<C: Code>(bytes: &mut [u8]) -> &mut [C] {
+    // SAFETY: `Code` is implemented for the unsigned integers only, which any bytes are a value of.
+    let (before, codes, after) = unsafe { bytes.align_to_mut::<C>() };
+    assert!(before.is_empty() && after.is_empty(), "zones of codes are aligned to the code's width");
+    codes
+}
 
 /// Zeroed memory, aligned to [`ALIGNMENT`].
 #[derive(Debug)]
