@@ -1,1 +1,20 @@
-//! Overflow of integers and decimals is an error.
+//! Overflow of integers and decimals is an error, never a wrapped value.
+//!
+//! DataFusion's `+`, `-` and `*` wrap. An analyzer rule puts functions of ours in their place once the types are known,
+//! before any constant is folded, and `sum` is replaced by one that adds in 128 bits and checks the end.
+//!
+//! | file | what |
+//! |---|---|
+//! | `rule` | which operators are replaced |
+//! | `function` | the checked operators as DataFusion functions |
+//! | `integer`, `decimal` | the loops |
+//! | `sum/` | SUM |
+
+mod decimal;
+mod function;
+mod integer;
+mod rule;
+mod sum;
+
+pub(crate) use rule::CheckedArithmetic;
+pub(crate) use sum::checked_sum;

@@ -1,9 +1,11 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
+use crate::arithmetic::{CheckedArithmetic, checked_sum};
 use crate::session::{Engine, Settings};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::prelude::SessionConfig;
+use std::sync::Arc;
 
 /// The one catalog's name.
 pub(crate) const CATALOG: &str = "gingham";
@@ -19,8 +21,11 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     // 0.1 + 0.2 = 0.3, as a user of SQL expects; see docs/decisions.
     options.sql_parser.parse_float_as_decimal = true;
     options.extensions.insert(Settings { threads: engine.threads, memory_limit: engine.budget.limit(), isa: None });
-    SessionStateBuilder::new_with_default_features()
+    let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
-        .with_runtime_env(std::sync::Arc::clone(&engine.environment))
-        .build()
+        .with_runtime_env(Arc::clone(&engine.environment))
+        .with_analyzer_rule(Arc::new(CheckedArithmetic::new()));
+    // The last function of a name counts.
+    builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
+    builder.build()
 }

@@ -1,0 +1,77 @@
+//! Puts checked operators in the place of those that wrap.
+
+use super::function::Checked;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{DFSchema, ExprSchema};
+use datafusion::error::Result;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
+use std::sync::Arc;
+
+/// The analyzer rule; runs after type coercion.
+#[derive(Debug)]
+pub(crate) struct CheckedArithmetic {
+    add: Arc<ScalarUDF>,
+    subtract: Arc<ScalarUDF>,
+    multiply: Arc<ScalarUDF>,
+    negate: Arc<ScalarUDF>,
+}
+
+impl CheckedArithmetic {
+    /// The rule.
+    pub(crate) fn new() -> Self {
+        let function = |checked| Arc::new(ScalarUDF::new_from_impl(checked));
+        Self {
+            add: function(Checked::new(Operator::Plus)),
+            subtract: function(Checked::new(Operator::Minus)),
+            multiply: function(Checked::new(Operator::Multiply)),
+            negate: function(Checked::negate()),
+        }
+    }
+
+    /// `expression` with a checked operator at its top, when it needs one.
+    fn check(&self, expression: Expr, schema: &dyn ExprSchema) -> Result<Transformed<Expr>> {
+        match expression {
+            Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
+                let function = match op {
+                    Operator::Plus => &self.add,
+                    Operator::Minus => &self.subtract,
+                    Operator::Multiply => &self.multiply,
+                    _ => return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+                };
+                let types = left.get_type(schema).and_then(|left| Ok((left, right.get_type(schema)?)));
+                match types {
+                    Ok((a, b)) if Checked::takes(op, &a, &b) => {
+                        Ok(Transformed::yes(function.call(vec![*left, *right])))
+                    }
+                    _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
+                }
+            }
+            Expr::Negative(inner) => match inner.get_type(schema) {
+                Ok(data_type) if data_type.is_signed_integer() => Ok(Transformed::yes(self.negate.call(vec![*inner]))),
+                _ => Ok(Transformed::no(Expr::Negative(inner))),
+            },
+            other => Ok(Transformed::no(other)),
+        }
+    }
+
+    fn plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        let mut schema = merge_schema(&plan.inputs());
+        if let LogicalPlan::TableScan(scan) = &plan {
+            schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
+        }
+        let plan = plan.map_expressions(|expression| expression.transform_up(|part| self.check(part, &schema)))?;
+        if plan.transformed { plan.map_data(LogicalPlan::recompute_schema) } else { Ok(plan) }
+    }
+}
+
+impl datafusion::optimizer::AnalyzerRule for CheckedArithmetic {
+    fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
+        Ok(plan.transform_up_with_subqueries(|plan| self.plan(plan))?.data)
+    }
+
+    fn name(&self) -> &str {
+        "checked_arithmetic"
+    }
+}

@@ -1,0 +1,206 @@
+//! SUM that fails when the sum leaves the type of the result. It adds in 128 bits and looks at the end, so that the
+//! outcome does not depend on the order of the rows or on the number of threads.
+
+mod accumulator;
+mod distinct;
+mod groups;
+
+use accumulator::SumAccumulator;
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, UInt64Array};
+use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type, UInt64Type};
+use datafusion::common::ScalarValue;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::functions_aggregate::sum::sum_udaf;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, SetMonotonicity,
+    Signature, StatisticsArgs,
+};
+use distinct::DistinctSum;
+use groups::GroupSums;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// What partial sums are handed over as: 128 bits, whatever the digits.
+const PARTIAL: DataType = DataType::Decimal128(38, 0);
+
+/// `sum`, in place of DataFusion's.
+pub(crate) fn checked_sum() -> AggregateUDF {
+    AggregateUDF::new_from_impl(CheckedSum { native: sum_udaf() })
+}
+
+/// SUM: integers and decimals by us, the rest by DataFusion.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct CheckedSum {
+    native: Arc<AggregateUDF>,
+}
+
+/// The numbers that are summed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Number {
+    Signed,
+    Unsigned,
+    Decimal(u8, i8),
+}
+
+impl Number {
+    fn of(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Int64 => Some(Self::Signed),
+            DataType::UInt64 => Some(Self::Unsigned),
+            DataType::Decimal128(precision, scale) => Some(Self::Decimal(*precision, *scale)),
+            _ => None,
+        }
+    }
+
+    /// An error when `sum` does not fit the result.
+    fn check(self, sum: i128) -> Result<()> {
+        let fits = match self {
+            Self::Signed => i64::try_from(sum).is_ok(),
+            Self::Unsigned => u64::try_from(sum).is_ok(),
+            Self::Decimal(precision, _) => sum.unsigned_abs() < 10u128.pow(precision.into()),
+        };
+        if fits { Ok(()) } else { Err(self.overflow(Some(sum))) }
+    }
+
+    fn overflow(self, sum: Option<i128>) -> DataFusionError {
+        let text = match (self, sum) {
+            (Self::Signed, Some(sum)) => format!("integer overflow: sum {sum} is out of range for BIGINT"),
+            (Self::Unsigned, Some(sum)) => format!("integer overflow: sum {sum} is out of range for BIGINT UNSIGNED"),
+            (Self::Decimal(precision, _), _) => format!("decimal overflow: sum has more than {precision} digits"),
+            (_, None) => "integer overflow: sum is out of range".to_string(),
+        };
+        crate::Error::InvalidInput(text).into()
+    }
+
+    fn scalar(self, sum: Option<i128>) -> Result<ScalarValue> {
+        sum.map_or(Ok(()), |sum| self.check(sum))?;
+        Ok(match self {
+            Self::Signed => ScalarValue::Int64(sum.map(|sum| sum as i64)),
+            Self::Unsigned => ScalarValue::UInt64(sum.map(|sum| sum as u64)),
+            Self::Decimal(precision, scale) => ScalarValue::Decimal128(sum, precision, scale),
+        })
+    }
+
+    /// The results of many groups; `None` where a group has no value.
+    fn array(self, sums: Vec<i128>, seen: &[bool]) -> Result<ArrayRef> {
+        for (sum, seen) in sums.iter().zip(seen) {
+            if *seen {
+                self.check(*sum)?;
+            }
+        }
+        let nulls = nulls(seen);
+        Ok(match self {
+            Self::Signed => Arc::new(Int64Array::new(sums.into_iter().map(|sum| sum as i64).collect(), nulls)),
+            Self::Unsigned => Arc::new(UInt64Array::new(sums.into_iter().map(|sum| sum as u64).collect(), nulls)),
+            Self::Decimal(precision, scale) => {
+                Arc::new(Decimal128Array::new(sums.into(), nulls).with_precision_and_scale(precision, scale)?)
+            }
+        })
+    }
+}
+
+fn nulls(seen: &[bool]) -> Option<arrow::buffer::NullBuffer> {
+    seen.contains(&false).then(|| seen.iter().copied().collect())
+}
+
+/// Calls `$work` with the values of `$array` as a typed array and a conversion of one value to 128 bits.
+macro_rules! with_values {
+    ($number:expr, $array:expr, $work:expr) => {
+        match $number {
+            Number::Signed => $work(as_values::<Int64Type>($array)?, i128::from),
+            Number::Unsigned => $work(as_values::<UInt64Type>($array)?, i128::from),
+            Number::Decimal(..) => $work(as_values::<Decimal128Type>($array)?, std::convert::identity),
+        }
+    };
+}
+use with_values;
+
+fn as_values<T: ArrowPrimitiveType>(array: &dyn Array) -> Result<&arrow::array::PrimitiveArray<T>> {
+    array.as_primitive_opt::<T>().ok_or_else(|| {
+        DataFusionError::Internal(format!("SUM was given {} in the place of {}", array.data_type(), T::DATA_TYPE))
+    })
+}
+
+/// The type whose sum is computed here, if it is.
+fn number(args: &AccumulatorArgs<'_>) -> Option<Number> {
+    Number::of(args.return_field.data_type())
+}
+
+impl AggregateUDFImpl for CheckedSum {
+    fn name(&self) -> &str {
+        "sum"
+    }
+
+    fn signature(&self) -> &Signature {
+        self.native.signature()
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.native.return_type(types)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        match number(&args) {
+            Some(number) if args.is_distinct => Ok(Box::new(DistinctSum::new(number))),
+            Some(number) => Ok(Box::new(SumAccumulator::new(number))),
+            None => self.native.accumulator(args),
+        }
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        if Number::of(args.return_field.data_type()).is_none() {
+            return self.native.state_fields(args);
+        }
+        let field = if args.is_distinct {
+            let name = format_state_name(args.name, "sum distinct");
+            Field::new_list(name, Field::new_list_field(PARTIAL, true), false)
+        } else {
+            Field::new(format_state_name(args.name, "sum"), PARTIAL, true)
+        };
+        Ok(vec![Arc::new(field)])
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        match number(&args) {
+            Some(_) => !args.is_distinct,
+            None => self.native.groups_accumulator_supported(args),
+        }
+    }
+
+    fn create_groups_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn GroupsAccumulator>> {
+        match number(&args) {
+            Some(number) => Ok(Box::new(GroupSums::new(number))),
+            None => self.native.create_groups_accumulator(args),
+        }
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        match number(&args) {
+            Some(number) if args.is_distinct => Ok(Box::new(DistinctSum::new(number))),
+            Some(number) => Ok(Box::new(SumAccumulator::new(number))),
+            None => self.native.create_sliding_accumulator(args),
+        }
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn documentation(&self) -> Option<&Documentation> {
+        self.native.documentation()
+    }
+
+    fn set_monotonicity(&self, data_type: &DataType) -> SetMonotonicity {
+        self.native.inner().set_monotonicity(data_type)
+    }
+
+    fn value_from_stats(&self, args: &StatisticsArgs<'_>) -> Option<ScalarValue> {
+        self.native.value_from_stats(args)
+    }
+}
