@@ -1,0 +1,143 @@
+//! Keys as byte strings that compare as the keys do, and as text for messages.
+
+use crate::{ColumnId, Datum, Error, LogicalType, Result, TableDefinition};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::buffer::NullBuffer;
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{
+    DataType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow::row::{RowConverter, Rows, SortField};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+
+/// Encodes the columns of a key.
+#[derive(Debug)]
+pub(crate) struct KeyEncoder {
+    converter: RowConverter,
+    types: Vec<DataType>,
+}
+
+/// The keys of a batch.
+#[derive(Debug)]
+pub(crate) struct EncodedKeys {
+    rows: Rows,
+    nulls: Option<NullBuffer>,
+}
+
+impl EncodedKeys {
+    /// The key of each record as bytes, without those that have a NULL.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let present = |row: &usize| self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+        (0..self.rows.num_rows()).filter(present).map(|row| (row, self.rows.row_bytes(row)))
+    }
+}
+
+/// Bytes of one row; a name of its own because arrow's row only lends them through a temporary.
+trait RowBytes {
+    fn row_bytes(&self, row: usize) -> &[u8];
+}
+
+impl RowBytes for Rows {
+    fn row_bytes(&self, row: usize) -> &[u8] {
+        self.row(row).data()
+    }
+}
+
+impl KeyEncoder {
+    /// An encoder of these columns of `table`.
+    pub(crate) fn new(table: &TableDefinition, columns: &[ColumnId]) -> Result<Self> {
+        let mut types = Vec::with_capacity(columns.len());
+        for id in columns {
+            let column = table.column_by_id(*id).ok_or_else(|| {
+                Error::InvalidInput(format!("table '{}' has no column number {id}, which a key names", table.name))
+            })?;
+            types.push(column.logical_type.to_arrow());
+        }
+        let converter = RowConverter::new(types.iter().cloned().map(SortField::new).collect())?;
+        Ok(Self { converter, types })
+    }
+
+    /// Encodes keys whose columns are `columns`, cast to the types of the encoder's table; a value that has no
+    /// counterpart there becomes a key that equals none.
+    pub(crate) fn encode(&self, columns: &[ArrayRef]) -> Result<EncodedKeys> {
+        let nulls = columns.iter().fold(None, |nulls, column| NullBuffer::union(nulls.as_ref(), column.nulls()));
+        let mut converted = Vec::with_capacity(columns.len());
+        for (column, wanted) in columns.iter().zip(&self.types) {
+            converted.push(if column.data_type() == wanted {
+                ArrayRef::clone(column)
+            } else {
+                cast_with_options(column, wanted, &CastOptions { safe: true, ..CastOptions::default() })?
+            });
+        }
+        Ok(EncodedKeys { rows: self.converter.convert_columns(&converted)?, nulls })
+    }
+}
+
+/// The columns `ids` of a batch in the table's schema.
+pub(crate) fn key_columns(table: &TableDefinition, batch: &RecordBatch, ids: &[ColumnId]) -> Vec<ArrayRef> {
+    let position = |id: &ColumnId| table.columns.iter().position(|column| column.id == *id);
+    ids.iter().filter_map(position).map(|index| ArrayRef::clone(batch.column(index))).collect()
+}
+
+/// A key as messages show it: `(7, 'abc')`.
+pub(crate) fn show(columns: &[ArrayRef], row: usize) -> String {
+    let options = FormatOptions::default();
+    let values: Vec<String> = columns
+        .iter()
+        .map(|column| match ArrayFormatter::try_new(column, &options) {
+            Ok(formatter) => {
+                let text = formatter.value(row).to_string();
+                if *column.data_type() == DataType::Utf8View { format!("'{text}'") } else { text }
+            }
+            Err(error) => error.to_string(),
+        })
+        .collect();
+    format!("({})", values.join(", "))
+}
+
+/// Names of columns as messages show them: `(a, b)`.
+pub(crate) fn show_names(table: &TableDefinition, columns: &[ColumnId]) -> String {
+    let names: Vec<&str> =
+        columns.iter().map(|id| table.column_by_id(*id).map_or("?", |column| column.name.as_str())).collect();
+    format!("({})", names.join(", "))
+}
+
+/// Value `row` of a column of type `logical_type`; `None` when the array is of another type.
+pub(crate) fn datum(logical_type: &LogicalType, array: &ArrayRef, row: usize) -> Option<Datum> {
+    if array.is_null(row) {
+        return Some(Datum::Null);
+    }
+    if *array.data_type() != logical_type.to_arrow() {
+        return None;
+    }
+    let integer = match array.data_type() {
+        DataType::Boolean => i128::from(array.as_boolean().value(row)),
+        DataType::Int8 => array.as_primitive::<Int8Type>().value(row).into(),
+        DataType::Int16 => array.as_primitive::<Int16Type>().value(row).into(),
+        DataType::Int32 => array.as_primitive::<Int32Type>().value(row).into(),
+        DataType::Int64 => array.as_primitive::<Int64Type>().value(row).into(),
+        DataType::UInt8 => array.as_primitive::<UInt8Type>().value(row).into(),
+        DataType::UInt16 => array.as_primitive::<UInt16Type>().value(row).into(),
+        DataType::UInt32 => array.as_primitive::<UInt32Type>().value(row).into(),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().value(row).into(),
+        DataType::Decimal128(..) => array.as_primitive::<Decimal128Type>().value(row),
+        DataType::Float32 => {
+            return Some(Datum::Float(crate::FloatBits::new(array.as_primitive::<Float32Type>().value(row).into())));
+        }
+        DataType::Float64 => {
+            return Some(Datum::Float(crate::FloatBits::new(array.as_primitive::<Float64Type>().value(row))));
+        }
+        DataType::Utf8View => return Some(Datum::Bytes(array.as_string_view().value(row).as_bytes().into())),
+        DataType::BinaryView => return Some(Datum::Bytes(array.as_binary_view().value(row).into())),
+        // Dates, times and timestamps are integers underneath.
+        DataType::Date32 | DataType::Time32(_) => {
+            array.to_data().buffers().first()?.typed_data::<i32>().get(array.offset() + row).copied()?.into()
+        }
+        DataType::Time64(_) | DataType::Timestamp(..) => {
+            array.to_data().buffers().first()?.typed_data::<i64>().get(array.offset() + row).copied()?.into()
+        }
+        _ => return None,
+    };
+    Some(Datum::Integer(integer))
+}

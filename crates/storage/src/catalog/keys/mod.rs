@@ -1,0 +1,218 @@
+//! PRIMARY KEY, UNIQUE and REFERENCES, checked when records become visible, with the writer's lock held.
+//!
+//! Few records: their keys are put to the table as an IN list, behind zone maps, on codes. Many: runs noted when the
+//! segments were written ([`summary`]) and zone maps mostly say that nothing can clash; only when they do not are the
+//! keys read again and compared one by one ([`set`]).
+
+mod encode;
+mod new_rows;
+mod set;
+mod summary;
+
+pub(crate) use summary::KeySummary;
+
+use crate::catalog::rows::for_each_batch;
+use crate::catalog::{TableSnapshot, Transaction, WrittenRows};
+use crate::scan::TableScan;
+use crate::{ColumnId, Datum, Error, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition, TableId};
+use arrow::array::ArrayRef;
+use encode::{KeyEncoder, datum, show, show_names};
+use new_rows::NewRows;
+use set::KeySet;
+use std::collections::HashSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Up to this many different values are put to a scan as a list; more of them as no condition at all.
+const LIST: usize = 1024;
+
+/// Checks the keys and references of `table` for `rows`, whose files lie in the folder of `table`.
+pub(crate) fn check(transaction: &Transaction<'_>, table: TableId, rows: &WrittenRows) -> Result<()> {
+    let current = transaction.current(table)?;
+    let definition = Arc::clone(&current.definition);
+    if definition.keys.is_empty() && definition.references.is_empty() {
+        return Ok(());
+    }
+    let new = NewRows::open(transaction.store, table, &definition, rows)?;
+    for (number, key) in definition.keys.iter().enumerate() {
+        check_key(&current, number, key, &new, rows)?;
+    }
+    for reference in &definition.references {
+        let referred =
+            if reference.table == table { Arc::clone(&current) } else { transaction.current(reference.table)? };
+        check_reference(&definition, reference, &referred, &new, reference.table == table)?;
+    }
+    Ok(())
+}
+
+/// Checks PRIMARY KEY or UNIQUE.
+fn check_key(
+    current: &Arc<TableSnapshot>,
+    number: usize,
+    key: &KeyDefinition,
+    new: &NewRows<'_>,
+    rows: &WrittenRows,
+) -> Result<()> {
+    let definition = &current.definition;
+    let summaries = || rows.keys.iter().filter_map(|segment| segment.get(number));
+    let ordered = rows.delta.is_empty()
+        && summaries().count() == rows.segments.len()
+        && rows.definition.keys.get(number) == Some(key)
+        && summary::all_distinct(summaries());
+    if ordered && nothing_in_ranges(current, key.columns[0], new)? {
+        return Ok(());
+    }
+    let encoder = KeyEncoder::new(definition, &key.columns)?;
+    let mut keys = KeySet::default();
+    let mut lists = Lists::new(definition, &key.columns);
+    new.for_each(&key.columns, |columns| {
+        for (row, bytes) in encoder.encode(columns)?.iter() {
+            if !keys.insert(bytes) {
+                return Err(duplicate(definition, key, &show(columns, row), "occurs twice among the new records"));
+            }
+            lists.add(columns, row);
+        }
+        Ok(())
+    })?;
+    for_each_batch(current, key.columns.clone(), lists.predicate(definition, &key.columns, new), |batch| {
+        let columns = batch.columns();
+        for (row, bytes) in encoder.encode(columns)?.iter() {
+            if keys.contains(bytes) {
+                return Err(duplicate(definition, key, &show(columns, row), "exists already"));
+            }
+        }
+        Ok(())
+    })
+}
+
+/// True when zone maps say that no record of `current` lies between the smallest and largest value of any new segment.
+fn nothing_in_ranges(current: &Arc<TableSnapshot>, column: ColumnId, new: &NewRows<'_>) -> Result<bool> {
+    if current.rows() == 0 {
+        return Ok(true);
+    }
+    for bounds in new.segment_bounds(column) {
+        let isa = gingham_kernels::Isa::best();
+        if TableScan::new(Arc::clone(current), vec![column], range(column, bounds), 1, isa)?.morsels() > 0 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn duplicate(definition: &TableDefinition, key: &KeyDefinition, value: &str, what: &str) -> Error {
+    let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
+    Error::Constraint(format!(
+        "duplicate key in table '{}': {kind} {} = {value} {what} (constraint '{}')",
+        definition.name,
+        show_names(definition, &key.columns),
+        key.name
+    ))
+}
+
+/// Checks REFERENCES: every key without NULLs exists in the table referred to, or among the new records when a table
+/// refers to itself.
+fn check_reference(
+    definition: &TableDefinition,
+    reference: &ReferenceDefinition,
+    referred: &Arc<TableSnapshot>,
+    new: &NewRows<'_>,
+    itself: bool,
+) -> Result<()> {
+    let encoder = KeyEncoder::new(&referred.definition, &reference.referred)?;
+    let mut keys = KeySet::default();
+    let mut lists = Lists::new(&referred.definition, &reference.referred);
+    new.for_each(&reference.columns, |columns| {
+        for (row, bytes) in encoder.encode(columns)?.iter() {
+            if keys.insert(bytes) {
+                lists.add(columns, row);
+            }
+        }
+        Ok(())
+    })?;
+    if itself {
+        new.for_each(&reference.referred, |columns| {
+            encoder.encode(columns)?.iter().for_each(|(_, bytes)| keys.mark(bytes));
+            Ok(())
+        })?;
+    }
+    if !keys.all_marked() {
+        let predicate = lists.predicate(definition, &reference.columns, new);
+        for_each_batch(referred, reference.referred.clone(), predicate, |batch| {
+            encoder.encode(batch.columns())?.iter().for_each(|(_, bytes)| keys.mark(bytes));
+            Ok(())
+        })?;
+    }
+    if keys.all_marked() {
+        return Ok(());
+    }
+    new.for_each(&reference.columns, |columns| {
+        match encoder.encode(columns)?.iter().find(|(_, bytes)| keys.is_unmarked(bytes)) {
+            None => Ok(()),
+            Some((row, _)) => Err(Error::Constraint(format!(
+                "key {} = {} of table '{}' does not exist in {} of table '{}' (constraint '{}')",
+                show_names(definition, &reference.columns),
+                show(columns, row),
+                definition.name,
+                show_names(&referred.definition, &reference.referred),
+                referred.definition.name,
+                reference.name
+            ))),
+        }
+    })
+}
+
+/// The different values of each key column, as conditions for a scan, as long as they are few.
+#[derive(Debug)]
+struct Lists<'d> {
+    definition: &'d TableDefinition,
+    columns: &'d [ColumnId],
+    /// Per column; `None` once there are too many, or when values are of another type than the column.
+    values: Vec<Option<Vec<Datum>>>,
+    seen: Vec<HashSet<String>>,
+}
+
+impl<'d> Lists<'d> {
+    fn new(definition: &'d TableDefinition, columns: &'d [ColumnId]) -> Self {
+        Self {
+            definition,
+            columns,
+            values: vec![Some(Vec::new()); columns.len()],
+            seen: vec![HashSet::new(); columns.len()],
+        }
+    }
+
+    fn add(&mut self, arrays: &[ArrayRef], row: usize) {
+        for (index, array) in arrays.iter().enumerate() {
+            let Some(values) = &mut self.values[index] else { continue };
+            let column = self.definition.column_by_id(self.columns[index]);
+            match column.and_then(|column| datum(&column.logical_type, array, row)) {
+                Some(value) if values.len() < LIST => {
+                    if self.seen[index].insert(format!("{value:?}")) {
+                        values.push(value);
+                    }
+                }
+                _ => self.values[index] = None,
+            }
+        }
+    }
+
+    /// The condition on the table that the keys are looked up in; `from` and `names` are where the new records have them.
+    fn predicate(self, from: &TableDefinition, names: &[ColumnId], new: &NewRows<'_>) -> Predicate {
+        let mut parts = Vec::new();
+        for ((column, values), name) in self.columns.iter().zip(self.values).zip(names) {
+            let same_type = self.definition.column_by_id(*column).map(|column| &column.logical_type)
+                == from.column_by_id(*name).map(|column| &column.logical_type);
+            if let Some(values) = values {
+                parts.push(Predicate::In { column: *column, values, negated: false });
+            } else if same_type && !new.has_delta() {
+                let ranges = new.segment_bounds(*name).into_iter().map(|bounds| range(*column, bounds)).collect();
+                parts.push(Predicate::Or(ranges));
+            }
+        }
+        if parts.is_empty() { Predicate::Constant(true) } else { Predicate::And(parts) }
+    }
+}
+
+fn range(column: ColumnId, (min, max): (Datum, Datum)) -> Predicate {
+    Predicate::Range { column, low: Bound::Included(min), high: Bound::Included(max) }
+}

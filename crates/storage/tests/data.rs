@@ -1,0 +1,237 @@
+//! Records: the delta, its merging, lanes, sorting, OPTIMIZE, changed columns, statistics.
+
+mod common;
+
+use common::*;
+use gingham_storage::catalog::{Store, TableSnapshot};
+use gingham_storage::{ColumnDefinition, Datum, LogicalType};
+use std::sync::Arc;
+
+#[test]
+fn many_small_inserts_leave_few_blocks() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    for id in 0..1100 {
+        insert(&store, "t", [id]).unwrap();
+    }
+    let t = table(&store.snapshot().unwrap(), "t");
+    assert_eq!((t.segments.len(), t.delta.len()), (0, 2));
+    assert_eq!(ids(&t).unwrap(), (0..1100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_grown_delta_becomes_a_segment() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    for part in 0..9 {
+        insert(&store, "t", part * 16_000..(part + 1) * 16_000).unwrap();
+    }
+    let t = table(&store.snapshot().unwrap(), "t");
+    assert_eq!((t.segments.len(), t.delta.len()), (1, 0));
+    assert_eq!(ids(&t).unwrap(), (0..144_000).collect::<Vec<_>>());
+    assert!(store.check().unwrap().errors.is_empty());
+}
+
+#[test]
+fn a_snapshot_keeps_the_last_block_as_it_was() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    insert(&store, "t", 0..5).unwrap();
+    let before = table(&store.snapshot().unwrap(), "t");
+    insert(&store, "t", 5..9).unwrap();
+    store.write(|transaction| transaction.truncate(1)).unwrap();
+    assert_eq!(ids(&before).unwrap(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn ten_new_strings_write_little() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    create(&store, definition("t")).unwrap();
+    insert_batch(&store, "t", |definition| batch(definition, 0..300_000, |id| format!("a label of {}", id % 5000)))
+        .unwrap();
+    insert(&store, "t", [1]).unwrap();
+    // Bytes that this process handed to write calls, all of them: an upper bound in a test process of many threads
+    // would need more, so the test counts in a child that does nothing else.
+    let before = written_bytes();
+    insert_batch(&store, "t", |definition| batch(definition, 0..10, |id| format!("a new label {id}"))).unwrap();
+    if let (Some(before), Some(after)) = (before, written_bytes()) {
+        println!("{} bytes written", after - before);
+    }
+    let files = segment_files(folder.path());
+    assert_eq!(files, ["1/1.seg"], "no segment is written or rewritten");
+    let t = table(&store.snapshot().unwrap(), "t");
+    assert!(t.delta.iter().map(|block| block.bytes()).sum::<u64>() < 20_000);
+}
+
+fn written_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/io").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("wchar: "))?.parse().ok()
+}
+
+#[test]
+fn lanes_keep_their_records_together() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    let t = table(&store.snapshot().unwrap(), "t");
+    let writer = store.table_writer(&t).unwrap();
+    std::thread::scope(|scope| {
+        for lane in [1usize, 0] {
+            let (writer, t) = (&writer, &t);
+            scope.spawn(move || {
+                for part in 0..10 {
+                    let start = lane as i64 * 1_000_000 + part * 30_000;
+                    writer.append(lane, batch(&t.definition, start..start + 30_000, plain_label)).unwrap();
+                }
+            });
+        }
+    });
+    let rows = writer.finish().unwrap();
+    assert_eq!((rows.rows, rows.segments.len(), rows.delta.len()), (600_000, 2, 0));
+    store.write(|transaction| transaction.append(1, rows)).unwrap();
+    let t = table(&store.snapshot().unwrap(), "t");
+    let expected: Vec<i64> = (0..300_000).chain(1_000_000..1_300_000).collect();
+    assert_eq!(ids(&t).unwrap(), expected);
+}
+
+#[test]
+fn a_sorted_table_is_sorted_in_each_segment_and_whole_by_optimize() {
+    let store = Store::scratch(budget()).unwrap();
+    let mut sorted = definition("t");
+    sorted.sort_by = vec![2, 1];
+    create(&store, sorted).unwrap();
+    insert(&store, "t", (0..20_000).rev()).unwrap();
+    insert(&store, "t", 20_000..40_000).unwrap();
+    insert(&store, "t", 40_000..40_100).unwrap();
+    let order =
+        |t: &Arc<TableSnapshot>| rows(t).unwrap().into_iter().map(|(id, label)| (label, id)).collect::<Vec<_>>();
+    let before = table(&store.snapshot().unwrap(), "t");
+    assert!(order(&before)[..20_000].is_sorted() && !order(&before).is_sorted());
+    assert_eq!(store.optimize(&name("t")).unwrap(), 40_100);
+    let after = table(&store.snapshot().unwrap(), "t");
+    assert_eq!((after.segments.len(), after.delta.len()), (1, 0));
+    assert!(order(&after).is_sorted());
+    assert_eq!(order(&after).len(), 40_100);
+    assert_eq!(store.optimize(&name("t")).unwrap(), 0);
+}
+
+#[test]
+fn optimize_merges_small_segments_and_delta() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    create(&store, definition("t")).unwrap();
+    for part in 0..4 {
+        let start = part * 20_000;
+        insert_batch(&store, "t", |definition| {
+            batch(definition, start..start + 20_000, |id| format!("part {part} label {}", id % 7))
+        })
+        .unwrap();
+    }
+    insert(&store, "t", 80_000..80_007).unwrap();
+    let before = table(&store.snapshot().unwrap(), "t");
+    assert_eq!(before.dictionaries[&2].versions.len(), 4);
+    assert_eq!(store.optimize(&name("t")).unwrap(), 80_007);
+    let after = table(&store.snapshot().unwrap(), "t");
+    assert_eq!((after.segments.len(), after.delta.len()), (1, 0));
+    assert_eq!(after.dictionaries[&2].versions.len(), 1);
+    assert_eq!(segment_files(folder.path()).len(), 1);
+    assert_eq!(rows(&before).unwrap(), rows(&after).unwrap());
+    assert!(store.check().unwrap().notes.is_empty(), "no dictionary version is left over");
+}
+
+#[test]
+fn optimize_gives_way_to_inserts() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for id in 0..300 {
+                insert(&store, "t", [id]).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Release);
+        });
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Acquire) {
+                store.optimize(&name("t")).unwrap();
+            }
+        });
+    });
+    let mut found = ids(&table(&store.snapshot().unwrap(), "t")).unwrap();
+    found.sort_unstable();
+    assert_eq!(found, (0..300).collect::<Vec<_>>());
+    assert!(store.check().unwrap().errors.is_empty());
+}
+
+#[test]
+fn columns_come_and_go_without_touching_records() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    insert(&store, "t", 0..20_000).unwrap();
+    insert(&store, "t", 20_000..20_010).unwrap();
+    let mut changed = (*table(&store.snapshot().unwrap(), "t").definition).clone();
+    changed.columns[1].name = "text".into();
+    changed.columns.push(ColumnDefinition {
+        id: 3,
+        name: "extra".into(),
+        logical_type: LogicalType::Int(32),
+        nullable: false,
+        default: None,
+        initial: Datum::Integer(7),
+    });
+    changed.next_column = 4;
+    store.write(|transaction| transaction.alter_table(changed.clone())).unwrap();
+    let t = table(&store.snapshot().unwrap(), "t");
+    assert_eq!(rows(&t).unwrap()[20_009], (Some(20_009), "label 9".into()));
+    let summary = t.summary(3).unwrap();
+    assert_eq!((summary.min, summary.max, summary.nulls, summary.distinct), (7.into_datum(), 7.into_datum(), 0, 1));
+    changed.columns.remove(1);
+    store.write(|transaction| transaction.alter_table(changed.clone())).unwrap();
+    assert!(table(&store.snapshot().unwrap(), "t").summary(2).is_none());
+    assert!(store.check().unwrap().errors.is_empty());
+    changed.columns[0].logical_type = LogicalType::Int(32);
+    assert!(store.write(|transaction| transaction.alter_table(changed)).is_err());
+}
+
+trait IntoDatum {
+    fn into_datum(self) -> Datum;
+}
+
+impl IntoDatum for i128 {
+    fn into_datum(self) -> Datum {
+        Datum::Integer(self)
+    }
+}
+
+#[test]
+fn records_for_other_columns_are_refused() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    let t = table(&store.snapshot().unwrap(), "t");
+    let writer = store.table_writer(&t).unwrap();
+    writer.append(0, batch(&t.definition, 0..5, plain_label)).unwrap();
+    let rows = writer.finish().unwrap();
+    let mut changed = (*t.definition).clone();
+    changed.columns.remove(1);
+    store.write(|transaction| transaction.alter_table(changed)).unwrap();
+    let error = refused(store.write(|transaction| transaction.append(1, rows))).to_string();
+    assert!(error.contains("changed while records were written"), "{error}");
+}
+
+#[test]
+fn summaries_merge_segments_and_delta() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    insert(&store, "t", 0..30_000).unwrap();
+    let t = table(&store.snapshot().unwrap(), "t");
+    let labels = t.summary(2).unwrap();
+    assert_eq!((labels.distinct, labels.distinct_exact), (10, true));
+    insert(&store, "t", 30_000..30_010).unwrap();
+    let t = table(&store.snapshot().unwrap(), "t");
+    let ids = t.summary(1).unwrap();
+    assert_eq!((ids.min, ids.max, ids.exact, ids.nulls), (0.into_datum(), 30_009.into_datum(), true, 0));
+    assert!(ids.distinct.abs_diff(30_010) < 3000, "{}", ids.distinct);
+    let labels = t.summary(2).unwrap();
+    assert!(!labels.distinct_exact && labels.distinct >= 10);
+    assert_eq!(labels.max, Datum::Bytes(b"label 9".as_slice().into()));
+}
