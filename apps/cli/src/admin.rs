@@ -1,7 +1,6 @@
 //! The verbs on a whole database: `layout`, `check`, `backup`.
 
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::script::counted;
 use gingham::Database;
 use std::io::Write;
@@ -16,7 +15,6 @@ pub fn layout(database: &Database, table: &str) -> Result<(), Failure> {
 
 /// `check`: prints what was verified; fails when anything is damaged.
 pub fn check(database: &Database) -> Result<(), Failure> {
-    interrupt::cancel_on_interrupt(&database.connect())?;
     let spinner = crate::spinner::Spinner::start();
     let report = database.check()?;
     drop(spinner);

@@ -1,29 +1,28 @@
 //! Ctrl-C cancels the running statement, not the program.
 
 use crate::failure::Failure;
-use gingham::Connection;
+use gingham::{CancelHandle, Connection};
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Set while a statement or a load runs.
-static RUNNING: AtomicBool = AtomicBool::new(false);
+/// What runs now and can be cancelled. Kept here only while it runs: it keeps the database open.
+static RUNNING: Mutex<Option<CancelHandle>> = Mutex::new(None);
 /// Set by the first Ctrl-C of a run.
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 /// Set while there is a prompt to go back to.
 static PROMPT: AtomicBool = AtomicBool::new(false);
 
-/// Makes Ctrl-C cancel what `connection` runs. Without a prompt, a second Ctrl-C (or one while nothing runs) ends the
-/// process with status 130, as shells expect; at a prompt it never does. (The line editor takes Ctrl-C itself while a
-/// line is typed.)
-pub fn cancel_on_interrupt(connection: &Connection) -> Result<(), Failure> {
-    let handle = connection.cancel_handle();
-    ctrlc::set_handler(move || {
-        let running = RUNNING.load(Ordering::SeqCst);
+/// Makes Ctrl-C cancel what runs. Without a prompt, a second Ctrl-C (or one while nothing runs) ends the process with
+/// status 130, as shells expect; at a prompt it never does. (The line editor takes Ctrl-C itself while a line is typed.)
+pub fn handle_interrupts() -> Result<(), Failure> {
+    ctrlc::set_handler(|| {
+        let running = running();
         let again = CANCELLED.swap(true, Ordering::SeqCst);
-        if !PROMPT.load(Ordering::SeqCst) && (!running || again) {
+        if !PROMPT.load(Ordering::SeqCst) && (running.is_none() || again) {
             exit(130);
         }
-        if running {
+        if let Some(handle) = &*running {
             handle.cancel();
         }
     })
@@ -35,21 +34,25 @@ pub fn at_prompt() {
     PROMPT.store(true, Ordering::SeqCst);
 }
 
-/// Marks that something runs which Ctrl-C can cancel, until dropped.
+fn running() -> MutexGuard<'static, Option<CancelHandle>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Marks that a connection runs something which Ctrl-C can cancel, until dropped.
 #[derive(Debug)]
 pub struct Running;
 
 impl Running {
     /// Starts.
-    pub fn start() -> Self {
+    pub fn start(connection: &Connection) -> Self {
         CANCELLED.store(false, Ordering::SeqCst);
-        RUNNING.store(true, Ordering::SeqCst);
+        *running() = Some(connection.cancel_handle());
         Self
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        RUNNING.store(false, Ordering::SeqCst);
+        *running() = None;
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::LoadArgs;
 use crate::failure::Failure;
-use crate::interrupt::{Running, cancel_on_interrupt};
+use crate::interrupt::{Running, handle_interrupts};
 use crate::script::counted;
 use gingham::Database;
 use gingham::load::Progress;
@@ -28,13 +28,13 @@ pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
         return Err(Failure::usage(format!("{}: no such file", missing.display())));
     }
     let connection = database.connect();
-    cancel_on_interrupt(&connection)?;
+    handle_interrupts()?;
     let bar = ProgressBar::with_draw_target(None, target());
     if let Ok(style) = ProgressStyle::with_template(BAR) {
         bar.set_style(style.progress_chars("█▌ "));
     }
     let started = Instant::now();
-    let running = Running::start();
+    let running = Running::start(&connection);
     let bar = Bar(bar);
     let result = connection.load(&arguments.files, &arguments.options(), &bar);
     drop(running);

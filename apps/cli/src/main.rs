@@ -67,7 +67,7 @@ fn statements(arguments: &Arguments, scripts: Vec<Script>) -> Result<(), Failure
     let texts = read_scripts(scripts)?;
     let database = open(arguments)?;
     let connection = database.connect();
-    interrupt::cancel_on_interrupt(&connection)?;
+    interrupt::handle_interrupts()?;
     if texts.is_empty() && std::io::stdin().is_terminal() {
         return prompt::run(&database, connection, arguments.format, arguments.timing);
     }

@@ -80,7 +80,7 @@ impl Runner {
                 sql.split_whitespace().next().unwrap_or(sql)
             )));
         }
-        let running = Running::start();
+        let running = Running::start(&self.connection);
         let spinner = Spinner::start();
         let started = Instant::now();
         let mut result = self.connection.query(sql)?;

@@ -1,6 +1,6 @@
 //! A connection: statements in, batches out.
 
-use crate::load::{LoadOptions, LoadReport, Progress};
+use crate::load::{self, LoadOptions, LoadReport, Progress};
 use crate::session::{CancelToken, Session, Started, StatementContext, start, wait};
 use crate::statements::{self, Statement};
 use crate::{Error, QueryResult, Result};
@@ -102,8 +102,9 @@ impl Connection {
 
     /// Loads files into a table, creating it when it does not exist.
     pub fn load(&self, files: &[PathBuf], options: &LoadOptions, progress: &dyn Progress) -> Result<LoadReport> {
-        let _ = (files, options, progress);
-        todo!()
+        let cancel = CancelToken::new();
+        let _running = self.session.running.enter(cancel.clone());
+        load::load_files(&self.session.begin(cancel)?, files, options, None, progress)
     }
 
     /// A handle that cancels whatever this connection runs, from any thread.

@@ -83,6 +83,37 @@ pub(super) async fn run(
     }
 }
 
+/// The table that a load makes, and its store: `columns` are as in CREATE TABLE; without them there are none yet.
+pub(crate) fn for_load(
+    context: &StatementContext,
+    name: TableName,
+    columns: Option<&str>,
+    layout: Option<&str>,
+) -> Result<(Arc<Store>, TableDefinition)> {
+    let place = place(context, name, false)?;
+    let columns_text = columns.unwrap_or("c INT");
+    let wrong = |why: String| Error::InvalidInput(format!("the schema '{columns_text}' is not a list of columns{why}"));
+    let parsed = super::parse_single(&format!("CREATE TABLE t ({columns_text})"));
+    let super::Statement::Sql(statement) = parsed.map_err(|error| wrong(format!(": {error}")))? else {
+        return Err(wrong(String::new()));
+    };
+    let DataFusionStatement::Statement(statement) = *statement else { return Err(wrong(String::new())) };
+    let Sql::CreateTable(statement) = *statement else { return Err(wrong(String::new())) };
+    if statement.query.is_some() {
+        return Err(wrong(String::new()));
+    }
+    definition::refuse_clauses(&statement)?;
+    let scope = Scope { context, snapshot: &place.snapshot };
+    let mut definition = definition::build(&scope, place.name, &statement, None)?;
+    if columns.is_none() {
+        (definition.columns, definition.next_column) = (Vec::new(), 0);
+    }
+    if let Some(layout) = layout {
+        definition.layout = definition::layout(layout)?;
+    }
+    Ok((place.store, definition))
+}
+
 /// Creates a table within a transaction, instead of the one of that name when `replace`.
 fn create(
     transaction: &mut gingham_storage::catalog::Transaction<'_>,

@@ -33,6 +33,7 @@ mod values;
 mod view;
 
 pub(crate) use copy::CopyFrom;
+pub(crate) use create::for_load;
 pub(crate) use parse::{Statement, parse, parse_single};
 
 use crate::session::{Outcome, StatementContext, Target, blocking};

@@ -1,0 +1,242 @@
+//! Files that hold Arrow-like columns: Parquet and Arrow IPC.
+//!
+//! Each lane decodes a run of row groups (Parquet) or of batches (IPC files), so that lanes work at the same time and
+//! the records keep their order.
+
+use crate::load::FileFormat;
+use crate::load::chunks::io;
+use crate::load::sink::{Place, Sink, run_lanes};
+use crate::{Error, Result};
+use arrow::array::RecordBatch;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::ipc::reader::{FileReader, StreamReader};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Rows decoded at a time.
+const BATCH_ROWS: usize = 16 * 1024;
+
+/// Files of one schema.
+#[derive(Debug)]
+pub(super) struct Columnar {
+    files: Vec<PathBuf>,
+    schema: SchemaRef,
+    /// What can be decoded by itself, in order.
+    pieces: Vec<Piece>,
+    bytes: u64,
+}
+
+/// A row group of a Parquet file, a batch of an IPC file, or a whole IPC stream.
+#[derive(Debug, Clone)]
+struct Piece {
+    file: usize,
+    kind: Kind,
+    /// Rows, where they are known beforehand.
+    rows: u64,
+    /// Rows of the file before this piece.
+    before: u64,
+    /// Its share of the file's bytes, for progress.
+    bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    RowGroup(usize, ArrowReaderMetadata),
+    Batch(usize),
+    Stream,
+}
+
+impl Columnar {
+    /// Reads the schemas and directories of the files.
+    pub(super) fn open(files: &[PathBuf], format: FileFormat) -> Result<Self> {
+        let mut all = Self { files: files.to_vec(), schema: Arc::new(Schema::empty()), pieces: Vec::new(), bytes: 0 };
+        for (index, path) in files.iter().enumerate() {
+            let length = std::fs::metadata(path).map_err(|error| io(path, &error))?.len();
+            if length == 0 {
+                return Err(Error::InvalidInput(format!("{} is empty", path.display())));
+            }
+            let schema = match format {
+                FileFormat::Parquet => all.add_parquet(index, path, length)?,
+                _ => all.add_arrow(index, path, length)?,
+            };
+            if index == 0 {
+                all.schema = schema;
+            } else {
+                same_columns((&files[0], &all.schema), (path, &schema))?;
+            }
+            all.bytes += length;
+        }
+        Ok(all)
+    }
+
+    /// Columns of the files.
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Bytes of the files.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn add_parquet(&mut self, file: usize, path: &Path, length: u64) -> Result<SchemaRef> {
+        let open = || -> Result<ArrowReaderMetadata, parquet::errors::ParquetError> {
+            let file = File::open(path)?;
+            let found = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())?;
+            // Strings are read as views into the decoded pages, without a copy.
+            let options = ArrowReaderOptions::new().with_schema(Arc::new(with_views(found.schema())));
+            ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)
+        };
+        let metadata = open().map_err(|error| unreadable(path, "Parquet", &error))?;
+        let groups = metadata.metadata().row_groups();
+        let total: i64 = groups.iter().map(|group| group.num_rows()).sum();
+        let mut before = 0;
+        for (index, group) in groups.iter().enumerate() {
+            let rows = group.num_rows().unsigned_abs();
+            let bytes = (u128::from(length) * u128::from(rows) / u128::from(total.unsigned_abs().max(1))) as u64;
+            self.pieces.push(Piece { file, kind: Kind::RowGroup(index, metadata.clone()), rows, before, bytes });
+            before += rows;
+        }
+        Ok(Arc::clone(metadata.schema()))
+    }
+
+    fn add_arrow(&mut self, file: usize, path: &Path, length: u64) -> Result<SchemaRef> {
+        if !is_ipc_file(path)? {
+            let reader = stream_reader(path)?;
+            self.pieces.push(Piece { file, kind: Kind::Stream, rows: 0, before: 0, bytes: length });
+            return Ok(reader.schema());
+        }
+        let reader = file_reader(path)?;
+        let batches = reader.num_batches();
+        for index in 0..batches {
+            let bytes = length / batches as u64;
+            self.pieces.push(Piece { file, kind: Kind::Batch(index), rows: 0, before: 0, bytes });
+        }
+        Ok(reader.schema())
+    }
+
+    /// Loads the files with up to `threads` lanes.
+    pub(super) fn load(&self, threads: usize, sink: &Sink<'_>) -> Result<()> {
+        let lanes = self.lanes(threads);
+        run_lanes(lanes.len(), sink, |lane| {
+            // A reader goes on through the pieces of one file that follow each other.
+            for run in lanes[lane].chunk_by(|a, b| a.file == b.file) {
+                self.load_run(lane, run, sink)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn load_run(&self, lane: usize, run: &[Piece], sink: &Sink<'_>) -> Result<()> {
+        let path = &self.files[run[0].file];
+        let mut left = run.iter().map(|piece| piece.bytes).sum::<u64>();
+        let total = run.iter().map(|piece| piece.rows).sum::<u64>().max(1);
+        let per_row = left as f64 / total as f64;
+        let mut row = run[0].before + 1;
+        for batch in batches(path, run)? {
+            if !sink.goes_on()? {
+                return Ok(());
+            }
+            let batch = batch?;
+            let rows = batch.num_rows() as u64;
+            sink.append(lane, run[0].file, batch, &|index| Place::Row(row + index as u64))?;
+            row += rows;
+            let done = ((rows as f64 * per_row) as u64).min(left);
+            left -= done;
+            sink.advance(done);
+        }
+        sink.advance(left);
+        Ok(())
+    }
+
+    /// Cuts the pieces into runs of about the same number of bytes.
+    fn lanes(&self, threads: usize) -> Vec<Vec<Piece>> {
+        let count = threads.clamp(1, self.pieces.len().max(1));
+        let total = self.pieces.iter().map(|piece| piece.bytes).sum::<u64>().max(1);
+        let mut lanes = vec![Vec::new(); count];
+        let mut before = 0;
+        for piece in &self.pieces {
+            let middle = before + piece.bytes / 2;
+            let lane = (u128::from(middle) * count as u128 / u128::from(total)) as usize;
+            lanes[lane.min(count - 1)].push(piece.clone());
+            before += piece.bytes;
+        }
+        lanes
+    }
+}
+
+type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
+
+/// Decodes a run of pieces of one file.
+fn batches<'a>(path: &'a Path, run: &'a [Piece]) -> Result<Batches<'a>> {
+    match &run[0].kind {
+        Kind::RowGroup(_, metadata) => {
+            let file = File::open(path).map_err(|error| io(path, &error))?;
+            let group = |piece: &Piece| if let Kind::RowGroup(group, _) = piece.kind { Some(group) } else { None };
+            let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
+                .with_row_groups(run.iter().filter_map(group).collect())
+                .with_batch_size(BATCH_ROWS)
+                .build()
+                .map_err(|error| unreadable(path, "Parquet", &error))?;
+            Ok(Box::new(reader.map(move |batch| batch.map_err(|error| unreadable(path, "Parquet", &error)))))
+        }
+        Kind::Batch(first) => {
+            let mut reader = file_reader(path)?;
+            reader.set_index(*first).map_err(|error| unreadable(path, "Arrow IPC", &error))?;
+            let batches = reader.take(run.len());
+            Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, "Arrow IPC", &error)))))
+        }
+        Kind::Stream => {
+            let batches = stream_reader(path)?;
+            Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, "Arrow IPC", &error)))))
+        }
+    }
+}
+
+fn is_ipc_file(path: &Path) -> Result<bool> {
+    let mut magic = [0; 6];
+    let mut file = File::open(path).map_err(|error| io(path, &error))?;
+    Ok(file.read_exact(&mut magic).is_ok() && &magic == b"ARROW1")
+}
+
+fn file_reader(path: &Path) -> Result<FileReader<BufReader<File>>> {
+    let file = File::open(path).map_err(|error| io(path, &error))?;
+    FileReader::try_new_buffered(file, None).map_err(|error| unreadable(path, "Arrow IPC", &error))
+}
+
+fn stream_reader(path: &Path) -> Result<StreamReader<BufReader<File>>> {
+    let file = File::open(path).map_err(|error| io(path, &error))?;
+    StreamReader::try_new_buffered(file, None).map_err(|error| unreadable(path, "Arrow IPC", &error))
+}
+
+fn unreadable(path: &Path, what: &str, error: &dyn std::error::Error) -> Error {
+    Error::InvalidInput(format!("{} can't be read as {what}: {error}", path.display()))
+}
+
+/// The schema with strings and binary as views.
+fn with_views(schema: &Schema) -> Schema {
+    let view = |field: &Field| match field.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 => field.clone().with_data_type(DataType::Utf8View),
+        DataType::Binary | DataType::LargeBinary => field.clone().with_data_type(DataType::BinaryView),
+        _ => field.clone(),
+    };
+    Schema::new(schema.fields().iter().map(|field| view(field)).collect::<Vec<_>>())
+}
+
+fn same_columns((first, expected): (&Path, &Schema), (path, found): (&Path, &Schema)) -> Result<()> {
+    let differs = |what: String| {
+        Err(Error::InvalidInput(format!("{} does not have the columns of {}: {what}", path.display(), first.display())))
+    };
+    if expected.fields().len() != found.fields().len() {
+        return differs(format!("{} instead of {}", found.fields().len(), expected.fields().len()));
+    }
+    for (a, b) in expected.fields().iter().zip(found.fields()) {
+        if a.name() != b.name() || a.data_type() != b.data_type() {
+            return differs(format!("{} {} instead of {} {}", b.name(), b.data_type(), a.name(), a.data_type()));
+        }
+    }
+    Ok(())
+}

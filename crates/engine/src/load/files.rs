@@ -1,0 +1,104 @@
+//! Which files a load reads, and what they hold.
+
+use crate::load::FileFormat;
+use crate::load::chunks::io;
+use crate::{Error, Result};
+use std::path::{Path, PathBuf};
+
+/// The files of `given`, folders replaced by the files in them (those of a known format, by name), and their one
+/// format: `format` when it is given, otherwise what their names say.
+pub(super) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(Vec<PathBuf>, FileFormat)> {
+    let mut files = Vec::new();
+    for path in given {
+        let metadata = std::fs::metadata(path).map_err(|error| io(path, &error))?;
+        if metadata.is_dir() {
+            files.extend(in_folder(path, format)?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    let mut found = format;
+    for path in files.iter().filter(|_| format.is_none()) {
+        let Some(this) = of_name(path) else {
+            return Err(Error::InvalidInput(format!(
+                "{}: its name does not tell what it holds (.csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc); give the format",
+                path.display()
+            )));
+        };
+        if found.is_some_and(|found| found != this) {
+            return Err(Error::InvalidInput(format!(
+                "{} and {} are of different formats; load them one after the other",
+                files[0].display(),
+                path.display()
+            )));
+        }
+        found = Some(this);
+    }
+    match found {
+        Some(format) if !files.is_empty() => Ok((files, format)),
+        _ => Err(Error::InvalidInput("there is no file to load".to_owned())),
+    }
+}
+
+/// The format that a file's name tells; `.tbl.1` is a part of a `.tbl`.
+fn of_name(path: &Path) -> Option<FileFormat> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = match name.rsplit_once('.') {
+        Some((rest, part)) if part.bytes().all(|byte| byte.is_ascii_digit()) => rest,
+        _ => name.as_str(),
+    };
+    match name.rsplit_once('.')?.1 {
+        "csv" | "tsv" | "txt" => Some(FileFormat::Csv),
+        "tbl" => Some(FileFormat::Tbl),
+        "parquet" | "pq" => Some(FileFormat::Parquet),
+        "arrow" | "arrows" | "feather" | "ipc" => Some(FileFormat::Arrow),
+        _ => None,
+    }
+}
+
+fn in_folder(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).map_err(|error| io(folder, &error))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| io(folder, &error))?.path();
+        let fits = of_name(&path).is_some_and(|found| format.is_none_or(|format| format == found));
+        if fits && path.is_file() {
+            files.push(path);
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::InvalidInput(format!("{} is a folder without files that can be loaded", folder.display())));
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_formats() {
+        let of = |name: &str| of_name(Path::new(name));
+        assert_eq!(of("a/b.CSV"), Some(FileFormat::Csv));
+        assert_eq!(of("lineitem.tbl.3"), Some(FileFormat::Tbl));
+        assert_eq!(of("x.parquet"), Some(FileFormat::Parquet));
+        assert_eq!(of("x.csv.gz"), None);
+        assert_eq!(of("x"), None);
+    }
+
+    #[test]
+    fn folders_give_their_files_by_name() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["b.parquet", "a.parquet", "_SUCCESS", ".hidden"] {
+            std::fs::write(folder.path().join(name), "x").expect("a file");
+        }
+        let (files, format) = resolve(&[folder.path().to_owned()], None).expect("files");
+        assert_eq!(format, FileFormat::Parquet);
+        assert_eq!(files, [folder.path().join("a.parquet"), folder.path().join("b.parquet")]);
+        std::fs::write(folder.path().join("c.csv"), "x").expect("a file");
+        assert!(resolve(&[folder.path().to_owned()], None).is_err());
+        assert!(resolve(&[folder.path().join("missing")], None).expect_err("missing").to_string().contains("missing"));
+        assert!(resolve(&[], None).is_err());
+    }
+}

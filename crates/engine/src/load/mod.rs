@@ -1,0 +1,238 @@
+//! Loading files into tables: CSV and other delimited text, TPC-H's `.tbl`, Parquet and Arrow IPC. All records of all
+//! files become visible together, or none.
+//!
+//! | file | what |
+//! |---|---|
+//! | `files` | which files, and what they hold |
+//! | `target` | the table, and which of its columns the files fill |
+//! | `csv` | delimited text: lanes, and columns of a buffer |
+//! | `sniff`, `classify` | delimiter, blanks, header and types, from the text itself |
+//! | `chunks`, `split`, `parse` | parts of a file, records and fields, values |
+//! | `columnar` | Parquet and Arrow IPC |
+//! | `sink` | records into the table; bad ones on a list |
+//! | `tpch` | columns of TPC-H's tables |
+
+mod chunks;
+mod classify;
+mod columnar;
+mod csv;
+mod files;
+mod parse;
+mod sink;
+mod sniff;
+mod split;
+mod target;
+mod tpch;
+
+use crate::session::StatementContext;
+use crate::statements::ingest::Ingest;
+use crate::{Error, Result};
+use columnar::Columnar;
+use csv::{Columns, Text};
+use gingham_storage::{LogicalType, TableDefinition};
+use sink::Sink;
+use std::path::PathBuf;
+use std::sync::Arc;
+use target::Destination;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Comma-separated values, or another delimiter.
+    Csv,
+    /// TPC-H's `|`-terminated fields without a header.
+    Tbl,
+    /// Parquet.
+    Parquet,
+    /// Arrow IPC file.
+    Arrow,
+}
+
+/// How to load.
+#[derive(Debug, Clone, Default)]
+pub struct LoadOptions {
+    /// The table; made when it does not exist.
+    pub table: String,
+    /// Format; otherwise from the file's name.
+    pub format: Option<FileFormat>,
+    /// Layout of a table that is made.
+    pub layout: Option<String>,
+    /// Columns and types of a table that is made, as in CREATE TABLE: `a INT, b DECIMAL(15,2)`; otherwise inferred.
+    pub schema: Option<String>,
+    /// CSV: the first line names the columns; otherwise sniffed.
+    pub header: Option<bool>,
+    /// CSV: delimiter; otherwise sniffed.
+    pub delimiter: Option<u8>,
+    /// CSV: text that stands for NULL, besides an empty field.
+    pub null: Option<String>,
+    /// CSV: strftime format of dates, otherwise ISO.
+    pub date_format: Option<String>,
+    /// CSV: `utf-8` (default) or `latin1`.
+    pub encoding: Option<String>,
+    /// Bad lines to skip before giving up.
+    pub skip_bad: u64,
+}
+
+/// What was loaded.
+#[derive(Debug, Clone, Default)]
+pub struct LoadReport {
+    /// Records loaded.
+    pub rows: u64,
+    /// Bytes of the files.
+    pub bytes: u64,
+    /// Bad lines skipped, each as "file:line: why".
+    pub skipped: Vec<String>,
+}
+
+/// Told how far a load is.
+pub trait Progress: Send + Sync {
+    /// `done` of `total` bytes of input are read, `rows` records so far.
+    fn update(&self, done: u64, total: u64, rows: u64);
+}
+
+/// Ignores progress.
+impl Progress for () {
+    fn update(&self, _done: u64, _total: u64, _rows: u64) {}
+}
+
+/// Loads files into the table of `options`; `listed` are the columns that the files fill, when the statement lists them.
+/// Blocks: keep it off the threads that drive queries.
+pub(crate) fn load_files(
+    context: &StatementContext,
+    files: &[PathBuf],
+    options: &LoadOptions,
+    listed: Option<&[String]>,
+    progress: &dyn Progress,
+) -> Result<LoadReport> {
+    let (files, format) = files::resolve(files, options.format)?;
+    let destination = target::find(context, options, format, &files[0])?;
+    let load = Load { context, files, options, listed, progress };
+    match format {
+        FileFormat::Csv | FileFormat::Tbl => load.text(&destination, format == FileFormat::Tbl),
+        FileFormat::Parquet | FileFormat::Arrow => load.columnar(&destination, format),
+    }
+}
+
+/// One load.
+struct Load<'a> {
+    context: &'a StatementContext,
+    files: Vec<PathBuf>,
+    options: &'a LoadOptions,
+    listed: Option<&'a [String]>,
+    progress: &'a dyn Progress,
+}
+
+impl Load<'_> {
+    fn text(&self, destination: &Destination, tbl: bool) -> Result<LoadReport> {
+        let existing = match destination {
+            Destination::Existing(target) => Some(&*target.table.definition),
+            Destination::Given(table) => Some(&table.definition),
+            Destination::Inferred(_) => None,
+        };
+        let names = existing.map(|table| table.columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>());
+        let known = self.listed.or(names.as_deref());
+        let mut text = Text::open(&self.files, self.options, tbl, known)?;
+        loop {
+            let (definition, provisional) = match destination {
+                Destination::Inferred(table) => {
+                    let mut definition = table.definition.clone();
+                    let names = match text.header() {
+                        Some(header) => header.to_vec(),
+                        None => (1..=text.width()).map(|number| format!("column{number}")).collect(),
+                    };
+                    target::add_columns(&mut definition, names.into_iter().zip(text.types()?));
+                    (definition, !text.types_are_final())
+                }
+                Destination::Existing(target) => (TableDefinition::clone(&target.table.definition), false),
+                Destination::Given(table) => (table.definition.clone(), false),
+            };
+            let filled = target::matched(&definition, text.header(), text.width(), self.listed)?;
+            let types = types_of(&definition, &filled)?;
+            let columns = Columns { names: &filled, types: &types, provisional };
+            let loaded = self.run(destination, definition, &filled, text.bytes(), |threads, sink| {
+                text.load(&columns, threads, sink)
+            })?;
+            match loaded {
+                Some(report) => return Ok(report),
+                None => text.read_types(&self.context.cancel)?,
+            }
+        }
+    }
+
+    fn columnar(&self, destination: &Destination, format: FileFormat) -> Result<LoadReport> {
+        let source = Columnar::open(&self.files, format)?;
+        let fields = source.schema().fields();
+        let definition = match destination {
+            Destination::Existing(target) => TableDefinition::clone(&target.table.definition),
+            Destination::Given(table) => table.definition.clone(),
+            Destination::Inferred(table) => {
+                let mut definition = table.definition.clone();
+                let column = |field: &Arc<arrow::datatypes::Field>| {
+                    Ok((field.name().clone(), LogicalType::from_arrow(field.name(), field.data_type())?))
+                };
+                let columns = fields.iter().map(column).collect::<Result<Vec<_>>>()?;
+                target::add_columns(&mut definition, columns.into_iter());
+                definition
+            }
+        };
+        let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
+        let filled = target::matched(&definition, Some(&names), names.len(), self.listed)?;
+        let loaded = self.run(destination, definition, &filled, source.bytes(), |threads, sink| {
+            source.load(threads, sink).map(|()| true)
+        })?;
+        loaded.ok_or_else(|| Error::Internal("a load of columns was asked to begin again".to_owned()))
+    }
+
+    /// Has `work` put the records into the table, then commits. `None`, and nothing done, when `work` gives false.
+    fn run(
+        &self,
+        destination: &Destination,
+        definition: TableDefinition,
+        filled: &[String],
+        bytes: u64,
+        work: impl FnOnce(usize, &Sink<'_>) -> Result<bool>,
+    ) -> Result<Option<LoadReport>> {
+        let state = &self.context.state;
+        let ingest = match destination {
+            Destination::Existing(target) => Ingest::new(state, &target.store, &target.table, Some(filled))?,
+            Destination::Given(table) | Destination::Inferred(table) => {
+                Ingest::for_new_table(state, &table.store, definition, Some(filled))?
+            }
+        };
+        let cancel = &self.context.cancel;
+        let sink = Sink::new(&ingest, &self.files, self.options.skip_bad, cancel, (self.progress, bytes));
+        let threads = self.context.settings().threads;
+        match work(threads, &sink) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => {
+                // What is wrong with the records says more than that there are too many.
+                cancel.check()?;
+                return Err(sink.finish().err().unwrap_or(error));
+            }
+        }
+        let skipped = sink.finish()?;
+        let rows = match destination {
+            Destination::Existing(_) => ingest.finish(cancel)?,
+            Destination::Given(_) | Destination::Inferred(_) => ingest.finish_creating(false, cancel)?,
+        };
+        let bytes = self.files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
+        Ok(Some(LoadReport { rows, bytes, skipped }))
+    }
+}
+
+/// Types of the columns `filled`. Errors on one that the table does not have.
+fn types_of(definition: &TableDefinition, filled: &[String]) -> Result<Vec<LogicalType>> {
+    let find = |name: &String| {
+        let column = definition.column(name);
+        column.map(|column| column.logical_type.clone()).ok_or_else(|| {
+            let names = definition.columns.iter().map(|column| column.name.as_str());
+            Error::InvalidInput(format!(
+                "table '{}' has no column '{name}'{}",
+                definition.name,
+                crate::session::did_you_mean(name, names)
+            ))
+        })
+    };
+    filled.iter().map(find).collect()
+}

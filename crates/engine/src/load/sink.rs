@@ -1,0 +1,211 @@
+//! Where the records of a load go, whatever they are read from: into the table, or, when they are bad, on a list.
+
+use crate::load::Progress;
+use crate::load::chunks;
+use crate::session::CancelToken;
+use crate::statements::ingest::{BadRow, ConvertError, Ingest};
+use crate::{Error, Result};
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Where a record stands in its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// Byte of a text file.
+    Offset(u64),
+    /// Row of a file with rows, from 1.
+    Row(u64),
+}
+
+/// A bad record.
+#[derive(Debug)]
+struct Bad {
+    file: usize,
+    place: Place,
+    row: BadRow,
+}
+
+/// Takes the records of all lanes.
+pub(super) struct Sink<'a> {
+    ingest: &'a Ingest,
+    files: &'a [PathBuf],
+    cancel: &'a CancelToken,
+    progress: &'a dyn Progress,
+    total_bytes: u64,
+    bytes: AtomicU64,
+    rows: AtomicU64,
+    allowed: u64,
+    bad: Mutex<Vec<Bad>>,
+    stop: AtomicBool,
+}
+
+impl<'a> Sink<'a> {
+    /// A sink that puts up with `allowed` bad records of `files`.
+    pub(super) fn new(
+        ingest: &'a Ingest,
+        files: &'a [PathBuf],
+        allowed: u64,
+        cancel: &'a CancelToken,
+        (progress, total_bytes): (&'a dyn Progress, u64),
+    ) -> Self {
+        Self {
+            ingest,
+            files,
+            cancel,
+            progress,
+            total_bytes,
+            bytes: AtomicU64::new(0),
+            rows: AtomicU64::new(0),
+            allowed,
+            bad: Mutex::default(),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// False when lanes should end: another one failed. An error once cancelled.
+    pub(super) fn goes_on(&self) -> Result<bool> {
+        self.cancel.check()?;
+        Ok(!self.stop.load(Ordering::Relaxed))
+    }
+
+    /// Makes all lanes end.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts bytes that were read.
+    pub(super) fn advance(&self, bytes: u64) {
+        let done = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.progress.update(done.min(self.total_bytes), self.total_bytes, self.rows.load(Ordering::Relaxed));
+    }
+
+    /// Adds the records of a batch, of which record `i` stands at `place(i)` of file `file`.
+    pub(super) fn append(
+        &self,
+        lane: usize,
+        file: usize,
+        mut batch: RecordBatch,
+        place: &dyn Fn(usize) -> Place,
+    ) -> Result<()> {
+        // Positions in the batch that was given, of the records that are left.
+        let mut left: Vec<usize> = Vec::new();
+        while batch.num_rows() > 0 {
+            match self.ingest.converter().convert(&batch) {
+                Ok(converted) => {
+                    self.rows.fetch_add(converted.num_rows() as u64, Ordering::Relaxed);
+                    return self.ingest.converted(lane, converted);
+                }
+                Err(ConvertError::Other(error)) => return Err(error),
+                Err(ConvertError::Row(bad)) => {
+                    if left.is_empty() {
+                        left.extend(0..batch.num_rows());
+                    }
+                    let row = bad.row;
+                    self.reject(file, place(left[row]), bad)?;
+                    left.remove(row);
+                    batch = without(&batch, &[row])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a bad record on the list; an error when there are too many.
+    pub(super) fn reject(&self, file: usize, place: Place, row: BadRow) -> Result<()> {
+        let mut bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        bad.push(Bad { file, place, row });
+        if bad.len() as u64 <= self.allowed {
+            return Ok(());
+        }
+        // The list, in the files' order, is what the load's error is made of.
+        Err(Error::InvalidInput("too many bad records".to_owned()))
+    }
+
+    /// The bad records in order, each with file, line and reason; or, when they are too many, the error.
+    pub(super) fn finish(self) -> Result<Vec<String>> {
+        let mut bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
+        bad.sort_by_key(|bad| (bad.file, bad.place));
+        let too_many = bad.len() as u64 > self.allowed;
+        if too_many && self.allowed == 0 {
+            bad.truncate(1);
+        }
+        let lines = lines(self.files, &bad)?;
+        let place = |bad: &Bad| {
+            let name = self.files[bad.file].display();
+            match bad.place {
+                Place::Offset(offset) => format!("{name}:{}", lines.get(&(bad.file, offset)).copied().unwrap_or(0)),
+                Place::Row(row) => format!("{name}: row {row}"),
+            }
+        };
+        if !too_many {
+            return Ok(bad
+                .into_iter()
+                .map(|bad| (place(&bad), bad.row))
+                .map(|(place, row)| row.into_error(&place).to_string())
+                .collect());
+        }
+        let more = match self.allowed {
+            0 => String::new(),
+            allowed => format!("more than {allowed} bad lines; the first: "),
+        };
+        match bad.into_iter().next() {
+            Some(first) => {
+                let place = format!("{more}{}", place(&first));
+                Err(first.row.into_error(&place))
+            }
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Lines of the bad records' offsets, by file and offset.
+fn lines(files: &[PathBuf], bad: &[Bad]) -> Result<BTreeMap<(usize, u64), u64>> {
+    let mut all = BTreeMap::new();
+    for run in bad.chunk_by(|a, b| a.file == b.file) {
+        let offset = |bad: &Bad| if let Place::Offset(offset) = bad.place { Some(offset) } else { None };
+        let offsets: Vec<u64> = run.iter().filter_map(offset).collect();
+        if offsets.is_empty() {
+            continue;
+        }
+        let file = run[0].file;
+        let lines = chunks::lines(&files[file], &offsets)?;
+        all.extend(offsets.into_iter().map(|offset| (file, offset)).zip(lines));
+    }
+    Ok(all)
+}
+
+/// A batch without some of its rows.
+pub(super) fn without(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch> {
+    let mut keep = vec![true; batch.num_rows()];
+    for row in rows {
+        keep[*row] = false;
+    }
+    Ok(filter_record_batch(batch, &BooleanArray::from(keep))?)
+}
+
+/// Runs `work` for each lane, each on a thread of its own, and gives the error of the lowest lane that failed. A lane
+/// that fails stops the others.
+pub(super) fn run_lanes(lanes: usize, sink: &Sink<'_>, work: impl Fn(usize) -> Result<()> + Sync) -> Result<()> {
+    let work = &work;
+    let results = std::thread::scope(|scope| {
+        let start = |lane| {
+            scope.spawn(move || {
+                let result = work(lane);
+                if result.is_err() {
+                    sink.stop();
+                }
+                result
+            })
+        };
+        let threads: Vec<_> = (0..lanes).map(start).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
+            thread.join().unwrap_or_else(|panic| Err(Error::from_panic(panic.as_ref())))
+        };
+        threads.into_iter().map(join).collect::<Vec<_>>()
+    });
+    results.into_iter().collect()
+}

@@ -1,0 +1,287 @@
+//! Delimited text cut into records and fields.
+//!
+//! One pass over the bytes, no copies: a field is a range of the buffer. Follows RFC 4180 where a file does, and real
+//! files where they don't: a quoted field may stand after blanks, a quote inside an unquoted field is text, lines may
+//! end with LF or CRLF, and blank lines are not records.
+
+use memchr::memchr;
+
+/// How the text of a file is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Dialect {
+    /// What separates fields.
+    pub(super) delimiter: u8,
+    /// `"` quotes a field (not in TPC-H's format).
+    pub(super) quotes: bool,
+    /// Blanks round an unquoted field are not part of it.
+    pub(super) trim: bool,
+    /// A delimiter ends the last field of a record (TPC-H's format).
+    pub(super) terminated: bool,
+}
+
+/// How a field was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As it is.
+    Bare,
+    /// Between quotes, which are not part of the range.
+    Quoted,
+    /// Between quotes, with `""` inside that stands for one quote.
+    Escaped,
+}
+
+/// A field: a range of the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    pub(super) form: Form,
+}
+
+impl Field {
+    /// The bytes of the field.
+    pub(super) fn of<'a>(&self, buffer: &'a [u8]) -> &'a [u8] {
+        &buffer[self.start as usize..self.end as usize]
+    }
+
+    fn new(start: usize, end: usize, form: Form) -> Self {
+        Self { start: start as u32, end: end as u32, form }
+    }
+}
+
+/// What [`Dialect::record`] found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A record; the next one begins at `next`.
+    Record {
+        next: usize,
+        /// The record can't be read, and why. Its fields mean nothing.
+        problem: Option<&'static str>,
+    },
+    /// The record goes on behind the buffer.
+    More,
+    /// Nothing but blank lines was left.
+    End,
+}
+
+const UNCLOSED: &str = "a quoted field is not closed";
+const TEXT_AFTER_QUOTE: &str = "text follows a closing quote; a quote inside a quoted field is written twice";
+
+/// Most bytes of a buffer, so that a field's place fits 32 bits.
+pub(super) const MAX_BUFFER: usize = 1 << 30;
+
+impl Dialect {
+    /// Cuts the record that begins at `start` of `buffer`, appending its fields to `fields` (which get nothing unless a
+    /// record is found). `last` says that the file ends with the buffer.
+    pub(super) fn record(&self, buffer: &[u8], start: usize, last: bool, fields: &mut Vec<Field>) -> Found {
+        let mut at = start;
+        while let Some(byte) = buffer.get(at).copied().filter(|byte| matches!(byte, b'\n' | b'\r')) {
+            if byte == b'\r' && buffer.get(at + 1).is_some_and(|next| *next != b'\n') {
+                break;
+            }
+            at += 1;
+        }
+        if at >= buffer.len() {
+            return if last { Found::End } else { Found::More };
+        }
+        let first = fields.len();
+        match self.fields(buffer, at, last, fields) {
+            Some(Ok(next)) => {
+                if self.terminated {
+                    drop_terminator(fields, first);
+                }
+                Found::Record { next, problem: None }
+            }
+            Some(Err((problem, from))) => {
+                fields.truncate(first);
+                match memchr(b'\n', &buffer[from..]) {
+                    Some(end) => Found::Record { next: from + end + 1, problem: Some(problem) },
+                    None if last => Found::Record { next: buffer.len(), problem: Some(problem) },
+                    None => Found::More,
+                }
+            }
+            None => {
+                fields.truncate(first);
+                Found::More
+            }
+        }
+    }
+
+    /// Where the next record begins; `None` when the buffer ends first; or what is wrong, and where to look for the
+    /// line's end.
+    fn fields(
+        &self,
+        buffer: &[u8],
+        mut at: usize,
+        last: bool,
+        fields: &mut Vec<Field>,
+    ) -> Option<Result<usize, (&'static str, usize)>> {
+        loop {
+            let quote = if self.quotes { self.opening_quote(buffer, at) } else { None };
+            let end = match quote {
+                Some(open) => match self.quoted(buffer, open + 1, last, fields) {
+                    Ok(end) => end,
+                    Err(None) => return None,
+                    Err(Some(problem)) => return Some(Err(problem)),
+                },
+                None => {
+                    let end = at
+                        + buffer[at..]
+                            .iter()
+                            .position(|byte| *byte == self.delimiter || *byte == b'\n')
+                            .unwrap_or(buffer.len() - at);
+                    self.bare(buffer, at, end, fields);
+                    end
+                }
+            };
+            match buffer.get(end) {
+                Some(byte) if *byte == self.delimiter => at = end + 1,
+                Some(_) => return Some(Ok(end + 1)),
+                None if last => return Some(Ok(end)),
+                None => return None,
+            }
+        }
+    }
+
+    /// The place of a quote that opens the field at `at`, blanks before it skipped.
+    fn opening_quote(&self, buffer: &[u8], at: usize) -> Option<usize> {
+        let mut at = at;
+        while buffer.get(at).is_some_and(|byte| *byte == b' ' && *byte != self.delimiter) {
+            at += 1;
+        }
+        (buffer.get(at) == Some(&b'"')).then_some(at)
+    }
+
+    /// Reads a quoted field whose content begins at `start`; gives the place of the delimiter or line break behind it.
+    fn quoted(
+        &self,
+        buffer: &[u8],
+        start: usize,
+        last: bool,
+        fields: &mut Vec<Field>,
+    ) -> Result<usize, Option<(&'static str, usize)>> {
+        let mut form = Form::Quoted;
+        let mut at = start;
+        let close = loop {
+            let Some(quote) = memchr(b'"', &buffer[at..]).map(|found| at + found) else {
+                return Err(last.then_some((UNCLOSED, start)));
+            };
+            match buffer.get(quote + 1) {
+                Some(b'"') => {
+                    form = Form::Escaped;
+                    at = quote + 2;
+                }
+                None if !last => return Err(None),
+                _ => break quote,
+            }
+        };
+        fields.push(Field::new(start, close, form));
+        let mut end = close + 1;
+        while buffer.get(end).is_some_and(|byte| matches!(byte, b' ' | b'\r') && *byte != self.delimiter) {
+            end += 1;
+        }
+        match buffer.get(end) {
+            Some(byte) if *byte == self.delimiter || *byte == b'\n' => Ok(end),
+            None if last => Ok(end),
+            None => Err(None),
+            Some(_) => Err(Some((TEXT_AFTER_QUOTE, end))),
+        }
+    }
+
+    fn bare(&self, buffer: &[u8], start: usize, end: usize, fields: &mut Vec<Field>) {
+        let (mut start, mut end) = (start, end);
+        if end > start && buffer[end - 1] == b'\r' && buffer.get(end).is_none_or(|byte| *byte == b'\n') {
+            end -= 1;
+        }
+        if self.trim {
+            while start < end && buffer[start] == b' ' {
+                start += 1;
+            }
+            while start < end && buffer[end - 1] == b' ' {
+                end -= 1;
+            }
+        }
+        fields.push(Field::new(start, end, Form::Bare));
+    }
+}
+
+/// Removes the empty field behind a terminating delimiter.
+fn drop_terminator(fields: &mut Vec<Field>, first: usize) {
+    if fields.len() > first + 1 && fields.last().is_some_and(|field| field.start == field.end) {
+        fields.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CSV: Dialect = Dialect { delimiter: b',', quotes: true, trim: false, terminated: false };
+
+    /// All records as text, `!` before the problem of a bad one.
+    fn cut(dialect: Dialect, text: &[u8]) -> Vec<Vec<String>> {
+        let (mut at, mut all) = (0, Vec::new());
+        loop {
+            let mut fields = Vec::new();
+            match dialect.record(text, at, true, &mut fields) {
+                Found::Record { next, problem } => {
+                    let shown = |field: &Field| String::from_utf8_lossy(field.of(text)).replace("\"\"", "\"");
+                    all.push(match problem {
+                        Some(problem) => vec![format!("!{problem}")],
+                        None => fields.iter().map(shown).collect(),
+                    });
+                    at = next;
+                }
+                Found::End => return all,
+                Found::More => panic!("the last buffer has no more"),
+            }
+        }
+    }
+
+    #[test]
+    fn records_of_real_files() {
+        assert_eq!(cut(CSV, b"a,b\n1,2\r\n\r\n3,"), [["a", "b"], ["1", "2"], ["3", ""]]);
+        assert_eq!(cut(CSV, b"\"a,\nb\", \"say \"\"x\"\"\" ,c\n"), [["a,\nb", "say \"x\"", "c"]]);
+        assert_eq!(cut(CSV, b"5\" disk, x\n"), [["5\" disk", " x"]]);
+        assert_eq!(cut(Dialect { trim: true, ..CSV }, b"39, State-gov , \n"), [["39", "State-gov", ""]]);
+        assert_eq!(cut(CSV, b"\n\n"), Vec::<Vec<String>>::new());
+        let tbl = Dialect { delimiter: b'|', quotes: false, trim: false, terminated: true };
+        assert_eq!(cut(tbl, b"1|\"x|\n2|y|\n"), [["1", "\"x"], ["2", "y"]]);
+    }
+
+    #[test]
+    fn a_bad_record_ends_with_its_line() {
+        let all = cut(CSV, b"\"a\"b,c\n1,2\n\"open\n3,4\n");
+        assert_eq!(all[0], [format!("!{TEXT_AFTER_QUOTE}")]);
+        assert_eq!(all[1], ["1", "2"]);
+        assert_eq!(all[2], [format!("!{UNCLOSED}")]);
+        assert_eq!(all[3], ["3", "4"]);
+    }
+
+    proptest! {
+        /// However a file is cut into buffers, the records are those of the whole.
+        #[test]
+        fn a_buffer_that_ends_early_asks_for_more(text in "[ab,\"\n\r ]{0,40}", cut_at in 0_usize..40) {
+            let text = text.as_bytes();
+            let cut_at = cut_at.min(text.len());
+            let mut early = Vec::new();
+            let found = CSV.record(&text[..cut_at], 0, false, &mut early);
+            if let Found::Record { problem, next } = found {
+                let mut whole = Vec::new();
+                prop_assert_eq!(CSV.record(text, 0, true, &mut whole), Found::Record { next, problem });
+                prop_assert_eq!(early, whole);
+            }
+        }
+
+        /// What is written with quotes is read back.
+        #[test]
+        fn quoted_fields_round_trip(rows in prop::collection::vec(prop::collection::vec("[a,\"\n\r ]{0,6}", 1..4), 1..6)) {
+            let line = |row: &Vec<String>| {
+                row.iter().map(|field| format!("\"{}\"", field.replace('"', "\"\""))).collect::<Vec<_>>().join(",") + "\n"
+            };
+            let text: String = rows.iter().map(line).collect();
+            prop_assert_eq!(cut(CSV, text.as_bytes()), rows);
+        }
+    }
+}
