@@ -1,0 +1,61 @@
+"""What has to be there before measuring: the peers' packages, this build's programs, the data."""
+
+import json
+import os
+import subprocess
+import sys
+
+PACKAGES = ["duckdb", "tableauhyperapi"]
+
+
+def run(command, **options):
+    """Runs a command, shown, and stops the benchmark when it fails."""
+    print("+ " + " ".join(str(word) for word in command), flush=True)
+    subprocess.run(command, check=True, **options)
+
+
+def virtual_environment(work):
+    """Makes the virtual environment with the peers' packages and returns its Python and the packages' versions."""
+    folder = work / "python"
+    python = folder / "bin" / "python"
+    if not python.exists():
+        run([sys.executable, "-m", "venv", str(folder)])
+    if subprocess.run([python, "-c", "import duckdb, tableauhyperapi"], capture_output=True, check=False).returncode:
+        run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES])
+    text = subprocess.run([python, "-m", "pip", "list", "--format", "json"], capture_output=True, check=True).stdout
+    return python, {entry["name"]: entry["version"] for entry in json.loads(text) if entry["name"] in PACKAGES}
+
+
+def build(root, profile):
+    """Builds the runner and the command with a cargo profile and returns their paths, as cargo tells them."""
+    base = ["cargo", "build", "--locked", "--profile", profile, "--message-format", "json-render-diagnostics"]
+    targets = {
+        "runner": ["-p", "gingham-lab", "--example", "runner", "--features", "runner"],
+        "gingham": ["-p", "gingham-cli", "--bin", "gingham"],
+    }
+    paths = {}
+    for target, arguments in targets.items():
+        print("+ " + " ".join(base + arguments), flush=True)
+        done = subprocess.run(base + arguments, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
+        for line in done.stdout.splitlines():
+            message = json.loads(line)
+            if message.get("executable") and message["target"]["name"] == target:
+                paths[target] = message["executable"]
+    return paths
+
+
+def data(work, runner, scale):
+    """Generates the Parquet files once and returns their folder."""
+    folder = work / f"tpch-{scale:g}"
+    whole = folder / "whole"
+    if not whole.exists():
+        run([runner, "generate", str(folder), str(scale), str(os.cpu_count())])
+        whole.write_text("every file is written\n", encoding="utf-8")
+    return folder
+
+
+def locked_version(root, package):
+    """A package's version in Cargo.lock."""
+    lines = (root / "Cargo.lock").read_text(encoding="utf-8").splitlines()
+    place = lines.index(f'name = "{package}"')
+    return lines[place + 1].split('"')[1]
