@@ -1,9 +1,11 @@
-//! TPC-H's answers at scale factor 0.01. The golden files in tests/tpch/sf0.01 were made by DataFusion over the
-//! generated rows in memory; `UPDATE_ANSWERS=1 cargo test -p gingham-lab --test tpch` makes them anew.
+//! TPC-H's answers. The golden files in tests/tpch/sf0.01 were made by DataFusion over the generated rows in memory;
+//! `UPDATE_ANSWERS=1 cargo test -p gingham-lab --test tpch` makes them anew. At scale factor 1, too long for a debug
+//! build, both engines are held against the answers that the specification publishes.
 
+use gingham::{Connection, Database};
 use gingham_lab::tpch::answers::Answer;
 use gingham_lab::tpch::reference::Reference;
-use gingham_lab::tpch::{generate_all, queries};
+use gingham_lab::tpch::{create_tables, generate_all, load, published, queries};
 use std::path::PathBuf;
 
 const SCALE: f64 = 0.01;
@@ -32,5 +34,47 @@ fn datafusion_gives_the_golden_answers() {
             std::fs::write(golden_file(number), answer.to_csv()).unwrap();
         }
         golden(number).check(number, &answer).unwrap_or_else(|error| panic!("query {number}: {error}"));
+    }
+}
+
+/// Runs query `number` on Gingham.
+fn gingham_answer(connection: &Connection, number: usize, scale: f64) -> Answer {
+    let result = connection
+        .query(&queries::text(number, scale))
+        .unwrap_or_else(|error| panic!("query {number}: {error}"));
+    let schema = result.schema();
+    let batches = result.collect_batches().unwrap_or_else(|error| panic!("query {number}: {error}"));
+    Answer::new(&schema, &batches).unwrap()
+}
+
+#[test]
+fn gingham_gives_the_golden_answers() {
+    let connection = Database::in_memory().unwrap().connect();
+    create_tables(&connection).unwrap();
+    for (table, batches) in generate_all(SCALE, 2, |_| ()) {
+        load(&connection, table, &batches, |_| ()).unwrap();
+    }
+    for number in queries::NUMBERS {
+        let answer = gingham_answer(&connection, number, SCALE);
+        golden(number).check(number, &answer).unwrap_or_else(|error| panic!("query {number}: {error}"));
+    }
+}
+
+#[test]
+#[ignore = "scale factor 1 is for release builds: cargo xtask nightly"]
+fn published_answers_at_scale_1() {
+    let connection = Database::in_memory().unwrap().connect();
+    create_tables(&connection).unwrap();
+    let reference = Reference::new(2).unwrap();
+    for (table, batches) in generate_all(1.0, 2, |_| ()) {
+        load(&connection, table, &batches, |_| ()).unwrap();
+        reference.register_memory(table.name(), &batches).unwrap();
+    }
+    for number in queries::NUMBERS {
+        let expected = reference.answer(&queries::text(number, 1.0)).unwrap();
+        published::check(number, &expected).unwrap_or_else(|error| panic!("DataFusion, query {number}: {error}"));
+        let found = gingham_answer(&connection, number, 1.0);
+        published::check(number, &found).unwrap_or_else(|error| panic!("Gingham, query {number}: {error}"));
+        expected.check(number, &found).unwrap_or_else(|error| panic!("Gingham, query {number}: {error}"));
     }
 }
