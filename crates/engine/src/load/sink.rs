@@ -96,7 +96,6 @@ impl<'a> Sink<'a> {
         while batch.num_rows() > 0 {
             match self.ingest.converter().convert(&batch) {
                 Ok(converted) => {
-                    self.check()?;
                     self.rows.fetch_add(converted.num_rows() as u64, Ordering::Relaxed);
                     return self.ingest.converted(lane, converted);
                 }
@@ -106,26 +105,24 @@ impl<'a> Sink<'a> {
                         left.extend(0..batch.num_rows());
                     }
                     let row = bad.row;
-                    self.reject(file, place(left[row]), bad);
-                    self.check()?;
+                    self.reject(file, place(left[row]), bad)?;
                     left.remove(row);
                     batch = without(&batch, &[row])?;
                 }
             }
         }
-        self.check()
+        Ok(())
     }
 
-    /// Puts a bad record on the list. [`Sink::append`] tells when there are too many: a buffer's records are all looked
-    /// at first, so that the first bad one is named.
-    pub(super) fn reject(&self, file: usize, place: Place, row: BadRow) {
-        self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(Bad { file, place, row });
-    }
-
-    /// An error when there are too many bad records; what it says is replaced by [`Sink::finish`].
-    fn check(&self) -> Result<()> {
-        let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
-        if bad <= self.allowed { Ok(()) } else { Err(Error::InvalidInput(format!("{bad} bad records"))) }
+    /// Puts a bad record on the list; an error when there are too many.
+    pub(super) fn reject(&self, file: usize, place: Place, row: BadRow) -> Result<()> {
+        let mut bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        bad.push(Bad { file, place, row });
+        if bad.len() as u64 <= self.allowed {
+            return Ok(());
+        }
+        // The list, in the files' order, is what the load's error is made of.
+        Err(Error::InvalidInput("too many bad records".to_owned()))
     }
 
     /// The bad records in order, each with file, line and reason; or, when they are too many, the error.
@@ -133,7 +130,7 @@ impl<'a> Sink<'a> {
         let mut bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
         bad.sort_by_key(|bad| (bad.file, bad.place));
         let too_many = bad.len() as u64 > self.allowed;
-        if too_many {
+        if too_many && self.allowed == 0 {
             bad.truncate(1);
         }
         let lines = lines(self.files, &bad)?;
@@ -145,12 +142,11 @@ impl<'a> Sink<'a> {
             }
         };
         if !too_many {
-            let told = |bad: Bad| {
-                let place = place(&bad);
-                // One line each, even where a value has several.
-                bad.row.into_error(&place).to_string().replace('\n', "\\n")
-            };
-            return Ok(bad.into_iter().map(told).collect());
+            return Ok(bad
+                .into_iter()
+                .map(|bad| (place(&bad), bad.row))
+                .map(|(place, row)| row.into_error(&place).to_string())
+                .collect());
         }
         let more = match self.allowed {
             0 => String::new(),

@@ -53,8 +53,7 @@ pub(super) fn find(
         (Some(columns), _) => Some(columns.as_str()),
         (None, FileFormat::Tbl) => Some(known().ok_or_else(|| {
             Error::InvalidInput(format!(
-                "{} does not name its columns, and '{name}' is not one of TPC-H's tables: give a schema",
-                file.display()
+                "a .tbl file does not name its columns, and '{name}' is not one of TPC-H's tables: give a schema"
             ))
         })?),
         (None, _) => None,

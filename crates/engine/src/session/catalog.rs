@@ -4,7 +4,7 @@ use crate::Error;
 use crate::session::Session;
 use crate::session::literals::exponents_are_doubles;
 use crate::session::state::CATALOG;
-use crate::statements::system;
+use crate::statements::{external, system};
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
@@ -137,7 +137,10 @@ impl SchemaProvider for Schema {
         if let Some(found) = self.visible.look_up(&self.visible.snapshot, &name, false).await? {
             return Ok(Some(found));
         }
-        Ok(system::table(table, &self.visible.snapshot, self.temp().map(AsRef::as_ref))?)
+        if let Some(found) = system::table(table, &self.visible.snapshot, self.temp().map(AsRef::as_ref))? {
+            return Ok(Some(found));
+        }
+        Ok(external::file(table, &self.visible.session.state()).await?)
     }
 
     fn table_exist(&self, table: &str) -> bool {

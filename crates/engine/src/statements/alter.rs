@@ -97,6 +97,9 @@ fn apply(
 
 fn add(scope: &Scope<'_>, definition: &mut TableDefinition, rows: u64, column: &ColumnDef) -> Result<()> {
     let name = fold(&column.name);
+    if definition.column(&name).is_some() {
+        return Err(Error::InvalidInput(format!("column '{name}' already exists in table '{}'", definition.name)));
+    }
     for option in &column.options {
         if !matches!(option.option, ColumnOption::Null | ColumnOption::NotNull | ColumnOption::Default(_)) {
             return Err(Error::Unsupported(format!(

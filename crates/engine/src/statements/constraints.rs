@@ -250,10 +250,9 @@ fn resolve(
     };
     if referred.len() != columns.len() {
         return Err(Error::InvalidInput(format!(
-            "{} columns of '{}' refer to {} columns of '{referred_name}'",
-            columns.len(),
-            definition.name,
-            referred.len()
+            "FOREIGN KEY ({}) refers to {} of '{referred_name}'; both sides have as many columns",
+            own.join(", "),
+            if referred.len() == 1 { "1 column".to_owned() } else { format!("{} columns", referred.len()) }
         )));
     }
     let same = |key: &KeyDefinition| {

@@ -2,18 +2,12 @@
 //! (`STORED AS CSV OPTIONS ('format.has_header' 'true')`), Postgres and DuckDB (`(FORMAT csv, HEADER true)`).
 
 use super::parse::Statement;
-use super::unsupported;
-use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
-use arrow::array::AsArray;
-use arrow::datatypes::UInt64Type;
-use datafusion::common::ParamValues;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Value};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
-use futures::TryStreamExt;
 
 /// COPY t FROM 'file'.
 #[derive(Debug, Clone)]
@@ -180,9 +174,9 @@ fn to_statement(
                 let names = WRITE_OPTIONS.iter().map(|(theirs, _)| *theirs).chain(["format"]);
                 let list: Vec<&str> = names.clone().collect();
                 return Err(Error::InvalidInput(format!(
-                    "COPY TO has no option '{name}'{}; the options are {} and DataFusion's 'format.…'",
-                    crate::session::did_you_mean(&name, names),
-                    list.join(", ")
+                    "COPY TO has no option '{name}' (the options are {} and DataFusion's 'format.…'){}",
+                    list.join(", "),
+                    crate::session::did_you_mean(&name, names)
                 )));
             }
         };
@@ -195,30 +189,4 @@ fn to_statement(
         stored_as,
         options: translated,
     }))))
-}
-
-/// Runs COPY … FROM.
-pub(super) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<Outcome> {
-    let _ = context;
-    Err(unsupported(format!("COPY {} FROM", copy.table)))
-}
-
-/// Runs COPY … TO: a file of that name is replaced. Gives the number of records written.
-pub(super) async fn to(
-    context: &StatementContext,
-    statement: CopyToStatement,
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
-    if let CopyToSource::Query(query) = &statement.source {
-        super::query::refuse_ignored(query)?;
-    }
-    let plan = context.plan(DataFusionStatement::CopyTo(statement), parameters).await?;
-    let batches: Vec<_> = context.rows(&plan).await?.try_collect().await?;
-    let mut records = 0;
-    for batch in &batches {
-        if let Some(counts) = batch.columns().first().and_then(|counts| counts.as_primitive_opt::<UInt64Type>()) {
-            records += counts.values().iter().sum::<u64>();
-        }
-    }
-    Ok(Outcome::Affected(records))
 }

@@ -36,6 +36,9 @@ pub(super) fn place(context: &StatementContext, name: TableName, temporary: bool
     } else {
         (Arc::clone(&context.session.engine.store), Arc::clone(&context.snapshot))
     };
+    if name.schema == "information_schema" {
+        return Err(Error::InvalidInput("schema 'information_schema' takes no tables or views of others".into()));
+    }
     if name.schema != DEFAULT_SCHEMA && !snapshot.schemas.contains(&name.schema) {
         return Err(context.unknown_table(&name));
     }

@@ -197,7 +197,7 @@ fn options(options: &CreateTableOptions, definition: &mut TableDefinition) -> Re
             "sort_by" => definition.sort_by = sort_by(definition, &value)?,
             _ => {
                 return Err(Error::InvalidInput(format!(
-                    "option '{key}' does not exist{}; the options of a table are layout and sort_by",
+                    "option '{key}' does not exist (the options of a table are layout and sort_by){}",
                     did_you_mean(&key, ["layout", "sort_by"])
                 )));
             }
@@ -225,9 +225,9 @@ fn option_value(value: &Expr) -> Result<String> {
 pub(super) fn layout(name: &str) -> Result<Layout> {
     Layout::parse(&name.trim().to_ascii_lowercase()).ok_or_else(|| {
         Error::InvalidInput(format!(
-            "layout '{name}' does not exist{}; the layouts are: {}",
-            did_you_mean(name, Layout::NAMES.iter().copied()),
-            Layout::NAMES.join(", ")
+            "layout '{name}' does not exist (the layouts are: {}){}",
+            Layout::NAMES.join(", "),
+            did_you_mean(name, Layout::NAMES.iter().copied())
         ))
     })
 }

@@ -42,5 +42,5 @@ fn only_queries(statement: &Sql) -> Result<()> {
 
 fn refusal(text: &str) -> Error {
     let first: Vec<&str> = text.split_whitespace().take(2).collect();
-    unsupported(format!("EXPLAIN of {}, only of queries,", first.join(" ")))
+    Error::Unsupported(format!("EXPLAIN of {} is not supported; it explains queries", first.join(" ")))
 }

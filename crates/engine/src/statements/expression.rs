@@ -9,7 +9,9 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, TableReference};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::builder::LogicalTableSource;
+use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Volatility};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
 use gingham_storage::{ColumnDefinition, Datum};
 use std::sync::Arc;
@@ -30,13 +32,25 @@ pub(super) fn check(
     if let Some(function) = volatile(&expression)? {
         return Err(Error::InvalidInput(format!("{what} calls {function}, whose result changes from call to call")));
     }
-    Ok(state.create_physical_expr(expression, &schema)?)
+    physical(state, expression, schema)
 }
 
 /// The value of a column that a statement leaves out: no columns in it.
 pub(super) fn default(state: &SessionState, column: &str, text: &str) -> Result<Arc<dyn PhysicalExpr>> {
     let what = format!("DEFAULT {text} of column '{column}'");
     let (expression, schema) = analyze(state, &Arc::new(Schema::empty()), text, &what)?;
+    physical(state, expression, schema)
+}
+
+/// Folds constants, which `now()` and `current_date` are for one statement.
+fn physical(state: &SessionState, expression: Expr, schema: DFSchema) -> Result<Arc<dyn PhysicalExpr>> {
+    let schema = Arc::new(schema);
+    let context = SimplifyContext::builder()
+        .with_schema(Arc::clone(&schema))
+        .with_config_options(Arc::clone(state.config_options()))
+        .with_query_execution_start_time(state.execution_props().query_execution_start_time)
+        .build();
+    let expression = ExprSimplifier::new(context).simplify(expression)?;
     Ok(state.create_physical_expr(expression, &schema)?)
 }
 

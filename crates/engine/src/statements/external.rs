@@ -1,12 +1,19 @@
-//! CREATE EXTERNAL TABLE: files and folders read in place by DataFusion, for this session.
+//! Files and folders read in place by DataFusion: CREATE EXTERNAL TABLE, for this session, and names of files in FROM.
 
 use super::unsupported;
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
-use datafusion::catalog::SchemaProvider;
+use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::datasource::file_format::json::JsonFormat;
+use datafusion::datasource::listing::{
+    ListingOptions, ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl,
+};
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::sql::parser::{CreateExternalTable, Statement as DataFusionStatement};
 use gingham_storage::DEFAULT_SCHEMA;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Runs CREATE EXTERNAL TABLE.
 pub(super) async fn create(context: &StatementContext, statement: CreateExternalTable) -> Result<Outcome> {
@@ -60,4 +67,33 @@ pub(super) async fn create(context: &StatementContext, statement: CreateExternal
     externals.deregister_table(&name.table)?;
     externals.register_table(name.table.clone(), table)?;
     Ok(Outcome::Done)
+}
+
+/// File names that `SELECT … FROM 'file'` reads in place.
+const READABLE: &[&str] = &[".parquet", ".csv", ".json", ".ndjson", ".csv.gz", ".json.gz"];
+
+/// The file or folder at `path` as a table, for `SELECT … FROM 'path'`; `None` for what is no path of a readable file.
+/// A folder ends in `/`.
+pub(crate) async fn file(path: &str, state: &SessionState) -> Result<Option<Arc<dyn TableProvider>>> {
+    let is_path = READABLE.iter().any(|ending| path.ends_with(ending)) || path.ends_with('/');
+    if !is_path {
+        return Ok(None);
+    }
+    if !path.contains("://") && !path.contains('*') && !Path::new(path).exists() {
+        return Err(Error::InvalidInput(format!("file '{path}' does not exist")));
+    }
+    let url = ListingTableUrl::parse(path)?;
+    let config = ListingTableConfig::new(url).infer_options(state).await?;
+    let config = config.infer_partitions_from_path(state).await?.infer_schema(state).await?;
+    Ok(Some(Arc::new(ListingTable::try_new(config)?)))
+}
+
+/// The JSON file at `path`, one object a line.
+pub(super) async fn json(path: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    if !Path::new(path).exists() {
+        return Err(Error::InvalidInput(format!("file '{path}' does not exist")));
+    }
+    let options = ListingOptions::new(Arc::new(JsonFormat::default())).with_file_extension("");
+    let config = ListingTableConfig::new(ListingTableUrl::parse(path)?).with_listing_options(options);
+    Ok(Arc::new(ListingTable::try_new(config.infer_schema(state).await?)?))
 }

@@ -6,7 +6,7 @@
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
 //! | `alter`, `view`, `objects`, `external` | ALTER TABLE, views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
-//! | `copy` | COPY in both directions |
+//! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
 //! | `prepare`, `settings`, `describe` | PREPARE and EXECUTE, SET and SHOW, DESCRIBE and EXPLAIN |
 //! | `system` | gingham_tables, gingham_columns, gingham_segments |
 
@@ -17,7 +17,7 @@ mod create;
 mod definition;
 mod describe;
 mod expression;
-mod external;
+pub(crate) mod external;
 pub(crate) mod ingest;
 mod insert;
 mod objects;
@@ -28,11 +28,11 @@ mod query;
 mod refuse;
 mod settings;
 pub(crate) mod system;
+mod transfer;
 mod types;
 mod values;
 mod view;
 
-pub(crate) use copy::CopyFrom;
 pub(crate) use create::for_load;
 pub(crate) use parse::{Statement, parse, parse_single};
 
@@ -58,13 +58,13 @@ pub(crate) async fn run(
 ) -> Result<Outcome> {
     let statement = match statement {
         Statement::Sql(statement) => *statement,
-        Statement::CopyFrom(copy) => return copy::from(context, *copy).await,
+        Statement::CopyFrom(copy) => return transfer::from(context, *copy).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
     match statement {
         DataFusionStatement::Statement(statement) => run_sql(context, *statement, parameters).await,
         DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,
-        DataFusionStatement::CopyTo(statement) => copy::to(context, statement, parameters).await,
+        DataFusionStatement::CopyTo(statement) => transfer::to(context, statement, parameters).await,
         DataFusionStatement::Explain(statement) => describe::explain(context, statement, parameters).await,
         statement @ DataFusionStatement::Reset(_) => settings::variable(context, statement).await,
     }

@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     CascadeOption, ObjectName, ObjectType, SchemaName, Statement as Sql, Truncate, TruncateIdentityOption,
 };
 use gingham_storage::catalog::{Store, Transaction};
-use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
 use std::sync::Arc;
 
 /// Runs CREATE SCHEMA.
@@ -135,10 +135,13 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
     }
     for (store, names) in by_store {
         write(context, &store, move |transaction| {
-            for name in &names {
-                if views { transaction.drop_view(name)? } else { transaction.drop_table(name)? }
+            if views {
+                return names.iter().try_for_each(|name| Ok(transaction.drop_view(name)?));
             }
-            Ok(())
+            let snapshot = transaction.base();
+            let tables = names.iter().filter_map(|name| snapshot.tables.get(name));
+            let tables = referring_first(tables.map(|table| Arc::clone(&table.definition)).collect());
+            tables.iter().try_for_each(|table| Ok(transaction.drop_table(&table.name)?))
         })
         .await?;
     }
@@ -209,26 +212,29 @@ pub(super) async fn truncate(context: &StatementContext, statement: Truncate) ->
     Ok(Outcome::Affected(removed))
 }
 
-/// Truncates tables of one store, unless records of others refer to them.
+/// Truncates tables of one store, those that refer to others first.
 fn remove_all(transaction: &mut Transaction<'_>, targets: &[Target]) -> Result<u64> {
-    let ids: Vec<_> = targets.iter().map(|target| target.table.definition.id).collect();
+    let tables = targets.iter().map(|target| Arc::clone(&target.table.definition)).collect();
     let mut removed = 0;
-    for target in targets {
-        let definition = &target.table.definition;
-        let referring = transaction.base().tables.values().find(|other| {
-            !ids.contains(&other.definition.id)
-                && other.rows() > 0
-                && other.definition.references.iter().any(|reference| reference.table == definition.id)
-        });
-        if let Some(other) = referring {
-            return Err(Error::Constraint(format!(
-                "table '{}' can't be truncated: records of '{}' refer to it",
-                definition.name, other.definition.name
-            )));
-        }
-        removed += transaction.truncate(definition.id)?;
+    for table in referring_first(tables) {
+        removed += transaction.truncate(table.id)?;
     }
     Ok(removed)
+}
+
+/// Tables in an order in which each stands before those that it refers to.
+fn referring_first(mut tables: Vec<Arc<TableDefinition>>) -> Vec<Arc<TableDefinition>> {
+    let mut ordered = Vec::with_capacity(tables.len());
+    while !tables.is_empty() {
+        let free = tables.iter().position(|table| {
+            let refers = |other: &Arc<TableDefinition>| {
+                other.id != table.id && other.references.iter().any(|reference| reference.table == table.id)
+            };
+            !tables.iter().any(refers)
+        });
+        ordered.push(tables.remove(free.unwrap_or(0)));
+    }
+    ordered
 }
 
 pub(super) fn exists(context: &StatementContext, name: &TableName) -> bool {

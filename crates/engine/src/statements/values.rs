@@ -124,12 +124,40 @@ pub(super) async fn read(
         }
     }
     for chunk in computed.chunks(COMPUTED_AT_ONCE) {
-        let results = compute(context, chunk, parameters.clone()).await?;
+        let results = match compute(context, chunk, parameters.clone()).await {
+            Ok(results) => results,
+            Err(error) => return Err(blame(context, definition, given, width, chunk, parameters, error).await),
+        };
         for ((position, _), value) in chunk.iter().zip(results) {
             values[*position] = value;
         }
     }
     Ok(Rows { width, rows: rows.rows.len(), values })
+}
+
+/// The error of the first of several expressions that fails on its own, with its row and column.
+async fn blame(
+    context: &StatementContext,
+    definition: &TableDefinition,
+    given: Option<&[String]>,
+    width: usize,
+    expressions: &[(usize, Expr)],
+    parameters: Option<ParamValues>,
+    all: Error,
+) -> Error {
+    for one in expressions {
+        let Err(Error::InvalidInput(detail)) = compute(context, std::slice::from_ref(one), parameters.clone()).await
+        else {
+            continue;
+        };
+        let (row, position) = (one.0 / width + 1, one.0 % width);
+        let column = match given {
+            None => definition.columns.get(position).map(|column| column.name.as_str()),
+            Some(given) => given.get(position).map(String::as_str),
+        };
+        return Error::InvalidInput(format!("row {row}, column '{}': {detail}", column.unwrap_or_default()));
+    }
+    all
 }
 
 /// The values of expressions without columns: arguments of EXECUTE.
@@ -210,7 +238,9 @@ fn number(digits: &str) -> Option<ScalarValue> {
         return Some(ScalarValue::UInt64(Some(value)));
     }
     if digits.contains(['e', 'E']) {
-        return digits.parse().ok().map(|value| ScalarValue::Float64(Some(value)));
+        // What is too large for a DOUBLE is left to DataFusion, which says so.
+        let value = digits.parse::<f64>().ok().filter(|value| value.is_finite());
+        return value.map(|value| ScalarValue::Float64(Some(value)));
     }
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let unscaled: i128 = format!("{whole}{fraction}").parse().ok()?;
