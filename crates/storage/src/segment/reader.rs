@@ -172,6 +172,12 @@ impl Segment {
         errors
     }
 
+    /// Entries of the block table.
+    #[cfg(test)]
+    pub(crate) fn blocks(&self) -> &[crate::segment::format::BlockEntry] {
+        &self.opened.directory.blocks
+    }
+
     fn place_of(&self, column: ColumnId) -> Option<usize> {
         self.columns().iter().position(|meta| meta.column == column)
     }

@@ -1,6 +1,7 @@
 //! Round trips through files and images, checked value by value against the batches that were written; and damage.
 
 mod caching;
+mod compat;
 mod damage;
 
 use crate::cache::BlockCache;
