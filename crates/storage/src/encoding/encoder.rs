@@ -147,7 +147,7 @@ impl ColumnEncoder {
         let mut sketch = Sketch::new();
         let mut bounds: Option<(Vec<u8>, Vec<u8>)> = None;
         strings::for_each(&coded.entries, |entry| {
-            let entry = entry.unwrap_or_default();
+            let entry = entry.map_or(&[][..], |(_, entry)| entry);
             sketch.insert(hash_bytes(entry));
             match &mut bounds {
                 None => bounds = Some((entry.to_vec(), entry.to_vec())),
@@ -272,7 +272,14 @@ impl ColumnEncoder {
         }
         let Some(sketch) = &mut self.sketch else { return };
         if let Some(hash) = hash_of_code(&self.kind, self.real) {
-            codes.iter().for_each(|code| sketch.insert(hash(*code)));
+            // In sorted columns equal codes follow one another.
+            let mut before = None;
+            for code in codes {
+                if before != Some(code) {
+                    sketch.insert(hash(*code));
+                    before = Some(code);
+                }
+            }
         }
     }
 
@@ -334,7 +341,7 @@ fn append_strings(
     mut sketch: Option<&mut Sketch>,
 ) {
     strings::for_each(chunk, |value| {
-        let Some(value) = value else {
+        let Some((_, value)) = value else {
             zone.codes.push(0);
             return true;
         };

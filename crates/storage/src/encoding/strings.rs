@@ -13,6 +13,10 @@ use std::sync::Arc;
 const MAX_ENTRIES: usize = 1 << 16;
 /// Values after which three quarters of distinct ones end the attempt.
 const SAMPLE: usize = 1 << 15;
+/// Most bytes of a value that lies in its Arrow view.
+const INLINE: usize = 12;
+/// Views remembered, a power of two.
+const RECENT: usize = 256;
 /// Code of NULL until codes are final.
 const NULL: u32 = u32::MAX;
 
@@ -31,19 +35,27 @@ impl DictionaryCodes {
     }
 }
 
-/// Calls `visit` with each value of a Utf8View or BinaryView array, until it returns false. Returns whether it got to
-/// the end.
-pub(crate) fn for_each(chunk: &ArrayRef, mut visit: impl FnMut(Option<&[u8]>) -> bool) -> bool {
-    match chunk.data_type() {
-        DataType::Utf8View => {
-            let values = chunk.as_string_view();
-            if values.null_count() == 0 {
-                return (0..values.len()).all(|row| visit(Some(values.value(row).as_bytes())));
-            }
-            values.iter().all(|value| visit(value.map(str::as_bytes)))
+/// Calls `visit` with each value of a Utf8View or BinaryView array and its view, until it returns false. Returns
+/// whether it got to the end.
+pub(crate) fn for_each(chunk: &ArrayRef, mut visit: impl FnMut(Option<(u128, &[u8])>) -> bool) -> bool {
+    let (views, buffers) = match chunk.data_type() {
+        DataType::Utf8View => (chunk.as_string_view().views(), chunk.as_string_view().data_buffers()),
+        _ => (chunk.as_binary_view().views(), chunk.as_binary_view().data_buffers()),
+    };
+    let nulls = chunk.nulls();
+    views.iter().enumerate().all(|(row, view)| {
+        if nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return visit(None);
         }
-        _ => chunk.as_binary_view().iter().all(visit),
-    }
+        // Arrow's view: length, then the value itself when it has at most 12 bytes, else prefix, buffer and offset.
+        let length = *view as u32 as usize;
+        if length <= INLINE {
+            visit(Some((*view, &view.to_le_bytes()[4..4 + length])))
+        } else {
+            let offset = (*view >> 96) as usize;
+            visit(Some((*view, &buffers[(*view >> 64) as u32 as usize][offset..offset + length])))
+        }
+    })
 }
 
 /// Codes the column by a dictionary when that is clearly smaller than plain byte strings.
@@ -53,12 +65,13 @@ pub(crate) fn try_dictionary(chunks: &[ArrayRef]) -> Option<DictionaryCodes> {
     let mut codes = Vec::with_capacity(rows);
     let (mut present, mut bytes) = (0usize, 0usize);
     for chunk in chunks {
+        interner.forget_views();
         let all = for_each(chunk, |value| {
-            let Some(value) = value else {
+            let Some((view, value)) = value else {
                 codes.push(NULL);
                 return true;
             };
-            codes.push(interner.intern(value));
+            codes.push(interner.intern(view, value));
             present += 1;
             bytes += value.len();
             let distinct = interner.len();
@@ -83,6 +96,9 @@ pub(crate) fn try_dictionary(chunks: &[ArrayRef]) -> Option<DictionaryCodes> {
 /// Distinct byte strings, numbered as they came.
 #[derive(Default)]
 struct Interner {
+    /// Views seen lately and their numbers. Equal views of one chunk are equal values: short ones hold the value, long
+    /// ones its place, and readers of dictionary-coded files give equal values the same place.
+    recent: Vec<(u128, u32)>,
     table: HashTable<u32>,
     hashes: Vec<u64>,
     ends: Vec<usize>,
@@ -94,7 +110,25 @@ impl Interner {
         self.ends.len()
     }
 
-    fn intern(&mut self, value: &[u8]) -> u32 {
+    /// To be called before values of another chunk.
+    fn forget_views(&mut self) {
+        // No view is so long.
+        self.recent.clear();
+        self.recent.resize(RECENT, (u128::MAX, NULL));
+    }
+
+    fn intern(&mut self, view: u128, value: &[u8]) -> u32 {
+        let mixed = (view as u64 ^ (view >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let slot = (mixed >> 32) as usize % RECENT;
+        if self.recent[slot].0 == view {
+            return self.recent[slot].1;
+        }
+        let number = self.intern_value(value);
+        self.recent[slot] = (view, number);
+        number
+    }
+
+    fn intern_value(&mut self, value: &[u8]) -> u32 {
         let hash = hash_bytes(value);
         let (ends, arena, hashes) = (&self.ends, &self.arena, &self.hashes);
         let same = |number: &u32| {
