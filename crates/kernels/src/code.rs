@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
-/// A code in its native width: `u8`, `u16`, `u32` or `u64`.
-pub trait Code: Copy + Default + Ord + Debug + Send + Sync + crate::scan::Lanes + 'static {
+/// A code in its native width: `u8`, `u16`, `u32` or `u64`, and nothing else.
+pub trait Code: Value + Ord + crate::scan::Lanes {
     /// Bits of the native width.
     const BITS: u32;
     /// The largest code.
@@ -28,7 +28,7 @@ pub trait Value: Copy + Default + PartialEq + Debug + Send + Sync + sealed::Seal
     fn offset(self, code: u64) -> Self;
 
     /// The low bits of `value`.
-    fn truncate(value: i128) -> Self;
+    fn narrow(value: i128) -> Self;
 }
 
 /// The first `length` integers that lie in `bytes`, in the machine's byte order; `None` when there are not so many
@@ -83,7 +83,7 @@ macro_rules! value {
             }
 
             #[inline(always)]
-            fn truncate(value: i128) -> Self {
+            fn narrow(value: i128) -> Self {
                 value as Self
             }
         }

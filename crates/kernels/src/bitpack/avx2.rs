@@ -34,13 +34,47 @@ pub(super) fn unpack<C: Code>(bytes: &[u8], width: u32, base: C, out: &mut [C]) 
         let low = _mm256_srlv_epi32(_mm256_permutevar8x32_epi32(packed, word), right);
         let high = _mm256_sllv_epi32(_mm256_permutevar8x32_epi32(packed, next), left);
         let group = _mm256_and_si256(_mm256_or_si256(low, high), mask);
-        // SAFETY: a register of eight 32-bit lanes has the size of eight `u32`, and all bits of both mean something.
-        let group: [u32; 8] = unsafe { std::mem::transmute(group) };
         if let Some(codes) = codes.first_chunk_mut::<8>() {
-            *codes = group.map(|code| base.wrapping_add(C::truncate(u64::from(code))));
+            store(group, base, codes);
         } else {
-            for (out, code) in codes.iter_mut().zip(group) {
-                *out = base.wrapping_add(C::truncate(u64::from(code)));
+            let mut all = [C::default(); 8];
+            store(group, base, &mut all);
+            codes.copy_from_slice(&all[..codes.len()]);
+        }
+    }
+}
+
+/// Eight lanes of 32 bits plus `base`, narrowed or widened to codes.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn store<C: Code>(group: __m256i, base: C, codes: &mut [C; 8]) {
+    let base = base.to_u64();
+    let sum = _mm256_add_epi32(group, _mm256_set1_epi32(base as i32));
+    let out = codes.as_mut_ptr();
+    // The wanted bytes of each 128-bit half, moved to its start.
+    let narrow = |bytes: __m128i| {
+        let halves = _mm256_shuffle_epi8(sum, _mm256_broadcastsi128_si256(bytes));
+        (_mm256_castsi256_si128(halves), _mm256_extracti128_si256::<1>(halves))
+    };
+    // SAFETY: each arm writes eight integers of as many bits as a code has (`Code` is sealed to the four widths), to an
+    // array of eight codes; the stores ask for no alignment.
+    unsafe {
+        match C::BITS {
+            8 => {
+                let (low, high) = narrow(_mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1));
+                _mm_storeu_si64(out.cast(), _mm_unpacklo_epi32(low, high));
+            }
+            16 => {
+                let (low, high) = narrow(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1));
+                _mm_storeu_si128(out.cast(), _mm_unpacklo_epi64(low, high));
+            }
+            32 => _mm256_storeu_si256(out.cast(), sum),
+            _ => {
+                let base = _mm256_set1_epi64x(base as i64);
+                let low = _mm256_cvtepu32_epi64(_mm256_castsi256_si128(group));
+                let high = _mm256_cvtepu32_epi64(_mm256_extracti128_si256::<1>(group));
+                _mm256_storeu_si256(out.cast(), _mm256_add_epi64(low, base));
+                _mm256_storeu_si256(out.add(4).cast(), _mm256_add_epi64(high, base));
             }
         }
     }

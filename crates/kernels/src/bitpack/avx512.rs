@@ -30,13 +30,36 @@ fn unpack_narrow<C: Code>(bytes: &[u8], width: usize, base: C, out: &mut [C]) {
         let low = _mm512_srlv_epi32(_mm512_permutexvar_epi32(word, packed), right);
         let high = _mm512_sllv_epi32(_mm512_permutexvar_epi32(next, packed), left);
         let group = _mm512_and_si512(_mm512_or_si512(low, high), mask);
-        // SAFETY: a register of 16 lanes of 32 bits has the size of 16 `u32`, and all bits of both mean something.
-        let group: [u32; 16] = unsafe { std::mem::transmute(group) };
         if let Some(codes) = codes.first_chunk_mut::<16>() {
-            *codes = group.map(|code| base.wrapping_add(C::truncate(u64::from(code))));
+            store(group, base, codes);
         } else {
-            for (out, code) in codes.iter_mut().zip(group) {
-                *out = base.wrapping_add(C::truncate(u64::from(code)));
+            let mut all = [C::default(); 16];
+            store(group, base, &mut all);
+            codes.copy_from_slice(&all[..codes.len()]);
+        }
+    }
+}
+
+/// Sixteen lanes of 32 bits plus `base`, narrowed or widened to codes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn store<C: Code>(group: __m512i, base: C, codes: &mut [C; 16]) {
+    let base = base.to_u64();
+    let sum = _mm512_add_epi32(group, _mm512_set1_epi32(base as i32));
+    let out = codes.as_mut_ptr();
+    // SAFETY: each arm writes sixteen integers of as many bits as a code has (`Code` is sealed to the four widths), to
+    // an array of sixteen codes; the stores ask for no alignment.
+    unsafe {
+        match C::BITS {
+            8 => _mm_storeu_si128(out.cast(), _mm512_cvtepi32_epi8(sum)),
+            16 => _mm256_storeu_si256(out.cast(), _mm512_cvtepi32_epi16(sum)),
+            32 => _mm512_storeu_si512(out.cast(), sum),
+            _ => {
+                let base = _mm512_set1_epi64(base as i64);
+                let low = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(group));
+                let high = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(group));
+                _mm512_storeu_si512(out.cast(), _mm512_add_epi64(low, base));
+                _mm512_storeu_si512(out.add(8).cast(), _mm512_add_epi64(high, base));
             }
         }
     }

@@ -28,25 +28,32 @@ const fn positions() -> [[u8; 8]; 256] {
     table
 }
 
+/// Words with up to this many bits set are taken bit by bit.
+const SPARSE: u32 = 10;
+
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
     // Each step stores eight lanes, of which those past the byte's bits are overwritten later or never counted.
     out.reserve(count(bits) + 8);
     let mut length = out.len();
     for (i, &word) in bits.iter().enumerate() {
-        let mut rest = word;
-        while rest != 0 {
-            // Only bytes with a bit set cost anything.
-            let shift = rest.trailing_zeros() & !7;
-            let byte = (word >> shift) as u8;
+        let first = base.wrapping_add((i * 64) as u32);
+        if word.count_ones() <= SPARSE {
+            scalar::each_bit(word, |bit| {
+                // SAFETY: fewer than the counted bits were appended before this one, so there is room for it.
+                unsafe { out.as_mut_ptr().add(length).write(first.wrapping_add(bit)) };
+                length += 1;
+            });
+            continue;
+        }
+        for (at, byte) in word.to_le_bytes().into_iter().enumerate() {
             let positions = u64::from_le_bytes(POSITIONS[usize::from(byte)]);
             let positions = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(positions as i64));
-            let first = base.wrapping_add((i * 64) as u32).wrapping_add(shift);
-            let tids = _mm256_add_epi32(positions, _mm256_set1_epi32(first as i32));
+            let first = _mm256_set1_epi32(first.wrapping_add(at as u32 * 8) as i32);
+            let tids = _mm256_add_epi32(positions, first);
             // SAFETY: at most the counted bits were appended before this byte's, so there is room for eight more.
             unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(length).cast(), tids) };
             length += byte.count_ones() as usize;
-            rest &= !(0xff << shift);
         }
     }
     // SAFETY: as many elements as bits are set were written, all within the reserved capacity.

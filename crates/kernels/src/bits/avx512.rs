@@ -8,6 +8,9 @@ pub(super) fn count(bits: &[u64]) -> usize {
     scalar::count(bits)
 }
 
+/// Words with up to this many bits set are taken bit by bit.
+const SPARSE: u32 = 6;
+
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
     // Each step stores sixteen lanes, of which those past the set bits are overwritten later or never counted. (Storing
@@ -16,17 +19,22 @@ pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
     let mut length = out.len();
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     for (i, &word) in bits.iter().enumerate() {
-        let mut rest = word;
-        while rest != 0 {
-            // Only groups with a bit set cost anything.
-            let shift = rest.trailing_zeros() & !15;
+        let first = base.wrapping_add((i * 64) as u32);
+        if word.count_ones() <= SPARSE {
+            scalar::each_bit(word, |bit| {
+                // SAFETY: fewer than the counted bits were appended before this one, so there is room for it.
+                unsafe { out.as_mut_ptr().add(length).write(first.wrapping_add(bit)) };
+                length += 1;
+            });
+            continue;
+        }
+        for shift in [0, 16, 32, 48] {
             let group = (word >> shift) as u16;
-            let first = base.wrapping_add((i * 64) as u32).wrapping_add(shift);
-            let tids = _mm512_maskz_compress_epi32(group, _mm512_add_epi32(lanes, _mm512_set1_epi32(first as i32)));
+            let first = _mm512_set1_epi32(first.wrapping_add(shift) as i32);
+            let tids = _mm512_maskz_compress_epi32(group, _mm512_add_epi32(lanes, first));
             // SAFETY: at most the counted bits were appended before this group's, so there is room for sixteen more.
             unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(length).cast(), tids) };
             length += group.count_ones() as usize;
-            rest &= !(0xffff << shift);
         }
     }
     // SAFETY: as many elements as bits are set were written, all within the reserved capacity.

@@ -34,9 +34,15 @@ fn in_memory<C: Code>(codes: &[C; 64], bitmap: &[u64]) -> u64 {
     let halves = _mm256_set1_epi32((bitmap.len() * 2) as i32);
     let mut word = 0;
     for (i, codes) in codes.as_chunks::<8>().0.iter().enumerate() {
-        let codes: [u32; 8] = codes.map(|code| code.to_u64() as u32);
-        // SAFETY: the array has the 32 bytes of a register; the load asks for no alignment.
-        let codes = unsafe { _mm256_loadu_si256(codes.as_ptr().cast()) };
+        // SAFETY: the chunk has 8 codes, of 8, 16 or 32 bits (wider ones don't come here, and `Code` is sealed); the
+        // loads ask for no alignment.
+        let codes = unsafe {
+            match C::BITS {
+                8 => _mm256_cvtepu8_epi32(_mm_loadu_si64(codes.as_ptr().cast())),
+                16 => _mm256_cvtepu16_epi32(_mm_loadu_si128(codes.as_ptr().cast())),
+                _ => _mm256_loadu_si256(codes.as_ptr().cast()),
+            }
+        };
         let half = _mm256_srli_epi32::<5>(codes);
         let inside = _mm256_cmpgt_epi32(halves, half);
         // SAFETY: only lanes whose index (below 2^27, so not negative) is below the number of 32-bit halves are read.

@@ -39,9 +39,14 @@ fn in_register<C: Code>(codes: &[C; 64], bitmap: &[u64; 8]) -> u64 {
     let bitmap = unsafe { _mm512_loadu_si512(bitmap.as_ptr().cast()) };
     let mut word = 0;
     for (i, codes) in codes.as_chunks::<32>().0.iter().enumerate() {
-        let codes: [u16; 32] = codes.map(|code| code.to_u64() as u16);
-        // SAFETY: as above.
-        let codes = unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) };
+        // SAFETY: the chunk has 32 codes, of 8 or of 16 bits (wider ones don't come here, and `Code` is sealed); the
+        // loads ask for no alignment.
+        let codes = unsafe {
+            match C::BITS {
+                8 => _mm512_cvtepu8_epi16(_mm256_loadu_si256(codes.as_ptr().cast())),
+                _ => _mm512_loadu_si512(codes.as_ptr().cast()),
+            }
+        };
         let lane = _mm512_permutexvar_epi16(_mm512_srli_epi16::<4>(codes), bitmap);
         let bit = _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_and_si512(codes, _mm512_set1_epi16(15)));
         let inside = _mm512_cmplt_epu16_mask(codes, _mm512_set1_epi16(512));
@@ -57,9 +62,15 @@ fn in_memory<C: Code>(codes: &[C; 64], bitmap: &[u64]) -> u64 {
     let domain = _mm512_set1_epi32((bitmap.len() * 64) as i32);
     let mut word = 0;
     for (i, codes) in codes.as_chunks::<16>().0.iter().enumerate() {
-        let codes: [u32; 16] = codes.map(|code| code.to_u64() as u32);
-        // SAFETY: the array has the 64 bytes of a register; the load asks for no alignment.
-        let codes = unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) };
+        // SAFETY: the chunk has 16 codes, of 8, 16 or 32 bits (wider ones don't come here, and `Code` is sealed); the
+        // loads ask for no alignment.
+        let codes = unsafe {
+            match C::BITS {
+                8 => _mm512_cvtepu8_epi32(_mm_loadu_si128(codes.as_ptr().cast())),
+                16 => _mm512_cvtepu16_epi32(_mm256_loadu_si256(codes.as_ptr().cast())),
+                _ => _mm512_loadu_si512(codes.as_ptr().cast()),
+            }
+        };
         let inside = _mm512_cmplt_epu32_mask(codes, domain);
         let half = _mm512_srli_epi32::<5>(codes);
         // SAFETY: only lanes whose code is below the number of bits are read, so the 32-bit half lies in the bitmap,

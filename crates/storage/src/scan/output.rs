@@ -172,7 +172,7 @@ struct Coded<'a, C> {
 
 impl<C: Code> Integers for Coded<'_, C> {
     fn all<V: Value>(&self) -> Vec<V> {
-        let (base, mut out) = (V::truncate(self.base), Vec::new());
+        let (base, mut out) = (V::narrow(self.base), Vec::new());
         match self.selection {
             Selection::Run(run) => decode::widen(self.isa, &self.codes[run.clone()], base, &mut out),
             Selection::Tids(tids) => lookup::widen(self.isa, self.codes, tids, base, &mut out),
@@ -186,7 +186,7 @@ struct Listed(Vec<i128>);
 
 impl Integers for Listed {
     fn all<V: Value>(&self) -> Vec<V> {
-        self.0.iter().map(|value| V::truncate(*value)).collect()
+        self.0.iter().map(|value| V::narrow(*value)).collect()
     }
 }
 
