@@ -1,0 +1,5 @@
+//! Random data and conditions for `random_filters.rs`.
+
+pub mod condition;
+pub mod data;
+pub mod generator;

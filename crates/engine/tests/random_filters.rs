@@ -1,0 +1,138 @@
+//! Random tables and random filters: Gingham's scans on codes against DataFusion over the same batches in memory.
+//!
+//! Each seed makes a table of every kind of column, loads it in a few pieces (some merged into segments, some left in
+//! the delta), and asks it random conditions. `GINGHAM_NIGHTLY=1` runs many more seeds. A failure names its seed and
+//! condition.
+
+mod random;
+
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::Int64Type;
+use datafusion::datasource::MemTable;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use gingham::{Connection, Database};
+use random::condition::condition;
+use random::data::{CREATE_TABLE, batch, schema};
+use random::generator::Generator;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// Conditions asked of each table.
+const CONDITIONS: usize = 25;
+
+fn seeds() -> std::ops::Range<u64> {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..400 } else { 0..8 }
+}
+
+/// Plain DataFusion over batches in memory.
+struct Oracle {
+    context: SessionContext,
+    runtime: Runtime,
+}
+
+impl Oracle {
+    fn new(batches: Vec<RecordBatch>) -> Self {
+        let mut config = SessionConfig::new().with_target_partitions(1);
+        config.options_mut().sql_parser.parse_float_as_decimal = true;
+        let context = SessionContext::new_with_config(config);
+        let table = MemTable::try_new(schema(), vec![batches]).expect("the batches have the schema");
+        context.register_table("t", Arc::new(table)).expect("the table is new");
+        Self { context, runtime: Runtime::new().expect("threads can be started") }
+    }
+
+    fn query(&self, sql: &str) -> Result<Vec<RecordBatch>, String> {
+        let run = async { self.context.sql(sql).await?.collect().await };
+        self.runtime.block_on(run).map_err(|error| error.to_string())
+    }
+}
+
+fn gingham(connection: &Connection, sql: &str) -> Result<Vec<RecordBatch>, String> {
+    connection.query(sql).and_then(|result| result.collect_batches()).map_err(|error| error.to_string())
+}
+
+/// The table in Gingham, in pieces, and the same batches for the oracle.
+fn load(connection: &Connection, generator: &mut Generator) -> Vec<RecordBatch> {
+    connection.execute(CREATE_TABLE).expect("the table is made");
+    let mut batches = Vec::new();
+    let mut next_id = 0;
+    for _ in 0..generator.between(1, 4) {
+        let rows = *generator.pick(&[1, 7, 63, 64, 65, 500, 2000]);
+        let batch = batch(generator, next_id, rows);
+        next_id += rows as i64;
+        let mut appender = connection.appender("t").expect("the table exists");
+        appender.append_batch(batch.clone()).expect("the batch has the table's columns");
+        assert_eq!(appender.finish().expect("the rows are appended"), rows as u64);
+        if generator.chance(60) {
+            connection.execute("OPTIMIZE t").expect("the delta is merged");
+        }
+        batches.push(batch);
+    }
+    batches
+}
+
+fn ids(batches: &[RecordBatch]) -> Vec<i64> {
+    batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec()).collect()
+}
+
+#[test]
+fn random_conditions_select_what_datafusion_selects() {
+    for seed in seeds() {
+        let mut generator = Generator::new(seed);
+        let connection = Database::in_memory().expect("a scratch database opens").connect();
+        let batches = load(&connection, &mut generator);
+        let oracle = Oracle::new(batches.clone());
+        for _ in 0..CONDITIONS {
+            let condition = condition(&mut generator, &batches, 3);
+            let sql = format!("SELECT id FROM t WHERE {condition} ORDER BY id");
+            match (oracle.query(&sql), gingham(&connection, &sql)) {
+                (Ok(expected), Ok(actual)) => {
+                    assert_eq!(ids(&actual), ids(&expected), "seed {seed}: {sql}");
+                    let sql = format!("SELECT count(*) FROM t WHERE {condition}");
+                    let counted = gingham(&connection, &sql).expect("a count of what was just selected");
+                    assert_eq!(ids(&counted), [ids(&expected).len() as i64], "seed {seed}: {sql}");
+                }
+                (Err(_), Err(_)) => {}
+                (Err(_), Ok(_)) => {} // Gingham may see from codes alone what DataFusion fails to cast.
+                (Ok(_), Err(error)) => panic!("seed {seed}: {sql}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_tables_and_groups_come_back() {
+    for seed in seeds() {
+        let mut generator = Generator::new(seed);
+        let connection = Database::in_memory().expect("a scratch database opens").connect();
+        let batches = load(&connection, &mut generator);
+        let oracle = Oracle::new(batches.clone());
+        for sql in [
+            "SELECT * FROM t ORDER BY id",
+            "SELECT few, count(*), min(i), max(i), min(dec), max(dec), count(wide), min(day), max(at) FROM t GROUP BY few ORDER BY few",
+            "SELECT count(DISTINCT few), count(DISTINCT many), count(DISTINCT i), count(DISTINCT day) FROM t",
+            "SELECT min(few), max(few), min(many), max(many), min(bytes), max(bytes), min(flag), max(flag) FROM t",
+            "SELECT min(wide), max(wide), min(b), max(b), min(u), max(u), min(dec), max(dec), min(at), max(at) FROM t",
+            "SELECT day, count(*) FROM t WHERE day IS NOT NULL GROUP BY day ORDER BY day LIMIT 20",
+        ] {
+            let expected = oracle.query(sql).unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));
+            let actual = gingham(&connection, sql).unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));
+            assert_eq!(rows(&actual), rows(&expected), "seed {seed}: {sql}");
+        }
+    }
+}
+
+/// Rows as text, whatever string type either engine chose.
+fn rows(batches: &[RecordBatch]) -> Vec<Vec<String>> {
+    let options = arrow::util::display::FormatOptions::default().with_null("NULL");
+    let text = |column: &ArrayRef, row: usize| {
+        arrow::util::display::ArrayFormatter::try_new(column, &options)
+            .expect("Arrow can show every type that a query returns")
+            .value(row)
+            .to_string()
+    };
+    let mut rows = Vec::new();
+    for batch in batches {
+        rows.extend((0..batch.num_rows()).map(|row| batch.columns().iter().map(|column| text(column, row)).collect()));
+    }
+    rows
+}
