@@ -1,20 +1,24 @@
 //! Overflow of integers and decimals is an error, never a wrapped value.
 //!
 //! DataFusion's `+`, `-` and `*` wrap. An analyzer rule puts functions of ours in their place once the types are known,
-//! before any constant is folded, and `sum` is replaced by one that adds in 128 bits and checks the end.
+//! before any constant is folded, and `sum` is replaced by one that adds in 128 bits and checks the end. Where floats and
+//! decimals meet, floats win.
 //!
 //! | file | what |
 //! |---|---|
+//! | `approximate` | floats with decimals are floats |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
 //! | `integer`, `decimal` | the loops |
 //! | `sum/` | SUM |
 
+mod approximate;
 mod decimal;
 mod function;
 mod integer;
 mod rule;
 mod sum;
 
+pub(crate) use approximate::ApproximateWins;
 pub(crate) use rule::CheckedArithmetic;
 pub(crate) use sum::checked_sum;

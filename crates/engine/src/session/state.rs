@@ -1,9 +1,10 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
-use crate::arithmetic::{CheckedArithmetic, checked_sum};
+use crate::arithmetic::{ApproximateWins, CheckedArithmetic, checked_sum};
 use crate::session::{Engine, Settings};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -24,8 +25,16 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))
-        .with_analyzer_rule(Arc::new(CheckedArithmetic::new()));
+        .with_analyzer_rules(analyzer_rules());
     // The last function of a name counts.
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
     builder.build()
+}
+
+/// DataFusion's rules, type coercion among them, between those of ours that set types and those that need them.
+fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
+    let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ApproximateWins)];
+    rules.extend(Analyzer::new().rules);
+    rules.push(Arc::new(CheckedArithmetic::new()));
+    rules
 }
