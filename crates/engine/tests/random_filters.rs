@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 const CONDITIONS: usize = 25;
 
 fn seeds() -> std::ops::Range<u64> {
-    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..400 } else { 0..8 }
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..400 } else { 0..6 }
 }
 
 /// Plain DataFusion over batches in memory.
@@ -81,12 +81,14 @@ fn random_conditions_select_what_datafusion_selects() {
         let connection = Database::in_memory().expect("a scratch database opens").connect();
         let batches = load(&connection, &mut generator);
         let oracle = Oracle::new(batches.clone());
+        let mut answered = 0;
         for _ in 0..CONDITIONS {
             let condition = condition(&mut generator, &batches, 3);
             let sql = format!("SELECT id FROM t WHERE {condition} ORDER BY id");
             match (oracle.query(&sql), gingham(&connection, &sql)) {
                 (Ok(expected), Ok(actual)) => {
                     assert_eq!(ids(&actual), ids(&expected), "seed {seed}: {sql}");
+                    answered += 1;
                     let sql = format!("SELECT count(*) FROM t WHERE {condition}");
                     let counted = gingham(&connection, &sql).expect("a count of what was just selected");
                     assert_eq!(ids(&counted), [ids(&expected).len() as i64], "seed {seed}: {sql}");
@@ -96,6 +98,7 @@ fn random_conditions_select_what_datafusion_selects() {
                 (Ok(_), Err(error)) => panic!("seed {seed}: {sql}: {error}"),
             }
         }
+        assert!(answered * 10 >= CONDITIONS * 8, "seed {seed}: DataFusion answered only {answered} conditions");
     }
 }
 
