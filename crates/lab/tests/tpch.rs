@@ -39,9 +39,8 @@ fn datafusion_gives_the_golden_answers() {
 
 /// Runs query `number` on Gingham.
 fn gingham_answer(connection: &Connection, number: usize, scale: f64) -> Answer {
-    let result = connection
-        .query(&queries::text(number, scale))
-        .unwrap_or_else(|error| panic!("query {number}: {error}"));
+    let result =
+        connection.query(&queries::text(number, scale)).unwrap_or_else(|error| panic!("query {number}: {error}"));
     let schema = result.schema();
     let batches = result.collect_batches().unwrap_or_else(|error| panic!("query {number}: {error}"));
     Answer::new(&schema, &batches).unwrap()

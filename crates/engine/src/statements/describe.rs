@@ -1,21 +1,132 @@
-//! DESCRIBE and EXPLAIN.
+//! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
+//! works does not hide the rest. EXPLAIN is DataFusion's.
 
-use super::{query, unsupported};
+use super::{ingest, is_view, query, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
-use datafusion::common::ParamValues;
+use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
+use arrow::datatypes::Schema;
+use datafusion::catalog::SchemaProvider;
+use datafusion::common::{ParamValues, TableReference};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::{ExplainStatement, Statement as DataFusionStatement};
-use datafusion::sql::sqlparser::ast::Statement as Sql;
+use datafusion::sql::sqlparser::ast::{
+    ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
+};
+use gingham_storage::{DEFAULT_SCHEMA, TableDefinition};
+use std::sync::Arc;
 
 /// Runs DESCRIBE t and DESCRIBE SELECT ….
 pub(super) async fn describe(context: &StatementContext, statement: Sql) -> Result<Outcome> {
-    match &statement {
-        Sql::ExplainTable { hive_format: None, .. } => {}
-        Sql::Explain { statement: inner, .. } => only_queries(inner)?,
-        other => return Err(unsupported(other.to_string())),
+    match statement {
+        Sql::ExplainTable { hive_format: None, table_name, .. } => {
+            describe_table(context, &table_reference(&table_name)?).await
+        }
+        Sql::Explain { statement: inner, .. } => {
+            only_queries(&inner)?;
+            let plan = context.plan(DataFusionStatement::Statement(inner), None).await?;
+            columns_of_schema(plan.schema().as_arrow())
+        }
+        other => Err(unsupported(other.to_string())),
     }
-    let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), None).await?;
-    Ok(Outcome::Rows(context.rows(&plan).await?))
+}
+
+/// Runs SHOW COLUMNS FROM t.
+pub(super) async fn show_columns(context: &StatementContext, options: &ShowStatementOptions) -> Result<Outcome> {
+    let ShowStatementOptions { show_in, starts_with: None, limit: None, limit_from: None, filter_position: None } =
+        options
+    else {
+        return Err(unsupported(format!("SHOW COLUMNS{options}")));
+    };
+    match show_in {
+        Some(ShowStatementIn {
+            clause: _,
+            parent_type: None | Some(ShowStatementInParentType::Table | ShowStatementInParentType::View),
+            parent_name: Some(name),
+        }) => describe_table(context, &table_reference(name)?).await,
+        _ => Err(Error::InvalidInput("SHOW COLUMNS names a table: SHOW COLUMNS FROM t".into())),
+    }
+}
+
+/// Runs SHOW TABLES: tables and views, the session's own among them.
+pub(super) fn show_tables(context: &StatementContext) -> Result<Outcome> {
+    let mut found: Vec<[Option<String>; 3]> = Vec::new();
+    let snapshots = [(Some(&context.snapshot), ""), (context.temp.as_ref(), "LOCAL TEMPORARY ")];
+    for (snapshot, kind) in snapshots {
+        for snapshot in snapshot {
+            let tables =
+                snapshot.tables.keys().map(|name| (name, if kind.is_empty() { "BASE TABLE" } else { "TABLE" }));
+            let views = snapshot.views.keys().map(|name| (name, "VIEW"));
+            found.extend(tables.chain(views).map(|(name, what)| {
+                [Some(name.schema.clone()), Some(name.table.clone()), Some(format!("{kind}{what}"))]
+            }));
+        }
+    }
+    found.extend(
+        context
+            .session
+            .externals
+            .table_names()
+            .into_iter()
+            .map(|name| [Some(DEFAULT_SCHEMA.to_owned()), Some(name), Some("EXTERNAL TABLE".to_owned())]),
+    );
+    found.sort();
+    rows(["table_schema", "table_name", "table_type"], &found)
+}
+
+async fn describe_table(context: &StatementContext, reference: &TableReference) -> Result<Outcome> {
+    let name = context.name(reference)?;
+    if let Some(target) = context.find_table(&name)
+        && !is_view(context, &name)
+    {
+        return columns_of_table(&target.table.definition);
+    }
+    let schema = context.state.schema_for_ref(reference.clone()).map_err(|_| context.unknown_table(&name))?;
+    match schema.table(&name.table).await? {
+        Some(table) => columns_of_schema(&table.schema()),
+        None => Err(context.unknown_table(&name)),
+    }
+}
+
+const COLUMNS: [&str; 5] = ["column_name", "data_type", "is_nullable", "key", "column_default"];
+
+fn columns_of_table(definition: &TableDefinition) -> Result<Outcome> {
+    let described = definition.columns.iter().map(|column| {
+        let mut keys = definition.keys.iter().filter(|key| key.columns.contains(&column.id));
+        let primary = keys.clone().any(|key| key.primary);
+        let key = if primary { Some("PRIMARY KEY") } else { keys.next().map(|_| "UNIQUE") };
+        [
+            Some(column.name.clone()),
+            Some(column.logical_type.to_string()),
+            Some(yes_or_no(column.nullable)),
+            key.map(str::to_owned),
+            column.default.clone(),
+        ]
+    });
+    rows(COLUMNS, &described.collect::<Vec<_>>())
+}
+
+fn columns_of_schema(schema: &Schema) -> Result<Outcome> {
+    let described = schema.fields().iter().map(|field| {
+        let data_type = ingest::type_name(field.data_type());
+        [Some(field.name().clone()), Some(data_type), Some(yes_or_no(field.is_nullable())), None, None]
+    });
+    rows(COLUMNS, &described.collect::<Vec<_>>())
+}
+
+fn yes_or_no(nullable: bool) -> String {
+    if nullable { "YES" } else { "NO" }.to_owned()
+}
+
+/// Rows of text as a result.
+fn rows<const N: usize>(names: [&str; N], values: &[[Option<String>; N]]) -> Result<Outcome> {
+    let column = |number: usize| -> ArrayRef {
+        Arc::new(values.iter().map(|row| row[number].as_deref()).collect::<StringViewArray>())
+    };
+    let columns = names.iter().enumerate().map(|(number, name)| (*name, column(number), true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns)?;
+    let (schema, batches) = (batch.schema(), futures::stream::iter([Ok(batch)]));
+    Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, batches))))
 }
 
 /// Runs EXPLAIN and EXPLAIN ANALYZE of a query.

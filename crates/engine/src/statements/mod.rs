@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `parse`, `refuse`, `query` | text to statements; those, and clauses of them, that are not offered |
+//! | `parse`, `untyped`, `refuse`, `query` | text to statements; those, and clauses of them, that are not offered |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
 //! | `alter`, `view`, `objects`, `external` | ALTER TABLE, views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
@@ -30,6 +30,7 @@ mod settings;
 pub(crate) mod system;
 mod transfer;
 mod types;
+mod untyped;
 mod values;
 mod view;
 
@@ -90,11 +91,9 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Deallocate { .. } => prepare::deallocate(context, &statement),
         Sql::Set(statement) => settings::set(context, statement).await,
         Sql::ExplainTable { .. } | Sql::Explain { .. } => describe::describe(context, statement).await,
-        Sql::ShowVariable { .. }
-        | Sql::ShowFunctions { .. }
-        | Sql::ShowTables { .. }
-        | Sql::ShowSchemas { .. }
-        | Sql::ShowColumns { .. } => settings::show(context, statement).await,
+        Sql::ShowVariable { .. } | Sql::ShowFunctions { .. } | Sql::ShowTables { .. } | Sql::ShowColumns { .. } => {
+            settings::show(context, statement).await
+        }
         other => {
             let text = other.to_string();
             let first: Vec<&str> = text.split_whitespace().take(2).collect();

@@ -1,7 +1,7 @@
 //! Text to statements: DataFusion's parser, with COPY in Gingham's own grammar and refused statements set aside.
 
 use super::copy::{self, CopyFrom};
-use super::refuse;
+use super::{refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -69,6 +69,10 @@ pub(super) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
     }
     if copy::starts(&parser.parser) {
         return copy::parse(&mut parser.parser);
+    }
+    if untyped::starts(&parser.parser) {
+        let statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
     }
     Ok(Statement::Sql(Box::new(parser.parse_statement()?)))
 }

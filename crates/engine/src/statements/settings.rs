@@ -1,11 +1,11 @@
 //! SET, RESET and SHOW.
 
-use super::unsupported;
+use super::{describe, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
-use datafusion::sql::parser::{DFParser, Statement as DataFusionStatement};
-use datafusion::sql::sqlparser::ast::{Expr, Set, Statement as Sql, Value};
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{Expr, Set, ShowStatementOptions, Statement as Sql, Value};
 
 /// Runs SET.
 pub(super) async fn set(context: &StatementContext, statement: Set) -> Result<Outcome> {
@@ -48,6 +48,7 @@ pub(super) async fn variable(context: &StatementContext, statement: DataFusionSt
 
 /// Runs SHOW in its forms.
 pub(super) async fn show(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    let plain = |options: &ShowStatementOptions| options.to_string().trim().is_empty();
     match &statement {
         Sql::ShowVariable { .. } | Sql::ShowFunctions { .. } => {}
         Sql::ShowTables {
@@ -57,33 +58,14 @@ pub(super) async fn show(context: &StatementContext, statement: Sql) -> Result<O
             full: false,
             external: false,
             show_options,
-        } => {
-            if show_options.to_string().trim().is_empty() {
-                return rows(
-                    context,
-                    "SELECT table_schema, table_name, table_type FROM information_schema.tables \
-                     WHERE table_schema <> 'information_schema' ORDER BY table_schema, table_name",
-                )
-                .await;
-            }
-            return Err(unsupported(format!("SHOW TABLES{show_options}")));
+        } if plain(show_options) => {
+            return describe::show_tables(context);
         }
-        Sql::ShowSchemas { terse: false, history: false, show_options }
-            if show_options.to_string().trim().is_empty() =>
-        {
-            return rows(context, "SELECT schema_name FROM information_schema.schemata ORDER BY schema_name").await;
+        Sql::ShowColumns { extended: false, full: false, show_options } => {
+            return describe::show_columns(context, show_options).await;
         }
-        Sql::ShowColumns { extended: false, full: false, .. } => {}
         other => return Err(unsupported(other.to_string())),
     }
     let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), None).await?;
-    Ok(Outcome::Rows(context.rows(&plan).await?))
-}
-
-/// Runs a query of our own.
-async fn rows(context: &StatementContext, sql: &str) -> Result<Outcome> {
-    let statement = DFParser::parse_sql(sql)?.pop_front();
-    let statement = statement.ok_or_else(|| Error::Internal("a query without text".into()))?;
-    let plan = context.plan(statement, None).await?;
     Ok(Outcome::Rows(context.rows(&plan).await?))
 }

@@ -128,11 +128,6 @@ impl Converter {
         Ok(Self { schema, columns, checks })
     }
 
-    /// Schema of the converted batches.
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
-    }
-
     /// Refuses a source whose columns are too few, too many or of types that don't convert; for planning.
     pub(crate) fn accept(&self, source: &Schema) -> Result<()> {
         for (target, position) in self.inputs() {

@@ -9,7 +9,7 @@ mod convert;
 mod value;
 
 pub(crate) use convert::{BadRow, ConvertError, Converter, single_value};
-pub(crate) use value::assignable;
+pub(crate) use value::{assignable, type_name};
 
 use crate::session::CancelToken;
 use crate::{Error, Result};

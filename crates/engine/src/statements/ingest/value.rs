@@ -122,7 +122,7 @@ pub(super) fn row(batch: &RecordBatch, row: usize) -> String {
 }
 
 /// An Arrow type as SQL writes it, where SQL can.
-pub(super) fn type_name(data_type: &DataType) -> String {
+pub(crate) fn type_name(data_type: &DataType) -> String {
     LogicalType::from_arrow("", data_type).map_or_else(|_| data_type.to_string(), |logical| logical.to_string())
 }
 
