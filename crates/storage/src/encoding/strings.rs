@@ -85,7 +85,7 @@ pub(crate) fn try_dictionary(chunks: &[ArrayRef]) -> Option<DictionaryCodes> {
     let code_bytes = if distinct <= 1 << 8 { 1 } else { 2 };
     let coded = interner.arena.len() + 4 * distinct + code_bytes * rows;
     let plain = bytes + 4 * rows;
-    if present == 0 || distinct * 2 > present || coded * 10 > plain * 7 {
+    if present == 0 || distinct * 4 > present || coded * 10 > plain * 7 {
         return None;
     }
     let (entries, order) = interner.sorted(chunks.first()?.data_type());

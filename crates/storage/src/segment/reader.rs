@@ -147,7 +147,7 @@ impl Segment {
             return Err(Error::corrupt(&self.opened.place, detail));
         }
         let meaning = self.meaning(meta, &definition.name)?;
-        let (memory, zone) = self.opened.load(place, zone, &definition.name)?;
+        let (memory, zone) = self.opened.load(place, zone, &format!("column '{}'", definition.name))?;
         let Some((codes, bytes, validity)) = memory.buffers(zone) else {
             return Err(Error::corrupt(&self.opened.place, "a block was lost while it was read"));
         };
@@ -164,9 +164,9 @@ impl Segment {
     pub fn check(&self) -> Vec<Error> {
         let mut errors = Vec::new();
         for (place, meta) in self.columns().iter().enumerate() {
-            let name = meta.column.to_string();
+            let label = format!("column {}", meta.column);
             for zone in 0..self.zones() {
-                errors.extend(self.opened.load_zone(place, zone, &name).err());
+                errors.extend(self.opened.load_zone(place, zone, &label).err());
             }
         }
         errors
@@ -250,23 +250,23 @@ impl Opened {
 
     /// A region in which the zone of a column is filled, and the zone's place in it: the cached column, or a region
     /// for this zone alone when the budget has no room.
-    fn load(&self, place: usize, zone: usize, name: &str) -> Result<(Arc<ColumnMemory>, usize)> {
+    fn load(&self, place: usize, zone: usize, label: &str) -> Result<(Arc<ColumnMemory>, usize)> {
         let zones = self.parts(place, 0..self.directory.zones());
         let size = ColumnMemory::size(&zones);
         let cached = self.cache.column((self.key, place), size, |charge| ZonedRegion::new(zones, Some(charge)))?;
         match cached {
             Some(memory) => {
-                memory.fill(zone, |codes, bytes| self.fill(place, zone, name, codes, bytes))?;
+                memory.fill(zone, |codes, bytes| self.fill(place, zone, label, codes, bytes))?;
                 Ok((memory, zone))
             }
-            None => Ok((self.load_zone(place, zone, name)?, 0)),
+            None => Ok((self.load_zone(place, zone, label)?, 0)),
         }
     }
 
     /// A zone of a column, past the cache.
-    fn load_zone(&self, place: usize, zone: usize, name: &str) -> Result<Arc<ColumnMemory>> {
+    fn load_zone(&self, place: usize, zone: usize, label: &str) -> Result<Arc<ColumnMemory>> {
         let memory = ZonedRegion::new(self.parts(place, zone..zone + 1), None)?;
-        memory.fill(0, |codes, bytes| self.fill(place, zone, name, codes, bytes))?;
+        memory.fill(0, |codes, bytes| self.fill(place, zone, label, codes, bytes))?;
         Ok(Arc::new(memory))
     }
 
@@ -284,12 +284,12 @@ impl Opened {
             .collect()
     }
 
-    /// Reads, verifies and decodes one block.
+    /// Reads, verifies and decodes one block; `label` names the column in errors.
     fn fill(
         &self,
         place: usize,
         zone: usize,
-        name: &str,
+        label: &str,
         codes: &mut [u8],
         bytes: &mut [u8],
     ) -> Result<Option<BooleanBuffer>> {
@@ -297,7 +297,7 @@ impl Opened {
         let block = self.source.read(entry.offset, entry.length as usize)?;
         let expected = Expected { rows: self.directory.zone(zone).len(), native: self.directory.native(place), entry };
         decode(&block, &expected, codes, bytes).map_err(|detail| {
-            Error::corrupt(&self.place, format!("column '{name}' zone {zone} (at byte {}): {detail}", entry.offset))
+            Error::corrupt(&self.place, format!("{label} zone {zone} (at byte {}): {detail}", entry.offset))
         })
     }
 }

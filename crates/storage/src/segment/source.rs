@@ -44,7 +44,12 @@ impl Source {
                     return Err(Error::OutOfMemory(format!("{length} bytes to read {}", path.display())));
                 }
                 bytes.resize(length, 0);
-                read_at(file, &mut bytes, offset).map_err(Error::io("reading", path))?;
+                read_at(file, &mut bytes, offset).map_err(|error| match error.kind() {
+                    std::io::ErrorKind::UnexpectedEof => {
+                        Error::corrupt(path.display().to_string(), format!("cut off: no {length} bytes at {offset}"))
+                    }
+                    _ => Error::io("reading", path)(error),
+                })?;
                 Ok(Cow::Owned(bytes))
             }
             Self::Image(image) => {
