@@ -46,7 +46,7 @@ pub enum Shape {
     Bytes {
         /// `rows + 1` little-endian `u32`.
         offsets: Buffer,
-        /// The strings' bytes. Shared by all zones of the segment when it is small enough for an Arrow view buffer.
+        /// The bytes of the zone's strings, at most 2 GiB, so that an Arrow view can address them.
         bytes: Buffer,
     },
 }
