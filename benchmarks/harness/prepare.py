@@ -28,19 +28,16 @@ def virtual_environment(work):
 
 def build(root, profile):
     """Builds the runner and the command with a cargo profile and returns their paths, as cargo tells them."""
-    base = ["cargo", "build", "--locked", "--profile", profile, "--message-format", "json-render-diagnostics"]
-    targets = {
-        "runner": ["-p", "gingham-lab", "--example", "runner", "--features", "runner"],
-        "gingham": ["-p", "gingham-cli", "--bin", "gingham"],
-    }
+    command = ["cargo", "build", "--locked", "--profile", profile, "--message-format", "json-render-diagnostics"]
+    command += ["-p", "gingham-lab", "--example", "runner", "--features", "gingham-lab/runner"]
+    command += ["-p", "gingham-cli", "--bin", "gingham"]
+    print("+ " + " ".join(command), flush=True)
+    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     paths = {}
-    for target, arguments in targets.items():
-        print("+ " + " ".join(base + arguments), flush=True)
-        done = subprocess.run(base + arguments, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
-        for line in done.stdout.splitlines():
-            message = json.loads(line)
-            if message.get("executable") and message["target"]["name"] == target:
-                paths[target] = message["executable"]
+    for line in done.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message["target"]["name"] in ("runner", "gingham"):
+            paths[message["target"]["name"]] = message["executable"]
     return paths
 
 
