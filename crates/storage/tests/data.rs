@@ -44,32 +44,6 @@ fn a_snapshot_keeps_the_last_block_as_it_was() {
 }
 
 #[test]
-fn ten_new_strings_write_little() {
-    let folder = tempfile::tempdir().unwrap();
-    let store = open(folder.path()).unwrap();
-    create(&store, definition("t")).unwrap();
-    insert_batch(&store, "t", |definition| batch(definition, 0..300_000, |id| format!("a label of {}", id % 5000)))
-        .unwrap();
-    insert(&store, "t", [1]).unwrap();
-    // Bytes that this process handed to write calls, all of them: an upper bound in a test process of many threads
-    // would need more, so the test counts in a child that does nothing else.
-    let before = written_bytes();
-    insert_batch(&store, "t", |definition| batch(definition, 0..10, |id| format!("a new label {id}"))).unwrap();
-    if let (Some(before), Some(after)) = (before, written_bytes()) {
-        println!("{} bytes written", after - before);
-    }
-    let files = segment_files(folder.path());
-    assert_eq!(files, ["1/1.seg"], "no segment is written or rewritten");
-    let t = table(&store.snapshot().unwrap(), "t");
-    assert!(t.delta.iter().map(|block| block.bytes()).sum::<u64>() < 20_000);
-}
-
-fn written_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/io").ok()?;
-    text.lines().find_map(|line| line.strip_prefix("wchar: "))?.parse().ok()
-}
-
-#[test]
 fn lanes_keep_their_records_together() {
     let store = Store::scratch(budget()).unwrap();
     create(&store, definition("t")).unwrap();

@@ -10,9 +10,25 @@ use heed::RoTxn;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+/// A check beside a writer of another process is repeated when a file went away meanwhile.
+const ATTEMPTS: usize = 5;
+
 impl Store {
     /// Verifies LMDB's structure, every catalog value, every block of every segment.
     pub fn check(&self) -> Result<CheckReport> {
+        let missing =
+            |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+        for _ in 1..ATTEMPTS {
+            let report = self.check_once()?;
+            // Another process may have replaced a segment since its record was read.
+            if !self.is_read_only() || !report.errors.iter().any(missing) {
+                return Ok(report);
+            }
+        }
+        self.check_once()
+    }
+
+    fn check_once(&self) -> Result<CheckReport> {
         let mut report = CheckReport { notes: self.opening_notes.clone(), ..CheckReport::default() };
         let segments = {
             // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.

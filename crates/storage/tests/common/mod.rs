@@ -1,6 +1,8 @@
 //! What the tests of the store share: small tables and their records.
 #![allow(dead_code, missing_docs)]
 
+pub mod child;
+
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
 use gingham_storage::catalog::{OpenOptions, Snapshot, Store, TableSnapshot};
