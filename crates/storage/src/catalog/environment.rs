@@ -1,7 +1,7 @@
 //! The LMDB environment of a catalog: its six databases, short read transactions, growth of the map.
 //!
 //! A read transaction lives as long as one closure: what a snapshot needs is copied out, so that no statement, however
-//! long, keeps LMDB from reusing pages (docs/decisions/catalog-snapshots.md).
+//! long, keeps LMDB from reusing pages (docs/decisions/0006-snapshots-copy.md).
 
 use crate::io::lmdb::{self, Access};
 use crate::{Error, Result};

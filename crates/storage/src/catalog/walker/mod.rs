@@ -3,7 +3,7 @@
 //! LMDB has no page checksums and trusts its pages: a damaged one can send it outside the map. So before the map of a
 //! database is used, the trees of both metas are walked: page numbers, flags, bounds of every node, key order, counts,
 //! overflow runs, the free list, and that no page is used twice. Values are not read here; their envelope has a
-//! checksum. docs/decisions/catalog-walker.md says what this finds and what it costs.
+//! checksum. docs/decisions/0009-catalog-walker.md says what this finds and what it costs.
 
 mod page;
 mod tree;
