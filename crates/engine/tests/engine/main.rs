@@ -1,0 +1,37 @@
+//! The engine through its Rust API. One test program, since each links all of DataFusion.
+
+mod api;
+mod arithmetic;
+mod oracle;
+
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use gingham::{Connection, Database};
+
+/// A connection to a fresh database in memory.
+fn connect() -> Connection {
+    Database::in_memory().expect("a scratch database").connect()
+}
+
+/// All rows of a query as text, columns parted by `|`; NULL is empty.
+fn rows(connection: &Connection, sql: &str) -> Vec<String> {
+    let result = connection.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let batches = result.collect_batches().unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let options = FormatOptions::default();
+    let mut rows = Vec::new();
+    for batch in batches {
+        let columns: Vec<_> =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a format")).collect();
+        for row in 0..batch.num_rows() {
+            rows.push(columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|"));
+        }
+    }
+    rows
+}
+
+/// The error of a statement, while it is planned or run.
+fn failure(connection: &Connection, sql: &str) -> gingham::Error {
+    match connection.query(sql).and_then(gingham::QueryResult::collect_batches) {
+        Ok(batches) => panic!("{sql} gave {batches:?}"),
+        Err(error) => error,
+    }
+}
