@@ -1,21 +1,48 @@
 //! DataFusion's memory pool over the one memory limit that queries share with the block cache.
+//!
+//! Operators that can spill share what the others leave in equal parts, so that each spills in time and none starves the
+//! merge that reads its spilled runs back.
 
 use datafusion::common::human_readable_size;
 use datafusion::error::DataFusionError;
-use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use gingham_storage::memory::MemoryBudget;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Grants memory while the limit allows it; the cache gives way first. Operators that can spill do so when refused.
+/// Grants memory while the limit allows it; the cache gives way first.
 #[derive(Debug)]
 pub(crate) struct BudgetPool {
     budget: Arc<MemoryBudget>,
+    shares: Mutex<Shares>,
+}
+
+#[derive(Debug, Default)]
+struct Shares {
+    /// Operators at work that can spill.
+    spillers: usize,
+    /// Bytes that they hold.
+    spillable: usize,
 }
 
 impl BudgetPool {
     /// A pool over `budget`.
     pub(crate) fn new(budget: Arc<MemoryBudget>) -> Self {
-        Self { budget }
+        Self { budget, shares: Mutex::default() }
+    }
+
+    fn shares(&self) -> MutexGuard<'_, Shares> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refusal(&self, reservation: &MemoryReservation, additional: usize) -> DataFusionError {
+        DataFusionError::ResourcesExhausted(format!(
+            "{} holds {} and needs {} more, while all queries hold {} of gingham.memory_limit = {}",
+            reservation.consumer().name(),
+            human_readable_size(reservation.size()),
+            human_readable_size(additional),
+            human_readable_size(self.budget.reserved()),
+            human_readable_size(self.budget.limit()),
+        ))
     }
 }
 
@@ -30,26 +57,45 @@ impl MemoryPool for BudgetPool {
         "gingham"
     }
 
-    fn grow(&self, _reservation: &MemoryReservation, additional: usize) {
+    fn register(&self, consumer: &MemoryConsumer) {
+        if consumer.can_spill() {
+            self.shares().spillers += 1;
+        }
+    }
+
+    fn unregister(&self, consumer: &MemoryConsumer) {
+        if consumer.can_spill() {
+            self.shares().spillers -= 1;
+        }
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        if reservation.consumer().can_spill() {
+            self.shares().spillable += additional;
+        }
         self.budget.reserve(additional);
     }
 
-    fn shrink(&self, _reservation: &MemoryReservation, shrink: usize) {
+    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
+        if reservation.consumer().can_spill() {
+            self.shares().spillable -= shrink;
+        }
         self.budget.release(shrink);
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<(), DataFusionError> {
-        if self.budget.try_reserve(additional) {
-            return Ok(());
+        if !reservation.consumer().can_spill() {
+            let granted = self.budget.try_reserve(additional);
+            return if granted { Ok(()) } else { Err(self.refusal(reservation, additional)) };
         }
-        Err(DataFusionError::ResourcesExhausted(format!(
-            "{} holds {} and needs {} more, while all queries hold {} of gingham.memory_limit = {}",
-            reservation.consumer().name(),
-            human_readable_size(reservation.size()),
-            human_readable_size(additional),
-            human_readable_size(self.budget.reserved()),
-            human_readable_size(self.budget.limit()),
-        )))
+        let mut shares = self.shares();
+        let others = self.budget.reserved().saturating_sub(shares.spillable);
+        let share = self.budget.limit().saturating_sub(others) / shares.spillers.max(1);
+        if reservation.size() + additional > share || !self.budget.try_reserve(additional) {
+            return Err(self.refusal(reservation, additional));
+        }
+        shares.spillable += additional;
+        Ok(())
     }
 
     fn reserved(&self) -> usize {
@@ -58,5 +104,28 @@ impl MemoryPool for BudgetPool {
 
     fn memory_limit(&self) -> MemoryLimit {
         MemoryLimit::Finite(self.budget.limit())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spilling_operators_share_what_the_others_leave() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(BudgetPool::new(MemoryBudget::new(10 << 20)));
+        let fixed = MemoryConsumer::new("join").register(&pool);
+        let first = MemoryConsumer::new("sort").with_can_spill(true).register(&pool);
+        let second = MemoryConsumer::new("group").with_can_spill(true).register(&pool);
+        fixed.try_grow(2 << 20).unwrap();
+        first.try_grow(4 << 20).unwrap();
+        let error = first.try_grow(1).unwrap_err().to_string();
+        assert!(error.contains("sort holds 4.0 MB and needs 1.0 B more"), "{error}");
+        second.try_grow(4 << 20).unwrap();
+        assert!(fixed.try_grow(1).is_err(), "all is taken");
+        drop(second);
+        first.try_grow(4 << 20).unwrap();
+        drop((first, fixed));
+        assert_eq!(pool.reserved(), 0);
     }
 }

@@ -12,6 +12,7 @@
 //! | `settings` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling |
+//! | `yielding` | long joins can be cancelled |
 //! | `suggest` | "did you mean" |
 
 mod cancel;
@@ -24,6 +25,7 @@ mod run;
 mod settings;
 mod state;
 mod suggest;
+mod yielding;
 
 pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target};

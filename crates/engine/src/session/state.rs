@@ -1,6 +1,7 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, checked_sum};
+use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -25,7 +26,8 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))
-        .with_analyzer_rules(analyzer_rules());
+        .with_analyzer_rules(analyzer_rules())
+        .with_physical_optimizer_rule(Arc::new(YieldingJoins));
     // The last function of a name counts.
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
     builder.build()
