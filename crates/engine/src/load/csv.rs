@@ -39,6 +39,9 @@ pub(super) struct Text {
     whole: bool,
 }
 
+/// The parts of files that a lane reads, in order: number of the file, and bytes.
+type Lane = Vec<(usize, Range<u64>)>;
+
 /// Columns to parse.
 #[derive(Debug)]
 pub(super) struct Columns<'a> {
@@ -230,7 +233,7 @@ impl Text {
     }
 
     /// For each lane its parts of files, in order.
-    fn lanes(&self, threads: usize) -> Result<Vec<Vec<(usize, Range<u64>)>>> {
+    fn lanes(&self, threads: usize) -> Result<Vec<Lane>> {
         let total = self.bytes();
         let count = (total / PART_BYTES).clamp(1, threads.max(1) as u64);
         let share = total.div_ceil(count).max(1);

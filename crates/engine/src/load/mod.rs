@@ -22,6 +22,8 @@ mod sink;
 mod sniff;
 mod split;
 mod target;
+#[cfg(test)]
+mod tests;
 mod tpch;
 
 use crate::session::StatementContext;

@@ -1,0 +1,184 @@
+//! Loads from end to end, through a database in memory.
+
+use crate::load::{LoadOptions, Progress};
+use crate::{Connection, Database, Error};
+use arrow::array::{
+    ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, ListBuilder, RecordBatch, StringArray, StringBuilder,
+};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int8Type, Int64Type};
+use arrow::ipc::CompressionType;
+use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+fn connect(threads: usize) -> Connection {
+    let connection = Database::in_memory().expect("a database").connect();
+    connection.execute(&format!("SET gingham.threads = {threads}")).expect("threads");
+    connection
+}
+
+fn into(table: &str) -> LoadOptions {
+    LoadOptions { table: table.to_owned(), ..LoadOptions::default() }
+}
+
+/// The first column of a query, as integers.
+fn integers(connection: &Connection, sql: &str) -> Vec<Option<i64>> {
+    let batches = connection.query(sql).and_then(crate::QueryResult::collect_batches).expect(sql);
+    let column = |batch: &RecordBatch| {
+        let column = cast(batch.column(0), &DataType::Int64).expect("integers");
+        column.as_primitive::<Int64Type>().iter().collect::<Vec<_>>()
+    };
+    batches.iter().flat_map(column).collect()
+}
+
+/// Checks that column `column` of `t` counts from 0 to `rows`, in the order of storage (which one thread reads in).
+fn assert_counts(connection: &Connection, column: &str, rows: i64) {
+    connection.execute("SET gingham.threads = 1").expect("one thread");
+    let found = integers(connection, &format!("SELECT {column} FROM t"));
+    assert_eq!(found.len() as i64, rows);
+    let wrong = (0..rows).zip(&found).find(|(expected, found)| Some(*expected) != **found);
+    assert_eq!(wrong, None, "a record is not in its place");
+}
+
+fn batch(rows: std::ops::Range<i64>) -> RecordBatch {
+    let words: DictionaryArray<Int8Type> = rows.clone().map(|row| (row % 3 > 0).then_some("word")).collect();
+    let columns: [(&str, ArrayRef); 2] = [("N", Arc::new(Int64Array::from_iter_values(rows))), ("w", Arc::new(words))];
+    RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true)))
+        .expect("a batch")
+}
+
+fn write_parquet(path: &Path, batches: &[RecordBatch], group_rows: usize) {
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(group_rows)).build();
+    let file = File::create(path).expect("a file");
+    let mut writer = ArrowWriter::try_new(file, batches[0].schema(), Some(properties)).expect("a writer");
+    batches.iter().for_each(|batch| writer.write(batch).expect("a batch"));
+    writer.close().expect("a footer");
+}
+
+#[test]
+fn parquet_in_lanes_keeps_the_order_of_records_and_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_parquet(&folder.path().join("1.parquet"), &[batch(0..10_000)], 700);
+    write_parquet(&folder.path().join("2.parquet"), &[batch(10_000..12_000)], 300);
+    for threads in [1, 2, 5] {
+        let connection = connect(threads);
+        let report = connection.load(&[folder.path().to_owned()], &into("t"), &()).expect("a load");
+        assert_eq!(report.rows, 12_000);
+        assert_counts(&connection, "\"N\"", 12_000);
+        assert_eq!(integers(&connection, "SELECT count(w) FROM t"), [Some(8000)]);
+    }
+}
+
+#[test]
+fn arrow_files_and_streams_load_alike() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let batches = [batch(0..1000), batch(1000..1500), batch(1500..4000)];
+    let schema = batches[0].schema();
+    let path = |name: &str| folder.path().join(name);
+    for (name, compression) in [("plain.arrow", None), ("packed.feather", Some(CompressionType::LZ4_FRAME))] {
+        let options = IpcWriteOptions::default().try_with_compression(compression).expect("options");
+        let file = File::create(path(name)).expect("a file");
+        let mut writer = FileWriter::try_new_with_options(file, &schema, options).expect("a writer");
+        batches.iter().for_each(|batch| writer.write(batch).expect("a batch"));
+        writer.finish().expect("a footer");
+    }
+    let mut writer = StreamWriter::try_new(File::create(path("s.arrows")).expect("a file"), &schema).expect("a writer");
+    batches.iter().for_each(|batch| writer.write(batch).expect("a batch"));
+    writer.finish().expect("an end");
+    for name in ["plain.arrow", "packed.feather", "s.arrows"] {
+        let connection = connect(3);
+        assert_eq!(connection.load(&[path(name)], &into("t"), &()).expect(name).rows, 4000);
+        assert_counts(&connection, "\"N\"", 4000);
+    }
+}
+
+#[test]
+fn a_text_of_many_parts_keeps_its_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut paths = Vec::new();
+    for file in 0..2 {
+        let rows = file * 400_000..(file + 1) * 400_000;
+        let text: String = rows.map(|row| format!("{row},\"a \"\"long\"\"\nword\",{}.25\n", row % 100)).collect();
+        let path = folder.path().join(format!("{file}.csv"));
+        std::fs::write(&path, format!("n,word,x\n{text}")).expect("a file");
+        paths.push(path);
+    }
+    let connection = connect(4);
+    assert_eq!(connection.load(&paths, &into("t"), &()).expect("a load").rows, 800_000);
+    assert_counts(&connection, "n", 800_000);
+    let wrong = "SELECT count(*) FROM t WHERE word <> 'a \"long\"\nword' OR x <> n % 100 + 0.25";
+    assert_eq!(integers(&connection, wrong), [Some(0)]);
+}
+
+#[test]
+fn what_a_table_can_not_hold_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("lists.parquet");
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    lists.append_value([Some("a")]);
+    let batch = RecordBatch::try_from_iter([("tags", Arc::new(lists.finish()) as ArrayRef)]).expect("a batch");
+    write_parquet(&path, &[batch], 10);
+    let error = connect(1).load(&[path], &into("t"), &()).expect_err("a list").to_string();
+    assert!(error.contains("column 'tags'") && error.contains("List"), "{error}");
+}
+
+#[test]
+fn files_of_other_columns_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paths: Vec<PathBuf> = ["a.parquet", "b.parquet"].iter().map(|name| folder.path().join(name)).collect();
+    write_parquet(&paths[0], &[batch(0..10)], 10);
+    let other = RecordBatch::try_from_iter([("N", Arc::new(Int32Array::from(vec![1])) as ArrayRef)]).expect("a batch");
+    write_parquet(&paths[1], std::slice::from_ref(&other), 10);
+    let error = connect(2).load(&paths, &into("t"), &()).expect_err("other columns").to_string();
+    assert!(error.contains("b.parquet") && error.contains("1 instead of 2"), "{error}");
+    let connection = connect(2);
+    connection.execute("CREATE TABLE t (n INT, m INT DEFAULT 7)").expect("a table");
+    connection.load(&paths[1..], &into("t"), &()).expect("a column less");
+    assert_eq!(integers(&connection, "SELECT m FROM t"), [Some(7)]);
+    let words = RecordBatch::try_from_iter([("n", Arc::new(StringArray::from(vec!["1", "x"])) as ArrayRef)]);
+    write_parquet(&paths[0], &[words.expect("a batch")], 10);
+    let error = connection.load(&paths[..1], &into("t"), &()).expect_err("no number").to_string();
+    assert!(error.contains("row 2") && error.contains("'x'"), "{error}");
+    let options = LoadOptions { skip_bad: 1, ..into("t") };
+    let report = connection.load(&paths[..1], &options, &()).expect("one row is skipped");
+    assert_eq!((report.rows, report.skipped.len()), (1, 1));
+}
+
+/// Cancels at the first sign of progress, and sees that progress only grows.
+struct Watch {
+    connection: Connection,
+    cancels: bool,
+    done: AtomicU64,
+}
+
+impl Progress for Watch {
+    fn update(&self, done: u64, total: u64, _rows: u64) {
+        assert!(done <= total);
+        self.done.fetch_max(done, Ordering::Relaxed);
+        if self.cancels {
+            self.connection.cancel_handle().cancel();
+        }
+    }
+}
+
+#[test]
+fn progress_reaches_the_end_and_cancelling_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("n.csv");
+    let text: String = (0..500_000).map(|row| format!("{row}\n")).collect();
+    std::fs::write(&path, &text).expect("a file");
+    let connection = connect(2);
+    let mut watch = Watch { connection: connection.clone(), cancels: true, done: AtomicU64::new(0) };
+    let options = LoadOptions { header: Some(false), ..into("t") };
+    let error = connection.load(std::slice::from_ref(&path), &options, &watch).expect_err("cancelled");
+    assert!(matches!(error, Error::Cancelled), "{error}");
+    assert!(connection.table("t").is_err(), "a cancelled load makes no table");
+    watch.cancels = false;
+    connection.load(&[path], &options, &watch).expect("a load");
+    assert_eq!(watch.done.into_inner(), text.len() as u64);
+}
