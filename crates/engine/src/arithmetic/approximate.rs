@@ -1,8 +1,9 @@
 //! Where a float meets a decimal, both are floats, as the SQL standard has it.
 //!
 //! DataFusion would make them decimals: `x < 0.5` over a DOUBLE column would cast each stored value to DECIMAL(30,15),
-//! which rounds most and fails for 1e20.
+//! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too.
 
+use super::times;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -69,6 +70,9 @@ fn align(operands: Vec<&mut Expr>, compares: bool, schema: &dyn ExprSchema) -> b
     let types: Result<Vec<DataType>> = operands.iter().map(|operand| operand.get_type(schema)).collect();
     // What has no type yet is an error that DataFusion words better.
     let Ok(types) = types else { return false };
+    if compares && times::differ(&types) {
+        return times::align(operands, &types);
+    }
     if !types.iter().any(DataType::is_floating) || !types.iter().any(DataType::is_decimal) {
         return false;
     }

@@ -6,7 +6,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `approximate` | floats with decimals are floats |
+//! | `approximate`, `times` | floats with decimals are floats; TIMEs of different units compare |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
 //! | `integer`, `decimal` | the loops |
@@ -18,7 +18,9 @@ mod function;
 mod integer;
 mod rule;
 mod sum;
+mod times;
 
 pub(crate) use approximate::ApproximateWins;
 pub(crate) use rule::CheckedArithmetic;
 pub(crate) use sum::checked_sum;
+pub(crate) use times::TimeComparison;

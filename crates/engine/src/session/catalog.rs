@@ -12,10 +12,11 @@ use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, 
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, col};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableType, col};
 use gingham_storage::catalog::{Snapshot, ViewDefinition};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The list of catalogs: just ours.
 #[derive(Debug)]
@@ -32,6 +33,9 @@ struct Visible {
     session_only: Option<SessionOnly>,
     /// Views whose definition is being planned, to refuse one that refers to itself.
     planning: Vec<TableName>,
+    /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
+    /// does not work any more is then left out instead of being an error.
+    listing: Arc<AtomicBool>,
 }
 
 /// Tables that only this session sees.
@@ -42,9 +46,14 @@ struct SessionOnly {
 
 impl Catalogs {
     /// The catalog of a statement.
-    pub(super) fn new(session: Arc<Session>, snapshot: Arc<Snapshot>, temp: Option<Arc<Snapshot>>) -> Arc<Self> {
+    pub(super) fn new(
+        session: Arc<Session>,
+        snapshot: Arc<Snapshot>,
+        temp: Option<Arc<Snapshot>>,
+        listing: Arc<AtomicBool>,
+    ) -> Arc<Self> {
         let session_only = Some(SessionOnly { temp });
-        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning: Vec::new() }) })
+        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning: Vec::new(), listing }) })
     }
 }
 
@@ -143,6 +152,16 @@ impl SchemaProvider for Schema {
         Ok(external::file(table, &self.visible.session.state()).await?)
     }
 
+    async fn table_type(&self, table: &str) -> Result<Option<TableType>> {
+        let name = self.full_name(table);
+        let mut snapshots = self.temp().into_iter().chain([&self.visible.snapshot]);
+        // Without planning the view, which may not work any more.
+        if snapshots.any(|snapshot| snapshot.views.contains_key(&name) && !snapshot.tables.contains_key(&name)) {
+            return Ok(Some(TableType::View));
+        }
+        Ok(self.table_exist(table).then_some(TableType::Base))
+    }
+
     fn table_exist(&self, table: &str) -> bool {
         let name = self.full_name(table);
         let in_snapshot =
@@ -167,7 +186,10 @@ impl Visible {
         }
         match snapshot.views.get(name) {
             Some(view) => {
-                let plan = self.plan_view(view, temporary).await?;
+                let plan = match self.plan_view(view, temporary).await {
+                    Err(_) if self.listing.load(Ordering::Relaxed) => return Ok(None),
+                    plan => plan?,
+                };
                 Ok(Some(Arc::new(ViewTable::new(plan, Some(view.query.clone())))))
             }
             None => Ok(None),
@@ -186,6 +208,7 @@ impl Visible {
             snapshot: Arc::clone(&self.snapshot),
             session_only: self.session_only.clone().filter(|_| temporary),
             planning,
+            listing: Arc::clone(&self.listing),
         };
         let mut state: SessionState = self.session.state();
         state.register_catalog_list(Arc::new(Catalogs { visible: Arc::new(visible) }));

@@ -14,6 +14,7 @@ use datafusion::sql::parser::Statement;
 use gingham_storage::catalog::{Snapshot, Store, TableSnapshot};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a statement gives.
 pub(crate) enum Outcome {
@@ -38,6 +39,8 @@ pub(crate) struct StatementContext {
     pub(crate) temp: Option<Arc<Snapshot>>,
     /// Tells when to stop: check it in loops that do not await.
     pub(crate) cancel: CancelToken,
+    /// Set once the statement runs: see `Visible` of the catalog.
+    listing: Arc<AtomicBool>,
 }
 
 /// A table that a statement changes.
@@ -55,10 +58,11 @@ impl StatementContext {
         let snapshot = session.engine.store.snapshot()?;
         let temp = session.existing_temp_store().map(|store| store.snapshot()).transpose()?;
         let mut state = session.state();
-        let catalogs = Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone());
+        let listing = Arc::new(AtomicBool::new(false));
+        let catalogs = Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone(), Arc::clone(&listing));
         state.register_catalog_list(catalogs);
         state.mark_start_execution();
-        Ok(Self { session, state: Arc::new(state), snapshot, temp, cancel })
+        Ok(Self { session, state: Arc::new(state), snapshot, temp, cancel, listing })
     }
 
     /// The settings of the session at the statement's start.
@@ -154,6 +158,7 @@ impl StatementContext {
 
     /// Starts a physical plan.
     pub(crate) fn execute(&self, plan: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
+        self.listing.store(true, Ordering::Relaxed);
         Ok(execute_stream(plan, self.state.task_ctx())?)
     }
 

@@ -1,6 +1,6 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
-use crate::arithmetic::{ApproximateWins, CheckedArithmetic, checked_sum};
+use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use datafusion::execution::SessionState;
@@ -30,6 +30,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_physical_optimizer_rule(Arc::new(YieldingJoins));
     // The last function of a name counts.
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
+    builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
     builder.build()
 }
 

@@ -157,6 +157,21 @@ const WRITE_OPTIONS: &[(&str, &str)] = &[
     ("row_group_size", "format.max_row_group_size"),
 ];
 
+/// An option's value as DataFusion takes it.
+fn write_value(name: &str, value: String, is_parquet: bool) -> Result<String> {
+    match (name, value.to_ascii_lowercase().as_str()) {
+        ("format.has_header", "true" | "on" | "yes" | "1") => Ok("true".into()),
+        ("format.has_header", "false" | "off" | "no" | "0") => Ok("false".into()),
+        ("format.has_header", _) => {
+            Err(Error::InvalidInput(format!("COPY TO: option 'header' is true or false, not '{value}'")))
+        }
+        // Parquet's default levels, which DataFusion wants spelt out.
+        ("format.compression", "zstd") if is_parquet => Ok("zstd(1)".into()),
+        ("format.compression", "gzip") if is_parquet => Ok("gzip(6)".into()),
+        _ => Ok(value),
+    }
+}
+
 /// COPY … TO as DataFusion has it.
 fn to_statement(
     source: CopyToSource,
@@ -165,6 +180,7 @@ fn to_statement(
     partitioned_by: Vec<String>,
     options: Vec<(String, String)>,
 ) -> Result<Statement> {
+    let is_parquet = stored_as.as_deref().map_or_else(|| target.ends_with(".parquet"), |format| format == "PARQUET");
     let mut translated = Vec::with_capacity(options.len());
     for (name, value) in options {
         let name = match WRITE_OPTIONS.iter().find(|(theirs, _)| *theirs == name) {
@@ -180,6 +196,7 @@ fn to_statement(
                 )));
             }
         };
+        let value = write_value(&name, value, is_parquet)?;
         translated.push((name, Value::SingleQuotedString(value)));
     }
     Ok(Statement::Sql(Box::new(DataFusionStatement::CopyTo(CopyToStatement {

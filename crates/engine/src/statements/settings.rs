@@ -1,11 +1,11 @@
 //! SET, RESET and SHOW.
 
 use super::{describe, unsupported};
-use crate::session::{Outcome, StatementContext};
+use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::{Error, Result};
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::{Expr, Set, ShowStatementOptions, Statement as Sql, Value};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Set, ShowStatementOptions, Statement as Sql, Value};
 
 /// Runs SET.
 pub(super) async fn set(context: &StatementContext, statement: Set) -> Result<Outcome> {
@@ -50,7 +50,8 @@ pub(super) async fn variable(context: &StatementContext, statement: DataFusionSt
 pub(super) async fn show(context: &StatementContext, statement: Sql) -> Result<Outcome> {
     let plain = |options: &ShowStatementOptions| options.to_string().trim().is_empty();
     match &statement {
-        Sql::ShowVariable { .. } | Sql::ShowFunctions { .. } => {}
+        Sql::ShowVariable { variable } => known_setting(context, variable)?,
+        Sql::ShowFunctions { .. } => {}
         Sql::ShowTables {
             terse: false,
             history: false,
@@ -68,4 +69,20 @@ pub(super) async fn show(context: &StatementContext, statement: Sql) -> Result<O
     }
     let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), None).await?;
     Ok(Outcome::Rows(context.rows(&plan).await?))
+}
+
+/// Refuses SHOW of a setting that does not exist; `verbose` may follow its name.
+fn known_setting(context: &StatementContext, words: &[Ident]) -> Result<()> {
+    let mut words: Vec<&str> = words.iter().map(|word| word.value.as_str()).collect();
+    if words.len() > 1 && words.last().is_some_and(|last| last.eq_ignore_ascii_case("verbose")) {
+        words.pop();
+    }
+    let name = words.join(".").to_ascii_lowercase();
+    let entries = context.state.config_options().entries();
+    let special = ["all", "timezone", "time.zone"].contains(&name.as_str()) || name.starts_with("datafusion.runtime.");
+    if special || entries.iter().any(|entry| entry.key == name) {
+        return Ok(());
+    }
+    let suggestion = did_you_mean(&name, entries.iter().map(|entry| entry.key.as_str()));
+    Err(Error::InvalidInput(format!("setting '{name}' does not exist{suggestion}")))
 }
