@@ -249,8 +249,8 @@ fn text(
             Arc::new(StringViewArray::from(&StringArray::try_new(offsets, bytes, nulls).map_err(damaged)?))
         }
         Selection::Tids(tids) => {
-            let views = views(strings, tids);
-            Arc::new(StringViewArray::try_new(views, vec![strings.bytes().clone()], nulls).map_err(damaged)?)
+            let (views, bytes) = gathered(strings, tids);
+            Arc::new(StringViewArray::try_new(views, vec![bytes], nulls).map_err(damaged)?)
         }
     })
 }
@@ -269,8 +269,8 @@ fn binary(
             Arc::new(BinaryViewArray::from(&BinaryArray::try_new(offsets, bytes, nulls).map_err(damaged)?))
         }
         Selection::Tids(tids) => {
-            let views = views(strings, tids);
-            Arc::new(BinaryViewArray::try_new(views, vec![strings.bytes().clone()], nulls).map_err(damaged)?)
+            let (views, bytes) = gathered(strings, tids);
+            Arc::new(BinaryViewArray::try_new(views, vec![bytes], nulls).map_err(damaged)?)
         }
     })
 }
@@ -285,15 +285,58 @@ fn rebased(strings: Strings<'_>, run: &Range<usize>) -> Result<(OffsetBuffer<i32
             format!("{} bytes in {} records", end - first, run.len()),
         ));
     }
-    let bytes = strings.bytes().slice_with_length(first as usize, (end - first) as usize);
+    let bytes = part(strings.bytes(), first as usize..end as usize);
     let offsets: Vec<i32> = offsets.iter().map(|offset| (offset - first) as i32).collect();
     Ok((OffsetBuffer::new(offsets.into()), bytes))
 }
 
-/// Arrow's views of the selected strings, which lie in buffer 0.
-fn views(strings: Strings<'_>, tids: &[u32]) -> ScalarBuffer<u128> {
-    let view = |&tid: &u32| make_view(strings.get(tid as usize), 0, strings.offsets()[tid as usize]);
-    tids.iter().map(view).collect()
+/// Strings up to this long lie in their view.
+const INLINE: usize = 12;
+
+/// Arrow's views of the selected strings, and the buffer that they point into: a part of the zone's, or a copy when few
+/// are selected, so that these few neither hold nor are charged for all that lies between them.
+fn gathered(strings: Strings<'_>, tids: &[u32]) -> (ScalarBuffer<u128>, Buffer) {
+    let (mut first, mut end, mut total) = (usize::MAX, 0, 0);
+    for &tid in tids {
+        let (start, length) = (strings.offsets()[tid as usize] as usize, strings.get(tid as usize).len());
+        if length > INLINE {
+            (first, end, total) = (first.min(start), end.max(start + length), total + length);
+        }
+    }
+    let first = first.min(end);
+    if total * 4 < end - first {
+        let mut bytes = Vec::with_capacity(total);
+        let views = tids.iter().map(|&tid| {
+            let string = strings.get(tid as usize);
+            let view = make_view(string, 0, bytes.len() as u32);
+            if string.len() > INLINE {
+                bytes.extend_from_slice(string);
+            }
+            view
+        });
+        (views.collect(), Buffer::from_vec(bytes))
+    } else {
+        let view = |&tid: &u32| {
+            // The view of a short string ignores the offset, which may lie before the part.
+            let offset = strings.offsets()[tid as usize].wrapping_sub(first as u32);
+            make_view(strings.get(tid as usize), 0, offset)
+        };
+        (tids.iter().map(view).collect(), part(strings.bytes(), first..end))
+    }
+}
+
+/// A part of a buffer, sharing its bytes, whose capacity is its own length: by capacity, operators account for the
+/// memory that a batch holds, and a plain slice would count the whole segment each time.
+fn part(buffer: &Buffer, range: Range<usize>) -> Buffer {
+    struct Owner(Buffer);
+
+    impl AsRef<[u8]> for Owner {
+        fn as_ref(&self) -> &[u8] {
+            &self.0
+        }
+    }
+
+    Buffer::from(bytes::Bytes::from_owner(Owner(buffer.slice_with_length(range.start, range.len()))))
 }
 
 /// An array of `length` times the same value.

@@ -504,7 +504,7 @@ fn values_of_every_type() {
 }
 
 #[test]
-fn strings_are_not_copied() {
+fn strings_share_their_bytes() {
     let mut numbers = Numbers(11);
     for storing in [Storing::Bytes, Storing::Dictionary { entries: 50, width: 1 }] {
         let column = Column::of_kind(&mut numbers, 0, LogicalType::Varchar(None), storing, 100);
@@ -513,13 +513,27 @@ fn strings_are_not_copied() {
             (_, Meaning::Dictionary(version)) => version.entries.as_string_view().data_buffers(),
             _ => unreachable!("strings"),
         };
-        for selection in [Selection::Run(3..90), Selection::Tids(&[1, 5, 99, 20])] {
+        for selection in [Selection::Run(3..90), Selection::Tids(&[90, 91, 95, 94, 93, 92])] {
             let array = values(&column.view, &selection, Isa::best()).expect("reads");
             for buffer in array.as_string_view().data_buffers() {
                 let within = |source: &Buffer| source.as_ptr_range().contains(&buffer.as_ptr());
                 assert!(source.iter().any(within), "{storing:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_few_strings_hold_little_memory() {
+    let mut numbers = Numbers(12);
+    let column = Column::of_kind(&mut numbers, 0, LogicalType::Varchar(None), Storing::Bytes, 5000);
+    let whole = match &column.view.shape {
+        Shape::Bytes { bytes, .. } => bytes.len(),
+        _ => unreachable!("bytes"),
+    };
+    for selection in [Selection::Run(4000..4050), Selection::Tids(&[7, 4000, 300]), Selection::Tids(&[7, 9, 10])] {
+        let array = values(&column.view, &selection, Isa::best()).expect("reads");
+        assert!(array.get_array_memory_size() < whole / 10, "{selection:?}: {}", array.get_array_memory_size());
     }
 }
 
