@@ -7,7 +7,7 @@ mod portability;
 mod process;
 mod tidy;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -43,8 +43,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The checkout: the folder above this crate's.
+/// The checkout: the folder above this crate's, which cargo names when it runs the program. The name at build time
+/// is only the second choice: checkouts that share a target folder share the program too.
 fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    here.parent().unwrap_or(&here).to_path_buf()
 }
