@@ -1,6 +1,7 @@
 //! Conditions on one string or binary column that are no range: LIKE, regular expressions, functions. The storage asks
 //! them once per dictionary entry, or on the decoded values.
 
+use super::like::LikeTest;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::DFSchema;
@@ -9,7 +10,7 @@ use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Expr, Operator};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
-use gingham_storage::{ColumnDefinition, ColumnId, ColumnTest, TableDefinition, ValueClass};
+use gingham_storage::{ColumnDefinition, ColumnId, ColumnTest, LogicalType, TableDefinition, ValueClass};
 use std::sync::Arc;
 
 /// Functions that can be asked for any entry of a dictionary: they do not fail, give NULL for NULL only, and give the
@@ -72,6 +73,12 @@ pub(super) fn column_test(
     let column = table.column(&reference.name)?;
     if references.next().is_some() || column.logical_type.class() != ValueClass::Bytes || !is_safe(condition) {
         return None;
+    }
+    if let Expr::Like(like) = condition
+        && column.logical_type != LogicalType::Binary
+        && let Some(test) = LikeTest::new(like, negated)
+    {
+        return Some((column.id, Arc::new(test)));
     }
     let test = build(condition, column, reference.relation, negated)?;
     Some((column.id, Arc::new(test)))

@@ -10,6 +10,7 @@
 
 mod column_test;
 mod filter;
+mod like;
 mod provider;
 mod scan_exec;
 mod statistics;
