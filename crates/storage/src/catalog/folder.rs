@@ -220,6 +220,10 @@ pub(crate) fn create(database: &Path, access: Access) -> Result<()> {
 /// Gives the new catalog its name: from here on the folder is a database.
 pub(crate) fn publish_catalog(database: &Path) -> Result<()> {
     let (new, catalog) = (new_catalog(database), catalog(database));
+    // LMDB makes its file for the owner alone; who may read it is the user's choice, as for every other file.
+    let (format, data) = (database.join(FORMAT_FILE), new.join("data.mdb"));
+    let permissions = fs::metadata(&format).map_err(Error::io("reading", &format))?.permissions();
+    fs::set_permissions(&data, permissions).map_err(Error::io("changing the permissions of", &data))?;
     sync_folder(&new)?;
     fs::rename(&new, &catalog).map_err(Error::io("creating folder", &catalog))?;
     sync_folder(database)

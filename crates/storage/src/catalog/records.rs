@@ -162,6 +162,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn values_of_definitions_survive_json() {
+        use crate::{Datum, FloatBits};
+        for value in [
+            Datum::Null,
+            Datum::Integer(i128::MIN),
+            Datum::Integer(i128::MAX),
+            Datum::Float(FloatBits::new(-0.0)),
+            Datum::Float(FloatBits(u64::MAX)),
+            Datum::Bytes([0, 255].into()),
+        ] {
+            let text = serde_json::to_vec(&value).unwrap();
+            assert_eq!(serde_json::from_slice::<Datum>(&text).unwrap(), value);
+        }
+    }
+
+    #[test]
     fn keys_order_as_their_numbers_do() {
         assert!(pair_key(1, 255) < pair_key(1, 256));
         assert!(pair_key(1, u64::MAX) < pair_key(2, 0));

@@ -1,8 +1,14 @@
 //! Statistics of a column over a whole table, merged from those of its segments.
 
+use crate::catalog::keys::datum;
 use crate::catalog::{ColumnSummary, TableSnapshot};
+use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
+use crate::scan::decode;
 use crate::segment::{ColumnStatistics, Encoding, Segment};
-use crate::{ColumnId, Datum};
+use crate::{ColumnDefinition, ColumnId, Datum, LogicalType, Result};
+use arrow::array::Array;
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -70,7 +76,7 @@ fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
         }
     }
     let present = table.rows() - gathered.nulls.min(table.rows());
-    let (distinct, distinct_exact) = distinct(table, column, present, constant);
+    let (distinct, distinct_exact) = distinct(table, definition, present, constant);
     Some(ColumnSummary {
         min: gathered.min,
         max: gathered.max,
@@ -82,7 +88,8 @@ fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
 }
 
 /// Distinct values: counted where a dictionary knows all of them, else estimated.
-fn distinct(table: &TableSnapshot, column: ColumnId, present: u64, constant: bool) -> (u64, bool) {
+fn distinct(table: &TableSnapshot, definition: &ColumnDefinition, present: u64, constant: bool) -> (u64, bool) {
+    let column = definition.id;
     if present == 0 {
         return (0, true);
     }
@@ -91,13 +98,46 @@ fn distinct(table: &TableSnapshot, column: ColumnId, present: u64, constant: boo
     if counted && let Some(dictionary) = table.dictionaries.get(&column) {
         return (dictionary.distinct() as u64, true);
     }
-    let in_segments = crate::encoding::sketch::estimate(metas().map(|meta| meta.statistics.sketch.as_slice()));
-    // The delta has no sketches. Its values are counted as if all were new: it is small beside the segments, and where
-    // there are no segments, a table of so few records is planned well with any number.
-    let in_delta: u64 = table.delta.iter().map(|segment| present_in(segment, column)).sum();
-    ((in_segments + in_delta + u64::from(constant)).clamp(1, present), false)
+    let mut sketch = Sketch::new();
+    for meta in metas() {
+        sketch.merge(&meta.statistics.sketch);
+    }
+    // Delta blocks have no sketches, but few records: their values are looked at. Those of a block that can't be read
+    // count as if all were new; the scan will say what is wrong with it.
+    let unread: u64 = table
+        .delta
+        .iter()
+        .filter_map(|block| add_values(&mut sketch, block, definition).err().map(|_| block.rows()))
+        .sum::<usize>() as u64;
+    ((sketch.estimate() + unread + u64::from(constant)).clamp(1, present), false)
 }
 
-fn present_in(segment: &Segment, column: ColumnId) -> u64 {
-    segment.column(column).map_or(0, |meta| segment.rows() as u64 - meta.statistics.nulls.min(segment.rows() as u64))
+/// Adds the values that a delta block has in a column.
+fn add_values(sketch: &mut Sketch, block: &Segment, definition: &ColumnDefinition) -> Result<()> {
+    if block.column(definition.id).is_none() {
+        return Ok(());
+    }
+    for zone in 0..block.zones() {
+        let view = block.view(definition, zone)?;
+        let values = decode(&view, 0..view.rows, gingham_kernels::Isa::best())?;
+        let plain = match values.data_type() {
+            DataType::Date32 | DataType::Time32(_) => cast(&values, &DataType::Int32)?,
+            DataType::Time64(_) | DataType::Timestamp(..) => cast(&values, &DataType::Int64)?,
+            _ => values,
+        };
+        let plain_type = match plain.data_type() {
+            DataType::Int32 => LogicalType::Int(32),
+            DataType::Int64 => LogicalType::Int(64),
+            _ => definition.logical_type.clone(),
+        };
+        for row in 0..plain.len() {
+            match datum(&plain_type, &plain, row) {
+                Some(Datum::Integer(value)) => sketch.insert(hash_integer(value)),
+                Some(Datum::Float(value)) => sketch.insert(hash_float(value.get())),
+                Some(Datum::Bytes(value)) => sketch.insert(hash_bytes(&value)),
+                Some(Datum::Null) | None => {}
+            }
+        }
+    }
+    Ok(())
 }

@@ -9,6 +9,7 @@ mod new_rows;
 mod set;
 mod summary;
 
+pub(crate) use encode::datum;
 pub(crate) use summary::KeySummary;
 
 use crate::catalog::rows::for_each_batch;
@@ -16,7 +17,7 @@ use crate::catalog::{TableSnapshot, Transaction, WrittenRows};
 use crate::scan::TableScan;
 use crate::{ColumnId, Datum, Error, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition, TableId};
 use arrow::array::ArrayRef;
-use encode::{KeyEncoder, datum, show, show_names};
+use encode::{KeyEncoder, show, show_names};
 use new_rows::NewRows;
 use set::KeySet;
 use std::collections::HashSet;
