@@ -133,9 +133,17 @@ fn apply(session: &Session, options: &mut ConfigOptions, name: &str) {
     let settings = Settings::of(options);
     match name {
         "gingham.threads" => options.execution.target_partitions = settings.threads,
-        "gingham.memory_limit" => session.engine.budget.set_limit(settings.memory_limit),
+        "gingham.memory_limit" => {
+            session.engine.budget.set_limit(settings.memory_limit);
+            options.execution.sort_spill_reservation_bytes = merge_reserve(settings.memory_limit);
+        }
         _ => {}
     }
+}
+
+/// Bytes that a sort sets aside to merge what it spilled: DataFusion's 10 MB, less under a small limit.
+pub(super) fn merge_reserve(memory_limit: usize) -> usize {
+    (memory_limit / 64).clamp(256 << 10, 10 << 20)
 }
 
 fn parse_threads(value: &str) -> Result<usize> {

@@ -1,6 +1,7 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum};
+use crate::session::settings::merge_reserve;
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use datafusion::execution::SessionState;
@@ -22,6 +23,10 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     let options = config.options_mut();
     // 0.1 + 0.2 = 0.3, as a user of SQL expects; see docs/decisions.
     options.sql_parser.parse_float_as_decimal = true;
+    options.execution.sort_spill_reservation_bytes = merge_reserve(engine.budget.limit());
+    // Scans take a join's keys as a set of codes, at a fraction of the cost of probing its table for each record.
+    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = 1 << 16;
+    options.optimizer.hash_join_inlist_pushdown_max_size = 4 << 20;
     options.extensions.insert(Settings { threads: engine.threads, memory_limit: engine.budget.limit(), isa: None });
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)

@@ -63,14 +63,30 @@ fn tighter(a: &Bound<Datum>, b: &Bound<Datum>, inner: Ordering) -> Bound<Datum> 
     }
 }
 
-fn any_of(predicates: impl IntoIterator<Item = Predicate>) -> Predicate {
+/// Lists of one column become one list.
+fn add_alternative(parts: &mut Vec<Predicate>, part: Predicate) {
+    if let Predicate::In { column, values, negated: false } = &part {
+        for known in parts.iter_mut() {
+            if let Predicate::In { column: same, values: known_values, negated: false } = known
+                && same == column
+            {
+                known_values.extend_from_slice(values);
+                return;
+            }
+        }
+    }
+    parts.push(part);
+}
+
+/// Any of `predicates`.
+pub(super) fn any_of(predicates: impl IntoIterator<Item = Predicate>) -> Predicate {
     let mut parts = Vec::new();
     for predicate in predicates {
         match predicate {
             Predicate::Constant(false) => {}
             Predicate::Constant(true) => return Predicate::Constant(true),
-            Predicate::Or(inner) => parts.extend(inner),
-            part => parts.push(part),
+            Predicate::Or(inner) => inner.into_iter().for_each(|part| add_alternative(&mut parts, part)),
+            part => add_alternative(&mut parts, part),
         }
     }
     match parts.len() {
@@ -323,7 +339,7 @@ fn float_comparison(column: u32, op: Operator, value: FloatBits) -> Option<Predi
     })
 }
 
-fn plain_comparison(column: u32, op: Operator, value: Datum) -> Option<Predicate> {
+pub(super) fn plain_comparison(column: u32, op: Operator, value: Datum) -> Option<Predicate> {
     let range = |low, high| Predicate::Range { column, low, high };
     Some(match op {
         Operator::Eq => Predicate::In { column, values: vec![value], negated: false },

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `provider` | a table: schema, keys, which filters it takes |
 //! | `filter`, `column_test` | filters to predicates on codes |
+//! | `dynamic` | filters that a join makes while the query runs |
 //! | `scan_exec`, `stream` | the operator and the batches of its partitions |
 //! | `statistics` | what the optimiser is told |
 //! | `value` | constants between DataFusion and the storage |
 
 mod column_test;
+mod dynamic;
 mod filter;
 mod like;
 mod provider;

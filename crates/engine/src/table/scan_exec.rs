@@ -1,9 +1,13 @@
 //! The operator that reads a table: its partitions take morsels from one counter, so that none waits while another has
 //! work left.
 
+use super::dynamic::{Implied, is_dynamic};
+use super::filter::all_of;
 use super::statistics::{selectivity, statistics};
 use super::stream::ScanStream;
 use crate::Result;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Statistics, internal_err};
@@ -14,6 +18,7 @@ use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
 };
+use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPushdownPhase, FilterPushdownPropagation};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use gingham_kernels::Isa;
@@ -22,7 +27,7 @@ use gingham_storage::scan::TableScan;
 use gingham_storage::{ColumnId, Predicate};
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Reads the records of a table that satisfy a predicate.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ pub(super) struct ScanExec {
     shape: Arc<Shape>,
     /// Most records that a partition gives.
     fetch: Option<usize>,
+    /// Filters that change while the query runs.
+    dynamic: Vec<Arc<dyn PhysicalExpr>>,
     properties: Arc<PlanProperties>,
     rounds: Rounds,
     metrics: ExecutionPlanMetricsSet,
@@ -44,28 +51,84 @@ struct Shape {
     /// The filters as EXPLAIN shows them.
     filters: String,
     scan: Arc<TableScan>,
+    batch_rows: usize,
+    isa: Isa,
 }
 
-/// The counters of morsels, one for each time that the plan is run: a partition that is run again begins a new round, or
-/// joins the one that another partition began.
+/// One run of the plan: its partitions share the counter of morsels.
+#[derive(Debug, Default)]
+pub(super) struct Round {
+    /// The next morsel that no partition has taken.
+    pub(super) next: AtomicUsize,
+    /// The scan under the dynamic filters as they were when the first partition began to read.
+    filtered: OnceLock<Arc<TableScan>>,
+}
+
+/// The runs of the plan. A partition that is run again begins a new one, or joins the one that another partition began.
 #[derive(Debug, Default)]
 struct Rounds {
-    state: Mutex<(Vec<usize>, Vec<Arc<AtomicUsize>>)>,
+    state: Mutex<(Vec<usize>, Vec<Arc<Round>>)>,
 }
 
 impl Rounds {
-    fn counter(&self, partition: usize) -> Arc<AtomicUsize> {
+    fn enter(&self, partition: usize) -> Arc<Round> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (runs, counters) = &mut *state;
+        let (runs, rounds) = &mut *state;
         if runs.len() <= partition {
             runs.resize(partition + 1, 0);
         }
         let round = runs[partition];
         runs[partition] += 1;
-        if counters.len() <= round {
-            counters.resize_with(round + 1, Arc::default);
+        if rounds.len() <= round {
+            rounds.resize_with(round + 1, Arc::default);
         }
-        Arc::clone(&counters[round])
+        Arc::clone(&rounds[round])
+    }
+}
+
+/// What a partition needs to begin to read.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    shape: Arc<Shape>,
+    dynamic: Vec<Arc<dyn PhysicalExpr>>,
+    pub(super) round: Arc<Round>,
+}
+
+impl Source {
+    /// Schema of the batches.
+    pub(super) fn schema(&self) -> &SchemaRef {
+        self.shape.scan.schema()
+    }
+
+    /// True when fewer records may be given than read.
+    pub(super) fn is_filtered(&self) -> bool {
+        !self.dynamic.is_empty() || !matches!(self.shape.predicate, Predicate::Constant(_))
+    }
+
+    /// The scan, the same for all partitions of the round; called when the first batch is wanted, since a join knows its
+    /// keys by then.
+    pub(super) fn scan(&self) -> Result<Arc<TableScan>> {
+        if let Some(scan) = self.round.filtered.get() {
+            return Ok(Arc::clone(scan));
+        }
+        let scan = self.shape.filtered(&self.dynamic)?;
+        Ok(Arc::clone(self.round.filtered.get_or_init(|| scan)))
+    }
+}
+
+impl Shape {
+    /// The scan with `dynamic` filters besides its own predicate.
+    fn filtered(&self, dynamic: &[Arc<dyn PhysicalExpr>]) -> Result<Arc<TableScan>> {
+        let definition = &self.table.definition;
+        let columns = self.columns.iter().filter_map(|id| definition.column_by_id(*id)).collect();
+        let implied = Implied { columns, rows: self.table.rows() };
+        let added = all_of(dynamic.iter().map(|filter| implied.predicate(filter)));
+        if matches!(added, Predicate::Constant(true)) {
+            return Ok(Arc::clone(&self.scan));
+        }
+        let predicate = all_of([self.predicate.clone(), added]);
+        let table = Arc::clone(&self.table);
+        Ok(Arc::new(TableScan::new(table, self.columns.clone(), predicate, self.batch_rows, self.isa)?))
     }
 }
 
@@ -91,17 +154,18 @@ impl ScanExec {
             Boundedness::Bounded,
         )
         .with_scheduling_type(SchedulingType::Cooperative);
-        let shape = Arc::new(Shape { table, columns, predicate, filters, scan: Arc::new(scan) });
+        let shape = Arc::new(Shape { table, columns, predicate, filters, scan: Arc::new(scan), batch_rows, isa });
         Ok(Self::of(shape, fetch, Arc::new(properties)))
     }
 
     fn of(shape: Arc<Shape>, fetch: Option<usize>, properties: Arc<PlanProperties>) -> Self {
-        Self { shape, fetch, properties, rounds: Rounds::default(), metrics: ExecutionPlanMetricsSet::new() }
+        let (rounds, metrics) = (Rounds::default(), ExecutionPlanMetricsSet::new());
+        Self { shape, fetch, dynamic: Vec::new(), properties, rounds, metrics }
     }
 
-    /// The same scan, not yet run.
-    fn fresh(&self, fetch: Option<usize>) -> Arc<dyn ExecutionPlan> {
-        Arc::new(Self::of(Arc::clone(&self.shape), fetch, Arc::clone(&self.properties)))
+    /// The same scan, not yet run, with other dynamic filters.
+    fn fresh(&self, fetch: Option<usize>, dynamic: Vec<Arc<dyn PhysicalExpr>>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(Self { dynamic, ..Self::of(Arc::clone(&self.shape), fetch, Arc::clone(&self.properties)) })
     }
 
     fn partitions(&self) -> usize {
@@ -131,6 +195,10 @@ impl DisplayAs for ScanExec {
                 if let Some(fetch) = self.fetch {
                     write!(f, ", fetch={fetch}")?;
                 }
+                if !self.dynamic.is_empty() {
+                    let dynamic: Vec<_> = self.dynamic.iter().map(ToString::to_string).collect();
+                    write!(f, ", dynamic={}", dynamic.join(" AND "))?;
+                }
                 write!(f, ", zones={} of {zones}", scan.morsels())
             }
         }
@@ -152,9 +220,13 @@ impl ExecutionPlan for ScanExec {
 
     fn apply_expressions(
         &self,
-        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+        visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
     ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+        let mut recursion = TreeNodeRecursion::Continue;
+        for filter in &self.dynamic {
+            recursion = recursion.visit_sibling(|| visit(filter))?;
+        }
+        Ok(recursion)
     }
 
     fn replace_children(
@@ -173,17 +245,17 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn reset_state(self: Arc<Self>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        Ok(self.fresh(self.fetch))
+        // The filters belong to the joins as they were: they are not those of the plan that runs next.
+        Ok(self.fresh(self.fetch, Vec::new()))
     }
 
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
         if partition >= self.partitions() {
             return internal_err!("a scan of {} partitions was asked for number {partition}", self.partitions());
         }
-        let counter = self.rounds.counter(partition);
-        let scan = Arc::clone(&self.shape.scan);
-        let filtered = !matches!(self.shape.predicate, Predicate::Constant(_));
-        let stream = ScanStream::new(scan, counter, filtered, self.fetch, &self.metrics, partition);
+        let (shape, dynamic) = (Arc::clone(&self.shape), self.dynamic.clone());
+        let source = Source { shape, dynamic, round: self.rounds.enter(partition) };
+        let stream = ScanStream::new(source, self.fetch, &self.metrics, partition);
         Ok(Box::pin(cooperative(stream)))
     }
 
@@ -216,11 +288,27 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        Some(self.fresh(limit))
+        Some(self.fresh(limit, self.dynamic.clone()))
     }
 
     fn fetch(&self) -> Option<usize> {
         self.fetch
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        phase: FilterPushdownPhase,
+        result: ChildPushdownResult,
+        _config: &ConfigOptions,
+    ) -> DataFusionResult<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        // Nothing is taken off the parents: what is kept here spares them work.
+        let filters = result.parent_filters.iter().map(|parent| Arc::clone(&parent.filter));
+        let dynamic: Vec<_> = filters.filter(is_dynamic).collect();
+        let mut propagation = FilterPushdownPropagation::all_unsupported(result);
+        if phase == FilterPushdownPhase::Post && !dynamic.is_empty() {
+            propagation.updated_node = Some(self.fresh(self.fetch, dynamic));
+        }
+        Ok(propagation)
     }
 
     fn cardinality_effect(&self) -> CardinalityEffect {
@@ -236,9 +324,9 @@ mod tests {
     #[test]
     fn a_partition_that_runs_again_begins_a_new_round() {
         let rounds = Rounds::default();
-        rounds.counter(0).fetch_add(5, Ordering::Relaxed);
-        assert_eq!(rounds.counter(1).load(Ordering::Relaxed), 5, "partitions of one run share their counter");
-        assert_eq!(rounds.counter(1).load(Ordering::Relaxed), 0, "a second run starts at the first morsel");
-        assert_eq!(rounds.counter(0).fetch_add(1, Ordering::Relaxed), 0, "which the other partition joins");
+        let taken = |partition| rounds.enter(partition).next.fetch_add(1, Ordering::Relaxed);
+        assert_eq!((taken(0), taken(1)), (0, 1), "partitions of one run share their counter");
+        assert_eq!(taken(1), 0, "a second run starts at the first morsel");
+        assert_eq!(taken(0), 1, "which the other partition joins");
     }
 }

@@ -1,5 +1,6 @@
 //! The batches of one partition of a scan.
 
+use super::scan_exec::Source;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::SchemaRef;
@@ -10,7 +11,7 @@ use futures::Stream;
 use gingham_storage::scan::{MorselBatches, TableScan};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 /// Rows that small batches of a filtered scan are gathered to.
@@ -18,9 +19,9 @@ const GATHERED_ROWS: usize = 8192;
 
 /// Takes morsels until none is left.
 pub(super) struct ScanStream {
-    scan: Arc<TableScan>,
-    /// The next morsel that no partition has taken.
-    next: Arc<AtomicUsize>,
+    source: Source,
+    /// Known once the first batch is wanted.
+    scan: Option<Arc<TableScan>>,
     morsel: Option<MorselBatches>,
     /// Gathers the few rows that a filter leaves of each morsel into batches worth handing over.
     gather: Option<BatchCoalescer>,
@@ -29,36 +30,45 @@ pub(super) struct ScanStream {
     ended: bool,
     metrics: BaselineMetrics,
     zones_read: Count,
+    /// Counted by the first partition only.
+    zones_skipped: Option<Count>,
 }
 
 impl ScanStream {
     pub(super) fn new(
-        scan: Arc<TableScan>,
-        next: Arc<AtomicUsize>,
-        filtered: bool,
+        source: Source,
         fetch: Option<usize>,
         metrics: &ExecutionPlanMetricsSet,
         partition: usize,
     ) -> Self {
-        let zones_read = MetricBuilder::new(metrics).counter("zones_read", partition);
-        if partition == 0 {
-            MetricBuilder::new(metrics).counter("zones_skipped", partition).add(scan.skipped());
-        }
-        let has_columns = !scan.schema().fields().is_empty();
-        let gather = (filtered && has_columns).then(|| {
-            BatchCoalescer::new(Arc::clone(scan.schema()), GATHERED_ROWS)
+        let counter = |name| MetricBuilder::new(metrics).counter(name, partition);
+        let has_columns = !source.schema().fields().is_empty();
+        let gather = (source.is_filtered() && has_columns).then(|| {
+            BatchCoalescer::new(Arc::clone(source.schema()), GATHERED_ROWS)
                 .with_biggest_coalesce_batch_size(Some(GATHERED_ROWS / 2))
         });
         Self {
-            scan,
-            next,
+            source,
+            scan: None,
             morsel: None,
             gather,
             left: fetch.unwrap_or(usize::MAX),
             ended: false,
             metrics: BaselineMetrics::new(metrics, partition),
-            zones_read,
+            zones_read: counter("zones_read"),
+            zones_skipped: (partition == 0).then(|| counter("zones_skipped")),
         }
+    }
+
+    fn scan(&mut self) -> Result<Arc<TableScan>> {
+        if let Some(scan) = &self.scan {
+            return Ok(Arc::clone(scan));
+        }
+        let scan = self.source.scan()?;
+        if let Some(counter) = &self.zones_skipped {
+            counter.add(scan.skipped());
+        }
+        Ok(Arc::clone(self.scan.insert(scan)))
     }
 
     /// The next batch, not yet cut to the limit.
@@ -88,6 +98,7 @@ impl ScanStream {
 
     /// The next rows that the storage gives.
     fn read(&mut self) -> Result<Option<RecordBatch>> {
+        let scan = self.scan()?;
         loop {
             if let Some(morsel) = &mut self.morsel {
                 match morsel.next() {
@@ -95,19 +106,19 @@ impl ScanStream {
                     None => self.morsel = None,
                 }
             }
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            if number >= self.scan.morsels() {
+            let number = self.source.round.next.fetch_add(1, Ordering::Relaxed);
+            if number >= scan.morsels() {
                 return Ok(None);
             }
             self.zones_read.add(1);
-            if self.scan.schema().fields().is_empty() {
-                let rows = self.scan.count(number).map_err(external)?;
+            if scan.schema().fields().is_empty() {
+                let rows = scan.count(number).map_err(external)?;
                 if rows > 0 {
                     let options = RecordBatchOptions::new().with_row_count(Some(rows));
                     return Ok(Some(RecordBatch::try_new_with_options(self.schema(), Vec::new(), &options)?));
                 }
             } else {
-                self.morsel = Some(self.scan.read(number).map_err(external)?);
+                self.morsel = Some(scan.read(number).map_err(external)?);
             }
         }
     }
@@ -145,6 +156,6 @@ impl Stream for ScanStream {
 
 impl RecordBatchStream for ScanStream {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(self.scan.schema())
+        Arc::clone(self.source.schema())
     }
 }
