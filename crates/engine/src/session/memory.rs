@@ -1,7 +1,7 @@
 //! DataFusion's memory pool over the one memory limit that queries share with the block cache.
 //!
-//! Operators that can spill share, in equal parts, most of what the others leave: so each spills in time and none starves
-//! the merge that reads its spilled runs back, which can't spill.
+//! Operators that can spill share, in equal parts, a third of what the others leave: so each spills in time, and the rest
+//! is left to the merges of their sorted runs, which can't spill and need up to twice as much as the runs themselves.
 
 use datafusion::common::human_readable_size;
 use datafusion::error::DataFusionError;
@@ -90,7 +90,7 @@ impl MemoryPool for BudgetPool {
         }
         let mut shares = self.shares();
         let others = self.budget.reserved().saturating_sub(shares.spillable);
-        let share = self.budget.limit().saturating_sub(others) / 4 * 3 / shares.spillers.max(1);
+        let share = self.budget.limit().saturating_sub(others) / 3 / shares.spillers.max(1);
         if reservation.size() + additional > share || !self.budget.try_reserve(additional) {
             return Err(self.refusal(reservation, additional));
         }
@@ -113,20 +113,20 @@ mod tests {
 
     #[test]
     fn spilling_operators_share_what_the_others_leave() {
-        let pool: Arc<dyn MemoryPool> = Arc::new(BudgetPool::new(MemoryBudget::new(10 << 20)));
+        let pool: Arc<dyn MemoryPool> = Arc::new(BudgetPool::new(MemoryBudget::new(14 << 20)));
         let fixed = MemoryConsumer::new("join").register(&pool);
         let first = MemoryConsumer::new("sort").with_can_spill(true).register(&pool);
         let second = MemoryConsumer::new("group").with_can_spill(true).register(&pool);
         fixed.try_grow(2 << 20).unwrap();
-        first.try_grow(3 << 20).unwrap();
+        first.try_grow(2 << 20).unwrap();
         let error = first.try_grow(1).unwrap_err().to_string();
-        assert!(error.contains("sort holds 3.0 MB and needs 1.0 B more"), "{error}");
-        second.try_grow(3 << 20).unwrap();
-        fixed.try_grow(2 << 20).unwrap();
+        assert!(error.contains("sort holds 2.0 MB and needs 1.0 B more"), "{error}");
+        second.try_grow(2 << 20).unwrap();
+        fixed.try_grow(8 << 20).unwrap();
         assert!(fixed.try_grow(1).is_err(), "all is taken");
         drop(second);
-        fixed.shrink(2 << 20);
-        first.try_grow(3 << 20).unwrap();
+        fixed.shrink(8 << 20);
+        first.try_grow(2 << 20).unwrap();
         drop((first, fixed));
         assert_eq!(pool.reserved(), 0);
     }
