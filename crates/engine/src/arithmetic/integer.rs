@@ -108,12 +108,15 @@ fn by_type(left: &dyn Datum, right: &dyn Datum, operator: Operator, negates: boo
     }
 }
 
+/// An operation that also tells whether its result is wrong.
+type Overflowing<N> = fn(N, N) -> (N, bool);
+
 fn compute<T: ArrowPrimitiveType>(
     left: &dyn Datum,
     right: &dyn Datum,
     operator: Operator,
     negates: bool,
-    overflowing: fn(T::Native, T::Native) -> (T::Native, bool),
+    overflowing: Overflowing<T::Native>,
 ) -> Result<ArrayRef, ArrowError>
 where
     T::Native: ArrowNativeTypeOp,

@@ -53,14 +53,14 @@ pub(super) fn show_tables(context: &StatementContext) -> Result<Outcome> {
     let mut found: Vec<[Option<String>; 3]> = Vec::new();
     let snapshots = [(Some(&context.snapshot), ""), (context.temp.as_ref(), "LOCAL TEMPORARY ")];
     for (snapshot, kind) in snapshots {
-        for snapshot in snapshot {
-            let tables =
-                snapshot.tables.keys().map(|name| (name, if kind.is_empty() { "BASE TABLE" } else { "TABLE" }));
-            let views = snapshot.views.keys().map(|name| (name, "VIEW"));
-            found.extend(tables.chain(views).map(|(name, what)| {
+        let Some(snapshot) = snapshot else { continue };
+        let tables = snapshot.tables.keys().map(|name| (name, if kind.is_empty() { "BASE TABLE" } else { "TABLE" }));
+        let views = snapshot.views.keys().map(|name| (name, "VIEW"));
+        found.extend(
+            tables.chain(views).map(|(name, what)| {
                 [Some(name.schema.clone()), Some(name.table.clone()), Some(format!("{kind}{what}"))]
-            }));
-        }
+            }),
+        );
     }
     found.extend(
         context

@@ -120,7 +120,7 @@ async fn from_json(
     if let Some(column) = given.iter().find(|column| !fields.contains(column)) {
         return Err(Error::InvalidInput(format!("no object in {path} has a field '{column}'")));
     }
-    let columns = given.iter().map(|name| datafusion::common::Column::from_name(name)).map(Into::into);
+    let columns = given.iter().map(datafusion::common::Column::from_name).map(Into::into);
     let columns: Vec<datafusion::logical_expr::Expr> = columns.collect();
     let plan = LogicalPlanBuilder::scan("file", provider_as_source(source), None)?.project(columns)?.build()?;
     let ingest = Ingest::new(&context.state, &target.store, &target.table, Some(&given))?;

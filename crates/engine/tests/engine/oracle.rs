@@ -170,7 +170,7 @@ impl Oracle {
 fn lines(batches: &[RecordBatch]) -> Vec<String> {
     let text = arrow::util::pretty::pretty_format_batches(batches).expect("printable").to_string();
     let mut lines: Vec<String> =
-        text.lines().filter(|line| line.starts_with('|')).skip(1).map(|line| squeeze(line)).collect();
+        text.lines().filter(|line| line.starts_with('|')).skip(1).map(squeeze).collect();
     lines.sort();
     lines
 }

@@ -1,7 +1,7 @@
 //! SUM(DISTINCT …).
 
 use super::{Number, PARTIAL, as_values, with_values};
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
+use arrow::array::{ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};
 use datafusion::common::{ScalarValue, internal_err};
 use datafusion::error::Result;

@@ -7,7 +7,7 @@ mod groups;
 
 use accumulator::SumAccumulator;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, UInt64Array};
-use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::sum::sum_udaf;
