@@ -169,8 +169,7 @@ impl Oracle {
 /// The rows as text, in one order.
 fn lines(batches: &[RecordBatch]) -> Vec<String> {
     let text = arrow::util::pretty::pretty_format_batches(batches).expect("printable").to_string();
-    let mut lines: Vec<String> =
-        text.lines().filter(|line| line.starts_with('|')).skip(1).map(squeeze).collect();
+    let mut lines: Vec<String> = text.lines().filter(|line| line.starts_with('|')).skip(1).map(squeeze).collect();
     lines.sort();
     lines
 }
