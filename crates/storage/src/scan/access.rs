@@ -44,7 +44,8 @@ pub(super) fn slice<'a, T: Value>(view: &ColumnView, buffer: &'a Buffer, length:
 #[derive(Clone, Copy)]
 pub(super) struct Strings<'a> {
     offsets: &'a [u32],
-    bytes: &'a Buffer,
+    buffer: &'a Buffer,
+    bytes: &'a [u8],
 }
 
 impl<'a> Strings<'a> {
@@ -55,7 +56,7 @@ impl<'a> Strings<'a> {
         if end > bytes.len() {
             return Err(misfit(view, &format!("offsets that end at {end} of {} bytes", bytes.len())));
         }
-        Ok(Self { offsets, bytes })
+        Ok(Self { offsets, buffer: bytes, bytes })
     }
 
     pub(super) fn get(&self, at: usize) -> &'a [u8] {
@@ -66,8 +67,8 @@ impl<'a> Strings<'a> {
         self.offsets
     }
 
-    pub(super) fn bytes(&self) -> &'a Buffer {
-        self.bytes
+    pub(super) fn buffer(&self) -> &'a Buffer {
+        self.buffer
     }
 }
 

@@ -65,12 +65,27 @@ pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
         }
         Shape::Bytes { offsets, bytes } => {
             let strings = Strings::new(view, offsets, bytes)?;
+            if let Selection::Tids(tids) = selection
+                && let Some(run) = covering_run(tids)
+            {
+                let first = run.start as u32;
+                let indices: UInt32Array = tids.iter().map(|tid| tid - first).collect::<Vec<_>>().into();
+                let all = values(view, &Selection::Run(run), isa)?;
+                return Ok(arrow::compute::take(&all, &indices, None)?);
+            }
             match view.logical_type.to_arrow() {
                 DataType::BinaryView => binary(view, strings, selection, nulls),
                 _ => text(view, strings, selection, nulls),
             }
         }
     }
+}
+
+/// The run that covers `tids`, when they are at least half of it: checking a run of text at once costs less than
+/// checking each string.
+fn covering_run(tids: &[u32]) -> Option<Range<usize>> {
+    let (first, last) = (*tids.iter().min()? as usize, *tids.iter().max()? as usize);
+    (last - first < 2 * tids.len()).then_some(first..last + 1)
 }
 
 fn nulls(view: &ColumnView, selection: &Selection<'_>) -> Result<Option<NullBuffer>> {
@@ -285,7 +300,7 @@ fn rebased(strings: Strings<'_>, run: &Range<usize>) -> Result<(OffsetBuffer<i32
             format!("{} bytes in {} records", end - first, run.len()),
         ));
     }
-    let bytes = part(strings.bytes(), first as usize..end as usize);
+    let bytes = part(strings.buffer(), first as usize..end as usize);
     let offsets: Vec<i32> = offsets.iter().map(|offset| (offset - first) as i32).collect();
     Ok((OffsetBuffer::new(offsets.into()), bytes))
 }
@@ -321,7 +336,7 @@ fn gathered(strings: Strings<'_>, tids: &[u32]) -> (ScalarBuffer<u128>, Buffer) 
             let offset = strings.offsets()[tid as usize].wrapping_sub(first as u32);
             make_view(strings.get(tid as usize), 0, offset)
         };
-        (tids.iter().map(view).collect(), part(strings.bytes(), first..end))
+        (tids.iter().map(view).collect(), part(strings.buffer(), first..end))
     }
 }
 
