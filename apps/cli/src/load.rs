@@ -22,11 +22,16 @@ impl Progress for Bar {
     }
 }
 
+/// Refuses missing files, before a database is opened or made for them.
+pub fn check_files(arguments: &LoadArgs) -> Result<(), Failure> {
+    match arguments.files.iter().find(|file| !file.exists()) {
+        Some(missing) => Err(Failure::usage(format!("{}: no such file", missing.display()))),
+        None => Ok(()),
+    }
+}
+
 /// Loads the files and says how many records came in.
 pub fn run(database: &Database, arguments: &LoadArgs) -> Result<(), Failure> {
-    if let Some(missing) = arguments.files.iter().find(|file| !file.exists()) {
-        return Err(Failure::usage(format!("{}: no such file", missing.display())));
-    }
     let connection = database.connect();
     handle_interrupts()?;
     let bar = ProgressBar::with_draw_target(None, target());

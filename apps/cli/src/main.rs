@@ -44,7 +44,10 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
     }
     match arguments.verb {
         Some(Verb::Demo(demo)) => demo::run(demo),
-        Some(Verb::Load(ref load)) => load::run(&open(&arguments)?, load),
+        Some(Verb::Load(ref load)) => {
+            load::check_files(load)?;
+            load::run(&open(&arguments)?, load)
+        }
         Some(Verb::Layout { ref table }) => admin::layout(&open(&arguments)?, table),
         Some(Verb::Check) => admin::check(&open(&arguments)?),
         Some(Verb::Backup { ref to }) => admin::backup(&open(&arguments)?, to),

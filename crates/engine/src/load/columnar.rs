@@ -142,7 +142,7 @@ impl Columnar {
             }
             let batch = batch?;
             let rows = batch.num_rows() as u64;
-            sink.append(lane, run[0].file, batch, &|index| Place::Row(row + index as u64))?;
+            sink.append(lane, run[0].file, &batch, &|index| Place::Row(row + index as u64))?;
             row += rows;
             let done = ((rows as f64 * per_row) as u64).min(left);
             left -= done;

@@ -188,7 +188,7 @@ impl Text {
     ) -> Result<bool> {
         for (start, problem) in &records.bad {
             let row = BadRow { row: 0, column: None, problem: problem.clone(), constraint: false };
-            sink.reject(file, Place::Offset(*start), row)?;
+            sink.reject(file, Place::Offset(*start), row);
         }
         let mut bad: Vec<(usize, Misfit)> = Vec::new();
         let mut arrays = Vec::with_capacity(columns.types.len());
@@ -219,7 +219,7 @@ impl Text {
                     file,
                     place,
                     BadRow { row: misfit.row, column, problem: misfit.problem, constraint: false },
-                )?;
+                );
             }
             batch = without(&batch, &rows)?;
             let mut row = 0;
@@ -228,7 +228,7 @@ impl Text {
                 rows.binary_search(&(row - 1)).is_err()
             });
         }
-        sink.append(lane, file, batch, &|row| Place::Offset(starts[row]))?;
+        sink.append(lane, file, &batch, &|row| Place::Offset(starts[row]))?;
         Ok(true)
     }
 

@@ -43,10 +43,8 @@ impl TextOptions {
     /// Whether a field is NULL for a column that takes text, or for another one.
     pub(super) fn is_null(&self, bytes: &[u8], form: Form, text_column: bool) -> bool {
         let blank = if text_column { bytes.is_empty() } else { bytes.trim_ascii().is_empty() };
-        match form {
-            Form::Bare => blank || self.null.as_deref() == Some(bytes),
-            Form::Quoted | Form::Escaped => blank && !text_column,
-        }
+        // For text, quotes say that the value is meant as it stands.
+        (form == Form::Bare || !text_column) && (blank || self.null.as_deref() == Some(bytes))
     }
 
     /// The text of a field; `None` when it is not UTF-8.
@@ -356,8 +354,9 @@ mod tests {
         let (array, misfits) = parsed(&texts, &LogicalType::Varchar(None), &options);
         let expected = arrow::array::StringViewArray::from(vec![None, Some(""), None, Some("NA"), Some("a\"b")]);
         assert_eq!((&array, misfits.len()), (&(Arc::new(expected) as ArrayRef), 0));
-        let (array, misfits) = parsed(&[("", Quoted), (" ", Bare), (" 7 ", Quoted)], &LogicalType::Int(32), &options);
-        assert_eq!(&array, &(Arc::new(arrow::array::Int64Array::from(vec![None, None, Some(7)])) as ArrayRef));
+        let numbers = [("", Quoted), ("NA", Quoted), (" ", Bare), (" 7 ", Quoted)];
+        let (array, misfits) = parsed(&numbers, &LogicalType::Int(32), &options);
+        assert_eq!(&array, &(Arc::new(arrow::array::Int64Array::from(vec![None, None, None, Some(7)])) as ArrayRef));
         assert!(misfits.is_empty());
     }
 

@@ -12,6 +12,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+/// Records that are converted at once where some are bad.
+const PIECE_ROWS: usize = 256;
+
 /// Where a record stands in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
@@ -88,24 +91,41 @@ impl<'a> Sink<'a> {
         &self,
         lane: usize,
         file: usize,
+        batch: &RecordBatch,
+        place: &dyn Fn(usize) -> Place,
+    ) -> Result<()> {
+        match self.ingest.converter().convert(batch) {
+            Ok(converted) => self.add(lane, converted)?,
+            Err(ConvertError::Other(error)) => return Err(error),
+            Err(ConvertError::Row(_)) => {
+                // A conversion ends at the first bad record, so that where there are many, pieces cost less.
+                for start in (0..batch.num_rows()).step_by(PIECE_ROWS) {
+                    let piece = batch.slice(start, PIECE_ROWS.min(batch.num_rows() - start));
+                    self.append_good(lane, file, piece, &|row| place(start + row))?;
+                }
+            }
+        }
+        self.check()
+    }
+
+    /// Adds the good records of a batch that has bad ones.
+    fn append_good(
+        &self,
+        lane: usize,
+        file: usize,
         mut batch: RecordBatch,
         place: &dyn Fn(usize) -> Place,
     ) -> Result<()> {
         // Positions in the batch that was given, of the records that are left.
-        let mut left: Vec<usize> = Vec::new();
+        let mut left: Vec<usize> = (0..batch.num_rows()).collect();
         while batch.num_rows() > 0 {
             match self.ingest.converter().convert(&batch) {
-                Ok(converted) => {
-                    self.rows.fetch_add(converted.num_rows() as u64, Ordering::Relaxed);
-                    return self.ingest.converted(lane, converted);
-                }
+                Ok(converted) => return self.add(lane, converted),
                 Err(ConvertError::Other(error)) => return Err(error),
                 Err(ConvertError::Row(bad)) => {
-                    if left.is_empty() {
-                        left.extend(0..batch.num_rows());
-                    }
                     let row = bad.row;
-                    self.reject(file, place(left[row]), bad)?;
+                    self.reject(file, place(left[row]), bad);
+                    self.check()?;
                     left.remove(row);
                     batch = without(&batch, &[row])?;
                 }
@@ -114,15 +134,21 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Puts a bad record on the list; an error when there are too many.
-    pub(super) fn reject(&self, file: usize, place: Place, row: BadRow) -> Result<()> {
-        let mut bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
-        bad.push(Bad { file, place, row });
-        if bad.len() as u64 <= self.allowed {
-            return Ok(());
-        }
-        // The list, in the files' order, is what the load's error is made of.
-        Err(Error::InvalidInput("too many bad records".to_owned()))
+    fn add(&self, lane: usize, converted: RecordBatch) -> Result<()> {
+        self.rows.fetch_add(converted.num_rows() as u64, Ordering::Relaxed);
+        self.ingest.converted(lane, converted)
+    }
+
+    /// Puts a bad record on the list. [`Sink::append`] tells when there are too many: a buffer's records are all looked
+    /// at first, so that the first bad one is named.
+    pub(super) fn reject(&self, file: usize, place: Place, row: BadRow) {
+        self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(Bad { file, place, row });
+    }
+
+    /// An error when there are too many bad records; what it says is replaced by [`Sink::finish`].
+    fn check(&self) -> Result<()> {
+        let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        if bad <= self.allowed { Ok(()) } else { Err(Error::InvalidInput(format!("{bad} bad records"))) }
     }
 
     /// The bad records in order, each with file, line and reason; or, when they are too many, the error.
@@ -130,7 +156,7 @@ impl<'a> Sink<'a> {
         let mut bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
         bad.sort_by_key(|bad| (bad.file, bad.place));
         let too_many = bad.len() as u64 > self.allowed;
-        if too_many && self.allowed == 0 {
+        if too_many {
             bad.truncate(1);
         }
         let lines = lines(self.files, &bad)?;
@@ -142,11 +168,12 @@ impl<'a> Sink<'a> {
             }
         };
         if !too_many {
-            return Ok(bad
-                .into_iter()
-                .map(|bad| (place(&bad), bad.row))
-                .map(|(place, row)| row.into_error(&place).to_string())
-                .collect());
+            let told = |bad: Bad| {
+                let place = place(&bad);
+                // One line each, even where a value has several.
+                bad.row.into_error(&place).to_string().replace('\n', "\\n")
+            };
+            return Ok(bad.into_iter().map(told).collect());
         }
         let more = match self.allowed {
             0 => String::new(),

@@ -53,7 +53,8 @@ pub(super) fn find(
         (Some(columns), _) => Some(columns.as_str()),
         (None, FileFormat::Tbl) => Some(known().ok_or_else(|| {
             Error::InvalidInput(format!(
-                "a .tbl file does not name its columns, and '{name}' is not one of TPC-H's tables: give a schema"
+                "{} does not name its columns, and '{name}' is not one of TPC-H's tables: give a schema",
+                file.display()
             ))
         })?),
         (None, _) => None,

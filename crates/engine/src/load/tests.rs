@@ -182,3 +182,20 @@ fn progress_reaches_the_end_and_cancelling_leaves_nothing() {
     connection.load(&[path], &options, &watch).expect("a load");
     assert_eq!(watch.done.into_inner(), text.len() as u64);
 }
+
+#[test]
+fn many_bad_rows_are_all_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("n.csv");
+    let text: String =
+        (0..20_000).map(|row| if row % 3 == 0 { ",x\n".to_owned() } else { format!("{row},x\n") }).collect();
+    std::fs::write(&path, format!("n,w\n{text}")).expect("a file");
+    let connection = connect(2);
+    connection.execute("CREATE TABLE t (n INT NOT NULL CHECK (n <> 19999), w VARCHAR)").expect("a table");
+    let options = LoadOptions { skip_bad: 10_000, ..into("t") };
+    let report = connection.load(&[path], &options, &()).expect("a load");
+    assert_eq!((report.rows, report.skipped.len()), (13_332, 6668));
+    assert!(report.skipped[1].contains("n.csv:5, column 'n'"), "{}", report.skipped[1]);
+    assert!(report.skipped[6667].contains("n.csv:20001") && report.skipped[6667].contains("CHECK"));
+    assert_eq!(integers(&connection, "SELECT sum(n) FROM t"), [Some((0..19_999).filter(|row| row % 3 > 0).sum())]);
+}
