@@ -93,6 +93,7 @@ impl Transaction<'_> {
         };
         let key = pair_key(table, record.next_position);
         record.next_position += 1;
+        record.segments += 1;
         values::put_json(environment, &mut self.transaction, Name::Segments, &key, &stored)
     }
 

@@ -94,7 +94,7 @@ fn label_copy(catalog: &Path) -> Result<BTreeSet<(TableId, SegmentId)>> {
         let mut needed = BTreeSet::new();
         for table in records::tables(&environment, transaction)? {
             let id = table.definition.id;
-            let segments = records::segments(&environment, transaction, id)?;
+            let segments = records::segments(&environment, transaction, &table)?;
             needed.extend(segments.into_iter().map(|(_, segment)| (id, segment.id)));
         }
         Ok((state, needed))

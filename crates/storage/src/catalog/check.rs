@@ -78,7 +78,13 @@ impl Store {
         let mut opened = Vec::new();
         let mut known = HashSet::new();
         for table in &tables {
-            let segments = records::segments(&self.environment, transaction, table.definition.id)?;
+            let segments = match records::segments(&self.environment, transaction, table) {
+                Ok(segments) => segments,
+                Err(error) => {
+                    report.errors.push(error);
+                    continue;
+                }
+            };
             known.extend(segments.iter().map(|(_, segment)| (table.definition.id, segment.id)));
             self.check_table(transaction, table, &segments, &mut opened, report)?;
         }

@@ -60,7 +60,7 @@ impl Loader<'_> {
         previous: Option<&TableSnapshot>,
     ) -> Result<TableSnapshot> {
         let id = record.definition.id;
-        let stored = records::segments(self.environment, transaction, id)?;
+        let stored = records::segments(self.environment, transaction, &record)?;
         let dictionaries = self.dictionaries(transaction, &record.definition, &stored, previous)?;
         let known: HashMap<SegmentId, &Arc<Segment>> = previous
             .map(|table| table.segments.iter().chain(&table.delta).map(|segment| (segment.id(), segment)).collect())

@@ -123,17 +123,17 @@ impl Transaction<'_> {
         if let Some(files) = rows.take_files() {
             self.made.absorb(files);
         }
-        for (position, segment) in records::segments(self.environment(), &self.transaction, id)? {
+        for (position, segment) in records::segments(self.environment(), &self.transaction, &record)? {
             if replaced.contains(&segment.id) {
-                self.remove_segment(id, position, segment.id)?;
+                self.remove_segment(&mut record, position, segment.id)?;
             }
         }
         self.remove_delta(&mut record)?;
         for segment in &rows.segments {
             self.add_segment(&mut record, segment)?;
         }
+        self.remove_unused_dictionaries(&record)?;
         self.put_record(record)?;
-        self.remove_unused_dictionaries(id)?;
         self.sync_segments(id)?;
         Ok(rows.rows)
     }

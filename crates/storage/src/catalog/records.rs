@@ -35,6 +35,9 @@ pub(crate) struct TableRecord {
     pub(crate) definition: TableDefinition,
     /// The commit that last changed the definition or the data.
     pub(crate) version: u64,
+    /// Number of segments. Their values are found by the table's number in their keys; one that a damaged key hides is
+    /// missed by this count.
+    pub(crate) segments: u64,
     /// Position that the next segment takes in record order.
     pub(crate) next_position: u64,
     /// Number that the next dictionary version takes; shared by the table's columns.
@@ -146,15 +149,21 @@ pub(crate) fn views(environment: &Environment, transaction: &RoTxn<'_>) -> Resul
 pub(crate) fn segments(
     environment: &Environment,
     transaction: &RoTxn<'_>,
-    table: TableId,
+    table: &TableRecord,
 ) -> Result<Vec<(u64, SegmentRecord)>> {
     let mut segments = Vec::new();
-    values::each(environment, transaction, Name::Segments, &id_key(table), |key, payload| {
+    values::each(environment, transaction, Name::Segments, &id_key(table.definition.id), |key, payload| {
         let position = pair_of_key(key).map_or(0, |(_, position)| position);
         segments.push((position, values::parse_at(environment, Name::Segments, key, payload)?));
         Ok(())
     })?;
-    Ok(segments)
+    if segments.len() as u64 == table.segments {
+        return Ok(segments);
+    }
+    Err(Error::corrupt(
+        format!("{}, segments of table {}", environment.folder().join("data.mdb").display(), table.definition.name),
+        format!("{} are found, the table has {}", segments.len(), table.segments),
+    ))
 }
 
 #[cfg(test)]

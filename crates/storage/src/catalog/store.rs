@@ -280,7 +280,7 @@ impl Store {
             let mut known = HashSet::new();
             for table in records::tables(&self.environment, transaction)? {
                 let id = table.definition.id;
-                let segments = records::segments(&self.environment, transaction, id)?;
+                let segments = records::segments(&self.environment, transaction, &table)?;
                 known.extend(segments.into_iter().map(|(_, segment)| (id, segment.id)));
             }
             Ok(known)

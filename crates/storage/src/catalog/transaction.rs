@@ -210,6 +210,7 @@ impl<'store> Transaction<'store> {
         self.put_record(TableRecord {
             definition,
             version: 0,
+            segments: 0,
             next_position: 1,
             next_dictionary: 1,
             delta: Vec::new(),
@@ -354,8 +355,8 @@ impl<'store> Transaction<'store> {
     /// Removes segments, delta blocks and dictionaries of a table.
     fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
         let (id, environment) = (record.definition.id, self.environment());
-        for (position, segment) in records::segments(environment, &self.transaction, id)? {
-            self.remove_segment(id, position, segment.id)?;
+        for (position, segment) in records::segments(environment, &self.transaction, record)? {
+            self.remove_segment(record, position, segment.id)?;
         }
         self.remove_delta(record)?;
         for (column, version) in dictionaries::versions(environment, &self.transaction, id, None)? {
@@ -366,7 +367,9 @@ impl<'store> Transaction<'store> {
     }
 
     /// Removes one segment's record; its file goes after the commit.
-    pub(crate) fn remove_segment(&mut self, table: TableId, position: u64, segment: u64) -> Result<()> {
+    pub(crate) fn remove_segment(&mut self, record: &mut TableRecord, position: u64, segment: u64) -> Result<()> {
+        let table = record.definition.id;
+        record.segments -= 1;
         self.replaced.push(folder::segment_file(self.store.path(), table, segment));
         let key = pair_key(table, position);
         values::delete(&self.store.environment, &mut self.transaction, Name::Segments, &key)
@@ -382,9 +385,9 @@ impl<'store> Transaction<'store> {
     }
 
     /// Removes dictionary versions that no segment of the table names.
-    pub(crate) fn remove_unused_dictionaries(&mut self, table: TableId) -> Result<()> {
-        let environment = self.environment();
-        let used: HashSet<(ColumnId, u32)> = records::segments(environment, &self.transaction, table)?
+    pub(crate) fn remove_unused_dictionaries(&mut self, record: &TableRecord) -> Result<()> {
+        let (environment, table) = (self.environment(), record.definition.id);
+        let used: HashSet<(ColumnId, u32)> = records::segments(environment, &self.transaction, record)?
             .into_iter()
             .flat_map(|(_, segment)| segment.dictionaries)
             .collect();
