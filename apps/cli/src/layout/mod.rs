@@ -55,9 +55,10 @@ fn summary(table: &TableSnapshot) -> Vec<String> {
     let segment_rows = table.segments.iter().map(|segment| segment.rows() as u64).sum::<u64>();
     vec![
         format!(
-            "{}: {} records, layout {}",
+            "{}: {} record{}, layout {}",
             table.definition.name,
             HumanCount(table.rows()),
+            if table.rows() == 1 { "" } else { "s" },
             table.definition.layout.name()
         ),
         format!(
