@@ -9,6 +9,7 @@
 //! | `cache`, `memory` | blocks kept in memory, under one limit with the queries |
 //! | `scan/` | predicates on codes, lookups, Arrow output |
 //! | `catalog/` | the LMDB catalog: snapshots, transactions, checks, backup |
+//! | `io/` | what needs `unsafe` around LMDB and the operating system |
 
 pub mod cache;
 pub mod catalog;

@@ -211,3 +211,30 @@ fn a_segment_that_a_damaged_key_hides_is_missed() {
     assert!(error.contains("data.mdb"), "{error}");
     assert!(path.join("segments/1/1.seg").exists(), "no sweep takes the file of a segment that was missed");
 }
+
+#[test]
+fn a_file_cut_short_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    build(&path);
+    for file in [path.join("catalog/data.mdb"), path.join("format"), path.join("segments/1/1.seg")] {
+        let bytes = std::fs::read(&file).unwrap();
+        for parts in 0..40 {
+            std::fs::write(&file, &bytes[..bytes.len() * parts / 40]).unwrap();
+            match open_read_only(&path).and_then(|store| answer(&store)) {
+                // The last pages of LMDB's file may be free ones.
+                Ok(_) => assert!(file.ends_with("data.mdb") && parts > 30, "{} cut at {parts}/40", file.display()),
+                Err(error) => {
+                    let name = file.file_name().unwrap().to_str().unwrap();
+                    assert!(error.to_string().contains(name), "{error}");
+                }
+            }
+        }
+        std::fs::write(&file, bytes).unwrap();
+    }
+    std::fs::remove_file(path.join("segments/1/1.seg")).unwrap();
+    let error = refused(open_read_only(&path).and_then(|store| answer(&store))).to_string();
+    assert!(error.contains("1.seg is missing") || error.contains("1.seg: this segment file is missing"), "{error}");
+    std::fs::remove_file(path.join("catalog/data.mdb")).unwrap();
+    assert!(refused(open(&path)).to_string().contains("data.mdb"));
+}

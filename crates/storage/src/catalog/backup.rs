@@ -45,7 +45,9 @@ impl Store {
     }
 
     fn require_vacant(&self, to: &Path) -> Result<()> {
-        if to.starts_with(self.path()) {
+        let absolute = std::path::absolute(to).map_err(Error::io("finding", to))?;
+        let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+        if existing.is_some_and(|folder| folder.starts_with(self.path())) {
             return Err(Error::InvalidInput(format!("backup folder {} lies inside the database", to.display())));
         }
         let empty = match fs::read_dir(to) {

@@ -52,9 +52,6 @@ impl Store {
         let definition = &table.definition;
         let small: Vec<&Arc<Segment>> = table.segments.iter().filter(|segment| segment.rows() < SMALL).collect();
         let unsorted = !definition.sort_by.is_empty() && table.segments.len() > 1 && !in_order(table);
-        if table.delta.is_empty() && small.len() < 2 && !unsorted {
-            return None;
-        }
         let bytes: u64 = table
             .segments
             .iter()
@@ -64,6 +61,9 @@ impl Store {
             .sum();
         // Arrow's arrays are wider than the stored codes: about twice, by TPC-H's tables.
         let sorted = !definition.sort_by.is_empty() && bytes.saturating_mul(4) < self.budget.limit() as u64;
+        if table.delta.is_empty() && small.len() < 2 && !(sorted && unsorted) {
+            return None;
+        }
         let segments: Vec<Arc<Segment>> =
             if sorted { table.segments.clone() } else { small.into_iter().cloned().collect() };
         let replaced = segments.iter().chain(&table.delta).map(|segment| segment.id()).collect();

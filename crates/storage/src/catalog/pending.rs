@@ -106,8 +106,8 @@ impl WrittenFiles {
         }
     }
 
-    /// The commit names them now.
-    pub(crate) fn committed(mut self) {
+    /// Lets the files stay: the catalog names them now, or may.
+    pub(crate) fn keep(mut self) {
         let mut inner = self.keeper.inner();
         for file in self.files.drain(..) {
             inner.uncommitted.remove(&file);

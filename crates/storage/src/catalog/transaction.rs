@@ -78,8 +78,11 @@ impl<'store> Transaction<'store> {
         let state = self.state.clone();
         let (environment, store) = (&self.store.environment, self.store);
         records::put_state(environment, &mut self.transaction, &state)?;
-        self.transaction.commit().map_err(environment.failed("committing to"))?;
-        self.made.committed();
+        let committed = self.transaction.commit().map_err(environment.failed("committing to"));
+        // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
+        // those that no commit names.
+        self.made.keep();
+        committed?;
         store.files.remove(store.path(), self.replaced);
         Ok(())
     }
