@@ -163,8 +163,15 @@ fn columns_come_and_go_without_touching_records() {
     store.write(|transaction| transaction.alter_table(changed.clone())).unwrap();
     assert!(table(&store.snapshot().unwrap(), "t").summary(2).is_none());
     assert!(store.check().unwrap().errors.is_empty());
-    changed.columns[0].logical_type = LogicalType::Int(32);
-    assert!(store.write(|transaction| transaction.alter_table(changed)).is_err());
+    let refuse = |change: &dyn Fn(&mut gingham_storage::TableDefinition)| {
+        let mut definition = changed.clone();
+        change(&mut definition);
+        refused(store.write(|transaction| transaction.alter_table(definition))).to_string()
+    };
+    assert!(refuse(&|definition| definition.columns[0].logical_type = LogicalType::Int(32)).contains("type of column"));
+    assert!(refuse(&|definition| definition.columns[0].nullable = false).contains("NOT NULL"));
+    assert!(refuse(&|definition| definition.keys = keyed("t").keys).contains("key 't_pkey' can't be added"));
+    assert!(refuse(&|definition| definition.columns[1].id = 2).contains("number 2, which is used up"));
 }
 
 trait IntoDatum {

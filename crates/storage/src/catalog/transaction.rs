@@ -264,25 +264,12 @@ impl<'store> Transaction<'store> {
         Ok(())
     }
 
-    /// Replaces the definition of a table: renamed, added or dropped columns. Data stays.
+    /// Replaces the definition of a table: renamed, added or dropped columns. Data stays, so nothing may be asked of it
+    /// that was not asked before: no new key, reference or NOT NULL on a column that exists.
     pub fn alter_table(&mut self, definition: TableDefinition) -> Result<()> {
         let mut record = self.record(definition.id)?;
         validate(&definition)?;
-        for column in &definition.columns {
-            let before = record.definition.column_by_id(column.id);
-            if before.is_some_and(|before| before.logical_type != column.logical_type) {
-                return Err(Error::Unsupported(format!(
-                    "the type of column '{}' of table '{}' can't change",
-                    column.name, definition.name
-                )));
-            }
-            if before.is_none() && column.id < record.definition.next_column {
-                return Err(Error::InvalidInput(format!(
-                    "column '{}' of table '{}' takes number {}, which is used up",
-                    column.name, definition.name, column.id
-                )));
-            }
-        }
+        require_compatible(&record.definition, &definition)?;
         self.refuse_dropped_referred_columns(&record.definition, &definition)?;
         if definition.name != record.definition.name {
             self.require_free(&definition.name)?;
@@ -435,6 +422,36 @@ fn validate(definition: &TableDefinition) -> Result<()> {
     }
     if definition.sort_by.iter().any(|column| !ids.contains(column)) {
         return fail("sort_by names a column that the table does not have".to_owned());
+    }
+    Ok(())
+}
+
+/// What must hold between the definitions before and after an ALTER TABLE, since the records stay as they are.
+fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+    let refuse = |text: String| Err(Error::Unsupported(format!("table '{}': {text}", after.name)));
+    for column in &after.columns {
+        match before.column_by_id(column.id) {
+            None if column.id < before.next_column => {
+                return Err(Error::InvalidInput(format!(
+                    "column '{}' of table '{}' takes number {}, which is used up",
+                    column.name, after.name, column.id
+                )));
+            }
+            None => {}
+            Some(old) if old.logical_type != column.logical_type => {
+                return refuse(format!("the type of column '{}' can't change", column.name));
+            }
+            Some(old) if old.nullable && !column.nullable => {
+                return refuse(format!("column '{}' can't become NOT NULL", column.name));
+            }
+            Some(_) => {}
+        }
+    }
+    if let Some(key) = after.keys.iter().find(|key| !before.keys.contains(key)) {
+        return refuse(format!("key '{}' can't be added to a table that exists", key.name));
+    }
+    if let Some(reference) = after.references.iter().find(|reference| !before.references.contains(reference)) {
+        return refuse(format!("reference '{}' can't be added to a table that exists", reference.name));
     }
     Ok(())
 }
