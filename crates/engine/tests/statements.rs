@@ -166,8 +166,13 @@ fn literal() -> impl Strategy<Value = String> {
     ]
 }
 
+/// `quick` cases, or fifty times as many in the nightly run.
+fn cases(quick: u32) -> u32 {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 50 * quick } else { quick }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     /// Rows inserted together are those inserted one by one, and fail together when any fails alone.
     #[test]

@@ -200,9 +200,14 @@ fn table(rows: &[Row], optimize: bool) -> Connection {
     connection
 }
 
+/// `quick` cases, or fifty times as many in the nightly run.
+fn cases(quick: u32) -> u32 {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 50 * quick } else { quick }
+}
+
 #[test]
 fn filters_agree_with_datafusion() {
-    let mut runner = TestRunner::new(Config::with_cases(24));
+    let mut runner = TestRunner::new(Config::with_cases(cases(24)));
     let tables = (prop::collection::vec(row(), 1..120), any::<bool>(), prop::collection::vec(condition(), 40..60));
     runner
         .run(&tables, |(rows, optimize, conditions)| {
@@ -239,7 +244,7 @@ fn queries_agree_with_datafusion() {
         "SELECT count(*) FROM (SELECT * FROM t LIMIT 10)",
         "SELECT DISTINCT s, b FROM t UNION ALL SELECT w, b FROM t WHERE w LIKE 'a%'",
     ];
-    let mut runner = TestRunner::new(Config::with_cases(8));
+    let mut runner = TestRunner::new(Config::with_cases(cases(8)));
     runner
         .run(&(prop::collection::vec(row(), 1..200), any::<bool>()), |(rows, optimize)| {
             let connection = table(&rows, optimize);

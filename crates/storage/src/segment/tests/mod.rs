@@ -279,8 +279,13 @@ fn any_value(logical_type: &LogicalType) -> BoxedStrategy<Datum> {
     prop_oneof![6 => present, 1 => Just(Datum::Null)].boxed()
 }
 
+/// `quick` cases, or fifty times as many in the nightly run.
+fn cases(quick: u32) -> u32 {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 50 * quick } else { quick }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(cases(12)))]
     #[test]
     fn every_type_round_trips(
         columns in (1usize..300).prop_flat_map(|rows| {
