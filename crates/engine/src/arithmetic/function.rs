@@ -49,16 +49,6 @@ impl Checked {
         }
     }
 
-    fn expression(&self, arguments: &[Expr]) -> Option<Expr> {
-        match arguments {
-            [inner] if self.negates => Some(Expr::Negative(Box::new(inner.clone()))),
-            [left, right] => {
-                Some(Expr::BinaryExpr(BinaryExpr::new(Box::new(left.clone()), self.operator, Box::new(right.clone()))))
-            }
-            _ => None,
-        }
-    }
-
     fn compute(&self, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
         match left.get().0.data_type() {
             DataType::Decimal128(..) => decimal::checked(self.operator, left, right),
@@ -78,9 +68,12 @@ impl ScalarUDFImpl for Checked {
     }
 
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
-        match self.expression(arguments) {
-            Some(expression) => Ok(expression.schema_name().to_string()),
-            None => internal_err!("{} with {} arguments", self.name(), arguments.len()),
+        // As DataFusion calls the operator itself. Names are asked for at every level of an expression, many times over,
+        // so nothing is cloned for them.
+        match arguments {
+            [inner] if self.negates => Ok(format!("(- {})", inner.schema_name())),
+            [left, right] => Ok(format!("{} {} {}", left.schema_name(), self.operator, right.schema_name())),
+            _ => internal_err!("{} with {} arguments", self.name(), arguments.len()),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::session::Session;
 use crate::session::literals::exponents_are_doubles;
 use crate::session::state::CATALOG;
-use crate::statements::{external, system};
+use crate::statements::{external, limit_depth, system};
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
@@ -215,6 +215,7 @@ impl Visible {
         let in_view = |error: DataFusionError| error.context(format!("view '{}'", view.name));
         let dialect = state.config_options().sql_parser.dialect;
         let mut statement = state.sql_to_statement(&view.query, &dialect).map_err(in_view)?;
+        limit_depth(&mut statement)?;
         exponents_are_doubles(&mut statement);
         let plan = state.statement_to_plan(statement).await.map_err(in_view)?;
         rename_columns(plan, &view.columns)

@@ -1,6 +1,7 @@
 //! COPY: a table from a file, or a table or query to a file. Options are taken in the spelling of DataFusion
 //! (`STORED AS CSV OPTIONS ('format.has_header' 'true')`), Postgres and DuckDB (`(FORMAT csv, HEADER true)`).
 
+use super::depth;
 use super::parse::Statement;
 use crate::{Error, Result};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
@@ -42,8 +43,11 @@ fn text(error: ParserError) -> String {
 fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError> {
     parser.expect_keyword(Keyword::COPY)?;
     let source = if parser.consume_token(&Token::LParen) {
-        let query = parser.parse_query()?;
+        let mut query = parser.parse_query()?;
         parser.expect_token(&Token::RParen)?;
+        if let Err(error) = depth::check(query.as_mut()) {
+            return Ok(Err(error));
+        }
         CopyToSource::Query(query)
     } else {
         CopyToSource::Relation(parser.parse_object_name(true)?)

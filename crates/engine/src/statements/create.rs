@@ -36,6 +36,9 @@ pub(super) fn place(context: &StatementContext, name: TableName, temporary: bool
     } else {
         (Arc::clone(&context.session.engine.store), Arc::clone(&context.snapshot))
     };
+    if name.table.is_empty() {
+        return Err(Error::InvalidInput("the name of a table or view can't be empty".into()));
+    }
     if name.schema == "information_schema" {
         return Err(Error::InvalidInput("schema 'information_schema' takes no tables or views of others".into()));
     }

@@ -52,8 +52,7 @@ pub(super) async fn show_columns(context: &StatementContext, options: &ShowState
 pub(super) fn show_tables(context: &StatementContext) -> Result<Outcome> {
     let mut found: Vec<[Option<String>; 3]> = Vec::new();
     let snapshots = [(Some(&context.snapshot), ""), (context.temp.as_ref(), "LOCAL TEMPORARY ")];
-    for (snapshot, kind) in snapshots {
-        let Some(snapshot) = snapshot else { continue };
+    for (snapshot, kind) in snapshots.into_iter().filter_map(|(snapshot, kind)| Some((snapshot?, kind))) {
         let tables = snapshot.tables.keys().map(|name| (name, if kind.is_empty() { "BASE TABLE" } else { "TABLE" }));
         let views = snapshot.views.keys().map(|name| (name, "VIEW"));
         found.extend(

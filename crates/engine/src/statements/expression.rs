@@ -1,7 +1,7 @@
 //! Expressions that a table keeps as text, DEFAULT and CHECK: planned when the table is made, so that a wrong one is
 //! refused then, and planned again by each statement that writes.
 
-use super::ingest;
+use super::{depth, ingest};
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -86,7 +86,10 @@ fn analyze(state: &SessionState, schema: &SchemaRef, text: &str, what: &str) -> 
         other => other,
     };
     let unqualified = DFSchema::try_from(schema.as_ref().clone())?;
-    let expression = state.create_logical_expr(text, &unqualified).map_err(in_context)?;
+    let mut parsed =
+        state.sql_to_expr_with_alias(text, &state.config_options().sql_parser.dialect).map_err(in_context)?;
+    depth::check(&mut parsed.expr)?;
+    let expression = state.create_logical_expr_from_sql_expr(parsed, &unqualified).map_err(in_context)?;
     if let Some(part) = unsuitable(&expression)? {
         return Err(Error::Unsupported(format!("{what} has {part}, which it can't have")));
     }

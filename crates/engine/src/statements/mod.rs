@@ -2,7 +2,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `parse`, `untyped`, `refuse`, `query` | text to statements; those, and clauses of them, that are not offered |
+//! | `parse`, `untyped`, `depth` | text to statements, no deeper than planning can take |
+//! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
 //! | `alter`, `view`, `objects`, `external` | ALTER TABLE, views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
@@ -15,6 +16,7 @@ mod constraints;
 mod copy;
 mod create;
 mod definition;
+mod depth;
 mod describe;
 mod expression;
 pub(crate) mod external;
@@ -35,6 +37,7 @@ mod values;
 mod view;
 
 pub(crate) use create::for_load;
+pub(crate) use depth::limit as limit_depth;
 pub(crate) use parse::{Statement, parse, parse_single};
 
 use crate::session::{Outcome, StatementContext, Target, blocking};
@@ -154,6 +157,9 @@ async fn write<R: Send + 'static>(
 fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<Target> {
     let reference = table_reference(name)?;
     let known = context.name(&reference)?;
+    if known.schema == "information_schema" {
+        return Err(Error::InvalidInput(format!("'{known}' is a system table; {verb} can't change it")));
+    }
     if context.find_table(&known).is_none() && !is_view(context, &known) {
         if system::NAMES.contains(&known.table.as_str()) {
             return Err(Error::InvalidInput(format!("'{known}' is a system table; {verb} can't change it")));

@@ -24,6 +24,9 @@ pub(super) async fn create_schema(context: &StatementContext, statement: Sql) ->
         return Err(unsupported("CREATE SCHEMA with AUTHORIZATION".into()));
     };
     let name = schema_of(name)?;
+    if name.is_empty() {
+        return Err(Error::InvalidInput("the name of a schema can't be empty".into()));
+    }
     if name == "information_schema" || name == DEFAULT_SCHEMA || context.snapshot.schemas.contains(&name) {
         if if_not_exists {
             return Ok(Outcome::Done);
@@ -175,7 +178,7 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
             return Ok(Some(Found::External(name.table)));
         }
     }
-    if super::system::NAMES.contains(&name.table.as_str()) {
+    if super::system::NAMES.contains(&name.table.as_str()) || name.schema == "information_schema" {
         return Err(Error::InvalidInput(format!("'{name}' is a system table and can't be dropped")));
     }
     Ok(None)

@@ -1,7 +1,7 @@
 //! Text to statements: DataFusion's parser, with COPY in Gingham's own grammar and refused statements set aside.
 
 use super::copy::{self, CopyFrom};
-use super::{refuse, untyped};
+use super::{depth, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -71,10 +71,13 @@ pub(super) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
         return copy::parse(&mut parser.parser);
     }
     if untyped::starts(&parser.parser) {
-        let statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        let mut statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        depth::check(&mut statement)?;
         return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
     }
-    Ok(Statement::Sql(Box::new(parser.parse_statement()?)))
+    let mut statement = parser.parse_statement()?;
+    depth::limit(&mut statement)?;
+    Ok(Statement::Sql(Box::new(statement)))
 }
 
 #[cfg(test)]

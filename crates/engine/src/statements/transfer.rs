@@ -8,9 +8,9 @@ use crate::session::{Outcome, StatementContext, Target, blocking, did_you_mean};
 use crate::{Error, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
-use datafusion::common::ParamValues;
+use datafusion::common::{Column, ParamValues};
 use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::LogicalPlanBuilder;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use futures::TryStreamExt;
 use std::path::PathBuf;
@@ -120,8 +120,7 @@ async fn from_json(
     if let Some(column) = given.iter().find(|column| !fields.contains(column)) {
         return Err(Error::InvalidInput(format!("no object in {path} has a field '{column}'")));
     }
-    let columns = given.iter().map(datafusion::common::Column::from_name).map(Into::into);
-    let columns: Vec<datafusion::logical_expr::Expr> = columns.collect();
+    let columns: Vec<Expr> = given.iter().map(Column::from_name).map(Expr::Column).collect();
     let plan = LogicalPlanBuilder::scan("file", provider_as_source(source), None)?.project(columns)?.build()?;
     let ingest = Ingest::new(&context.state, &target.store, &target.table, Some(&given))?;
     ingest.converter().accept(plan.schema().as_arrow())?;

@@ -3,6 +3,7 @@
 mod api;
 mod arithmetic;
 mod oracle;
+mod statements;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gingham::{Connection, Database};

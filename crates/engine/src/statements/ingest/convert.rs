@@ -144,8 +144,8 @@ impl Converter {
         let expected = self.inputs().count();
         if source.fields().len() != expected {
             return Err(Error::InvalidInput(format!(
-                "{} are to be filled, but {} given",
-                value::count(expected, "column"),
+                "{} to be filled, but {} given",
+                value::count_are(expected, "column"),
                 value::count_are(source.fields().len(), "value"),
             )));
         }

@@ -1,14 +1,11 @@
 //! Statements through the Rust API: what the SQL corpus can't say. Parameters, kinds of errors, several connections,
 //! and rows checked against casting them one by one.
 
+use super::connect;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::Int64Type;
 use gingham::{Connection, Database, Error, ScalarValue};
 use proptest::prelude::*;
-
-fn connection() -> Connection {
-    Database::in_memory().expect("a database in memory").connect()
-}
 
 /// The one number that a query gives.
 fn number(connection: &Connection, sql: &str) -> i64 {
@@ -30,7 +27,7 @@ fn texts(connection: &Connection, sql: &str) -> Vec<String> {
 
 #[test]
 fn kinds_of_errors() {
-    let connection = connection();
+    let connection = connect();
     connection.execute("CREATE TABLE t (a TINYINT PRIMARY KEY, b VARCHAR(3) CHECK (b <> 'no'))").unwrap();
     let error = |sql: &str| connection.execute(sql).expect_err(sql);
     assert!(matches!(error("INSERT INTO t VALUES (300, 'x')"), Error::InvalidInput(_)));
@@ -46,7 +43,7 @@ fn kinds_of_errors() {
 
 #[test]
 fn a_script_runs_to_its_first_refusal() {
-    let connection = connection();
+    let connection = connect();
     let error = connection
         .execute("CREATE TABLE t (a INT); INSERT INTO t VALUES (1); BEGIN; INSERT INTO t VALUES (2); COMMIT")
         .unwrap_err();
@@ -56,7 +53,7 @@ fn a_script_runs_to_its_first_refusal() {
 
 #[test]
 fn parameters_of_an_insert() {
-    let connection = connection();
+    let connection = connect();
     connection.execute("CREATE TABLE t (a SMALLINT, b VARCHAR, c DATE, d DOUBLE DEFAULT 2.5)").unwrap();
     let insert = connection.prepare("INSERT INTO t (a, b, c) VALUES ($1, $2, $3), ($1 + 1, upper($2), NULL)").unwrap();
     let row = |a: i64, b: &str, c: &str| [a.into(), ScalarValue::from(b), ScalarValue::from(c)];
@@ -74,7 +71,7 @@ fn parameters_of_an_insert() {
 
 #[test]
 fn the_first_bad_row_is_named_whatever_its_column() {
-    let connection = connection();
+    let connection = connect();
     connection.execute("CREATE TABLE t (a TINYINT, b VARCHAR(2), c INT NOT NULL)").unwrap();
     let cases = [
         (
@@ -134,7 +131,7 @@ fn one_of_two_creators_wins() {
 
 #[test]
 fn a_view_that_no_longer_works_hides_nothing_else() {
-    let connection = connection();
+    let connection = connect();
     connection
         .execute("CREATE TABLE t (a INT, b INT); CREATE VIEW v AS SELECT b FROM t; CREATE VIEW w AS SELECT a FROM t")
         .unwrap();
@@ -177,7 +174,7 @@ proptest! {
     /// Rows inserted together are those inserted one by one, and fail together when any fails alone.
     #[test]
     fn together_as_one_by_one(rows in prop::collection::vec((literal(), literal(), literal()), 1..8)) {
-        let connection = connection();
+        let connection = connect();
         for table in ["one", "all_rows"] {
             let columns = "a SMALLINT DEFAULT 7, b VARCHAR(3), c DECIMAL(6,1)";
             connection.execute(&format!("CREATE TABLE {table} ({columns})")).unwrap();
