@@ -9,7 +9,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::Expr;
 use datafusion::logical_expr::type_coercion::binary::BinaryTypeCoercer;
 use datafusion::logical_expr::{
-    BinaryExpr, ColumnarValue, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Operator, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::physical_expr_common::datum::apply;
 use std::sync::Arc;

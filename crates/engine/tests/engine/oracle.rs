@@ -83,7 +83,9 @@ fn condition() -> impl Strategy<Value = String> {
             if not { "NOT " } else { "" },
             values.join(", ")
         )),
-        prop::collection::vec(any_float(), 4..6).prop_map(|values| format!("f IN ({})", values.join(", "))),
+        // No zeros: whether a list finds -0.0 depends on which of DataFusion's simplifications ran, on its own side too.
+        prop::collection::vec(any_float().prop_filter("zero", |value| !value.contains('0')), 4..6)
+            .prop_map(|values| format!("f IN ({})", values.join(", "))),
         (
             prop::sample::select(vec!["s", "w"]),
             prop::sample::select(vec!["LIKE", "NOT LIKE", "ILIKE"]),
@@ -207,7 +209,7 @@ fn cases(quick: u32) -> u32 {
 
 #[test]
 fn filters_agree_with_datafusion() {
-    let mut runner = TestRunner::new(Config::with_cases(cases(24)));
+    let mut runner = TestRunner::new(Config::with_cases(cases(16)));
     let tables = (prop::collection::vec(row(), 1..120), any::<bool>(), prop::collection::vec(condition(), 40..60));
     runner
         .run(&tables, |(rows, optimize, conditions)| {
@@ -256,4 +258,42 @@ fn queries_agree_with_datafusion() {
             Ok(())
         })
         .unwrap();
+}
+
+/// The keys of a join's build side filter the scan of its probe side, whatever the kind of join.
+#[test]
+fn join_keys_filter_the_other_scan() {
+    let connection = Database::in_memory().expect("a database").connect();
+    connection
+        .execute(
+            "CREATE TABLE big AS SELECT value AS k, value % 97 AS v FROM generate_series(1, 150000);
+             CREATE TABLE small (k BIGINT, name VARCHAR);
+             INSERT INTO small VALUES (3, 'a'), (140000, 'b'), (140000, 'c'), (NULL, 'n'), (-5, 'x'), (149999, 'd')",
+        )
+        .expect("tables");
+    let queries = [
+        ("SELECT count(*), sum(b.k) FROM big b JOIN small s ON b.k = s.k", "|4|430002|"),
+        ("SELECT count(*), sum(k) FROM big WHERE k IN (SELECT k FROM small)", "|3|290002|"),
+        ("SELECT count(*) FROM big b WHERE NOT EXISTS (SELECT 1 FROM small s WHERE s.k = b.k)", "|149997|"),
+        ("SELECT count(*), count(b.k) FROM small s LEFT JOIN big b ON b.k = s.k", "|6|4|"),
+        ("SELECT count(*), count(b.k) FROM big b RIGHT JOIN small s ON b.k = s.k", "|6|4|"),
+        ("SELECT count(*), count(s.k) FROM big b LEFT JOIN small s ON b.k = s.k", "|150001|4|"),
+        ("SELECT count(*) FROM big b FULL JOIN small s ON b.k = s.k", "|150003|"),
+        ("SELECT count(*) FROM big b WHERE k NOT IN (SELECT k FROM small)", "|0|"),
+        ("SELECT sum(t.n) FROM small s JOIN (SELECT k, count(*) AS n FROM big GROUP BY k) t ON t.k = s.k", "|4|"),
+    ];
+    for (threads, threshold) in [(1, 1_000_000), (2, 1_000_000), (2, 0)] {
+        let settings = format!(
+            "SET gingham.threads = {threads};
+             SET datafusion.optimizer.hash_join_single_partition_threshold = {threshold};
+             SET datafusion.optimizer.hash_join_single_partition_threshold_rows = {threshold}"
+        );
+        connection.execute(&settings).expect("settings");
+        for (sql, expected) in queries {
+            assert_eq!(ours(&connection, sql), Ok(vec![expected.to_string()]), "{sql} with {settings}");
+        }
+        let analyzed = crate::rows(&connection, &format!("EXPLAIN ANALYZE {}", queries[0].0)).join("\n");
+        let scan = analyzed.lines().find(|line| line.contains("table=big")).expect("the scan of big");
+        assert!(scan.contains("output_rows=3,"), "the scan gives the records that have a partner only: {scan}");
+    }
 }
