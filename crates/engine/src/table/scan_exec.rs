@@ -24,6 +24,7 @@ use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Par
 use gingham_kernels::Isa;
 use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::scan::TableScan;
+use gingham_storage::segment::ZONE_ROWS;
 use gingham_storage::{ColumnId, Predicate};
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
@@ -146,7 +147,10 @@ impl ScanExec {
         fetch: Option<usize>,
     ) -> Result<Self> {
         let scan = TableScan::new(Arc::clone(&table), columns.clone(), predicate.clone(), batch_rows, isa)?;
-        let partitions = threads.min(scan.morsels()).max(1);
+        // A few of all records come from the first zone or two: one thread gives the table's first ones, and no other is
+        // woken for work that is thrown away.
+        let few = matches!(predicate, Predicate::Constant(true)) && fetch.is_some_and(|rows| rows <= ZONE_ROWS);
+        let partitions = if few { 1 } else { threads.min(scan.morsels()).max(1) };
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(scan.schema())),
             Partitioning::UnknownPartitioning(partitions),
