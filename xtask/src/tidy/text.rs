@@ -21,8 +21,8 @@ const INDEX_SETTINGS: &[&str] = &[
     concat!("registry = \"", "http"),
 ];
 
-/// The one source of third-party crates in Cargo.lock.
-const CRATES_INDEX: &str = "registry+https://github.com/rust-lang/crates.io-index";
+/// Cargo's own package index, as Cargo.lock names it: a fork of a crate or another index is not it.
+const PUBLIC_INDEX: &str = "registry+https://github.com/rust-lang/";
 
 /// All findings in a text file.
 pub fn check(file: &File) -> Vec<Finding> {
@@ -42,8 +42,8 @@ pub fn check(file: &File) -> Vec<Finding> {
             find(format!("{setting}: a package index of one place; leave the package manager its own"));
         }
         let source = line.strip_prefix("source = \"");
-        if file.path.ends_with("Cargo.lock") && source.is_some_and(|source| !source.starts_with(CRATES_INDEX)) {
-            find("a crate that does not come from crates.io: a newcomer may not reach it".to_owned());
+        if file.path.ends_with("Cargo.lock") && source.is_some_and(|source| !source.starts_with(PUBLIC_INDEX)) {
+            find("a crate from elsewhere than cargo's own index: a newcomer may not reach it".to_owned());
         }
     }
     if !is_data && !file.text.is_empty() && !file.text.ends_with('\n') {
@@ -90,7 +90,7 @@ mod tests {
         for setting in INDEX_SETTINGS {
             assert_eq!(lines(".cargo/config.toml", &format!("x\n{setting}\n")), [2], "{setting}");
         }
-        let lock = format!("source = \"{CRATES_INDEX}\"\nsource = \"registry+https://example.org/index\"\n");
+        let lock = format!("source = \"{PUBLIC_INDEX}\"\nsource = \"registry+https://example.org/index\"\n");
         assert_eq!(lines("Cargo.lock", &lock), [2]);
         assert_eq!(lines("Cargo.lock", "source = \"git+https://example.org/x\"\n"), [1]);
     }
