@@ -74,8 +74,8 @@ pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
                 return Ok(arrow::compute::take(&all, &indices, None)?);
             }
             match view.logical_type.to_arrow() {
-                DataType::BinaryView => binary(view, strings, selection, nulls),
-                _ => text(view, strings, selection, nulls),
+                DataType::BinaryView => byte_strings::<BinaryViewType, BinaryType>(view, strings, selection, nulls),
+                _ => byte_strings::<StringViewType, Utf8Type>(view, strings, selection, nulls),
             }
         }
     }
@@ -250,42 +250,28 @@ fn integers(
     })
 }
 
-/// Text stored as bytes, sharing the zone's buffer. Whether it is UTF-8 is checked, so that damage can't pass for text.
-fn text(
+/// Text (`V`, from arrays of `B`) or BINARY stored as bytes, sharing the zone's buffer. Whether text is UTF-8 is checked,
+/// so that damage can't pass for it.
+fn byte_strings<V, B>(
     view: &ColumnView,
     strings: Strings<'_>,
     selection: &Selection<'_>,
     nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
+) -> Result<ArrayRef>
+where
+    V: ByteViewType<Native = B::Native>,
+    B: ByteArrayType<Offset = i32>,
+{
     let damaged = |error| misfit(view, &format!("{error}"));
     Ok(match selection {
         Selection::Run(run) => {
             let (offsets, bytes) = rebased(strings, run)?;
-            Arc::new(StringViewArray::from(&StringArray::try_new(offsets, bytes, nulls).map_err(damaged)?))
+            let array = GenericByteArray::<B>::try_new(offsets, bytes, nulls).map_err(damaged)?;
+            Arc::new(GenericByteViewArray::<V>::from(&array))
         }
         Selection::Tids(tids) => {
             let (views, bytes) = gathered(strings, tids);
-            Arc::new(StringViewArray::try_new(views, vec![bytes], nulls).map_err(damaged)?)
-        }
-    })
-}
-
-/// The same for BINARY.
-fn binary(
-    view: &ColumnView,
-    strings: Strings<'_>,
-    selection: &Selection<'_>,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    let damaged = |error| misfit(view, &format!("{error}"));
-    Ok(match selection {
-        Selection::Run(run) => {
-            let (offsets, bytes) = rebased(strings, run)?;
-            Arc::new(BinaryViewArray::from(&BinaryArray::try_new(offsets, bytes, nulls).map_err(damaged)?))
-        }
-        Selection::Tids(tids) => {
-            let (views, bytes) = gathered(strings, tids);
-            Arc::new(BinaryViewArray::try_new(views, vec![bytes], nulls).map_err(damaged)?)
+            Arc::new(GenericByteViewArray::<V>::try_new(views, vec![bytes], nulls).map_err(damaged)?)
         }
     })
 }
