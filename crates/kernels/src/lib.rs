@@ -6,6 +6,7 @@
 //! | [`bits`] | bit vectors: combining, counting, turning into TIDs |
 //! | [`lookup`] | codes and values at TIDs |
 //! | [`decode`] | a run of codes to values |
+//! | [`packing`] | packed columns (native, ByteSlice): scans and lookups where the codes lie |
 //! | [`bitpack`] | codes of any width to bytes and back, for blocks on disk |
 //! | [`minmax`] | smallest and largest code |
 //!
@@ -36,6 +37,7 @@ pub mod decode;
 mod isa;
 pub mod lookup;
 pub mod minmax;
+pub mod packing;
 pub mod scan;
 
 pub use code::{Code, Value, integers};

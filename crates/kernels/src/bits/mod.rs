@@ -85,7 +85,7 @@ pub fn load(bytes: &[u8], offset: usize, rows: usize, out: &mut [u64]) {
 }
 
 /// Zeroes the bits past the last record.
-fn cut(bits: &mut [u64], rows: usize) {
+pub(crate) fn cut(bits: &mut [u64], rows: usize) {
     if let (Some(last), 1..) = (bits.last_mut(), rows % 64) {
         *last &= (1 << (rows % 64)) - 1;
     }

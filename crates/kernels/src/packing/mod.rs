@@ -1,0 +1,159 @@
+//! Packings: columns of k-bit codes in bytes, scanned and looked up where they lie (ByteSlice paper, sections 2 and 3).
+//!
+//! [`Packed`] is a column: a [`Format`] (packing, width of the codes) over bytes. The functions of this module work on
+//! any of them and choose twice per call, by packing and then by instruction set, never per code.
+//!
+//! A packing is a variant of [`Packing`], a line of `of_packing!` below, and a module with the functions that the macro
+//! is used for: `bytes`, `pack`, `scan`, `get`, `lookup` and `unpack`. Scans arrive there as one of three comparisons
+//! (`test.rs`). What else there is works on every packing by `by_runs.rs`; a packing that does better gets its own arm
+//! in the function below. `tests/packings.rs` takes up every packing of `Packing::ALL` by itself.
+//!
+//! Every scan writes one bit per code: bit t % 64 of word t / 64 is the answer for code t. `out` has one word per 64
+//! codes; bits past the last code come out zero.
+
+use crate::bits::{cut, words};
+use crate::{Code, Isa};
+use std::ops::Range;
+
+/// Calls a function of the module that a packing names.
+macro_rules! of_packing {
+    ($packing:expr, $function:ident($($argument:expr),* $(,)?)) => {
+        match $packing {
+            $crate::packing::Packing::Native => $crate::packing::native::$function($($argument),*),
+            $crate::packing::Packing::ByteSlice | $crate::packing::Packing::ByteSlice16 => {
+                $crate::packing::byteslice::$function($($argument),*)
+            }
+        }
+    };
+}
+
+mod by_runs;
+pub mod byteslice;
+mod format;
+mod native;
+mod test;
+
+pub use format::{Format, FormatError, MAX_ROWS, PART_ROWS, Packed, Packing};
+use test::Plan;
+pub use test::{Combine, Operator, Options, Test};
+
+/// Appends `codes` to `out`: exactly [`Format::bytes`] of them. Bits of a code above the format's width are cut off.
+///
+/// # Panics
+/// When there are more than [`MAX_ROWS`] codes.
+pub fn pack<C: Code>(isa: Isa, format: Format, codes: &[C], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + format.bytes(codes.len()), 0);
+    of_packing!(format.packing(), pack(isa, format, codes, &mut out[start..]));
+}
+
+/// Appends `codes` to a column of `rows` codes, whose [`Format::bytes`] are all of `bytes`.
+///
+/// # Panics
+/// When `bytes` has another length, or there are more than [`MAX_ROWS`] codes in the end.
+pub fn append<C: Code>(isa: Isa, format: Format, rows: usize, codes: &[C], bytes: &mut Vec<u8>) {
+    assert_eq!(bytes.len(), format.bytes(rows), "bytes of {rows} packed codes");
+    by_runs::append(isa, format, rows, codes, bytes);
+}
+
+/// Appends the codes of a range of rows to `out`.
+///
+/// # Panics
+/// When the range is not within the rows, or `C` is narrower than the format's width.
+pub fn unpack<C: Code>(isa: Isa, packed: Packed<'_>, rows: Range<usize>, out: &mut Vec<C>) {
+    check_width::<C>(packed);
+    let within = rows.start <= rows.end && rows.end <= packed.rows();
+    assert!(within, "rows {rows:?} of a run of {} records", packed.rows());
+    of_packing!(packed.format().packing(), unpack(isa, packed, rows, out));
+}
+
+/// Codes that qualify.
+///
+/// # Panics
+/// When `out` has not one word per 64 codes, here and in every scan.
+pub fn scan(isa: Isa, packed: Packed<'_>, test: Test, options: Options, out: &mut [u64]) {
+    check_words(packed, out);
+    match test.plan(packed.format().max_code()) {
+        Plan::All => fill(true, options, out),
+        Plan::Nothing => fill(false, options, out),
+        Plan::Compare(comparison, negate) => {
+            of_packing!(packed.format().packing(), scan(isa, packed, comparison, negate, options, out));
+        }
+    }
+    cut(out, packed.rows());
+}
+
+/// Codes that equal one of `values`: for short lists, since each code is compared with each value.
+pub fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
+    check_words(packed, out);
+    by_runs::scan_any(isa, packed, values, options, out);
+    cut(out, packed.rows());
+}
+
+/// Codes whose bit of `bitmap` is set. A code past the end of the bitmap does not qualify.
+pub fn scan_bitmap(isa: Isa, packed: Packed<'_>, bitmap: &[u64], options: Options, out: &mut [u64]) {
+    check_words(packed, out);
+    by_runs::scan_bitmap(isa, packed, bitmap, options, out);
+    cut(out, packed.rows());
+}
+
+/// Rows whose code in `left` compares so with their code in `right`. The columns may differ in format; what their codes
+/// mean must not.
+///
+/// # Panics
+/// When the columns differ in rows.
+pub fn compare(isa: Isa, left: Packed<'_>, operator: Operator, right: Packed<'_>, options: Options, out: &mut [u64]) {
+    check_words(left, out);
+    assert_eq!(left.rows(), right.rows(), "rows of two columns that are compared");
+    by_runs::compare(isa, left, operator, right, options, out);
+    cut(out, left.rows());
+}
+
+/// The code at a TID.
+///
+/// # Panics
+/// When the TID is not below the number of rows.
+pub fn get(packed: Packed<'_>, tid: u32) -> u64 {
+    assert!((tid as usize) < packed.rows(), "TID {tid} in a run of {} records", packed.rows());
+    of_packing!(packed.format().packing(), get(packed, tid as usize))
+}
+
+/// Appends the codes at `tids`, which may come in any order, to `out`.
+///
+/// # Panics
+/// When a TID is not below the number of rows, or `C` is narrower than the format's width.
+pub fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: &[u32], out: &mut Vec<C>) {
+    check_width::<C>(packed);
+    let max = tids.iter().copied().fold(0, u32::max);
+    let within = tids.is_empty() || (max as usize) < packed.rows();
+    assert!(within, "TID {max} in a run of {} records", packed.rows());
+    of_packing!(packed.format().packing(), lookup(isa, packed, tids, out));
+}
+
+/// Appends the codes of the rows whose bits are set to `out`.
+///
+/// # Panics
+/// When `bits` has not one word per 64 codes, a bit past the last row is set, or `C` is narrower than the format's
+/// width.
+pub fn lookup_bits<C: Code>(isa: Isa, packed: Packed<'_>, bits: &[u64], out: &mut Vec<C>) {
+    check_width::<C>(packed);
+    check_words(packed, bits);
+    let past = bits.last().is_some_and(|last| !packed.rows().is_multiple_of(64) && last >> (packed.rows() % 64) != 0);
+    assert!(!past, "a bit set past the last of {} records", packed.rows());
+    by_runs::lookup_bits(isa, packed, bits, out);
+}
+
+/// The answer of a scan that is the same for all codes.
+fn fill(answer: bool, options: Options, out: &mut [u64]) {
+    let answer = if answer { u64::MAX } else { 0 };
+    out.iter_mut().for_each(|word| *word = options.combine.apply(*word, answer));
+}
+
+fn check_words(packed: Packed<'_>, out: &[u64]) {
+    assert_eq!(out.len(), words(packed.rows()), "words for the bits of {} codes", packed.rows());
+}
+
+fn check_width<C: Code>(packed: Packed<'_>) {
+    let width = packed.format().width();
+    assert!(u32::from(width) <= C::BITS, "codes of {width} bits don't fit {}", C::BITS);
+}
