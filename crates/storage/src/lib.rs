@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `types`, `datum`, `table`, `predicate` | the vocabulary shared with the engine |
+//! | `design` | a table's layouts, packings and encodings |
 //! | `view`, `dictionary` | the column view: how any layout is read |
 //! | `encoding/` | value <-> code |
 //! | `segment/` | immutable segment files and delta images: writing and reading |
@@ -14,6 +15,7 @@
 pub mod cache;
 pub mod catalog;
 mod datum;
+pub mod design;
 pub mod dictionary;
 pub mod encoding;
 mod error;
@@ -27,10 +29,11 @@ mod types;
 pub mod view;
 
 pub use datum::{Datum, FloatBits};
+pub use design::{Design, EncodingChoice, Group, Layout, Packing};
 pub use error::{Error, Result};
 pub use predicate::{ColumnTest, Predicate};
 pub use table::{
-    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, KeyDefinition, Layout, ReferenceDefinition,
-    TableDefinition, TableId, TableName,
+    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, KeyDefinition, ReferenceDefinition, TableDefinition,
+    TableId, TableName,
 };
 pub use types::{LogicalType, Unit, ValueClass};

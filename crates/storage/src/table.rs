@@ -1,6 +1,6 @@
 //! The definition of a table: columns, constraints and options, as the catalog keeps it.
 
-use crate::{Datum, LogicalType};
+use crate::{Datum, Design, LogicalType};
 use serde::{Deserialize, Serialize};
 
 /// Number of a table, never reused within a database.
@@ -80,32 +80,6 @@ pub struct ReferenceDefinition {
     pub referred: Vec<ColumnId>,
 }
 
-/// Where the attributes of a record lie. See docs/GLOSSARY.md.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Layout {
-    /// Every column contiguous.
-    #[default]
-    Column,
-}
-
-impl Layout {
-    /// Names that WITH (layout = …) takes.
-    pub const NAMES: &[&str] = &["column"];
-
-    /// The layout of that name.
-    pub fn parse(name: &str) -> Option<Self> {
-        (name == "column").then_some(Self::Column)
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Column => "column",
-        }
-    }
-}
-
 /// A table as the catalog keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableDefinition {
@@ -123,8 +97,9 @@ pub struct TableDefinition {
     pub checks: Vec<CheckDefinition>,
     /// REFERENCES.
     pub references: Vec<ReferenceDefinition>,
-    /// Where the attributes of a record lie.
-    pub layout: Layout,
+    /// Where the attributes of a record lie, and how they are packed and encoded. Catalogs of version 1 have none.
+    #[serde(default)]
+    pub design: Design,
     /// Columns by which loads and OPTIMIZE sort.
     pub sort_by: Vec<ColumnId>,
 }

@@ -11,7 +11,7 @@ use gingham_storage::memory::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::segment::{Encoding, Segment, write_segment_file, write_segment_image};
 use gingham_storage::{
-    ColumnDefinition, ColumnTest, Datum, FloatBits, Layout, LogicalType, Predicate, Result, TableDefinition, TableName,
+    ColumnDefinition, ColumnTest, Datum, Design, FloatBits, LogicalType, Predicate, Result, TableDefinition, TableName,
     Unit, ValueClass,
 };
 use std::collections::{BTreeMap, HashSet};
@@ -165,7 +165,7 @@ fn definition(columns: Vec<ColumnDefinition>) -> TableDefinition {
         keys: vec![],
         checks: vec![],
         references: vec![],
-        layout: Layout::Column,
+        design: Design::default(),
         sort_by: vec![],
     }
 }

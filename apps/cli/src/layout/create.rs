@@ -15,7 +15,7 @@ pub fn create_statement(table: &TableDefinition) -> String {
         parts.push(format!("{kind} ({})", names(&key.columns)));
     }
     parts.extend(table.checks.iter().map(|check| format!("CHECK ({})", check.condition)));
-    let mut options = vec![format!("layout = '{}'", table.layout.name())];
+    let mut options = vec![format!("layout = '{}'", table.design.text(table))];
     if !table.sort_by.is_empty() {
         options.push(format!("sort_by = '{}'", names(&table.sort_by)));
     }
@@ -45,7 +45,7 @@ fn column(column: &ColumnDefinition) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gingham::storage::{CheckDefinition, Datum, KeyDefinition, Layout, LogicalType, TableName};
+    use gingham::storage::{CheckDefinition, Datum, Design, KeyDefinition, LogicalType, TableName};
 
     #[test]
     fn the_statement_says_all_that_the_table_has() {
@@ -68,7 +68,7 @@ mod tests {
             keys: vec![KeyDefinition { name: "t_pkey".into(), columns: vec![0], primary: true }],
             checks: vec![CheckDefinition { name: "c".into(), condition: "id > 0".into() }],
             references: Vec::new(),
-            layout: Layout::Column,
+            design: Design::default(),
             sort_by: vec![0],
         };
         assert_eq!(

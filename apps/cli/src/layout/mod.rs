@@ -59,7 +59,7 @@ fn summary(table: &TableSnapshot) -> Vec<String> {
             table.definition.name,
             HumanCount(table.rows()),
             if table.rows() == 1 { "" } else { "s" },
-            table.definition.layout.name()
+            table.definition.design.text(&table.definition)
         ),
         format!(
             "{} in {}{delta}; {} on disk, {} in memory once all is read",

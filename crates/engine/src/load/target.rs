@@ -132,7 +132,7 @@ fn by_name(definition: &TableDefinition, names: &[String], all: &[String]) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gingham_storage::{Layout, TableName};
+    use gingham_storage::{Design, TableName};
 
     fn table(names: &[&str]) -> TableDefinition {
         let mut definition = TableDefinition {
@@ -143,7 +143,7 @@ mod tests {
             keys: Vec::new(),
             checks: Vec::new(),
             references: Vec::new(),
-            layout: Layout::Column,
+            design: Design::default(),
             sort_by: Vec::new(),
         };
         add_columns(&mut definition, names.iter().map(|name| ((*name).to_owned(), LogicalType::Int(32))));

@@ -170,6 +170,7 @@ fn drop_column(snapshot: &Snapshot, definition: &mut TableDefinition, name: &str
         return used(format!("it is the only one of table '{}'", definition.name));
     }
     definition.columns.retain(|column| column.id != id);
+    definition.design.remove_column(id);
     Ok(())
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn for_load(
         (definition.columns, definition.next_column) = (Vec::new(), 0);
     }
     if let Some(layout) = layout {
-        definition.layout = definition::layout(layout)?;
+        definition.design = definition::layout(layout)?;
     }
     Ok((place.store, definition))
 }

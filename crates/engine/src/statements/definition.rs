@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle,
     SqlOption, TableConstraint, Value,
 };
-use gingham_storage::{ColumnDefinition, ColumnId, Datum, Layout, LogicalType, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, ColumnId, Datum, Design, LogicalType, TableDefinition, TableName};
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(super) fn build(
@@ -27,7 +27,7 @@ pub(super) fn build(
         keys: Vec::new(),
         checks: Vec::new(),
         references: Vec::new(),
-        layout: Layout::default(),
+        design: Design::default(),
         sort_by: Vec::new(),
     };
     let mut constraints = Constraints::default();
@@ -193,7 +193,7 @@ fn options(options: &CreateTableOptions, definition: &mut TableDefinition) -> Re
         };
         let (key, value) = (key.value.to_ascii_lowercase(), option_value(value)?);
         match key.as_str() {
-            "layout" => definition.layout = layout(&value)?,
+            "layout" => definition.design = layout(&value)?,
             "sort_by" => definition.sort_by = sort_by(definition, &value)?,
             _ => {
                 return Err(Error::InvalidInput(format!(
@@ -222,14 +222,14 @@ fn option_value(value: &Expr) -> Result<String> {
 }
 
 /// The layout of that name.
-pub(super) fn layout(name: &str) -> Result<Layout> {
-    Layout::parse(&name.trim().to_ascii_lowercase()).ok_or_else(|| {
-        Error::InvalidInput(format!(
-            "layout '{name}' does not exist (the layouts are: {}){}",
-            Layout::NAMES.join(", "),
-            did_you_mean(name, Layout::NAMES.iter().copied())
-        ))
-    })
+pub(super) fn layout(name: &str) -> Result<Design> {
+    match name.trim().to_ascii_lowercase().as_str() {
+        "column" => Ok(Design::default()),
+        _ => Err(Error::InvalidInput(format!(
+            "layout '{name}' does not exist (the layouts are: column){}",
+            did_you_mean(name, ["column"])
+        ))),
+    }
 }
 
 /// Columns of sort_by = 'a,b'.

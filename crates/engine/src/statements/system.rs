@@ -73,7 +73,7 @@ fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.text("table_schema", all.iter().map(|table| Some(definition(table).name.schema.clone().into())));
     columns.text("table_name", all.iter().map(|table| Some(definition(table).name.table.clone().into())));
     columns.flag("temporary", all.iter().map(|table| Some(table.temporary)));
-    columns.text("layout", all.iter().map(|table| Some(definition(table).layout.name().into())));
+    columns.text("layout", all.iter().map(|table| Some(definition(table).design.text(&definition(table)).into())));
     columns.text(
         "sort_by",
         all.iter().map(|table| {

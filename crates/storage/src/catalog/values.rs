@@ -9,8 +9,9 @@ use heed::{RoTxn, RwTxn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Version of the envelope and of the payloads in it.
-pub(crate) const VALUE_VERSION: u8 = 1;
+/// Version of the envelope and of the payloads in it that this build writes. It reads version 1 too, whose tables have
+/// a layout, which is always `column`, in the place of a design.
+pub(crate) const VALUE_VERSION: u8 = 2;
 /// Version, three zero bytes, checksum.
 pub(crate) const ENVELOPE: usize = 8;
 
@@ -33,9 +34,9 @@ pub(crate) fn describe_key(name: Name, key: &[u8]) -> String {
     format!("{} value {readable}", name.text())
 }
 
-fn checksum(name: Name, key: &[u8], payload: &[u8]) -> u32 {
+fn checksum(version: u8, name: Name, key: &[u8], payload: &[u8]) -> u32 {
     let mut sum = crc32c::crc32c(name.text().as_bytes());
-    sum = crc32c::crc32c_append(sum, &[VALUE_VERSION, 0, 0, 0]);
+    sum = crc32c::crc32c_append(sum, &[version, 0, 0, 0]);
     sum = crc32c::crc32c_append(sum, key);
     crc32c::crc32c_append(sum, payload)
 }
@@ -44,7 +45,7 @@ fn checksum(name: Name, key: &[u8], payload: &[u8]) -> u32 {
 pub(crate) fn seal(name: Name, key: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut value = Vec::with_capacity(ENVELOPE + payload.len());
     value.extend_from_slice(&[VALUE_VERSION, 0, 0, 0]);
-    value.extend_from_slice(&checksum(name, key, payload).to_le_bytes());
+    value.extend_from_slice(&checksum(VALUE_VERSION, name, key, payload).to_le_bytes());
     value.extend_from_slice(payload);
     value
 }
@@ -61,8 +62,8 @@ pub(crate) fn unseal<'v>(name: Name, key: &[u8], value: &'v [u8], place: impl Fn
             place()
         )));
     }
-    let (stored, found) = (u32::from_le_bytes([a, b, c, d]), checksum(name, key, payload));
-    if version != VALUE_VERSION || zero != [0; 3] || stored != found {
+    let (stored, found) = (u32::from_le_bytes([a, b, c, d]), checksum(version, name, key, payload));
+    if version == 0 || zero != [0; 3] || stored != found {
         return Err(Error::corrupt(place(), format!("checksum is {found:08x}, {stored:08x} was stored")));
     }
     Ok(payload)
@@ -200,8 +201,8 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused_by_version() {
         let mut value = seal(Name::Tables, b"k", b"x");
-        value[0] = 2;
+        value[0] = 3;
         let error = unseal(Name::Tables, b"k", &value, String::new).unwrap_err();
-        assert!(matches!(&error, Error::Unsupported(text) if text.contains("version 2")), "{error}");
+        assert!(matches!(&error, Error::Unsupported(text) if text.contains("version 3")), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use crate::dictionary::DictionaryVersion;
 use crate::segment::ZoneMap;
 use crate::view::{ColumnView, Meaning, Shape, float_order, real_order};
 use crate::{
-    ColumnDefinition, ColumnId, ColumnTest, Datum, FloatBits, Layout, LogicalType, Predicate, Result, TableDefinition,
+    ColumnDefinition, ColumnId, ColumnTest, Datum, Design, FloatBits, LogicalType, Predicate, Result, TableDefinition,
     TableName, Unit,
 };
 use arrow::array::*;
@@ -431,7 +431,7 @@ fn table(columns: &[Column]) -> TableDefinition {
         keys: vec![],
         checks: vec![],
         references: vec![],
-        layout: Layout::Column,
+        design: Design::default(),
         sort_by: vec![],
     }
 }

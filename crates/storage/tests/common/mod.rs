@@ -9,7 +9,7 @@ use gingham_storage::catalog::{OpenOptions, Snapshot, Store, TableSnapshot};
 use gingham_storage::memory::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{
-    ColumnDefinition, Datum, Error, KeyDefinition, Layout, LogicalType, Predicate, ReferenceDefinition, Result,
+    ColumnDefinition, Datum, Design, Error, KeyDefinition, LogicalType, Predicate, ReferenceDefinition, Result,
     TableDefinition, TableId, TableName,
 };
 use std::path::Path;
@@ -49,7 +49,7 @@ pub fn definition(table: &str) -> TableDefinition {
         keys: Vec::new(),
         checks: Vec::new(),
         references: Vec::new(),
-        layout: Layout::Column,
+        design: Design::default(),
         sort_by: Vec::new(),
     }
 }

@@ -12,7 +12,7 @@ use crate::segment::writer::{write_file, write_image};
 use crate::segment::{Encoding, Segment, WrittenSegment};
 use crate::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
 use crate::{
-    ColumnDefinition, Datum, Error, FloatBits, Layout, LogicalType, Result, TableDefinition, TableName, Unit,
+    ColumnDefinition, Datum, Design, Error, FloatBits, LogicalType, Result, TableDefinition, TableName, Unit,
     ValueClass,
 };
 use arrow::array::*;
@@ -40,7 +40,7 @@ fn table(types: &[LogicalType]) -> TableDefinition {
         keys: vec![],
         checks: vec![],
         references: vec![],
-        layout: Layout::Column,
+        design: Design::default(),
         sort_by: vec![],
     }
 }
