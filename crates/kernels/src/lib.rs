@@ -17,15 +17,15 @@
 
 /// Calls a function of the module (`scalar`, `avx2` or `avx512`) that the instruction set names.
 macro_rules! dispatch {
-    ($isa:expr, $function:ident($($argument:expr),* $(,)?)) => {
+    ($isa:expr, $function:ident$(::<$($generic:ty),*>)?($($argument:expr),* $(,)?)) => {
         match $isa.min(crate::Isa::best()) {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Isa::best` found AVX2, BMI and POPCNT on this machine.
-            crate::Isa::Avx2 => unsafe { avx2::$function($($argument),*) },
+            crate::Isa::Avx2 => unsafe { avx2::$function$(::<$($generic),*>)?($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: `Isa::best` found AVX-512 F, BW, VL and DQ, and all that AVX2 stands for, on this machine.
-            crate::Isa::Avx512 => unsafe { avx512::$function($($argument),*) },
-            _ => scalar::$function($($argument),*),
+            crate::Isa::Avx512 => unsafe { avx512::$function$(::<$($generic),*>)?($($argument),*) },
+            _ => scalar::$function$(::<$($generic),*>)?($($argument),*),
         }
     };
 }

@@ -53,7 +53,10 @@ pub fn pack<C: Code>(isa: Isa, format: Format, codes: &[C], out: &mut Vec<u8>) {
 /// When `bytes` has another length, or there are more than [`MAX_ROWS`] codes in the end.
 pub fn append<C: Code>(isa: Isa, format: Format, rows: usize, codes: &[C], bytes: &mut Vec<u8>) {
     assert_eq!(bytes.len(), format.bytes(rows), "bytes of {rows} packed codes");
-    by_runs::append(isa, format, rows, codes, bytes);
+    match format.packing() {
+        Packing::ByteSlice | Packing::ByteSlice16 => byteslice::append(isa, format, rows, codes, bytes),
+        Packing::Native => by_runs::append(isa, format, rows, codes, bytes),
+    }
 }
 
 /// Appends the codes of a range of rows to `out`.
@@ -105,7 +108,12 @@ pub fn scan_bitmap(isa: Isa, packed: Packed<'_>, bitmap: &[u64], options: Option
 pub fn compare(isa: Isa, left: Packed<'_>, operator: Operator, right: Packed<'_>, options: Options, out: &mut [u64]) {
     check_words(left, out);
     assert_eq!(left.rows(), right.rows(), "rows of two columns that are compared");
-    by_runs::compare(isa, left, operator, right, options, out);
+    match left.format().packing() {
+        Packing::ByteSlice | Packing::ByteSlice16 if left.format() == right.format() => {
+            byteslice::compare(isa, left, operator, right, options, out);
+        }
+        _ => by_runs::compare(isa, left, operator, right, options, out),
+    }
     cut(out, left.rows());
 }
 
@@ -124,10 +132,7 @@ pub fn get(packed: Packed<'_>, tid: u32) -> u64 {
 /// When a TID is not below the number of rows, or `C` is narrower than the format's width.
 pub fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: &[u32], out: &mut Vec<C>) {
     check_width::<C>(packed);
-    let max = tids.iter().copied().fold(0, u32::max);
-    let within = tids.is_empty() || (max as usize) < packed.rows();
-    assert!(within, "TID {max} in a run of {} records", packed.rows());
-    of_packing!(packed.format().packing(), lookup(isa, packed, tids, out));
+    of_packing!(packed.format().packing(), lookup(isa, packed, Tids::new(tids, packed.rows()), out));
 }
 
 /// Appends the codes of the rows whose bits are set to `out`.
@@ -141,6 +146,33 @@ pub fn lookup_bits<C: Code>(isa: Isa, packed: Packed<'_>, bits: &[u64], out: &mu
     let past = bits.last().is_some_and(|last| !packed.rows().is_multiple_of(64) && last >> (packed.rows() % 64) != 0);
     assert!(!past, "a bit set past the last of {} records", packed.rows());
     by_runs::lookup_bits(isa, packed, bits, out);
+}
+
+/// TIDs that have been compared with the number of rows, once for all packings.
+#[derive(Clone, Copy)]
+struct Tids<'a> {
+    tids: &'a [u32],
+    rows: usize,
+}
+
+impl<'a> Tids<'a> {
+    /// # Panics
+    /// When a TID is not below `rows`.
+    fn new(tids: &'a [u32], rows: usize) -> Self {
+        let max = tids.iter().copied().fold(0, u32::max);
+        assert!(tids.is_empty() || (max as usize) < rows, "TID {max} in a run of {rows} records");
+        Self { tids, rows }
+    }
+
+    /// The TIDs: each is below [`Tids::rows`].
+    fn tids(self) -> &'a [u32] {
+        self.tids
+    }
+
+    /// The number of rows.
+    fn rows(self) -> usize {
+        self.rows
+    }
 }
 
 /// The answer of a scan that is the same for all codes.

@@ -3,7 +3,7 @@
 
 use super::by_runs::{RUN, each_run, with_code};
 use super::test::Comparison;
-use super::{Format, Options, Packed};
+use super::{Format, Options, Packed, Tids};
 use crate::{Code, Isa, integers, lookup, scan};
 use std::ops::Range;
 
@@ -59,12 +59,12 @@ pub(super) fn get(packed: Packed<'_>, tid: usize) -> u64 {
     with_code!(packed.format().width(), N => read::<N>(packed.bytes(), packed.first() + tid).to_u64())
 }
 
-pub(super) fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: &[u32], out: &mut Vec<C>) {
+pub(super) fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: Tids<'_>, out: &mut Vec<C>) {
     with_code!(packed.format().width(), N => match aligned::<N>(packed) {
-        Some(codes) => lookup::widen(isa, codes, tids, C::default(), out),
+        Some(codes) => lookup::widen(isa, codes, tids.tids(), C::default(), out),
         None => {
             let code = |tid: &u32| C::truncate(read::<N>(packed.bytes(), packed.first() + *tid as usize).to_u64());
-            out.extend(tids.iter().map(code));
+            out.extend(tids.tids().iter().map(code));
         }
     });
 }

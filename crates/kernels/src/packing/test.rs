@@ -53,6 +53,17 @@ pub(super) enum Relation {
     Less,
 }
 
+impl Relation {
+    /// Whether it holds of two codes.
+    #[inline(always)]
+    pub(super) const fn holds(self, left: u64, right: u64) -> bool {
+        match self {
+            Self::Equal => left == right,
+            Self::Less => left < right,
+        }
+    }
+}
+
 /// Which operand of a comparison comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {

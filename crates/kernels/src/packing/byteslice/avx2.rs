@@ -1,9 +1,14 @@
-//! ByteSlice: the scalar loops compiled for AVX2.
+//! ByteSlice with AVX2: comparisons give lanes of ones, which movemask turns into bits at the end of a group.
+//!
+//! AVX2 compares signed lanes only, so "less" is "not equal to the maximum of both".
 
-use super::super::Options;
-use super::super::test::Comparison;
-use super::{Slices, Unit, scalar};
+use super::super::test::{Comparison, Relation};
+use super::super::{Format, Options, Tids};
+use super::vector::Vector;
+use super::{Slices, Unit, chain, scalar, stitch};
 use crate::Code;
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
@@ -14,15 +19,205 @@ pub(super) fn scan<U: Unit>(
     options: Options,
     out: &mut [u64],
 ) {
-    scalar::scan(slices, comparison, negate, options, out);
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { chain::scan::<U::Avx2>(slices, comparison, negate, options, out) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn lookup<U: Unit, C: Code>(slices: Slices<'_, U>, tids: &[u32], out: &mut Vec<C>) {
-    scalar::lookup(slices, tids, out);
+pub(super) fn compare<U: Unit>(
+    slices: Slices<'_, U>,
+    relation: Relation,
+    other: Slices<'_, U>,
+    negate: bool,
+    options: Options,
+    out: &mut [u64],
+) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { chain::compare::<U::Avx2>(slices, relation, other, negate, options, out) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn unpack<U: Unit, C: Code>(slices: Slices<'_, U>, rows: Range<usize>, out: &mut Vec<C>) {
-    scalar::unpack(slices, rows, out);
+pub(super) fn lookup<U: Unit, C: Code>(slices: Slices<'_, U>, tids: Tids<'_>, out: &mut [MaybeUninit<C>]) {
+    stitch::lookup(slices, tids, out);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn unpack<U: Unit, C: Code>(slices: Slices<'_, U>, rows: Range<usize>, out: &mut [MaybeUninit<C>]) {
+    stitch::unpack(slices, rows, out);
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn pack<U: Unit, C: Code>(format: Format, codes: &[C], row: usize, units: usize, out: &mut [u8]) {
+    scalar::pack::<U, C>(format, codes, row, units, out);
+}
+
+/// Masks of 64 codes as bytes of ones or zeros.
+macro_rules! masks_of_bytes {
+    ($in_order:ident) => {
+        #[inline(always)]
+        unsafe fn all() -> [__m256i; 2] {
+            // SAFETY: the caller has AVX2, here and below.
+            unsafe { [_mm256_set1_epi8(-1); 2] }
+        }
+
+        #[inline(always)]
+        unsafe fn none() -> [__m256i; 2] {
+            // SAFETY: as above.
+            unsafe { [_mm256_setzero_si256(); 2] }
+        }
+
+        #[inline(always)]
+        unsafe fn or(a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+            // SAFETY: as above.
+            unsafe { [_mm256_or_si256(a[0], b[0]), _mm256_or_si256(a[1], b[1])] }
+        }
+
+        #[inline(always)]
+        unsafe fn and_not(a: [__m256i; 2], b: [__m256i; 2]) -> [__m256i; 2] {
+            // SAFETY: as above.
+            unsafe { [_mm256_andnot_si256(b[0], a[0]), _mm256_andnot_si256(b[1], a[1])] }
+        }
+
+        #[inline(always)]
+        unsafe fn any(mask: [__m256i; 2]) -> bool {
+            // SAFETY: as above.
+            unsafe {
+                let any = _mm256_or_si256(mask[0], mask[1]);
+                _mm256_testz_si256(any, any) == 0
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn bits(mask: [__m256i; 2]) -> u64 {
+            // SAFETY: as above.
+            unsafe {
+                let low = _mm256_movemask_epi8($in_order(mask[0])) as u32;
+                let high = _mm256_movemask_epi8($in_order(mask[1])) as u32;
+                u64::from(low) | u64::from(high) << 32
+            }
+        }
+    };
+}
+
+/// 64 codes' units of 8 bits.
+#[derive(Clone, Copy)]
+pub(in crate::packing) struct Bytes([__m256i; 2]);
+
+impl Vector for Bytes {
+    type Unit = u8;
+    type Mask = [__m256i; 2];
+
+    #[inline(always)]
+    unsafe fn splat(unit: u64) -> Self {
+        // SAFETY: the caller has AVX2, here and below.
+        Self(unsafe { [_mm256_set1_epi8(unit as i8); 2] })
+    }
+
+    #[inline(always)]
+    unsafe fn load(bytes: *const u8) -> Self {
+        // SAFETY: 64 units are there; the loads ask for no alignment.
+        Self(unsafe { [_mm256_loadu_si256(bytes.cast()), _mm256_loadu_si256(bytes.add(32).cast())] })
+    }
+
+    #[inline(always)]
+    unsafe fn equal(self, other: Self, within: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: as above.
+        unsafe {
+            [
+                _mm256_and_si256(within[0], _mm256_cmpeq_epi8(self.0[0], other.0[0])),
+                _mm256_and_si256(within[1], _mm256_cmpeq_epi8(self.0[1], other.0[1])),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn less(self, other: Self, within: [__m256i; 2]) -> [__m256i; 2] {
+        // SAFETY: as above.
+        unsafe {
+            [
+                _mm256_andnot_si256(at_least_u8(self.0[0], other.0[0]), within[0]),
+                _mm256_andnot_si256(at_least_u8(self.0[1], other.0[1]), within[1]),
+            ]
+        }
+    }
+
+    masks_of_bytes!(as_compared);
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn as_compared(lanes: __m256i) -> __m256i {
+    lanes
+}
+
+/// Undoes the order in which packing leaves the quarters of a register.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn unpacked(lanes: __m256i) -> __m256i {
+    _mm256_permute4x64_epi64::<0b11_01_10_00>(lanes)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn at_least_u8(a: __m256i, b: __m256i) -> __m256i {
+    _mm256_cmpeq_epi8(_mm256_max_epu8(a, b), a)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn at_least_u16(a: __m256i, b: __m256i) -> __m256i {
+    _mm256_cmpeq_epi16(_mm256_max_epu16(a, b), a)
+}
+
+/// 64 codes' units of 16 bits. Their masks are narrowed to bytes at once, in the order in which packing leaves the
+/// quarters of a register, 0 2 1 3; only [`Vector::bits`] puts them right.
+#[derive(Clone, Copy)]
+pub(in crate::packing) struct Words([__m256i; 4]);
+
+impl Vector for Words {
+    type Unit = u16;
+    type Mask = [__m256i; 2];
+
+    #[inline(always)]
+    unsafe fn splat(unit: u64) -> Self {
+        // SAFETY: the caller has AVX2, here and below.
+        Self(unsafe { [_mm256_set1_epi16(unit as i16); 4] })
+    }
+
+    #[inline(always)]
+    unsafe fn load(bytes: *const u8) -> Self {
+        // SAFETY: 64 units are there; the loads ask for no alignment.
+        Self(unsafe {
+            [
+                _mm256_loadu_si256(bytes.cast()),
+                _mm256_loadu_si256(bytes.add(32).cast()),
+                _mm256_loadu_si256(bytes.add(64).cast()),
+                _mm256_loadu_si256(bytes.add(96).cast()),
+            ]
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn equal(self, other: Self, within: [__m256i; 2]) -> [__m256i; 2] {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        // SAFETY: as above.
+        unsafe {
+            let low = _mm256_packs_epi16(_mm256_cmpeq_epi16(a, e), _mm256_cmpeq_epi16(b, f));
+            let high = _mm256_packs_epi16(_mm256_cmpeq_epi16(c, g), _mm256_cmpeq_epi16(d, h));
+            [_mm256_and_si256(within[0], low), _mm256_and_si256(within[1], high)]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn less(self, other: Self, within: [__m256i; 2]) -> [__m256i; 2] {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        // SAFETY: as above.
+        unsafe {
+            let low = _mm256_packs_epi16(at_least_u16(a, e), at_least_u16(b, f));
+            let high = _mm256_packs_epi16(at_least_u16(c, g), at_least_u16(d, h));
+            [_mm256_andnot_si256(low, within[0]), _mm256_andnot_si256(high, within[1])]
+        }
+    }
+
+    masks_of_bytes!(unpacked);
 }

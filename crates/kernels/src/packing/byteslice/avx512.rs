@@ -1,9 +1,12 @@
-//! ByteSlice: the scalar loops compiled for AVX-512.
+//! ByteSlice with AVX-512: comparisons give mask registers, which are the result bits, and take one as a condition.
 
-use super::super::Options;
-use super::super::test::Comparison;
-use super::{Slices, Unit, scalar};
+use super::super::test::{Comparison, Relation};
+use super::super::{Format, Options, Tids};
+use super::vector::Vector;
+use super::{Slices, Unit, chain, scalar, stitch};
 use crate::Code;
+use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
@@ -14,15 +17,153 @@ pub(super) fn scan<U: Unit>(
     options: Options,
     out: &mut [u64],
 ) {
-    scalar::scan(slices, comparison, negate, options, out);
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn lookup<U: Unit, C: Code>(slices: Slices<'_, U>, tids: &[u32], out: &mut Vec<C>) {
-    scalar::lookup(slices, tids, out);
+pub(super) fn compare<U: Unit>(
+    slices: Slices<'_, U>,
+    relation: Relation,
+    other: Slices<'_, U>,
+    negate: bool,
+    options: Options,
+    out: &mut [u64],
+) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { chain::compare::<U::Avx512>(slices, relation, other, negate, options, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn unpack<U: Unit, C: Code>(slices: Slices<'_, U>, rows: Range<usize>, out: &mut Vec<C>) {
-    scalar::unpack(slices, rows, out);
+pub(super) fn lookup<U: Unit, C: Code>(slices: Slices<'_, U>, tids: Tids<'_>, out: &mut [MaybeUninit<C>]) {
+    stitch::lookup(slices, tids, out);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn unpack<U: Unit, C: Code>(slices: Slices<'_, U>, rows: Range<usize>, out: &mut [MaybeUninit<C>]) {
+    stitch::unpack(slices, rows, out);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn pack<U: Unit, C: Code>(format: Format, codes: &[C], row: usize, units: usize, out: &mut [u8]) {
+    scalar::pack::<U, C>(format, codes, row, units, out);
+}
+
+/// A mask is its bits.
+macro_rules! masks_of_bits {
+    () => {
+        #[inline(always)]
+        unsafe fn all() -> u64 {
+            u64::MAX
+        }
+
+        #[inline(always)]
+        unsafe fn none() -> u64 {
+            0
+        }
+
+        #[inline(always)]
+        unsafe fn or(a: u64, b: u64) -> u64 {
+            a | b
+        }
+
+        #[inline(always)]
+        unsafe fn and_not(a: u64, b: u64) -> u64 {
+            a & !b
+        }
+
+        #[inline(always)]
+        unsafe fn any(mask: u64) -> bool {
+            mask != 0
+        }
+
+        #[inline(always)]
+        unsafe fn bits(mask: u64) -> u64 {
+            mask
+        }
+    };
+}
+
+/// 64 codes' units of 8 bits.
+#[derive(Clone, Copy)]
+pub(in crate::packing) struct Bytes(__m512i);
+
+impl Vector for Bytes {
+    type Unit = u8;
+    type Mask = u64;
+
+    #[inline(always)]
+    unsafe fn splat(unit: u64) -> Self {
+        // SAFETY: the caller has AVX-512, here and below.
+        Self(unsafe { _mm512_set1_epi8(unit as i8) })
+    }
+
+    #[inline(always)]
+    unsafe fn load(bytes: *const u8) -> Self {
+        // SAFETY: 64 units are there; the load asks for no alignment.
+        Self(unsafe { _mm512_loadu_si512(bytes.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn equal(self, other: Self, within: u64) -> u64 {
+        // SAFETY: see above.
+        unsafe { _mm512_mask_cmpeq_epu8_mask(within, self.0, other.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn less(self, other: Self, within: u64) -> u64 {
+        // SAFETY: see above.
+        unsafe { _mm512_mask_cmplt_epu8_mask(within, self.0, other.0) }
+    }
+
+    masks_of_bits!();
+}
+
+/// 64 codes' units of 16 bits.
+#[derive(Clone, Copy)]
+pub(in crate::packing) struct Words(__m512i, __m512i);
+
+impl Vector for Words {
+    type Unit = u16;
+    type Mask = u64;
+
+    #[inline(always)]
+    unsafe fn splat(unit: u64) -> Self {
+        // SAFETY: the caller has AVX-512, here and below.
+        let unit = unsafe { _mm512_set1_epi16(unit as i16) };
+        Self(unit, unit)
+    }
+
+    #[inline(always)]
+    unsafe fn load(bytes: *const u8) -> Self {
+        // SAFETY: 64 units are there; the loads ask for no alignment.
+        // SAFETY: see above.
+        unsafe { Self(_mm512_loadu_si512(bytes.cast()), _mm512_loadu_si512(bytes.add(64).cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn equal(self, other: Self, within: u64) -> u64 {
+        // SAFETY: see above.
+        let (low, high) = unsafe {
+            (
+                _mm512_mask_cmpeq_epu16_mask(within as u32, self.0, other.0),
+                _mm512_mask_cmpeq_epu16_mask((within >> 32) as u32, self.1, other.1),
+            )
+        };
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    #[inline(always)]
+    unsafe fn less(self, other: Self, within: u64) -> u64 {
+        // SAFETY: see above.
+        let (low, high) = unsafe {
+            (
+                _mm512_mask_cmplt_epu16_mask(within as u32, self.0, other.0),
+                _mm512_mask_cmplt_epu16_mask((within >> 32) as u32, self.1, other.1),
+            )
+        };
+        u64::from(low) | u64::from(high) << 32
+    }
+
+    masks_of_bits!();
 }

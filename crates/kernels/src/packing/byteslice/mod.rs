@@ -9,26 +9,58 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod chain;
 mod scalar;
+mod stitch;
+#[cfg(target_arch = "x86_64")]
+mod vector;
 
-use super::test::Comparison;
-use super::{Format, Options, Packed, Packing};
+use super::test::{Comparison, Order};
+use super::{Format, Operator, Options, Packed, Packing, Tids};
 use crate::{Code, Isa};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Codes that the slices are padded to a multiple of: a result word, and a register of 512 bits.
 const GROUP: usize = 64;
 
 /// What a slice holds of each code: 8 bits, or 16 as two little-endian bytes.
-trait Unit: Code {}
+pub(in crate::packing) trait Unit: Code {
+    /// 64 units under AVX2.
+    #[cfg(target_arch = "x86_64")]
+    type Avx2: vector::Vector<Unit = Self>;
+    /// 64 units under AVX-512.
+    #[cfg(target_arch = "x86_64")]
+    type Avx512: vector::Vector<Unit = Self>;
 
-impl Unit for u8 {}
-impl Unit for u16 {}
+    /// The unit whose little-endian bytes are this one's.
+    fn little_endian(self) -> Self;
+}
+
+macro_rules! unit {
+    ($unit:ty, $vector:ident) => {
+        impl Unit for $unit {
+            #[cfg(target_arch = "x86_64")]
+            type Avx2 = avx2::$vector;
+            #[cfg(target_arch = "x86_64")]
+            type Avx512 = avx512::$vector;
+
+            #[inline(always)]
+            fn little_endian(self) -> Self {
+                Self::from_le(self)
+            }
+        }
+    };
+}
+
+unit!(u8, Bytes);
+unit!(u16, Words);
 
 /// The slices of a column.
 #[derive(Debug, Clone, Copy)]
-struct Slices<'a, U> {
+pub(in crate::packing) struct Slices<'a, U> {
     bytes: &'a [u8],
     /// Slices, from 1 to 8.
     count: usize,
@@ -47,7 +79,28 @@ impl<'a, U: Unit> Slices<'a, U> {
         let (count, padding) = measures::<U>(packed.format().width());
         let units = packed.total().next_multiple_of(GROUP);
         let (first, rows) = (packed.first(), packed.rows());
+        assert!(packed.bytes().len() == count * units * size_of::<U>() && first + rows <= units, "whole slices");
         Self { bytes: packed.bytes(), count, units, first, rows, padding, unit: PhantomData }
+    }
+
+    /// Where row 0 (of the part) lies in the first slice. From there on its units, padded to whole words of 64 codes,
+    /// are there to be read, and again [`Slices::stride`] bytes further for each further slice.
+    fn start(&self) -> *const u8 {
+        self.bytes[self.first * size_of::<U>()..].as_ptr()
+    }
+
+    /// Bytes from one slice to the next.
+    fn stride(&self) -> usize {
+        self.units * size_of::<U>()
+    }
+
+    /// Where row `row` (of the part, at most its length) lies in each slice.
+    #[inline(always)]
+    fn starts<const M: usize>(&self, row: usize) -> [*const U; M] {
+        assert!(self.count == M && row <= self.rows, "{M} slices of {}", self.count);
+        std::array::from_fn(|slice| {
+            self.bytes[(slice * self.units + self.first + row) * size_of::<U>()..].as_ptr().cast()
+        })
     }
 
     /// The unit of a row (of the part) in a slice.
@@ -93,11 +146,36 @@ pub(super) fn bytes(format: Format, rows: usize) -> usize {
     rows.next_multiple_of(GROUP) * count * unit
 }
 
-pub(super) fn pack<C: Code>(_: Isa, format: Format, codes: &[C], out: &mut [u8]) {
+/// Bytes of a slice of `units` units.
+fn slice_bytes(format: Format, units: usize) -> usize {
+    units * if format.packing() == Packing::ByteSlice16 { 2 } else { 1 }
+}
+
+pub(super) fn pack<C: Code>(isa: Isa, format: Format, codes: &[C], out: &mut [u8]) {
+    write(isa, format, codes, 0, codes.len().next_multiple_of(GROUP), out);
+}
+
+/// Writes `codes` from row `row` on to slices of `units` units.
+fn write<C: Code>(isa: Isa, format: Format, codes: &[C], row: usize, units: usize, out: &mut [u8]) {
     match format.packing() {
-        Packing::ByteSlice16 => scalar::pack::<u16, C>(format, codes, out),
-        _ => scalar::pack::<u8, C>(format, codes, out),
+        Packing::ByteSlice16 => dispatch!(isa, pack::<u16, C>(format, codes, row, units, out)),
+        _ => dispatch!(isa, pack::<u8, C>(format, codes, row, units, out)),
     }
+}
+
+pub(super) fn append<C: Code>(isa: Isa, format: Format, rows: usize, codes: &[C], bytes: &mut Vec<u8>) {
+    let (old, new) = (rows.next_multiple_of(GROUP), (rows + codes.len()).next_multiple_of(GROUP));
+    let count = if old == 0 { 0 } else { bytes.len() / slice_bytes(format, old) };
+    let (from, to) = (slice_bytes(format, old), slice_bytes(format, new));
+    bytes.resize(format.bytes(rows + codes.len()), 0);
+    // The last slice moves furthest, and first: none is written over before it has moved.
+    for slice in (1..count).rev() {
+        bytes.copy_within(slice * from..(slice + 1) * from, slice * to);
+    }
+    for slice in 0..count {
+        bytes[slice * to..][from..to].fill(0);
+    }
+    write(isa, format, codes, rows, new, bytes);
 }
 
 pub(super) fn scan(
@@ -111,6 +189,26 @@ pub(super) fn scan(
     on_slices!(isa, packed, scan(comparison, negate, options, out));
 }
 
+/// Compares two columns of one format, slice by slice.
+pub(super) fn compare(
+    isa: Isa,
+    left: Packed<'_>,
+    operator: Operator,
+    right: Packed<'_>,
+    options: Options,
+    out: &mut [u64],
+) {
+    let (relation, order, negate) = operator.relation();
+    let (first, second) = if order == Order::Given { (left, right) } else { (right, left) };
+    if left.format().packing() == Packing::ByteSlice16 {
+        let (first, second) = (Slices::<u16>::new(first), Slices::<u16>::new(second));
+        dispatch!(isa, compare(first, relation, second, negate, options, out));
+    } else {
+        let (first, second) = (Slices::<u8>::new(first), Slices::<u8>::new(second));
+        dispatch!(isa, compare(first, relation, second, negate, options, out));
+    }
+}
+
 pub(super) fn get(packed: Packed<'_>, tid: usize) -> u64 {
     match packed.format().packing() {
         Packing::ByteSlice16 => Slices::<u16>::new(packed).code(tid),
@@ -118,10 +216,22 @@ pub(super) fn get(packed: Packed<'_>, tid: usize) -> u64 {
     }
 }
 
-pub(super) fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: &[u32], out: &mut Vec<C>) {
-    on_slices!(isa, packed, lookup(tids, out));
+pub(super) fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: Tids<'_>, out: &mut Vec<C>) {
+    let room = room(out, tids.tids().len());
+    on_slices!(isa, packed, lookup(tids, room));
+    // SAFETY: the kernel wrote every element of the room.
+    unsafe { out.set_len(out.len() + tids.tids().len()) };
 }
 
 pub(super) fn unpack<C: Code>(isa: Isa, packed: Packed<'_>, rows: Range<usize>, out: &mut Vec<C>) {
-    on_slices!(isa, packed, unpack(rows, out));
+    let (length, room) = (rows.len(), room(out, rows.len()));
+    on_slices!(isa, packed, unpack(rows, room));
+    // SAFETY: the kernel wrote every element of the room.
+    unsafe { out.set_len(out.len() + length) };
+}
+
+/// Room for exactly `more` elements at the end of `out`.
+fn room<C>(out: &mut Vec<C>, more: usize) -> &mut [MaybeUninit<C>] {
+    out.reserve(more);
+    &mut out.spare_capacity_mut()[..more]
 }

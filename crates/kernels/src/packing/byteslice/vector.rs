@@ -1,0 +1,100 @@
+//! What the scan of byte slices asks of an instruction set: the units of 64 codes in registers, and masks with one
+//! answer per code.
+
+use super::Unit;
+use crate::Code;
+
+/// The units of 64 successive codes in one slice: one register or several.
+///
+/// # Safety
+/// Every function runs only where the instruction set of its type exists.
+pub(in crate::packing) trait Vector: Copy {
+    /// 8 or 16 bits.
+    type Unit: Unit;
+    /// A yes or no per code.
+    type Mask: Copy;
+
+    /// `unit` for every code.
+    unsafe fn splat(unit: u64) -> Self;
+
+    /// 64 units from `bytes` on, which need no alignment.
+    ///
+    /// # Safety
+    /// The bytes are there to be read.
+    unsafe fn load(bytes: *const u8) -> Self;
+
+    /// Where `within` and the unit equals the other's.
+    unsafe fn equal(self, other: Self, within: Self::Mask) -> Self::Mask;
+
+    /// Where `within` and the unit is less than the other's.
+    unsafe fn less(self, other: Self, within: Self::Mask) -> Self::Mask;
+
+    /// Yes for every code.
+    unsafe fn all() -> Self::Mask;
+
+    /// No for every code.
+    unsafe fn none() -> Self::Mask;
+
+    /// Where either.
+    unsafe fn or(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+
+    /// Where `a` and not `b`.
+    unsafe fn and_not(a: Self::Mask, b: Self::Mask) -> Self::Mask;
+
+    /// Whether there is any yes.
+    unsafe fn any(mask: Self::Mask) -> bool;
+
+    /// A bit per code: the paper's movemask.
+    unsafe fn bits(mask: Self::Mask) -> u64;
+}
+
+/// What the units of a slice are compared with.
+pub(super) trait Operand<V: Vector> {
+    /// What meets the units `offset` bytes into slice `slice`.
+    ///
+    /// # Safety
+    /// As for [`Vector`], and the units at that place of the scanned column are there to be read.
+    unsafe fn get(&self, slice: usize, offset: usize) -> V;
+}
+
+/// A constant, as its unit in each slice.
+pub(super) struct Constant<V>([V; 8]);
+
+impl<V: Vector> Constant<V> {
+    /// The units of `code`, shifted left by `padding` bits, in `count` slices.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    pub(super) unsafe fn new(code: u64, count: usize, padding: u32) -> Self {
+        // SAFETY: the caller's.
+        let mut units = [unsafe { V::splat(0) }; 8];
+        for (slice, unit) in units[..count].iter_mut().enumerate() {
+            let shift = (count - 1 - slice) as u32 * V::Unit::BITS;
+            // SAFETY: the caller's.
+            *unit = unsafe { V::splat(code << padding >> shift) };
+        }
+        Self(units)
+    }
+}
+
+impl<V: Vector> Operand<V> for Constant<V> {
+    #[inline(always)]
+    unsafe fn get(&self, slice: usize, _: usize) -> V {
+        self.0[slice]
+    }
+}
+
+/// Another column: the first unit of its first slice, and bytes from one slice to the next.
+pub(super) struct Column {
+    pub(super) bytes: *const u8,
+    pub(super) stride: usize,
+}
+
+impl<V: Vector> Operand<V> for Column {
+    #[inline(always)]
+    unsafe fn get(&self, slice: usize, offset: usize) -> V {
+        // SAFETY: the columns have as many slices and rows as each other, so what one has the other has too.
+        unsafe { V::load(self.bytes.add(slice * self.stride + offset)) }
+    }
+}
