@@ -317,6 +317,16 @@ impl Design {
         Ok(())
     }
 
+    /// The encodings that columns were given, as `WITH (encoding = '…')` takes them; empty when there are none.
+    pub fn encodings_text(&self, definition: &TableDefinition) -> String {
+        let given = self.columns.iter().filter(|own| own.encoding != EncodingChoice::Auto);
+        let texts = given.filter_map(|own| {
+            let column = definition.column_by_id(own.column)?;
+            Some(format!("{} {}", quoted(&column.name), own.encoding.name()))
+        });
+        texts.collect::<Vec<_>>().join(", ")
+    }
+
     /// The design as text: a layout, a packing, or groups. Of the columns that no group names it says `(*)` and their
     /// layout unless that is native columns.
     pub fn text(&self, definition: &TableDefinition) -> String {
@@ -344,10 +354,14 @@ impl Design {
     }
 }
 
+/// Whether a packing cuts codes into slices or bit groups, in segments of [`Design::segment_bits`] records.
+pub const fn is_vertical(packing: Packing) -> bool {
+    matches!(packing, Packing::ByteSlice | Packing::ByteSlice16)
+}
+
 /// A packing with the segment size of a vertical one where it is not the usual.
 fn packing_text(packing: Packing, segment_bits: u16) -> String {
-    let vertical = matches!(packing, Packing::ByteSlice | Packing::ByteSlice16);
-    if vertical && segment_bits != SEGMENT_BITS {
+    if is_vertical(packing) && segment_bits != SEGMENT_BITS {
         format!("{}({segment_bits})", packing.name())
     } else {
         packing.name().to_owned()

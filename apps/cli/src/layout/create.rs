@@ -16,6 +16,10 @@ pub fn create_statement(table: &TableDefinition) -> String {
     }
     parts.extend(table.checks.iter().map(|check| format!("CHECK ({})", check.condition)));
     let mut options = vec![format!("layout = '{}'", table.design.text(table))];
+    let encodings = table.design.encodings_text(table);
+    if !encodings.is_empty() {
+        options.push(format!("encoding = '{encodings}'"));
+    }
     if !table.sort_by.is_empty() {
         options.push(format!("sort_by = '{}'", names(&table.sort_by)));
     }

@@ -57,7 +57,7 @@ pub struct LoadOptions {
     pub table: String,
     /// Format; otherwise from the file's name.
     pub format: Option<FileFormat>,
-    /// Layout of a table that is made.
+    /// Layout of a table that is made, as in WITH (layout = '…'); otherwise that of `gingham.layout`.
     pub layout: Option<String>,
     /// Columns and types of a table that is made, as in CREATE TABLE: `a INT, b DECIMAL(15,2)`; otherwise inferred.
     pub schema: Option<String>,
@@ -137,12 +137,12 @@ impl Load<'_> {
         loop {
             let (definition, provisional) = match destination {
                 Destination::Inferred(table) => {
-                    let mut definition = table.definition.clone();
                     let names = match text.header() {
                         Some(header) => header.to_vec(),
                         None => (1..=text.width()).map(|number| format!("column{number}")).collect(),
                     };
-                    target::add_columns(&mut definition, names.into_iter().zip(text.types()?));
+                    let columns = names.into_iter().zip(text.types()?);
+                    let definition = table.with_columns(self.context, self.options, columns)?;
                     (definition, !text.types_are_final())
                 }
                 Destination::Existing(target) => (TableDefinition::clone(&target.table.definition), false),
@@ -168,13 +168,11 @@ impl Load<'_> {
             Destination::Existing(target) => TableDefinition::clone(&target.table.definition),
             Destination::Given(table) => table.definition.clone(),
             Destination::Inferred(table) => {
-                let mut definition = table.definition.clone();
                 let column = |field: &Arc<arrow::datatypes::Field>| {
                     Ok((field.name().clone(), LogicalType::from_arrow(field.name(), field.data_type())?))
                 };
                 let columns = fields.iter().map(column).collect::<Result<Vec<_>>>()?;
-                target::add_columns(&mut definition, columns.into_iter());
-                definition
+                table.with_columns(self.context, self.options, columns.into_iter())?
             }
         };
         let names: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();

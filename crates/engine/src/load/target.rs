@@ -46,7 +46,6 @@ pub(super) fn find(
         }
         return Ok(Destination::Existing(target));
     }
-    let layout = options.layout.as_deref();
     let stem = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.split('.').next()).unwrap_or("");
     let known = || tpch::columns(&name.table).or_else(|| tpch::columns(&stem.to_ascii_lowercase()));
     let columns = match (&options.schema, format) {
@@ -59,13 +58,32 @@ pub(super) fn find(
         })?),
         (None, _) => None,
     };
-    let (store, definition) = statements::for_load(context, name, columns, layout)?;
-    let table = NewTable { store, definition };
-    Ok(if columns.is_some() { Destination::Given(table) } else { Destination::Inferred(table) })
+    let (store, definition) = statements::for_load(context, name, columns)?;
+    let mut table = NewTable { store, definition };
+    if columns.is_none() {
+        return Ok(Destination::Inferred(table));
+    }
+    statements::set_layout(context, &mut table.definition, options.layout.as_deref())?;
+    Ok(Destination::Given(table))
+}
+
+impl NewTable {
+    /// The table with the columns that the files tell, in the layout of `options`.
+    pub(super) fn with_columns(
+        &self,
+        context: &StatementContext,
+        options: &LoadOptions,
+        columns: impl Iterator<Item = (String, LogicalType)>,
+    ) -> Result<TableDefinition> {
+        let mut definition = self.definition.clone();
+        add_columns(&mut definition, columns);
+        statements::set_layout(context, &mut definition, options.layout.as_deref())?;
+        Ok(definition)
+    }
 }
 
 /// Gives a table to make its columns.
-pub(super) fn add_columns(definition: &mut TableDefinition, columns: impl Iterator<Item = (String, LogicalType)>) {
+fn add_columns(definition: &mut TableDefinition, columns: impl Iterator<Item = (String, LogicalType)>) {
     for (name, logical_type) in columns {
         let id = definition.next_column;
         definition.next_column += 1;

@@ -1,6 +1,7 @@
 //! `SET gingham.…`: the settings of Gingham, kept among DataFusion's so that SHOW and information_schema list them.
 
 use crate::session::{Session, did_you_mean};
+use crate::statements::check_layout;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions};
 use datafusion::error::DataFusionError;
@@ -16,11 +17,17 @@ pub(crate) struct Settings {
     pub(crate) memory_limit: usize,
     /// `gingham.isa`: `None` is `auto`.
     pub(crate) isa: Option<Isa>,
+    /// `gingham.layout`: the layout of new tables that name none.
+    pub(crate) layout: String,
 }
 
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
+const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
+
+/// The layout of new tables unless a setting or a statement says otherwise.
+pub(super) const DEFAULT_LAYOUT: &str = "column";
 
 impl Settings {
     /// The instruction set that scans use.
@@ -32,7 +39,12 @@ impl Settings {
     pub(crate) fn of(options: &ConfigOptions) -> Self {
         match options.extensions.get::<Self>() {
             Some(settings) => settings.clone(),
-            None => Self { threads: options.execution.target_partitions, memory_limit: usize::MAX, isa: None },
+            None => Self {
+                threads: options.execution.target_partitions,
+                memory_limit: usize::MAX,
+                isa: None,
+                layout: DEFAULT_LAYOUT.to_owned(),
+            },
         }
     }
 
@@ -41,8 +53,12 @@ impl Settings {
             "threads" => self.threads = parse_threads(value)?,
             "memory_limit" => self.memory_limit = parse_bytes(value)?,
             "isa" => self.isa = parse_isa(value)?,
+            "layout" => {
+                check_layout(value)?;
+                self.layout = value.trim().to_ascii_lowercase();
+            }
             _ => {
-                let names = ["threads", "memory_limit", "isa"].map(|name| format!("gingham.{name}"));
+                let names = ["threads", "memory_limit", "isa", "layout"].map(|name| format!("gingham.{name}"));
                 let full = format!("gingham.{key}");
                 return Err(Error::InvalidInput(format!(
                     "setting '{full}' does not exist{}",
@@ -85,6 +101,7 @@ impl ExtensionOptions for Settings {
             entry("threads", self.threads.to_string(), THREADS),
             entry("memory_limit", self.memory_limit.to_string(), MEMORY_LIMIT),
             entry("isa", self.isa.map_or("auto", Isa::name).to_string(), ISA),
+            entry("layout", self.layout.clone(), LAYOUT),
         ]
     }
 }

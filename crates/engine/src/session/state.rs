@@ -1,7 +1,7 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum};
-use crate::session::settings::merge_reserve;
+use crate::session::settings::{DEFAULT_LAYOUT, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use datafusion::execution::SessionState;
@@ -28,7 +28,12 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     // some thousand keys making the list costs more than it saves: TPC-H's query 14 with 75,000 keys took twice as long.
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = 1 << 13;
     options.optimizer.hash_join_inlist_pushdown_max_size = 1 << 20;
-    options.extensions.insert(Settings { threads: engine.threads, memory_limit: engine.budget.limit(), isa: None });
+    options.extensions.insert(Settings {
+        threads: engine.threads,
+        memory_limit: engine.budget.limit(),
+        isa: None,
+        layout: DEFAULT_LAYOUT.to_owned(),
+    });
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))

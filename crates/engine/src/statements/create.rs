@@ -89,12 +89,12 @@ pub(super) async fn run(
     }
 }
 
-/// The table that a load makes, and its store: `columns` are as in CREATE TABLE; without them there are none yet.
+/// The table that a load makes, and its store: `columns` are as in CREATE TABLE; without them there are none yet, and no
+/// layout ([`super::set_layout`]).
 pub(crate) fn for_load(
     context: &StatementContext,
     name: TableName,
     columns: Option<&str>,
-    layout: Option<&str>,
 ) -> Result<(Arc<Store>, TableDefinition)> {
     let place = place(context, name, false)?;
     let columns_text = columns.unwrap_or("c INT");
@@ -113,9 +113,6 @@ pub(crate) fn for_load(
     let mut definition = definition::build(&scope, place.name, &statement, None)?;
     if columns.is_none() {
         (definition.columns, definition.next_column) = (Vec::new(), 0);
-    }
-    if let Some(layout) = layout {
-        definition.design = definition::layout(layout)?;
     }
     Ok((place.store, definition))
 }

@@ -2,8 +2,8 @@
 //! either taken over or refused by name.
 
 use super::constraints::{Constraints, Scope};
-use super::{expression, fold, types, unsupported};
-use crate::session::did_you_mean;
+use super::{expression, fold, layout, types, unsupported};
+use crate::session::{StatementContext, did_you_mean};
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{
@@ -52,7 +52,7 @@ pub(super) fn build(
             check_default(scope, column, text)?;
         }
     }
-    options(&statement.table_options, &mut definition)?;
+    options(scope, &statement.table_options, &mut definition)?;
     Ok(definition)
 }
 
@@ -179,35 +179,59 @@ pub(super) fn check_default(scope: &Scope<'_>, column: &ColumnDefinition, text: 
     Ok(())
 }
 
-/// WITH (layout = '…', sort_by = 'a,b').
-fn options(options: &CreateTableOptions, definition: &mut TableDefinition) -> Result<()> {
+/// WITH (layout = '…', encoding = 'a dictionary, b plain', sort_by = 'a,b').
+fn options(scope: &Scope<'_>, options: &CreateTableOptions, definition: &mut TableDefinition) -> Result<()> {
+    const NAMES: [&str; 3] = ["layout", "encoding", "sort_by"];
     let options = match options {
-        CreateTableOptions::None => return Ok(()),
-        CreateTableOptions::With(options) => options,
+        CreateTableOptions::None => Vec::new(),
+        CreateTableOptions::With(options) => pairs(options, "CREATE TABLE WITH")?,
         other => return Err(unsupported(format!("CREATE TABLE with {other}"))),
     };
-    let mut seen = Vec::new();
-    for option in options {
-        let SqlOption::KeyValue { key, value } = option else {
-            return Err(unsupported(format!("CREATE TABLE WITH ({option})")));
-        };
-        let (key, value) = (key.value.to_ascii_lowercase(), option_value(value)?);
-        match key.as_str() {
-            "layout" => definition.design = layout(&value)?,
-            "sort_by" => definition.sort_by = sort_by(definition, &value)?,
-            _ => {
-                return Err(Error::InvalidInput(format!(
-                    "option '{key}' does not exist (the options of a table are layout and sort_by){}",
-                    did_you_mean(&key, ["layout", "sort_by"])
-                )));
-            }
-        }
-        if seen.contains(&key) {
-            return Err(Error::InvalidInput(format!("option '{key}' is given twice")));
-        }
-        seen.push(key);
+    let given = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    if let Some((key, _)) = options.iter().find(|(key, _)| !NAMES.contains(&key.as_str())) {
+        return Err(Error::InvalidInput(format!(
+            "option '{key}' does not exist (the options of a table are layout, encoding and sort_by){}",
+            did_you_mean(key, NAMES)
+        )));
+    }
+    set_layout(scope.context, definition, given("layout"))?;
+    if let Some(text) = given("encoding") {
+        let mut design = definition.design.clone();
+        layout::encodings(text, definition, &mut design)?;
+        design.validate(definition)?;
+        definition.design = design;
+    }
+    if let Some(text) = given("sort_by") {
+        definition.sort_by = sort_by(definition, text)?;
     }
     Ok(())
+}
+
+/// Gives a new table its layout: the one asked for, or that of the session's settings.
+pub(crate) fn set_layout(
+    context: &StatementContext,
+    definition: &mut TableDefinition,
+    asked: Option<&str>,
+) -> Result<()> {
+    let settings = context.settings();
+    definition.design = layout::design(asked.unwrap_or(&settings.layout), definition)?;
+    Ok(())
+}
+
+/// Options as names, in lower case, and values, each at most once. `place` is where they stand.
+fn pairs(options: &[SqlOption], place: &str) -> Result<Vec<(String, String)>> {
+    let mut pairs: Vec<(String, String)> = Vec::with_capacity(options.len());
+    for option in options {
+        let SqlOption::KeyValue { key, value } = option else {
+            return Err(unsupported(format!("{place} ({option})")));
+        };
+        let key = key.value.to_ascii_lowercase();
+        if pairs.iter().any(|(other, _)| *other == key) {
+            return Err(Error::InvalidInput(format!("option '{key}' is given twice")));
+        }
+        pairs.push((key, option_value(value)?));
+    }
+    Ok(pairs)
 }
 
 fn option_value(value: &Expr) -> Result<String> {
@@ -218,17 +242,6 @@ fn option_value(value: &Expr) -> Result<String> {
             other => Ok(other.to_string()),
         },
         other => Err(Error::InvalidInput(format!("an option's value is a text such as 'column', not {other}"))),
-    }
-}
-
-/// The layout of that name.
-pub(super) fn layout(name: &str) -> Result<Design> {
-    match name.trim().to_ascii_lowercase().as_str() {
-        "column" => Ok(Design::default()),
-        _ => Err(Error::InvalidInput(format!(
-            "layout '{name}' does not exist (the layouts are: column){}",
-            did_you_mean(name, ["column"])
-        ))),
     }
 }
 

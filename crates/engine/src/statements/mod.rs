@@ -5,6 +5,7 @@
 //! | `parse`, `untyped`, `depth` | text to statements, no deeper than planning can take |
 //! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
+//! | `layout` | layouts, packings and encodings: their text |
 //! | `alter`, `view`, `objects`, `external` | ALTER TABLE, views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
@@ -22,6 +23,7 @@ mod expression;
 pub(crate) mod external;
 pub(crate) mod ingest;
 mod insert;
+mod layout;
 mod objects;
 mod parse;
 mod pipeline;
@@ -37,7 +39,9 @@ mod values;
 mod view;
 
 pub(crate) use create::for_load;
+pub(crate) use definition::set_layout;
 pub(crate) use depth::limit as limit_depth;
+pub(crate) use layout::check_general as check_layout;
 pub(crate) use parse::{Statement, parse, parse_single};
 
 use crate::session::{Outcome, StatementContext, Target, blocking};

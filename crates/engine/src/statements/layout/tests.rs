@@ -1,0 +1,149 @@
+//! Layouts as texts: what they mean, and what is said of those that mean nothing.
+
+use super::*;
+use gingham_storage::design::ColumnDesign;
+use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableName};
+
+fn table() -> TableDefinition {
+    let column = |(id, name): (usize, &str)| ColumnDefinition {
+        id: id as ColumnId,
+        name: name.to_owned(),
+        logical_type: LogicalType::Int(32),
+        nullable: true,
+        default: None,
+        initial: Datum::Null,
+    };
+    TableDefinition {
+        id: 1,
+        name: TableName { schema: "public".into(), table: "t".into() },
+        columns: ["amount", "b", "c", "D \"x\"", "e"].into_iter().enumerate().map(column).collect(),
+        next_column: 5,
+        keys: Vec::new(),
+        checks: Vec::new(),
+        references: Vec::new(),
+        design: Design::default(),
+        sort_by: Vec::new(),
+    }
+}
+
+fn read(text: &str) -> Design {
+    design(text, &table()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn error(text: &str) -> String {
+    design(text, &table()).expect_err(text).to_string()
+}
+
+#[test]
+fn a_layout_for_all_columns() {
+    assert_eq!(read("row"), Design::of_layout(Layout::Row));
+    assert_eq!(read(" COLUMN "), Design::default());
+    assert_eq!(read("mempax(100)"), Design::of_layout(Layout::MemPax(100)));
+    assert_eq!(read("MemPax ( 1 )"), Design::of_layout(Layout::MemPax(1)));
+    for packing in Packing::ALL.into_iter().filter(|packing| *packing != Packing::Native) {
+        assert_eq!(read(packing.name()), Design::of_packing(packing));
+    }
+    assert_eq!(read("byteslice(256)"), Design { segment_bits: 256, ..Design::of_packing(Packing::ByteSlice) });
+}
+
+#[test]
+fn groups_name_columns() {
+    let design = read("groups((amount, \"D \"\"x\"\"\") row, (C) byteslice(256), (e) byteslice16, (*) mempax(64))");
+    let group = |columns: &[ColumnId], layout| Group { columns: columns.to_vec(), layout };
+    assert_eq!(design.groups, [group(&[0, 3], Layout::Row), group(&[2], Layout::Column), group(&[4], Layout::Column)]);
+    assert_eq!((design.layout, design.packing), (Layout::MemPax(64), Packing::Native));
+    let packed = |column, packing, segment_bits| ColumnDesign {
+        packing: Some(packing),
+        segment_bits,
+        ..ColumnDesign::new(column)
+    };
+    assert_eq!(design.columns, [packed(2, Packing::ByteSlice, Some(256)), packed(4, Packing::ByteSlice16, None)]);
+    assert_eq!(read("groups((b,c) mempax(7))").layout, Layout::Column);
+    assert_eq!(read("groups((b) row,(*) byteslice16(256))").segment_bits, 256);
+}
+
+#[test]
+fn a_design_is_what_its_text_says() {
+    let table = table();
+    for text in [
+        "row",
+        "column",
+        "mempax(3)",
+        "byteslice",
+        "byteslice(256)",
+        "groups((amount,c) row, (b) byteslice16)",
+        "groups((amount,b) mempax(64), (\"D \"\"x\"\"\",e) row, (c) byteslice(256))",
+        "groups((amount,b) row, (*) mempax(100))",
+        "groups((amount,b) row, (c) column, (*) byteslice(256))",
+    ] {
+        assert_eq!(read(text).text(&table), text);
+    }
+}
+
+#[test]
+fn encodings_of_columns() {
+    let mut design = Design::default();
+    encodings("amount plain, \"D \"\"x\"\"\" frame_of_reference", &table(), &mut design).expect("two encodings");
+    assert_eq!(design.choice(0).encoding, EncodingChoice::Plain);
+    assert_eq!(design.choice(3).encoding, EncodingChoice::FrameOfReference);
+    assert_eq!(design.choice(1).encoding, EncodingChoice::Auto);
+    let error = |text| encodings(text, &table(), &mut Design::default()).expect_err(text).to_string();
+    assert_eq!(
+        error("b plian"),
+        "encoding 'plian' does not exist (the encodings are: auto, plain, frame_of_reference, dictionary); \
+         did you mean 'plain'?"
+    );
+    assert_eq!(error("b"), "'b': expected the name of an encoding, found its end");
+}
+
+#[test]
+fn errors_name_what_is_wrong() {
+    let packings: Vec<&str> = Packing::ALL[1..].iter().map(|packing| packing.name()).collect();
+    let list = format!("(the layouts are: row, column, mempax(k), {}, groups(…))", packings.join(", "));
+    for (text, expected) in [
+        ("colunm", format!("layout 'colunm' does not exist {list}; did you mean 'column'?")),
+        ("pax", format!("layout 'pax' is planned and not there yet {list}")),
+        ("auto", format!("layout 'auto' is planned and not there yet {list}")),
+        ("native", "native is a packing; the layout of columns in native packing is 'column'".into()),
+        ("", "'': expected a layout, found its end".into()),
+        ("row column", "'row column': expected the end, found 'column'".into()),
+        ("row(3)", "layout 'row' takes nothing in brackets; groups are parted by commas".into()),
+        ("groups((b) row (c) row)", "layout 'row' takes nothing in brackets; groups are parted by commas".into()),
+        ("mempax", "mempax needs the records of a chunk in brackets, such as mempax(64)".into()),
+        ("mempax(many)", "mempax(many): 'many' is not the records of a chunk, such as mempax(64)".into()),
+        ("mempax(-1)", "mempax(-1): '-1' is not the records of a chunk, such as mempax(64)".into()),
+        ("mempax(0)", "mempax(0): a chunk has at least one record".into()),
+        ("mempax(64", "'mempax(64': expected ')' after mempax(64, found its end".into()),
+        ("byteslice(300)", "segments of vertical packings have 256 or 512 records, not 300".into()),
+        ("byteslice(99999999)", "byteslice(99999999): '99999999' is not the records of a segment, 256 or 512".into()),
+        ("groups", "'groups': expected '(' after groups, found its end".into()),
+        ("groups(a row)", "'groups(a row)': expected '(' before the columns of a group, found 'a'".into()),
+        ("groups(() row)", "'groups(() row)': expected the name of a column, found ')'".into()),
+        (
+            "groups((amuont) row)",
+            "'groups((amuont) row)' names column 'amuont', which table 't' does not have; did you mean 'amount'?"
+                .into(),
+        ),
+        ("groups((b, b) row)", "column 'b' is in the groups twice".into()),
+        ("groups((b) row, (c, b) column)", "column 'b' is in the groups twice".into()),
+        ("groups((*) row, (*) column)", "the group (*) is there twice".into()),
+        (
+            "groups((b, c) byteslice)",
+            "the group (b, c) can't be byteslice, which packs a column by itself: write (b) byteslice, (c) byteslice"
+                .into(),
+        ),
+        ("groups((b) groups)", "groups(…) can't stand within groups(…)".into()),
+        ("groups((\"b) row)", "layout 'groups((\"b) row)': a quote is not closed".into()),
+        ("groups((b) row", "'groups((b) row': expected ',' or ')' after a group, found its end".into()),
+    ] {
+        assert_eq!(error(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_default_layout_names_no_columns() {
+    assert!(check_general("mempax(100)").is_ok());
+    assert!(check_general("byteslice(256)").is_ok());
+    assert!(check_general("groups((a) row)").expect_err("groups").to_string().contains("for all columns"));
+    assert!(check_general("diagonal").is_err());
+}
