@@ -4,7 +4,8 @@
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
-use super::vector::Vector;
+use super::chain::{Place, Scan};
+use super::vector::{Operand, Vector};
 use super::{Slices, Unit, chain, scalar, stitch};
 use crate::Code;
 use std::arch::x86_64::*;
@@ -95,6 +96,24 @@ macro_rules! masks_of_bytes {
                 let high = _mm256_movemask_epi8($in_order(mask[1])) as u32;
                 u64::from(low) | u64::from(high) << 32
             }
+        }
+
+        #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+        unsafe fn sweep<
+            O: Operand<Self>,
+            const KIND: u8,
+            const PIPED: bool,
+            const N: usize,
+            const DEPTH: usize,
+            const LAST: bool,
+        >(
+            scan: &Scan<'_, Self, O>,
+            first: usize,
+            place: Place,
+            out: &mut [[u64; N]],
+        ) -> Place {
+            // SAFETY: the caller's.
+            unsafe { scan.sweep::<KIND, PIPED, N, DEPTH, LAST>(first, place, out) }
         }
     };
 }

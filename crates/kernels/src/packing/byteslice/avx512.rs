@@ -2,7 +2,8 @@
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
-use super::vector::Vector;
+use super::chain::{Place, Scan};
+use super::vector::{Operand, Vector};
 use super::{Slices, Unit, chain, scalar, stitch};
 use crate::Code;
 use std::arch::x86_64::*;
@@ -80,6 +81,24 @@ macro_rules! masks_of_bits {
         #[inline(always)]
         unsafe fn bits(mask: u64) -> u64 {
             mask
+        }
+
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+        unsafe fn sweep<
+            O: Operand<Self>,
+            const KIND: u8,
+            const PIPED: bool,
+            const N: usize,
+            const DEPTH: usize,
+            const LAST: bool,
+        >(
+            scan: &Scan<'_, Self, O>,
+            first: usize,
+            place: Place,
+            out: &mut [[u64; N]],
+        ) -> Place {
+            // SAFETY: the caller's.
+            unsafe { scan.sweep::<KIND, PIPED, N, DEPTH, LAST>(first, place, out) }
         }
     };
 }

@@ -1,59 +1,54 @@
 //! Scans of byte slices, written once for every instruction set: Algorithms 1 and 2 of the ByteSlice paper.
 //!
 //! From the most significant slice on, each code is less, equal or greater so far; what the next slice says counts only
-//! where it is still equal. Once no code is (of those whose answer matters), the rest of the slices is left unread. The
-//! paper asks after each register. Here a group of several is asked at once: of a few hundred codes the answer is
-//! nearly always the same, so that the branch is predicted, where for one register of a column of even spread it is
-//! wrong at every fifth.
+//! where it is still equal. Once no code is (of those whose answer matters), the rest of the slices is left unread.
+//!
+//! The paper asks after each register whether to go on. Over codes of even spread the first byte leaves one register in
+//! five undecided, so that the branch is mispredicted where a second slice would have cost less. Here 512 codes are
+//! asked at once, and each such group reads as many slices as the one before it needed; every few groups one slice less is
+//! tried. What is known of 64 codes stays in registers from slice to slice, and branches go wrong only where the data
+//! changes.
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Combine, Options};
 use super::Slices;
 use super::vector::{Column, Constant, Operand, Vector};
 
-/// Words of 64 codes that are asked at once when every code matters.
+/// Words of 64 codes in a group.
 const GROUP: usize = 8;
-/// The same when a previous predicate has decided some: groups that it has decided whole are skipped.
-const PIPED_GROUP: usize = 2;
+/// Groups at one depth before a lower one is tried: at first, and at most, after trials that failed.
+const PATIENCE: (usize, usize) = (8, 64);
+/// Groups at a lower depth after which the trial of it has not failed.
+const TRIAL: usize = 4;
 
-/// What is known of a group of N words of codes against one operand, after the slices read so far.
-struct Chain<V: Vector, const N: usize> {
-    equal: [V::Mask; N],
-    less: [V::Mask; N],
+/// What is known of 64 codes against one operand, after the slices read so far.
+struct Chain<V: Vector> {
+    equal: V::Mask,
+    less: V::Mask,
 }
 
-impl<V: Vector, const N: usize> Chain<V, N> {
+impl<V: Vector> Chain<V> {
     /// # Safety
     /// As for [`Vector`].
     #[inline(always)]
     unsafe fn new() -> Self {
         // SAFETY: the caller's.
-        unsafe { Self { equal: [V::all(); N], less: [V::none(); N] } }
+        unsafe { Self { equal: V::all(), less: V::none() } }
     }
 
     /// Reads one slice. Only what `LESS` asks for is kept up, and in the last slice only what is the answer.
     ///
     /// # Safety
-    /// As for [`Vector`], and the N words of units from `bytes` on are there, which are `offset` bytes into the slice.
+    /// As for [`Vector`] and [`Operand::get`].
     #[inline(always)]
-    unsafe fn step<const LESS: bool, const LAST: bool>(
-        &mut self,
-        bytes: *const u8,
-        operand: &impl Operand<V>,
-        slice: usize,
-        offset: usize,
-    ) {
-        for i in 0..N {
-            let at = i * 64 * size_of::<V::Unit>();
-            // SAFETY: the caller's.
-            unsafe {
-                let (units, other) = (V::load(bytes.add(at)), operand.get(slice, offset + at));
-                if LESS {
-                    self.less[i] = V::or(self.less[i], units.less(other, self.equal[i]));
-                }
-                if !LESS || !LAST {
-                    self.equal[i] = units.equal(other, self.equal[i]);
-                }
+    unsafe fn step<const LESS: bool, const LAST: bool>(&mut self, units: V, other: V) {
+        // SAFETY: the caller's.
+        unsafe {
+            if LESS {
+                self.less = V::or(self.less, units.less(other, self.equal));
+            }
+            if !LESS || !LAST {
+                self.equal = units.equal(other, self.equal);
             }
         }
     }
@@ -64,8 +59,15 @@ const EQUAL: u8 = 0;
 const LESS: u8 = 1;
 const WITHIN: u8 = 2;
 
+/// Where a scan is: the group it comes to next, and the number of slices to read of it.
+#[derive(Clone, Copy)]
+pub(in crate::packing) struct Place {
+    group: usize,
+    depth: usize,
+}
+
 /// A scan: what is the same for all of its groups.
-struct Scan<'a, V: Vector, O> {
+pub(in crate::packing) struct Scan<'a, V: Vector, O> {
     slices: Slices<'a, V::Unit>,
     /// The constant or column; for `WITHIN` the end, then the low one.
     operands: [O; 2],
@@ -145,133 +147,198 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         // SAFETY: the caller's; slices are padded to whole words of codes.
         unsafe {
             match options.combine {
-                Combine::Set => self.groups::<KIND, false, GROUP>(out),
-                Combine::And | Combine::Or => self.groups::<KIND, true, PIPED_GROUP>(out),
+                Combine::Set => self.words::<KIND, false>(out),
+                Combine::And | Combine::Or => self.words::<KIND, true>(out),
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn groups<const KIND: u8, const PIPED: bool, const N: usize>(&self, out: &mut [u64]) {
-        let word = 64 * size_of::<V::Unit>();
-        let (groups, rest) = out.as_chunks_mut::<N>();
-        let full = groups.len() * N;
-        for (i, out) in groups.iter_mut().enumerate() {
-            // SAFETY: the caller's.
-            unsafe { self.group::<KIND, PIPED, N>(i * N * word, out) };
-        }
-        for (i, out) in rest.as_chunks_mut::<1>().0.iter_mut().enumerate() {
-            // SAFETY: the caller's.
-            unsafe { self.group::<KIND, PIPED, 1>((full + i) * word, out) };
-        }
-    }
-
-    /// Answers N words of codes, `offset` bytes into each slice.
-    #[inline(always)]
-    unsafe fn group<const KIND: u8, const PIPED: bool, const N: usize>(&self, offset: usize, out: &mut [u64; N]) {
-        let mut interest = [0; N];
-        if PIPED {
-            for (interest, out) in interest.iter_mut().zip(&*out) {
-                *interest = out ^ self.or;
-            }
-            if self.early_stop && interest.iter().fold(0, |any, bits| any | bits) == 0 {
-                return;
-            }
-        }
+    unsafe fn words<const KIND: u8, const PIPED: bool>(&self, out: &mut [u64]) {
+        let count = self.slices.count;
+        let (groups, rest) = out.as_chunks_mut::<GROUP>();
+        let first = groups.len() * GROUP;
+        let mut patience = PATIENCE.0;
+        let mut place = Place { group: 0, depth: if self.early_stop { 1 } else { count } };
         // SAFETY: the caller's.
         unsafe {
-            let answers = self.answers::<KIND, PIPED, N>(offset, &interest);
-            for (out, answer) in out.iter_mut().zip(answers) {
-                let answer = V::bits(answer) ^ self.negate;
-                *out = if PIPED { *out & answer | (*out | answer) & self.or } else { answer };
-            }
-        }
-    }
-
-    /// The answers, without the negation, for N words of codes; where there is no interest they mean nothing.
-    #[inline(always)]
-    unsafe fn answers<const KIND: u8, const PIPED: bool, const N: usize>(
-        &self,
-        offset: usize,
-        interest: &[u64; N],
-    ) -> [V::Mask; N] {
-        // SAFETY: the caller's; there are `count` slices, `stride` bytes from each other.
-        unsafe {
-            let mut bytes = self.slices.start().add(offset);
-            let (mut chain, mut low) = (Chain::<V, N>::new(), Chain::<V, N>::new());
-            if self.slices.count == 1 {
-                self.step::<KIND, true, N>(&mut chain, &mut low, bytes, 0, offset);
-                return Self::answer::<KIND, N>(&chain, &low);
-            }
-            self.step::<KIND, false, N>(&mut chain, &mut low, bytes, 0, offset);
-            for slice in 1..self.slices.count {
-                if self.early_stop && !Self::undecided::<KIND, PIPED, N>(&chain, &low, interest) {
-                    break;
-                }
-                bytes = bytes.add(self.slices.stride());
-                if slice + 1 < self.slices.count {
-                    self.step::<KIND, false, N>(&mut chain, &mut low, bytes, slice, offset);
+            while place.group < groups.len() {
+                let start = place.group;
+                let end =
+                    if place.depth > 1 && self.early_stop { groups.len().min(start + patience) } else { groups.len() };
+                let run = &mut groups[..end];
+                let next = match (place.depth, place.depth == count) {
+                    (1, true) => V::sweep::<O, KIND, PIPED, GROUP, 1, true>(self, 0, place, run),
+                    (1, false) => V::sweep::<O, KIND, PIPED, GROUP, 1, false>(self, 0, place, run),
+                    (2, true) => V::sweep::<O, KIND, PIPED, GROUP, 2, true>(self, 0, place, run),
+                    (2, false) => V::sweep::<O, KIND, PIPED, GROUP, 2, false>(self, 0, place, run),
+                    (_, true) => V::sweep::<O, KIND, PIPED, GROUP, 0, true>(self, 0, place, run),
+                    (_, false) => V::sweep::<O, KIND, PIPED, GROUP, 0, false>(self, 0, place, run),
+                };
+                if next.depth > place.depth {
+                    patience = if next.group < start + TRIAL { (patience * 2).min(PATIENCE.1) } else { PATIENCE.0 };
+                    place = next;
                 } else {
-                    self.step::<KIND, true, N>(&mut chain, &mut low, bytes, slice, offset);
+                    place = Place { depth: next.depth.max(2) - 1, ..next };
                 }
             }
-            Self::answer::<KIND, N>(&chain, &low)
+            // Fewer words than a group, one by one. Those at a lower depth in between start over at the deepest.
+            let rest = rest.as_chunks_mut::<1>().0;
+            let mut group = 0;
+            while group < rest.len() {
+                let place = Place { group, depth: count };
+                group = V::sweep::<O, KIND, PIPED, 1, 0, true>(self, first, place, rest).group;
+            }
+        }
+    }
+
+    /// Answers groups of N words, from `place` on and as long as they need the same number of slices, which `DEPTH`
+    /// says too, unless it is 0, and which are all of them if `LAST`. Gives the place to go on at. The words in `out`
+    /// start at word `first`; where there is no interest the answers mean nothing.
+    ///
+    /// # Safety
+    /// As for [`Vector`] and [`Operand::get`]; the slices have the words.
+    #[inline(always)]
+    pub(super) unsafe fn sweep<
+        const KIND: u8,
+        const PIPED: bool,
+        const N: usize,
+        const DEPTH: usize,
+        const LAST: bool,
+    >(
+        &self,
+        first: usize,
+        place: Place,
+        out: &mut [[u64; N]],
+    ) -> Place {
+        let depth = if DEPTH == 0 { place.depth } else { DEPTH };
+        for (group, out) in out.iter_mut().enumerate().skip(place.group) {
+            let mut interest = [0; N];
+            if PIPED {
+                interest = out.map(|word| word ^ self.or);
+                if self.early_stop && interest.iter().fold(0, |any, bits| any | bits) == 0 {
+                    continue;
+                }
+            }
+            let mut answers = [0; N];
+            // SAFETY: the caller's.
+            let open = unsafe {
+                let word = first + group * N;
+                self.group::<KIND, PIPED, N, DEPTH, LAST>(
+                    word,
+                    depth,
+                    &interest,
+                    if PIPED { &mut answers } else { out },
+                )
+            };
+            if !LAST && open {
+                return Place { group, depth: depth + 1 };
+            }
+            if PIPED {
+                for (out, answer) in out.iter_mut().zip(answers) {
+                    let answer = answer ^ self.negate;
+                    *out = *out & answer | (*out | answer) & self.or;
+                }
+            } else if self.negate != 0 {
+                out.iter_mut().for_each(|word| *word = !*word);
+            }
+        }
+        Place { group: out.len(), depth }
+    }
+
+    /// Answers N words of codes from word `word` on, without negation, from the first `depth` slices. Tells whether the
+    /// deepest of these was needed, and whether a deeper one is.
+    #[inline(always)]
+    unsafe fn group<const KIND: u8, const PIPED: bool, const N: usize, const DEPTH: usize, const LAST: bool>(
+        &self,
+        word: usize,
+        depth: usize,
+        interest: &[u64; N],
+        answers: &mut [u64; N],
+    ) -> bool {
+        // SAFETY: the caller's; there are `depth` slices, `stride` bytes from each other.
+        unsafe {
+            let mut open = Undecided::<V>::new();
+            for (i, answer) in answers.iter_mut().enumerate() {
+                let offset = (word + i) * 64 * size_of::<V::Unit>();
+                let mut bytes = self.slices.start().add(offset);
+                let (mut chain, mut low) = (Chain::<V>::new(), Chain::<V>::new());
+                for slice in 0..depth - 1 {
+                    self.step::<KIND, false>(&mut chain, &mut low, bytes, slice, offset);
+                    bytes = bytes.add(self.slices.stride());
+                }
+                self.step::<KIND, LAST>(&mut chain, &mut low, bytes, depth - 1, offset);
+                if !LAST {
+                    open.add::<KIND, PIPED>(&chain, &low, interest[i]);
+                }
+                let mask = match KIND {
+                    EQUAL => chain.equal,
+                    LESS => chain.less,
+                    _ => V::and_not(chain.less, low.less),
+                };
+                // Volatile, because the compiler would otherwise carry one word after the other into vector registers,
+                // just to store them together; that costs more than the comparisons.
+                std::ptr::from_mut(answer).write_volatile(V::bits(mask));
+            }
+            open.any::<PIPED>()
         }
     }
 
     #[inline(always)]
-    unsafe fn step<const KIND: u8, const LAST: bool, const N: usize>(
+    unsafe fn step<const KIND: u8, const LAST: bool>(
         &self,
-        chain: &mut Chain<V, N>,
-        low: &mut Chain<V, N>,
+        chain: &mut Chain<V>,
+        low: &mut Chain<V>,
         bytes: *const u8,
         slice: usize,
         offset: usize,
     ) {
         // SAFETY: the caller's.
         unsafe {
+            let units = V::load(bytes);
             if KIND == EQUAL {
-                chain.step::<false, LAST>(bytes, &self.operands[0], slice, offset);
+                chain.step::<false, LAST>(units, self.operands[0].get(slice, offset));
             } else {
-                chain.step::<true, LAST>(bytes, &self.operands[0], slice, offset);
+                chain.step::<true, LAST>(units, self.operands[0].get(slice, offset));
             }
             if KIND == WITHIN {
-                low.step::<true, LAST>(bytes, &self.operands[1], slice, offset);
+                low.step::<true, LAST>(units, self.operands[1].get(slice, offset));
             }
         }
     }
+}
 
-    /// Whether a slice not read yet could change an answer: the paper's r_prev AND movemask(M_eq) when piped.
+/// Codes of a group that a further slice could decide: the paper's M_eq, and r_prev AND movemask(M_eq) when piped.
+struct Undecided<V: Vector> {
+    mask: V::Mask,
+    bits: u64,
+}
+
+impl<V: Vector> Undecided<V> {
+    /// # Safety
+    /// As for [`Vector`], here and below.
     #[inline(always)]
-    unsafe fn undecided<const KIND: u8, const PIPED: bool, const N: usize>(
-        chain: &Chain<V, N>,
-        low: &Chain<V, N>,
-        interest: &[u64; N],
-    ) -> bool {
+    unsafe fn new() -> Self {
+        // SAFETY: the caller's.
+        Self { mask: unsafe { V::none() }, bits: 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn add<const KIND: u8, const PIPED: bool>(&mut self, chain: &Chain<V>, low: &Chain<V>, interest: u64) {
         // SAFETY: the caller's.
         unsafe {
-            let (mut any, mut bits) = (V::none(), 0);
-            for (i, interest) in interest.iter().enumerate() {
-                let equal = if KIND == WITHIN { V::or(chain.equal[i], low.equal[i]) } else { chain.equal[i] };
-                if PIPED {
-                    bits |= V::bits(equal) & interest;
-                } else {
-                    any = V::or(any, equal);
-                }
+            let equal = if KIND == WITHIN { V::or(chain.equal, low.equal) } else { chain.equal };
+            if PIPED {
+                self.bits |= V::bits(equal) & interest;
+            } else {
+                self.mask = V::or(self.mask, equal);
             }
-            if PIPED { bits != 0 } else { V::any(any) }
         }
     }
 
     #[inline(always)]
-    unsafe fn answer<const KIND: u8, const N: usize>(chain: &Chain<V, N>, low: &Chain<V, N>) -> [V::Mask; N] {
-        let mut answer = if KIND == EQUAL { chain.equal } else { chain.less };
-        if KIND == WITHIN {
-            for (answer, low) in answer.iter_mut().zip(low.less) {
-                // SAFETY: the caller's.
-                *answer = unsafe { V::and_not(*answer, low) };
-            }
-        }
-        answer
+    unsafe fn any<const PIPED: bool>(&self) -> bool {
+        // SAFETY: the caller's.
+        if PIPED { self.bits != 0 } else { unsafe { V::any(self.mask) } }
     }
 }

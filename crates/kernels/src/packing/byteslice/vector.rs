@@ -2,6 +2,7 @@
 //! answer per code.
 
 use super::Unit;
+use super::chain::{Place, Scan};
 use crate::Code;
 
 /// The units of 64 successive codes in one slice: one register or several.
@@ -46,10 +47,28 @@ pub(in crate::packing) trait Vector: Copy {
 
     /// A bit per code: the paper's movemask.
     unsafe fn bits(mask: Self::Mask) -> u64;
+
+    /// [`Scan::sweep`], compiled for the instruction set.
+    ///
+    /// # Safety
+    /// As for [`Scan::sweep`].
+    unsafe fn sweep<
+        O: Operand<Self>,
+        const KIND: u8,
+        const PIPED: bool,
+        const N: usize,
+        const DEPTH: usize,
+        const LAST: bool,
+    >(
+        scan: &Scan<'_, Self, O>,
+        first: usize,
+        place: Place,
+        out: &mut [[u64; N]],
+    ) -> Place;
 }
 
 /// What the units of a slice are compared with.
-pub(super) trait Operand<V: Vector> {
+pub(in crate::packing) trait Operand<V: Vector> {
     /// What meets the units `offset` bytes into slice `slice`.
     ///
     /// # Safety
