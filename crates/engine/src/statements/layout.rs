@@ -17,7 +17,7 @@ use gingham_storage::design::is_vertical;
 use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableDefinition};
 
 /// Layouts that are planned.
-const PLANNED: &[&str] = &["bit_packed", "vbp", "hbp", "nsm", "dsm", "pax", "super_tuple", "dense_column", "auto"];
+const PLANNED: &[&str] = &["nsm", "dsm", "pax", "super_tuple", "dense_column", "auto"];
 
 /// What a layout can be: its name, and how errors list it.
 fn offered() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -11,6 +11,12 @@ use std::ops::Range;
 pub enum Packing {
     /// Each code in the smallest of 8, 16, 32 or 64 bits that holds it.
     Native,
+    /// The codes one after the other, without gaps (ByteSlice paper, section 2.1).
+    BitPacked,
+    /// Words of the j-th bits of many codes (ByteSlice paper, section 2.2).
+    Vbp,
+    /// Banks of whole codes, with a spare bit before each (ByteSlice paper, section 2.3).
+    Hbp,
     /// The codes' bytes in slices, the most significant first (ByteSlice paper, section 3).
     ByteSlice,
     /// The same with slices of 16 bits (ByteSlice paper, appendix A).
@@ -19,12 +25,16 @@ pub enum Packing {
 
 impl Packing {
     /// Every packing.
-    pub const ALL: [Self; 3] = [Self::Native, Self::ByteSlice, Self::ByteSlice16];
+    pub const ALL: [Self; 6] =
+        [Self::Native, Self::BitPacked, Self::Vbp, Self::Hbp, Self::ByteSlice, Self::ByteSlice16];
 
     /// The name in SQL and in file formats.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
+            Self::BitPacked => "bit_packed",
+            Self::Vbp => "vbp",
+            Self::Hbp => "hbp",
             Self::ByteSlice => "byteslice",
             Self::ByteSlice16 => "byteslice16",
         }

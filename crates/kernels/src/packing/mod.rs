@@ -20,6 +20,9 @@ macro_rules! of_packing {
     ($packing:expr, $function:ident($($argument:expr),* $(,)?)) => {
         match $packing {
             $crate::packing::Packing::Native => $crate::packing::native::$function($($argument),*),
+            $crate::packing::Packing::Vbp => $crate::packing::vbp::$function($($argument),*),
+            $crate::packing::Packing::Hbp => $crate::packing::hbp::$function($($argument),*),
+            $crate::packing::Packing::BitPacked => $crate::packing::bit_packed::$function($($argument),*),
             $crate::packing::Packing::ByteSlice | $crate::packing::Packing::ByteSlice16 => {
                 $crate::packing::byteslice::$function($($argument),*)
             }
@@ -27,11 +30,14 @@ macro_rules! of_packing {
     };
 }
 
+mod bit_packed;
 mod by_runs;
 pub mod byteslice;
 mod format;
+mod hbp;
 mod native;
 mod test;
+mod vbp;
 
 pub use format::{Format, FormatError, MAX_ROWS, PART_ROWS, Packed, Packing};
 use test::Plan;
@@ -55,7 +61,7 @@ pub fn append<C: Code>(isa: Isa, format: Format, rows: usize, codes: &[C], bytes
     assert_eq!(bytes.len(), format.bytes(rows), "bytes of {rows} packed codes");
     match format.packing() {
         Packing::ByteSlice | Packing::ByteSlice16 => byteslice::append(isa, format, rows, codes, bytes),
-        Packing::Native => by_runs::append(isa, format, rows, codes, bytes),
+        _ => by_runs::append(isa, format, rows, codes, bytes),
     }
 }
 

@@ -1,0 +1,108 @@
+//! HBP with AVX-512: eight banks in a register; the loops that touch one code at a time are the scalar ones.
+
+use super::super::test::Comparison;
+use super::super::{Format, Options};
+use super::collect::each_block;
+use super::{Banks, LANES, scalar};
+use crate::Code;
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn pack<C: Code>(format: Format, codes: &[C], out: &mut [u8]) {
+    scalar::pack(format, codes, out);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn lookup<C: Code>(banks: Banks<'_>, tids: &[u32], out: &mut Vec<C>) {
+    scalar::lookup(banks, tids, out);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn unpack<C: Code>(banks: Banks<'_>, rows: Range<usize>, out: &mut Vec<C>) {
+    scalar::unpack(banks, rows, out);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn scan(banks: Banks<'_>, comparison: Comparison, negate: bool, options: Options, out: &mut [u64]) {
+    let shape = banks.shape;
+    let spare = splat(shape.spare());
+    if banks.width == 64 {
+        return scan_integers(&banks, comparison, negate, options, out);
+    }
+    // The spare bits of a difference with them set beforehand stay set where nothing was borrowed.
+    match comparison {
+        Comparison::Equal(constant) => {
+            let constant = splat(shape.splat(constant));
+            each_block(&banks, negate, options, out, |block| {
+                answers(block, spare, |bank| _mm512_sub_epi64(spare, _mm512_xor_si512(bank, constant)))
+            });
+        }
+        Comparison::Less(constant) => {
+            let last = splat(shape.splat(constant - 1) | shape.spare());
+            each_block(&banks, negate, options, out, |block| {
+                answers(block, spare, |bank| _mm512_sub_epi64(last, bank))
+            });
+        }
+        Comparison::Within { low, end } => {
+            let (low, last) = (splat(shape.splat(low)), splat(shape.splat(end - 1) | shape.spare()));
+            each_block(&banks, negate, options, out, |block| {
+                answers(block, spare, |bank| {
+                    let at_least = _mm512_sub_epi64(_mm512_or_si512(bank, spare), low);
+                    _mm512_and_si512(at_least, _mm512_sub_epi64(last, bank))
+                })
+            });
+        }
+    }
+}
+
+/// Banks of one code of 64 bits.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn scan_integers(banks: &Banks<'_>, comparison: Comparison, negate: bool, options: Options, out: &mut [u64]) {
+    let spare = splat(1 << 63);
+    match comparison {
+        Comparison::Equal(constant) => {
+            let constant = splat(constant);
+            each_block(banks, negate, options, out, |block| {
+                answers(block, spare, |bank| _mm512_movm_epi64(_mm512_cmpeq_epu64_mask(bank, constant)))
+            });
+        }
+        Comparison::Less(constant) => {
+            let constant = splat(constant);
+            each_block(banks, negate, options, out, |block| {
+                answers(block, spare, |bank| _mm512_movm_epi64(_mm512_cmplt_epu64_mask(bank, constant)))
+            });
+        }
+        Comparison::Within { low, end } => {
+            let (low, span) = (splat(low), splat(end - low));
+            each_block(banks, negate, options, out, |block| {
+                answers(block, spare, |bank| {
+                    _mm512_movm_epi64(_mm512_cmplt_epu64_mask(_mm512_sub_epi64(bank, low), span))
+                })
+            });
+        }
+    }
+}
+
+/// The answers of a block, a word per segment, given a test that leaves them in the spare bits of a bank.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn answers(block: &[u8], spare: __m512i, test: impl Fn(__m512i) -> __m512i) -> [u64; LANES] {
+    /// `a OR (b AND c)`
+    const OR_COMMON: i32 = 0b1111_1000;
+    let mut answers = splat(0);
+    for banks in block.as_chunks::<64>().0 {
+        // SAFETY: the array has the 64 bytes of a register, and the load asks for no alignment.
+        let bank = unsafe { _mm512_loadu_si512(banks.as_ptr().cast()) };
+        answers = _mm512_ternarylogic_epi64::<OR_COMMON>(_mm512_srli_epi64::<1>(answers), test(bank), spare);
+    }
+    // SAFETY: a register of 512 bits has the size of eight words, and any bits make those.
+    unsafe { std::mem::transmute(answers) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn splat(bank: u64) -> __m512i {
+    _mm512_set1_epi64(bank as i64)
+}

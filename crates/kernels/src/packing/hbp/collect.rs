@@ -1,0 +1,107 @@
+//! From the answers of segments, which have 60, 63 or 64 bits, to result words.
+
+use super::super::Options;
+use super::{Banks, LANES};
+
+/// Calls `answer` with each block of eight interleaved segments, and combines what it gives, a word per segment, with
+/// `out`. Blocks that `out` has decided are left out when the options allow it.
+#[inline(always)]
+pub(super) fn each_block(
+    banks: &Banks<'_>,
+    negate: bool,
+    options: Options,
+    out: &mut [u64],
+    answer: impl Fn(&[u8]) -> [u64; LANES],
+) {
+    let flip = if negate { u64::MAX } else { 0 };
+    if banks.shape.codes() == 64 {
+        // A block is eight result words, and a part starts with one.
+        for (block, out) in banks.blocks().zip(out.chunks_mut(LANES)) {
+            if options.early_stop && out.iter().all(|word| options.combine.interest(*word) == 0) {
+                continue;
+            }
+            for (out, answer) in out.iter_mut().zip(answer(block)) {
+                *out = options.combine.apply(*out, answer ^ flip);
+            }
+        }
+        return;
+    }
+    let codes = banks.shape.codes();
+    let mask = u64::MAX >> (64 - codes);
+    let mut bits = Bits { options, out, at: 0, word: 0, filled: 0, skip: banks.first % (codes * LANES) };
+    for block in banks.blocks() {
+        if options.early_stop && bits.decided(codes * LANES) {
+            bits.push_zeros(codes * LANES);
+            continue;
+        }
+        for answer in answer(block) {
+            bits.push((answer ^ flip) & mask, codes);
+        }
+    }
+    bits.finish();
+}
+
+/// Appends answers to result words.
+struct Bits<'a> {
+    options: Options,
+    out: &'a mut [u64],
+    /// Word of `out` that comes next, and its lower bits, so far.
+    at: usize,
+    word: u64,
+    /// Bits of `word`: fewer than 64.
+    filled: usize,
+    /// Answers still to be left out, of rows before those of the part.
+    skip: usize,
+}
+
+impl Bits<'_> {
+    /// Appends the lower `count` (up to 63) bits of `bits`, whose other bits are zero.
+    #[inline(always)]
+    fn push(&mut self, mut bits: u64, mut count: usize) {
+        if self.skip > 0 {
+            let left_out = self.skip.min(count);
+            self.skip -= left_out;
+            count -= left_out;
+            bits >>= left_out;
+        }
+        self.word |= bits << self.filled;
+        self.filled += count;
+        if self.filled >= 64 {
+            self.emit();
+            self.filled -= 64;
+            // Fewer than `count`, which is below 64, are left.
+            self.word = bits >> (count - self.filled);
+        }
+    }
+
+    /// Writes the word, unless it is past the last row.
+    #[inline(always)]
+    fn emit(&mut self) {
+        if let Some(out) = self.out.get_mut(self.at) {
+            *out = self.options.combine.apply(*out, self.word);
+        }
+        self.at += 1;
+    }
+
+    /// Whether the next answers, up to `count`, don't matter.
+    #[inline(always)]
+    fn decided(&self, count: usize) -> bool {
+        let end = (self.at + (self.filled + count).div_ceil(64)).min(self.out.len());
+        let words = &self.out[self.at.min(end)..end];
+        words.iter().all(|word| self.options.combine.interest(*word) == 0)
+    }
+
+    fn push_zeros(&mut self, mut count: usize) {
+        while count > 0 {
+            let step = count.min(63);
+            self.push(0, step);
+            count -= step;
+        }
+    }
+
+    fn finish(&mut self) {
+        if self.filled > 0 {
+            self.emit();
+        }
+    }
+}
