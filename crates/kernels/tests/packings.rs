@@ -1,7 +1,10 @@
 //! Every packing under every instruction set of this machine against a plain loop over the codes: all widths, lengths
 //! round the edges of vectors and segments, bytes at odd addresses, codes that differ early, late or not at all.
 
-use gingham_kernels::packing::{self, Combine, Format, Operator, Options, Packed, Packing, Test};
+use gingham_kernels::packing::byteslice::variants;
+use gingham_kernels::packing::{
+    self, Combine, Connective, Format, Operator, Options, Packed, Packing, Predicate, Test, Way,
+};
 use gingham_kernels::{Code, Isa};
 
 /// Lengths round the edges of registers, result words, segments and the runs of 4096 codes.
@@ -446,4 +449,129 @@ fn compat_file_is_read() {
         }
     }
     assert!(Packing::ALL.iter().all(|packing| found.contains(packing)), "a packing without a line in the compat file");
+}
+
+/// Three columns of the same rows, in packings that differ or not, with tests and validities.
+fn complex_predicates(numbers: &mut Numbers, rows: usize, packings: [Packing; 3]) -> Vec<(Column, Test, Vec<u64>)> {
+    packings
+        .into_iter()
+        .map(|packing| {
+            let format = Format::new(packing, 1 + numbers.below(40) as u8).unwrap();
+            let spread = SPREADS[numbers.below(3)];
+            let column = Column::new(format, codes(numbers, rows, format.max_code(), spread), numbers.below(5));
+            let constants = constants(&column, numbers);
+            let [low, high] = [(); 2].map(|()| constants[numbers.below(constants.len())]);
+            let test = match numbers.below(8) {
+                6 => Test::Between(low, high),
+                7 => Test::Outside(low, high),
+                operator => Test::Compare(Operator::ALL[operator], low),
+            };
+            (column, test, previous(numbers, rows))
+        })
+        .collect()
+}
+
+#[test]
+fn complex_predicates_in_every_way() {
+    let mut numbers = Numbers(6);
+    for round in 0..700 {
+        let rows = LENGTHS[round % LENGTHS.len()];
+        let first = Packing::ALL[round % Packing::ALL.len()];
+        let alike = numbers.next().is_multiple_of(2);
+        let other = |numbers: &mut Numbers| if alike { first } else { Packing::ALL[numbers.below(Packing::ALL.len())] };
+        let packings = [first, other(&mut numbers), other(&mut numbers)];
+        let columns = complex_predicates(&mut numbers, rows, packings);
+        let nulls = numbers.below(8);
+        let predicates: Vec<Predicate<'_>> = columns
+            .iter()
+            .enumerate()
+            .map(|(i, (column, test, validity))| {
+                let validity = (nulls >> i & 1 == 1).then_some(&validity[..]);
+                Predicate { column: column.packed(), test: *test, validity }
+            })
+            .collect();
+        let holds = |i: usize, row: usize| {
+            let (column, test, validity) = &columns[i];
+            test.holds(column.codes[row]) && (nulls >> i & 1 == 0 || validity[row / 64] >> (row % 64) & 1 == 1)
+        };
+        for length in 0..=columns.len() {
+            for connective in [Connective::And, Connective::Or] {
+                let expected = words(rows, |row| match connective {
+                    Connective::And => (0..length).all(|i| holds(i, row)),
+                    Connective::Or => (0..length).any(|i| holds(i, row)),
+                });
+                for (isa, way) in Isa::available().flat_map(|isa| Way::ALL.map(|way| (isa, way))) {
+                    for early_stop in [true, false] {
+                        let mut out = vec![0x55; rows.div_ceil(64)];
+                        packing::evaluate(isa, rows, &predicates[..length], connective, way, early_stop, &mut out);
+                        assert_eq!(out, expected, "{isa:?}, {connective:?}, {way:?}, {:?}", &predicates[..length]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn expanded_conditions() {
+    let mut numbers = Numbers(7);
+    for round in 0..2000 {
+        let packing = [Packing::ByteSlice, Packing::ByteSlice16][round % 2];
+        let format = Format::new(packing, 1 + numbers.below(64) as u8).unwrap();
+        let rows = LENGTHS[round % LENGTHS.len()];
+        let spread = SPREADS[numbers.below(3)];
+        let column = Column::new(format, codes(&mut numbers, rows, format.max_code(), spread), numbers.below(5));
+        let constants = constants(&column, &mut numbers);
+        let operator = Operator::ALL[numbers.below(6)];
+        let tests = constants.iter().map(|constant| Test::Compare(operator, *constant));
+        let between = Test::Between(constants[0].min(constants[6 % constants.len()]), constants[2]);
+        let before = previous(&mut numbers, rows);
+        for test in tests.chain([between]) {
+            for (isa, combine) in Isa::available().flat_map(|isa| [Combine::And, Combine::Or].map(|way| (isa, way))) {
+                let (mut out, mut expected) = (before.clone(), before.clone());
+                variants::scan_expanded(isa, column.packed(), test, combine, &mut out);
+                packing::scan(Isa::Scalar, column.packed(), test, Options::from(combine), &mut expected);
+                assert_eq!(out, expected, "{isa:?}, {test:?}, {combine:?}, {format:?}, {rows} rows");
+            }
+        }
+    }
+}
+
+#[test]
+fn tails_of_bits() {
+    let mut numbers = Numbers(8);
+    for width in 1..=64 {
+        for spread in SPREADS {
+            let format = Format::new(Packing::ByteSlice, width).unwrap();
+            let rows = LENGTHS[numbers.below(LENGTHS.len())];
+            let column = Column::new(format, codes(&mut numbers, rows, format.max_code(), spread), 0);
+            let tail = variants::BitTail::new(Isa::best(), width, &column.codes).unwrap();
+            assert!((0..rows).all(|row| tail.get(row as u32) == column.codes[row]), "{width} bits, {rows} rows");
+            for constant in constants(&column, &mut numbers) {
+                for isa in Isa::available() {
+                    let mut out = vec![u64::MAX; rows.div_ceil(64)];
+                    tail.scan_less(isa, constant, &mut out);
+                    assert_eq!(
+                        out,
+                        words(rows, |row| column.codes[row] < constant),
+                        "{isa:?}, {width} bits, {rows} rows"
+                    );
+                }
+            }
+        }
+    }
+    assert_eq!(variants::BitTail::new(Isa::best(), 11, &[0; 512]).unwrap().bytes(), 512 + 3 * 64);
+}
+
+#[test]
+fn slices_are_counted() {
+    // 20 bits in three slices: the constant's are 0x12, 0x34 and 0x50.
+    let format = Format::new(Packing::ByteSlice, 20).unwrap();
+    let mut codes = vec![0; 100];
+    codes[40] = 0x12000;
+    codes[70] = 0x12344;
+    let column = Column::new(format, codes, 0);
+    assert_eq!(variants::slices_needed(column.packed(), 0x12345, 32), [2, 1, 1]);
+    assert_eq!(variants::slices_needed(column.packed(), 0x12345, 64), [0, 1, 1]);
+    assert_eq!(variants::slices_needed(column.packed(), 0x22345, 64), [2, 0, 0]);
 }

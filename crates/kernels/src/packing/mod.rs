@@ -33,12 +33,14 @@ macro_rules! of_packing {
 mod bit_packed;
 mod by_runs;
 pub mod byteslice;
+mod complex;
 mod format;
 mod hbp;
 mod native;
 mod test;
 mod vbp;
 
+pub use complex::{Connective, Predicate, Way, evaluate};
 pub use format::{Format, FormatError, MAX_ROWS, PART_ROWS, Packed, Packing};
 use test::Plan;
 pub use test::{Combine, Operator, Options, Test};
@@ -155,12 +157,14 @@ pub fn lookup_bits<C: Code>(isa: Isa, packed: Packed<'_>, bits: &[u64], out: &mu
 }
 
 /// TIDs that have been compared with the number of rows, once for all packings.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Copy)]
 struct Tids<'a> {
     tids: &'a [u32],
     rows: usize,
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 impl<'a> Tids<'a> {
     /// # Panics
     /// When a TID is not below `rows`.

@@ -5,8 +5,9 @@
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
 use super::chain::{Place, Scan};
+use super::variants::Tail;
 use super::vector::{Operand, Vector};
-use super::{Slices, Unit, chain, scalar, stitch};
+use super::{Slices, Term, Unit, bit_tail, chain, scalar, stitch, terms};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -21,7 +22,33 @@ pub(super) fn scan<U: Unit>(
     out: &mut [u64],
 ) {
     // SAFETY: this function runs only where its own target features exist.
-    unsafe { chain::scan::<U::Avx2>(slices, comparison, negate, options, out) }
+    unsafe { chain::scan::<U::Avx2>(slices, comparison, negate, options, false, out) }
+}
+
+/// Expands the bits of a previous predicate to a mask: a variant for experiments.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn scan_expanded<U: Unit>(
+    slices: Slices<'_, U>,
+    comparison: Comparison,
+    negate: bool,
+    options: Options,
+    out: &mut [u64],
+) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { chain::scan::<U::Avx2>(slices, comparison, negate, options, true, out) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn predicate_first<U: Unit>(terms: &[Term<'_, U>], all: bool, early_stop: bool, out: &mut [u64]) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { terms::evaluate::<U::Avx2>(terms, all, early_stop, out) }
+}
+
+/// The codes less than a constant of a column whose lowest bits lie bit by bit: a variant for experiments.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out: &mut [u64]) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { bit_tail::less::<Bytes>(slices, tail, out) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
@@ -98,11 +125,17 @@ macro_rules! masks_of_bytes {
             }
         }
 
+        #[inline(always)]
+        unsafe fn expand(bits: u64) -> [__m256i; 2] {
+            // SAFETY: as above. The order that `bits` undoes is its own reverse.
+            unsafe { [$in_order(expand(bits as u32)), $in_order(expand((bits >> 32) as u32))] }
+        }
+
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         unsafe fn sweep<
             O: Operand<Self>,
             const KIND: u8,
-            const PIPED: bool,
+            const WAY: u8,
             const N: usize,
             const DEPTH: usize,
             const LAST: bool,
@@ -113,7 +146,7 @@ macro_rules! masks_of_bytes {
             out: &mut [[u64; N]],
         ) -> Place {
             // SAFETY: the caller's.
-            unsafe { scan.sweep::<KIND, PIPED, N, DEPTH, LAST>(first, place, out) }
+            unsafe { scan.sweep::<KIND, WAY, N, DEPTH, LAST>(first, place, out) }
         }
     };
 }
@@ -167,6 +200,17 @@ impl Vector for Bytes {
 #[target_feature(enable = "avx2")]
 fn as_compared(lanes: __m256i) -> __m256i {
     lanes
+}
+
+/// A byte of ones for each bit that is set: the paper's inverse of movemask (figure 7). Each lane gets the byte that
+/// its bit is in, keeps the bit, and is compared with it.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn expand(bits: u32) -> __m256i {
+    let bytes = _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+    let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let spread = _mm256_shuffle_epi8(_mm256_set1_epi32(bits as i32), bytes);
+    _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit)
 }
 
 /// Undoes the order in which packing leaves the quarters of a register.

@@ -3,8 +3,9 @@
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
 use super::chain::{Place, Scan};
+use super::variants::Tail;
 use super::vector::{Operand, Vector};
-use super::{Slices, Unit, chain, scalar, stitch};
+use super::{Slices, Term, Unit, bit_tail, chain, scalar, stitch, terms};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -19,7 +20,33 @@ pub(super) fn scan<U: Unit>(
     out: &mut [u64],
 ) {
     // SAFETY: this function runs only where its own target features exist.
-    unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, out) }
+    unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, false, out) }
+}
+
+/// Expands the bits of a previous predicate to a mask: a variant for experiments.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn scan_expanded<U: Unit>(
+    slices: Slices<'_, U>,
+    comparison: Comparison,
+    negate: bool,
+    options: Options,
+    out: &mut [u64],
+) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, true, out) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn predicate_first<U: Unit>(terms: &[Term<'_, U>], all: bool, early_stop: bool, out: &mut [u64]) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { terms::evaluate::<U::Avx512>(terms, all, early_stop, out) }
+}
+
+/// The codes less than a constant of a column whose lowest bits lie bit by bit: a variant for experiments.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out: &mut [u64]) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { bit_tail::less::<Bytes>(slices, tail, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
@@ -83,11 +110,16 @@ macro_rules! masks_of_bits {
             mask
         }
 
+        #[inline(always)]
+        unsafe fn expand(bits: u64) -> u64 {
+            bits
+        }
+
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
         unsafe fn sweep<
             O: Operand<Self>,
             const KIND: u8,
-            const PIPED: bool,
+            const WAY: u8,
             const N: usize,
             const DEPTH: usize,
             const LAST: bool,
@@ -98,7 +130,7 @@ macro_rules! masks_of_bits {
             out: &mut [[u64; N]],
         ) -> Place {
             // SAFETY: the caller's.
-            unsafe { scan.sweep::<KIND, PIPED, N, DEPTH, LAST>(first, place, out) }
+            unsafe { scan.sweep::<KIND, WAY, N, DEPTH, LAST>(first, place, out) }
         }
     };
 }

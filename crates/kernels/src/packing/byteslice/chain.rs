@@ -22,18 +22,20 @@ const PATIENCE: (usize, usize) = (8, 64);
 const TRIAL: usize = 4;
 
 /// What is known of 64 codes against one operand, after the slices read so far.
-struct Chain<V: Vector> {
-    equal: V::Mask,
-    less: V::Mask,
+pub(super) struct Chain<V: Vector> {
+    pub(super) equal: V::Mask,
+    pub(super) less: V::Mask,
 }
 
 impl<V: Vector> Chain<V> {
+    /// Nothing read yet of the codes `within`; the others are never equal nor less.
+    ///
     /// # Safety
     /// As for [`Vector`].
     #[inline(always)]
-    unsafe fn new() -> Self {
+    pub(super) unsafe fn new(within: V::Mask) -> Self {
         // SAFETY: the caller's.
-        unsafe { Self { equal: V::all(), less: V::none() } }
+        Self { equal: within, less: unsafe { V::none() } }
     }
 
     /// Reads one slice. Only what `LESS` asks for is kept up, and in the last slice only what is the answer.
@@ -41,7 +43,7 @@ impl<V: Vector> Chain<V> {
     /// # Safety
     /// As for [`Vector`] and [`Operand::get`].
     #[inline(always)]
-    unsafe fn step<const LESS: bool, const LAST: bool>(&mut self, units: V, other: V) {
+    pub(super) unsafe fn step<const LESS: bool, const LAST: bool>(&mut self, units: V, other: V) {
         // SAFETY: the caller's.
         unsafe {
             if LESS {
@@ -58,6 +60,12 @@ impl<V: Vector> Chain<V> {
 const EQUAL: u8 = 0;
 const LESS: u8 = 1;
 const WITHIN: u8 = 2;
+
+/// Ways in which the bits of a previous predicate come in: there are none; they meet the condensed M_eq (Algorithm 2);
+/// or they are expanded and M_eq starts from them (the way that the paper rejects for AVX2, in figure 7).
+const SET: u8 = 0;
+const CONDENSED: u8 = 1;
+const EXPANDED: u8 = 2;
 
 /// Where a scan is: the group it comes to next, and the number of slices to read of it.
 #[derive(Clone, Copy)]
@@ -78,7 +86,7 @@ pub(in crate::packing) struct Scan<'a, V: Vector, O> {
     or: u64,
 }
 
-/// Answers a comparison of every code with constants.
+/// Answers a comparison of every code with constants. `expanded` asks for the other way of a previous predicate's bits.
 ///
 /// # Safety
 /// As for [`Vector`].
@@ -88,6 +96,7 @@ pub(super) unsafe fn scan<V: Vector>(
     comparison: Comparison,
     negate: bool,
     options: Options,
+    expanded: bool,
     out: &mut [u64],
 ) {
     // SAFETY: the caller's; constants are no memory.
@@ -99,9 +108,9 @@ pub(super) unsafe fn scan<V: Vector>(
         let constant = |code| Constant::<V>::new(code, slices.count, slices.padding);
         let scan = Scan::<V, _>::new(slices, [constant(first), constant(second)], negate, options);
         match comparison {
-            Comparison::Equal(_) => scan.run::<EQUAL>(options, out),
-            Comparison::Less(_) => scan.run::<LESS>(options, out),
-            Comparison::Within { .. } => scan.run::<WITHIN>(options, out),
+            Comparison::Equal(_) => scan.run::<EQUAL>(options, expanded, out),
+            Comparison::Less(_) => scan.run::<LESS>(options, expanded, out),
+            Comparison::Within { .. } => scan.run::<WITHIN>(options, expanded, out),
         }
     }
 }
@@ -126,8 +135,8 @@ pub(super) unsafe fn compare<V: Vector>(
     // SAFETY: the caller's; the shapes were compared above.
     unsafe {
         match relation {
-            Relation::Equal => scan.run::<EQUAL>(options, out),
-            Relation::Less => scan.run::<LESS>(options, out),
+            Relation::Equal => scan.run::<EQUAL>(options, false, out),
+            Relation::Less => scan.run::<LESS>(options, false, out),
         }
     }
 }
@@ -142,19 +151,20 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     /// # Safety
     /// As for [`Vector`] and [`Operand::get`], here and below.
     #[inline(always)]
-    unsafe fn run<const KIND: u8>(&self, options: Options, out: &mut [u64]) {
+    unsafe fn run<const KIND: u8>(&self, options: Options, expanded: bool, out: &mut [u64]) {
         assert_eq!(out.len(), self.slices.rows.div_ceil(64), "a word per 64 codes");
         // SAFETY: the caller's; slices are padded to whole words of codes.
         unsafe {
             match options.combine {
-                Combine::Set => self.words::<KIND, false>(out),
-                Combine::And | Combine::Or => self.words::<KIND, true>(out),
+                Combine::Set => self.words::<KIND, SET>(out),
+                Combine::And | Combine::Or if expanded => self.words::<KIND, EXPANDED>(out),
+                Combine::And | Combine::Or => self.words::<KIND, CONDENSED>(out),
             }
         }
     }
 
     #[inline(always)]
-    unsafe fn words<const KIND: u8, const PIPED: bool>(&self, out: &mut [u64]) {
+    unsafe fn words<const KIND: u8, const WAY: u8>(&self, out: &mut [u64]) {
         let count = self.slices.count;
         let (groups, rest) = out.as_chunks_mut::<GROUP>();
         let first = groups.len() * GROUP;
@@ -168,12 +178,12 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     if place.depth > 1 && self.early_stop { groups.len().min(start + patience) } else { groups.len() };
                 let run = &mut groups[..end];
                 let next = match (place.depth, place.depth == count) {
-                    (1, true) => V::sweep::<O, KIND, PIPED, GROUP, 1, true>(self, 0, place, run),
-                    (1, false) => V::sweep::<O, KIND, PIPED, GROUP, 1, false>(self, 0, place, run),
-                    (2, true) => V::sweep::<O, KIND, PIPED, GROUP, 2, true>(self, 0, place, run),
-                    (2, false) => V::sweep::<O, KIND, PIPED, GROUP, 2, false>(self, 0, place, run),
-                    (_, true) => V::sweep::<O, KIND, PIPED, GROUP, 0, true>(self, 0, place, run),
-                    (_, false) => V::sweep::<O, KIND, PIPED, GROUP, 0, false>(self, 0, place, run),
+                    (1, true) => V::sweep::<O, KIND, WAY, GROUP, 1, true>(self, 0, place, run),
+                    (1, false) => V::sweep::<O, KIND, WAY, GROUP, 1, false>(self, 0, place, run),
+                    (2, true) => V::sweep::<O, KIND, WAY, GROUP, 2, true>(self, 0, place, run),
+                    (2, false) => V::sweep::<O, KIND, WAY, GROUP, 2, false>(self, 0, place, run),
+                    (_, true) => V::sweep::<O, KIND, WAY, GROUP, 0, true>(self, 0, place, run),
+                    (_, false) => V::sweep::<O, KIND, WAY, GROUP, 0, false>(self, 0, place, run),
                 };
                 if next.depth > place.depth {
                     patience = if next.group < start + TRIAL { (patience * 2).min(PATIENCE.1) } else { PATIENCE.0 };
@@ -182,13 +192,9 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     place = Place { depth: next.depth.max(2) - 1, ..next };
                 }
             }
-            // Fewer words than a group, one by one. Those at a lower depth in between start over at the deepest.
-            let rest = rest.as_chunks_mut::<1>().0;
-            let mut group = 0;
-            while group < rest.len() {
-                let place = Place { group, depth: count };
-                group = V::sweep::<O, KIND, PIPED, 1, 0, true>(self, first, place, rest).group;
-            }
+            // Fewer words than a group, one by one, as deep as it goes.
+            let (rest, place) = (rest.as_chunks_mut().0, Place { group: 0, depth: count });
+            V::sweep::<O, KIND, WAY, 1, 0, true>(self, first, place, rest);
         }
     }
 
@@ -199,13 +205,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     /// # Safety
     /// As for [`Vector`] and [`Operand::get`]; the slices have the words.
     #[inline(always)]
-    pub(super) unsafe fn sweep<
-        const KIND: u8,
-        const PIPED: bool,
-        const N: usize,
-        const DEPTH: usize,
-        const LAST: bool,
-    >(
+    pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const N: usize, const DEPTH: usize, const LAST: bool>(
         &self,
         first: usize,
         place: Place,
@@ -214,7 +214,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         let depth = if DEPTH == 0 { place.depth } else { DEPTH };
         for (group, out) in out.iter_mut().enumerate().skip(place.group) {
             let mut interest = [0; N];
-            if PIPED {
+            if WAY != SET {
                 interest = out.map(|word| word ^ self.or);
                 if self.early_stop && interest.iter().fold(0, |any, bits| any | bits) == 0 {
                     continue;
@@ -224,17 +224,17 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
             // SAFETY: the caller's.
             let open = unsafe {
                 let word = first + group * N;
-                self.group::<KIND, PIPED, N, DEPTH, LAST>(
+                self.group::<KIND, WAY, N, DEPTH, LAST>(
                     word,
                     depth,
                     &interest,
-                    if PIPED { &mut answers } else { out },
+                    if WAY == SET { out } else { &mut answers },
                 )
             };
             if !LAST && open {
                 return Place { group, depth: depth + 1 };
             }
-            if PIPED {
+            if WAY != SET {
                 for (out, answer) in out.iter_mut().zip(answers) {
                     let answer = answer ^ self.negate;
                     *out = *out & answer | (*out | answer) & self.or;
@@ -246,10 +246,10 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         Place { group: out.len(), depth }
     }
 
-    /// Answers N words of codes from word `word` on, without negation, from the first `depth` slices. Tells whether the
-    /// deepest of these was needed, and whether a deeper one is.
+    /// Answers N words of codes from word `word` on, without negation, from the first `depth` slices. Tells whether a
+    /// deeper one is needed.
     #[inline(always)]
-    unsafe fn group<const KIND: u8, const PIPED: bool, const N: usize, const DEPTH: usize, const LAST: bool>(
+    unsafe fn group<const KIND: u8, const WAY: u8, const N: usize, const DEPTH: usize, const LAST: bool>(
         &self,
         word: usize,
         depth: usize,
@@ -262,14 +262,15 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
             for (i, answer) in answers.iter_mut().enumerate() {
                 let offset = (word + i) * 64 * size_of::<V::Unit>();
                 let mut bytes = self.slices.start().add(offset);
-                let (mut chain, mut low) = (Chain::<V>::new(), Chain::<V>::new());
+                let within = if WAY == EXPANDED { V::expand(interest[i]) } else { V::all() };
+                let (mut chain, mut low) = (Chain::<V>::new(within), Chain::<V>::new(within));
                 for slice in 0..depth - 1 {
                     self.step::<KIND, false>(&mut chain, &mut low, bytes, slice, offset);
                     bytes = bytes.add(self.slices.stride());
                 }
                 self.step::<KIND, LAST>(&mut chain, &mut low, bytes, depth - 1, offset);
                 if !LAST {
-                    open.add::<KIND, PIPED>(&chain, &low, interest[i]);
+                    open.add::<KIND, WAY>(&chain, &low, interest[i]);
                 }
                 let mask = match KIND {
                     EQUAL => chain.equal,
@@ -280,7 +281,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 // just to store them together; that costs more than the comparisons.
                 std::ptr::from_mut(answer).write_volatile(V::bits(mask));
             }
-            open.any::<PIPED>()
+            open.any::<WAY>()
         }
     }
 
@@ -324,11 +325,11 @@ impl<V: Vector> Undecided<V> {
     }
 
     #[inline(always)]
-    unsafe fn add<const KIND: u8, const PIPED: bool>(&mut self, chain: &Chain<V>, low: &Chain<V>, interest: u64) {
+    unsafe fn add<const KIND: u8, const WAY: u8>(&mut self, chain: &Chain<V>, low: &Chain<V>, interest: u64) {
         // SAFETY: the caller's.
         unsafe {
             let equal = if KIND == WITHIN { V::or(chain.equal, low.equal) } else { chain.equal };
-            if PIPED {
+            if WAY == CONDENSED {
                 self.bits |= V::bits(equal) & interest;
             } else {
                 self.mask = V::or(self.mask, equal);
@@ -337,8 +338,8 @@ impl<V: Vector> Undecided<V> {
     }
 
     #[inline(always)]
-    unsafe fn any<const PIPED: bool>(&self) -> bool {
+    unsafe fn any<const WAY: u8>(&self) -> bool {
         // SAFETY: the caller's.
-        if PIPED { self.bits != 0 } else { unsafe { V::any(self.mask) } }
+        if WAY == CONDENSED { self.bits != 0 } else { unsafe { V::any(self.mask) } }
     }
 }

@@ -5,14 +5,22 @@
 //! all codes, one after the other, padded with zeros to a multiple of 64 codes. Comparing from slice to slice therefore
 //! compares the codes, and the shift keeps their order.
 
+// What only the vector kernels use has no user elsewhere.
+#![cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 #[cfg(target_arch = "x86_64")]
+mod bit_tail;
+#[cfg(target_arch = "x86_64")]
 mod chain;
 mod scalar;
 mod stitch;
+#[cfg(target_arch = "x86_64")]
+mod terms;
+pub mod variants;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 
@@ -121,6 +129,13 @@ impl<'a, U: Unit> Slices<'a, U> {
     }
 }
 
+/// One predicate: a comparison of a column's codes, negated or not.
+struct Term<'a, U: Unit> {
+    slices: Slices<'a, U>,
+    comparison: Comparison,
+    negate: bool,
+}
+
 /// Slices of codes of `width` bits, and zero bits in the last.
 fn measures<U: Unit>(width: u8) -> (usize, u32) {
     let count = u32::from(width).div_ceil(U::BITS);
@@ -189,6 +204,18 @@ pub(super) fn scan(
     on_slices!(isa, packed, scan(comparison, negate, options, out));
 }
 
+/// [`scan`] in the way of [`variants::scan_expanded`].
+fn scan_expanded(
+    isa: Isa,
+    packed: Packed<'_>,
+    comparison: Comparison,
+    negate: bool,
+    options: Options,
+    out: &mut [u64],
+) {
+    on_slices!(isa, packed, scan_expanded(comparison, negate, options, out));
+}
+
 /// Compares two columns of one format, slice by slice.
 pub(super) fn compare(
     isa: Isa,
@@ -206,6 +233,27 @@ pub(super) fn compare(
     } else {
         let (first, second) = (Slices::<u8>::new(first), Slices::<u8>::new(second));
         dispatch!(isa, compare(first, relation, second, negate, options, out));
+    }
+}
+
+/// Rows for which all of the comparisons hold (each negated or not), or any of them. The columns are byte slices of one
+/// kind and as many rows.
+pub(super) fn predicate_first(
+    isa: Isa,
+    comparisons: &[(Packed<'_>, Comparison, bool)],
+    all: bool,
+    early_stop: bool,
+    out: &mut [u64],
+) {
+    fn terms<'a, U: Unit>(comparisons: &[(Packed<'a>, Comparison, bool)]) -> Vec<Term<'a, U>> {
+        let term = |&(packed, comparison, negate)| Term { slices: Slices::new(packed), comparison, negate };
+        comparisons.iter().map(term).collect()
+    }
+    match comparisons.first().map(|(packed, ..)| packed.format().packing()) {
+        Some(Packing::ByteSlice16) => {
+            dispatch!(isa, predicate_first(&terms::<u16>(comparisons), all, early_stop, out));
+        }
+        _ => dispatch!(isa, predicate_first(&terms::<u8>(comparisons), all, early_stop, out)),
     }
 }
 

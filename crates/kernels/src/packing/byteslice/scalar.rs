@@ -2,7 +2,8 @@
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
-use super::{Slices, Unit, measures};
+use super::variants::{BLOCK, Tail};
+use super::{Slices, Term, Unit, measures};
 use crate::Code;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -41,6 +42,40 @@ pub(super) fn compare<U: Unit>(
     out: &mut [u64],
 ) {
     each_word(slices.rows, options, out, |row| relation.holds(slices.code(row), other.code(row)) != negate);
+}
+
+pub(super) fn predicate_first<U: Unit>(terms: &[Term<'_, U>], all: bool, _: bool, out: &mut [u64]) {
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = if all { u64::MAX } else { 0 };
+        for term in terms {
+            let rows = i * 64..term.slices.rows.min(i * 64 + 64);
+            let holds = |row| term.comparison.holds(term.slices.code(row)) != term.negate;
+            let answer = rows.fold(0, |word, row| word | u64::from(holds(row)) << (row % 64));
+            *out = if all { *out & answer } else { *out | answer };
+        }
+    }
+}
+
+/// The codes less than a constant of a column whose lowest bits lie bit by bit: a variant for experiments.
+pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out: &mut [u64]) {
+    let code = |row: usize| {
+        let upper = slices.map_or(0, |slices| slices.code(row));
+        let bits = &tail.words[row / BLOCK * tail.bits..][..tail.bits];
+        bits.iter().fold(upper, |code, words| code << 1 | words[row % BLOCK / 64] >> (row % 64) & 1)
+    };
+    let rows = slices.map_or(out.len() * 64, |slices| slices.rows);
+    each_word(rows, Options::default(), out, |row| code(row) < tail.constant);
+}
+
+/// Expands the bits of a previous predicate to a mask: a variant for experiments, which here is the scan as it is.
+pub(super) fn scan_expanded<U: Unit>(
+    slices: Slices<'_, U>,
+    comparison: Comparison,
+    negate: bool,
+    options: Options,
+    out: &mut [u64],
+) {
+    scan(slices, comparison, negate, options, out);
 }
 
 /// Answers each row, save for words that are decided.

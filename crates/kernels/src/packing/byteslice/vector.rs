@@ -48,6 +48,9 @@ pub(in crate::packing) trait Vector: Copy {
     /// A bit per code: the paper's movemask.
     unsafe fn bits(mask: Self::Mask) -> u64;
 
+    /// The reverse of [`Vector::bits`].
+    unsafe fn expand(bits: u64) -> Self::Mask;
+
     /// [`Scan::sweep`], compiled for the instruction set.
     ///
     /// # Safety
@@ -55,7 +58,7 @@ pub(in crate::packing) trait Vector: Copy {
     unsafe fn sweep<
         O: Operand<Self>,
         const KIND: u8,
-        const PIPED: bool,
+        const WAY: u8,
         const N: usize,
         const DEPTH: usize,
         const LAST: bool,
