@@ -1,7 +1,7 @@
 //! A connection: statements in, batches out.
 
 use crate::load::{self, LoadOptions, LoadReport, Progress};
-use crate::session::{CancelToken, Session, Started, StatementContext, start, wait};
+use crate::session::{CancelToken, KeptPlan, Session, Started, StatementContext, start, start_kept, wait};
 use crate::statements::{self, Statement};
 use crate::{Error, QueryResult, Result};
 use datafusion::common::{ParamValues, ScalarValue, TableReference};
@@ -50,12 +50,12 @@ impl Connection {
     /// while running from the stream. Waits for the statement to be planned (and, when it returns no rows, to be done),
     /// so that asynchronous code calls [`Connection::query_async`].
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
-        wait(self.run(statements::parse_single(sql)?, None)?.result())
+        wait(self.run_text(sql)?.result())
     }
 
     /// The same for asynchronous code, of any runtime.
     pub async fn query_async(&self, sql: &str) -> Result<QueryResult> {
-        self.run(statements::parse_single(sql)?, None)?.result().await
+        self.run_text(sql)?.result().await
     }
 
     /// Runs one or more statements to their end, stopping at the first that fails. Returns the records that the last one
@@ -130,20 +130,34 @@ impl Connection {
         })
     }
 
+    /// Starts one statement, by a plan that was kept when there is one.
+    fn run_text(&self, sql: &str) -> Result<Started> {
+        if let Some(kept) = KeptPlan::find(&self.session, sql)? {
+            return start_kept(&self.session, kept);
+        }
+        let statement = statements::parse_single(sql)?;
+        let text = is_query(&statement).then(|| Arc::from(sql));
+        start(&self.session, |mut context| async move {
+            context.text = text;
+            statements::run(&context, statement, None).await
+        })
+    }
+
     fn run(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<Started> {
         start(&self.session, |context| async move { statements::run(&context, statement, parameters).await })
     }
 }
 
+fn is_query(statement: &Statement) -> bool {
+    let Statement::Sql(statement) = statement else { return false };
+    let DataFusionStatement::Statement(statement) = &**statement else { return false };
+    matches!(**statement, SqlStatement::Query(_))
+}
+
 /// The query in a statement that DataFusion plans, so that mistakes in it are found when it is prepared.
 fn query_of(statement: &Statement) -> Option<&DataFusionStatement> {
-    let Statement::Sql(statement) = statement else { return None };
-    let is_query = match &**statement {
-        DataFusionStatement::Statement(inner) => matches!(**inner, SqlStatement::Query(_)),
-        DataFusionStatement::Explain(_) => true,
-        _ => false,
-    };
-    is_query.then_some(statement)
+    let Statement::Sql(inner) = statement else { return None };
+    (is_query(statement) || matches!(**inner, DataFusionStatement::Explain(_))).then_some(inner)
 }
 
 /// A statement with parameters.

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `types`, `datum`, `table`, `predicate` | the vocabulary shared with the engine |
+//! | `types`, `datum`, `table`, `predicate`, `integer_set` | the vocabulary shared with the engine |
 //! | `design` | a table's layouts, packings and encodings |
 //! | `view`, `dictionary` | the column view: how any layout is read |
 //! | `encoding/` | value <-> code |
@@ -19,6 +19,7 @@ pub mod design;
 pub mod dictionary;
 pub mod encoding;
 mod error;
+mod integer_set;
 mod io;
 pub mod memory;
 mod predicate;
@@ -31,6 +32,7 @@ pub mod view;
 pub use datum::{Datum, FloatBits};
 pub use design::{Design, EncodingChoice, Group, Layout, Packing};
 pub use error::{Error, Result};
+pub use integer_set::IntegerSet;
 pub use predicate::{ColumnTest, Predicate};
 pub use table::{
     CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, KeyDefinition, ReferenceDefinition, TableDefinition,

@@ -4,7 +4,7 @@
 //! the leaves, where NULL stays "not true", so that AND and OR combine plain bit vectors under SQL's three-valued
 //! logic.
 
-use crate::{ColumnId, Datum, Result};
+use crate::{ColumnId, Datum, IntegerSet, Result};
 use arrow::array::{ArrayRef, BooleanArray};
 use std::fmt::Debug;
 use std::ops::Bound;
@@ -33,6 +33,13 @@ pub enum Predicate {
         values: Vec<Datum>,
         /// NOT IN.
         negated: bool,
+    },
+    /// Value is one of a set; NULL is not. For columns of the integer class only.
+    Among {
+        /// The column compared.
+        column: ColumnId,
+        /// The set.
+        set: Arc<IntegerSet>,
     },
     /// Value is NULL, or is not.
     IsNull {

@@ -11,8 +11,8 @@ use gingham_storage::memory::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::segment::{Encoding, Segment, write_segment_file, write_segment_image};
 use gingham_storage::{
-    ColumnDefinition, ColumnTest, Datum, Design, FloatBits, LogicalType, Predicate, Result, TableDefinition, TableName,
-    Unit, ValueClass,
+    ColumnDefinition, ColumnTest, Datum, Design, FloatBits, IntegerSet, LogicalType, Predicate, Result,
+    TableDefinition, TableName, Unit, ValueClass,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
@@ -290,7 +290,8 @@ fn predicate(numbers: &mut Numbers, table: &Table, depth: usize) -> (Predicate, 
         }
     };
     let (column, at) = (column.id, column.id as usize);
-    match numbers.below(if depth == 0 { 5 } else { 8 }) {
+    let integers = table.snapshot.definition.columns[at].logical_type.class() == ValueClass::Integer;
+    match numbers.below(if depth == 0 { 6 } else { 9 }) {
         0 | 1 => {
             let mut bound = || match numbers.below(3) {
                 0 => Bound::Included(constant(numbers)),
@@ -325,12 +326,25 @@ fn predicate(numbers: &mut Numbers, table: &Table, depth: usize) -> (Predicate, 
             };
             (Predicate::In { column, values, negated }, Box::new(oracle))
         }
-        3 => {
+        3 if integers => {
+            // Values next to each other, and some apart.
+            let count = [2, 20, 200][numbers.below(3)];
+            let mut values: Vec<i64> = Vec::new();
+            for step in 0..count {
+                let Datum::Integer(value) = constant(numbers) else { continue };
+                values.extend(i64::try_from(value + step % 5));
+                values.truncate(if IntegerSet::new(&values).is_some() { values.len() } else { values.len() - 1 });
+            }
+            let set = Arc::new(IntegerSet::new(&values).expect("integers that are near"));
+            let oracle = move |record: &[Datum]| matches!(record[at], Datum::Integer(value) if values.iter().any(|other| i128::from(*other) == value));
+            (Predicate::Among { column, set }, Box::new(oracle))
+        }
+        3 | 4 => {
             let negated = numbers.below(2) == 0;
             let oracle = move |record: &[Datum]| record[at].is_null() != negated;
             (Predicate::IsNull { column, negated }, Box::new(oracle))
         }
-        4 => {
+        5 => {
             let nulls = [None, Some(true), Some(false)][numbers.below(3)];
             let test = Arc::new(Arbitrary { salt: numbers.next(), nulls });
             let same = Arc::clone(&test);
@@ -340,7 +354,7 @@ fn predicate(numbers: &mut Numbers, table: &Table, depth: usize) -> (Predicate, 
         choice => {
             let count = 1 + numbers.below(3);
             let (parts, oracles): (Vec<_>, Vec<_>) = (0..count).map(|_| predicate(numbers, table, depth - 1)).unzip();
-            if choice == 7 {
+            if choice == 8 {
                 (Predicate::Or(parts), Box::new(move |record| oracles.iter().any(|oracle| oracle(record))))
             } else {
                 (Predicate::And(parts), Box::new(move |record| oracles.iter().all(|oracle| oracle(record))))
@@ -360,6 +374,12 @@ fn compare(
 ) {
     let scan = TableScan::new(Arc::clone(&table.snapshot), projection.to_vec(), predicate.clone(), batch_rows, isa);
     let scan = Arc::new(scan.unwrap_or_else(|error| panic!("{predicate:?}: {error}")));
+    let all = TableScan::new(Arc::clone(&table.snapshot), vec![], Predicate::Constant(true), batch_rows, isa);
+    let narrowed = all.and_then(|all| all.narrowed(predicate)).expect("narrows");
+    let later: usize = (0..narrowed.morsels()).map(|morsel| narrowed.count(morsel).expect("counts")).sum();
+    assert_eq!(later, expected.len(), "count under {isa:?} for {predicate:?}, narrowed");
+    let ruled_out = (0..narrowed.morsels()).filter(|morsel| narrowed.rules_out(*morsel)).count();
+    assert_eq!(ruled_out, scan.skipped(), "zones ruled out for {predicate:?}");
     let (mut found, mut counted) = (0, 0);
     for morsel in 0..scan.morsels() {
         counted += scan.count(morsel).expect("counts");

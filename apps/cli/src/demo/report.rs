@@ -115,7 +115,8 @@ impl Report {
         let rows: String = queries.iter().map(table_row).collect();
         format!(
             r#"<h2>Times of the 22 queries</h2>
-<p>From the query's text to its last row: median of {rounds} after a warm-up.</p>
+<p>From the query's text to its last row: median of {rounds} after a warm-up,
+from which Gingham keeps the queries' plans; DataFusion plans each time.</p>
 <figure><figcaption><span class="key" style="--colour:var(--gingham)">Gingham</span>
 <span class="key" style="--colour:var(--other)">DataFusion over Arrow in memory</span></figcaption>{bars}</figure>
 <figure><figcaption>Gingham's time as a part of DataFusion's (logarithmic):

@@ -149,7 +149,7 @@ impl SchemaProvider for Schema {
         if let Some(found) = system::table(table, &self.visible.snapshot, self.temp().map(AsRef::as_ref))? {
             return Ok(Some(found));
         }
-        Ok(external::file(table, &self.visible.session.state()).await?)
+        Ok(external::file(table, &self.visible.session.state().0).await?)
     }
 
     async fn table_type(&self, table: &str) -> Result<Option<TableType>> {
@@ -210,7 +210,7 @@ impl Visible {
             planning,
             listing: Arc::clone(&self.listing),
         };
-        let mut state: SessionState = self.session.state();
+        let mut state: SessionState = self.session.state().0;
         state.register_catalog_list(Arc::new(Catalogs { visible: Arc::new(visible) }));
         let in_view = |error: DataFusionError| error.context(format!("view '{}'", view.name));
         let dialect = state.config_options().sql_parser.dialect;

@@ -37,6 +37,10 @@ pub(crate) struct StatementContext {
     pub(crate) snapshot: Arc<Snapshot>,
     /// TEMP tables at the statement's start.
     pub(crate) temp: Option<Arc<Snapshot>>,
+    /// The statement's text, when it is one that a plan may be kept for.
+    pub(crate) text: Option<Arc<str>>,
+    /// Number of the session's settings in `state`.
+    pub(crate) settings_number: u64,
     /// Tells when to stop: check it in loops that do not await.
     pub(crate) cancel: CancelToken,
     /// Set once the statement runs: see `Visible` of the catalog.
@@ -57,12 +61,13 @@ impl StatementContext {
     pub(super) fn new(session: Arc<Session>, cancel: CancelToken) -> Result<Self> {
         let snapshot = session.engine.store.snapshot()?;
         let temp = session.existing_temp_store().map(|store| store.snapshot()).transpose()?;
-        let mut state = session.state();
+        let (mut state, settings_number) = session.state();
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs = Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone(), Arc::clone(&listing));
         state.register_catalog_list(catalogs);
         state.mark_start_execution();
-        Ok(Self { session, state: Arc::new(state), snapshot, temp, cancel, listing })
+        let state = Arc::new(state);
+        Ok(Self { session, state, snapshot, temp, text: None, settings_number, cancel, listing })
     }
 
     /// The settings of the session at the statement's start.

@@ -1,6 +1,7 @@
 //! What all sessions of a database share: the store, the memory limit, the threads.
 
 use crate::session::memory::BudgetPool;
+use crate::session::settings::next_number;
 use crate::{Error, Result};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use gingham_storage::catalog::Store;
@@ -23,6 +24,8 @@ pub(crate) struct Engine {
     pub(crate) environment: Arc<RuntimeEnv>,
     /// Threads of a query unless a session sets others.
     pub(crate) threads: usize,
+    /// Number of the settings that sessions start with.
+    pub(crate) settings_number: u64,
     runtime: OwnedRuntime,
 }
 
@@ -52,7 +55,9 @@ impl Engine {
             .map_err(|error| Error::Io(format!("starting threads: {error}")))?;
         let environment =
             RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(Arc::clone(&budget)))).build_arc()?;
-        Ok(Arc::new(Self { store, budget, environment, threads, runtime: OwnedRuntime(Some(runtime)) }))
+        let settings_number = next_number();
+        let runtime = OwnedRuntime(Some(runtime));
+        Ok(Arc::new(Self { store, budget, environment, threads, settings_number, runtime }))
     }
 
     /// Where queries run.

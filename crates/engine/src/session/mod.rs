@@ -7,6 +7,7 @@
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `plans` | plans kept for when a text comes again |
 //! | `run` | running a statement on the database's threads |
 //! | `literals` | number literals with an exponent |
 //! | `settings` | `SET gingham.…` |
@@ -21,6 +22,7 @@ mod context;
 mod engine;
 mod literals;
 mod memory;
+mod plans;
 mod run;
 mod settings;
 mod state;
@@ -30,7 +32,8 @@ mod yielding;
 pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target};
 pub(crate) use engine::{Engine, blocking, wait};
-pub(crate) use run::{Started, start};
+pub(crate) use plans::KeptPlan;
+pub(crate) use run::{Started, start, start_kept};
 pub(crate) use settings::Settings;
 pub(crate) use suggest::did_you_mean;
 
@@ -40,6 +43,7 @@ use datafusion::catalog::MemorySchemaProvider;
 use datafusion::execution::SessionState;
 use gingham_storage::catalog::Store;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// What the clones of a connection share.
@@ -48,6 +52,8 @@ pub(crate) struct Session {
     pub(crate) engine: Arc<Engine>,
     /// Functions, rules and settings; each statement clones it and adds the catalog of its snapshot.
     state: RwLock<SessionState>,
+    /// Number of the settings in `state`: no two sets of settings in the process share one.
+    settings_number: AtomicU64,
     /// Home of TEMP tables, made when the first one is.
     temp: OnceLock<Arc<Store>>,
     /// External tables of this session (CREATE EXTERNAL TABLE).
@@ -77,9 +83,11 @@ impl Session {
     /// A session with default settings.
     pub(crate) fn new(engine: Arc<Engine>) -> Arc<Self> {
         let state = state::template(&engine);
+        let engine_settings = engine.settings_number;
         Arc::new(Self {
             engine,
             state: RwLock::new(state),
+            settings_number: AtomicU64::new(engine_settings),
             temp: OnceLock::new(),
             externals: Arc::new(MemorySchemaProvider::new()),
             prepared: Mutex::default(),
@@ -92,14 +100,22 @@ impl Session {
         StatementContext::new(Arc::clone(self), cancel)
     }
 
-    /// A copy of the session state, without the catalog of a statement.
-    pub(crate) fn state(&self) -> SessionState {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// A copy of the session state, without the catalog of a statement, and the number of its settings.
+    pub(crate) fn state(&self) -> (SessionState, u64) {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        (state.clone(), self.settings_number())
+    }
+
+    /// Number of the settings as they are now.
+    pub(crate) fn settings_number(&self) -> u64 {
+        self.settings_number.load(Ordering::Acquire)
     }
 
     /// Changes the session state for the statements that follow.
     pub(crate) fn change_state<R>(&self, change: impl FnOnce(&mut SessionState) -> R) -> R {
-        change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        self.settings_number.store(settings::next_number(), Ordering::Release);
+        change(&mut state)
     }
 
     /// The store of TEMP tables, made on first use.

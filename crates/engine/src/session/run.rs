@@ -1,6 +1,6 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
-use crate::session::{CancelToken, Outcome, Session, StatementContext};
+use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext};
 use crate::{Error, QueryResult, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -34,6 +34,20 @@ where
     W: FnOnce(StatementContext) -> F + Send + 'static,
     F: Future<Output = Result<Outcome>> + Send + 'static,
 {
+    let begun = Arc::clone(session);
+    start_with(session, |cancel| async move { work(begun.begin(cancel)?).await })
+}
+
+/// Starts a statement whose plan was kept.
+pub(crate) fn start_kept(session: &Arc<Session>, kept: KeptPlan) -> Result<Started> {
+    start_with(session, |_| async move { Ok(Outcome::Rows(kept.rows()?)) })
+}
+
+fn start_with<F, W>(session: &Arc<Session>, work: W) -> Result<Started>
+where
+    W: FnOnce(CancelToken) -> F + Send + 'static,
+    F: Future<Output = Result<Outcome>> + Send + 'static,
+{
     let cancel = CancelToken::new();
     let guard = session.running.enter(cancel.clone());
     let (head_sender, head) = oneshot::channel();
@@ -42,10 +56,10 @@ where
     let handle = session.engine.handle()?.clone();
     let session = Arc::clone(session);
     handle.spawn(async move {
-        // Moved in, and so dropped after all that the statement holds.
-        let _guard = guard;
+        // Moved in, and so dropped after all that the statement holds. The session has the threads that run this.
+        let (_session, _guard) = (session, guard);
         let mut head_sender = Some(head_sender);
-        let drive = drive(session, cancel.clone(), work, &mut head_sender, &sender);
+        let drive = drive(work(cancel.clone()), &mut head_sender, &sender);
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Error::Cancelled),
@@ -64,24 +78,17 @@ where
     Ok(started)
 }
 
-async fn drive<F, W>(
-    session: Arc<Session>,
-    cancel: CancelToken,
-    work: W,
+async fn drive(
+    work: impl Future<Output = Result<Outcome>>,
     head: &mut Option<oneshot::Sender<Result<Head>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,
-) -> Result<()>
-where
-    W: FnOnce(StatementContext) -> F,
-    F: Future<Output = Result<Outcome>>,
-{
-    let context = session.begin(cancel)?;
+) -> Result<()> {
     let mut tell = |schema, affected| {
         if let Some(head) = head.take() {
             drop(head.send(Ok(Head { schema, affected })));
         }
     };
-    let mut rows = match work(context).await? {
+    let mut rows = match work.await? {
         Outcome::Rows(rows) => rows,
         Outcome::Affected(number) => {
             tell(Arc::new(Schema::empty()), Some(number));

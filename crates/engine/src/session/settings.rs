@@ -7,6 +7,7 @@ use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, Conf
 use datafusion::error::DataFusionError;
 use gingham_kernels::Isa;
 use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The settings of one session.
 #[derive(Debug, Clone)]
@@ -19,15 +20,24 @@ pub(crate) struct Settings {
     pub(crate) isa: Option<Isa>,
     /// `gingham.layout`: the layout of new tables that name none.
     pub(crate) layout: String,
+    /// `gingham.keep_plans`: keep the plan of a query for when the same text comes again.
+    pub(crate) keep_plans: bool,
 }
 
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
+const KEEP_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
 /// The layout of new tables unless a setting or a statement says otherwise.
 pub(super) const DEFAULT_LAYOUT: &str = "column";
+
+/// A number for settings that differ from all before.
+pub(super) fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
 impl Settings {
     /// The instruction set that scans use.
@@ -44,6 +54,7 @@ impl Settings {
                 memory_limit: usize::MAX,
                 isa: None,
                 layout: DEFAULT_LAYOUT.to_owned(),
+                keep_plans: true,
             },
         }
     }
@@ -57,8 +68,10 @@ impl Settings {
                 check_layout(value)?;
                 self.layout = value.trim().to_ascii_lowercase();
             }
+            "keep_plans" => self.keep_plans = parse_switch(value)?,
             _ => {
-                let names = ["threads", "memory_limit", "isa", "layout"].map(|name| format!("gingham.{name}"));
+                let names =
+                    ["threads", "memory_limit", "isa", "layout", "keep_plans"].map(|name| format!("gingham.{name}"));
                 let full = format!("gingham.{key}");
                 return Err(Error::InvalidInput(format!(
                     "setting '{full}' does not exist{}",
@@ -102,6 +115,7 @@ impl ExtensionOptions for Settings {
             entry("memory_limit", self.memory_limit.to_string(), MEMORY_LIMIT),
             entry("isa", self.isa.map_or("auto", Isa::name).to_string(), ISA),
             entry("layout", self.layout.clone(), LAYOUT),
+            entry("keep_plans", self.keep_plans.to_string(), KEEP_PLANS),
         ]
     }
 }
@@ -167,6 +181,14 @@ fn parse_threads(value: &str) -> Result<usize> {
     match value.trim().parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err(Error::InvalidInput(format!("gingham.threads is a number from 1 to 1024, not '{value}'"))),
+    }
+}
+
+fn parse_switch(value: &str) -> Result<bool> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "true" | "on" => Ok(true),
+        "false" | "off" => Ok(false),
+        _ => Err(Error::InvalidInput(format!("gingham.keep_plans is true or false, not '{value}'"))),
     }
 }
 

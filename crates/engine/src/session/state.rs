@@ -4,6 +4,7 @@ use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, chec
 use crate::session::settings::{DEFAULT_LAYOUT, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
+use crate::table::{CountOnCodes, GatherJoinKeys};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::{Analyzer, AnalyzerRule};
@@ -24,20 +25,23 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     // 0.1 + 0.2 = 0.3, as a user of SQL expects; see docs/decisions.
     options.sql_parser.parse_float_as_decimal = true;
     options.execution.sort_spill_reservation_bytes = merge_reserve(engine.budget.limit());
-    // Scans take a join's keys as a set of codes, at a fraction of the cost of probing its table for each record. Past
-    // some thousand keys making the list costs more than it saves: TPC-H's query 14 with 75,000 keys took twice as long.
-    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = 1 << 13;
-    options.optimizer.hash_join_inlist_pushdown_max_size = 1 << 20;
+    // Scans take a join's keys as a set of codes, at a fraction of the cost of probing its table for each record. Those
+    // that are no integers come as a list, which costs 200 ns for each record of the build side.
+    options.optimizer.hash_join_inlist_pushdown_max_distinct_values = 1 << 12;
+    options.optimizer.hash_join_inlist_pushdown_max_size = 64 << 10;
     options.extensions.insert(Settings {
         threads: engine.threads,
         memory_limit: engine.budget.limit(),
         isa: None,
         layout: DEFAULT_LAYOUT.to_owned(),
+        keep_plans: true,
     });
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))
         .with_analyzer_rules(analyzer_rules())
+        .with_physical_optimizer_rule(Arc::new(CountOnCodes))
+        .with_physical_optimizer_rule(Arc::new(GatherJoinKeys))
         .with_physical_optimizer_rule(Arc::new(YieldingJoins));
     // The last function of a name counts.
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));

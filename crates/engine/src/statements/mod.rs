@@ -44,7 +44,7 @@ pub(crate) use depth::limit as limit_depth;
 pub(crate) use layout::check_general as check_layout;
 pub(crate) use parse::{Statement, parse, parse_single};
 
-use crate::session::{Outcome, StatementContext, Target, blocking};
+use crate::session::{KeptPlan, Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
@@ -82,8 +82,10 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
     match statement {
         Sql::Query(_) => {
             query::refuse_ignored(&statement)?;
-            let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), parameters).await?;
-            Ok(Outcome::Rows(context.rows(&plan).await?))
+            let logical = context.plan(DataFusionStatement::Statement(Box::new(statement)), parameters).await?;
+            let plan = context.physical_plan(&logical).await?;
+            KeptPlan::keep(context, &logical, &plan)?;
+            Ok(Outcome::Rows(context.execute(plan)?))
         }
         Sql::Insert(statement) => insert::run(context, statement, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,

@@ -2,6 +2,7 @@
 //! read. They only spare work, since the join looks at every record again, so that what can't be translated is left out.
 
 use super::filter::{all_of, any_of, plain_comparison};
+use super::join_keys::JoinKeys;
 use super::value::datum;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
@@ -9,11 +10,13 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, Column, DynamicFilterPhysicalExpr, InListExpr, IsNullExpr, Literal,
 };
-use gingham_storage::{ColumnDefinition, Datum, Predicate, ValueClass};
+use gingham_storage::{ColumnDefinition, ColumnId, Datum, IntegerSet, Predicate, ValueClass};
 use std::sync::Arc;
 
 /// A list of keys is worth a look at each code when the table has this many times as many records.
 const RECORDS_PER_KEY: u64 = 4;
+/// A set of keys is worth a look at each code when the column has more than this many times as many distinct values.
+const DISTINCT_PER_KEY: f64 = 1.25;
 
 /// True for a filter that changes while the query runs.
 pub(super) fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
@@ -26,6 +29,10 @@ pub(super) struct Implied<'a> {
     pub(super) columns: Vec<&'a ColumnDefinition>,
     /// Records of the table.
     pub(super) rows: u64,
+    /// Distinct values of a column, about.
+    pub(super) distinct: &'a dyn Fn(ColumnId) -> u64,
+    /// Keys that joins have gathered, by the number of the joins' filters.
+    pub(super) join_keys: &'a [(u64, Arc<JoinKeys>)],
 }
 
 impl Implied<'_> {
@@ -36,7 +43,11 @@ impl Implied<'_> {
 
     fn translate(&self, filter: &Arc<dyn PhysicalExpr>) -> Option<Predicate> {
         if let Some(dynamic) = filter.downcast_ref::<DynamicFilterPhysicalExpr>() {
-            return Some(self.predicate(&dynamic.current().ok()?));
+            let (mut parts, all) = self.keys(dynamic);
+            if !all {
+                parts.push(self.predicate(&dynamic.current().ok()?));
+            }
+            return Some(all_of(parts));
         }
         if let Some(literal) = filter.downcast_ref::<Literal>() {
             let ScalarValue::Boolean(value) = literal.value() else { return None };
@@ -66,6 +77,28 @@ impl Implied<'_> {
                 plain_comparison(column.id, *op, value)
             }
         }
+    }
+
+    /// What the gathered keys of a join say, and whether that is all that its filter does.
+    fn keys(&self, filter: &DynamicFilterPhysicalExpr) -> (Vec<Predicate>, bool) {
+        let number = filter.expression_id();
+        let gathered = self.join_keys.iter().find(|(known, _)| Some(*known) == number);
+        let Some(sets) = gathered.and_then(|(_, keys)| keys.sets()) else { return (Vec::new(), false) };
+        let mut parts = Vec::with_capacity(sets.len());
+        for (key, set) in filter.children().into_iter().zip(sets.iter()) {
+            if let (Some(column), Some(set)) = (self.column(key), set) {
+                parts.push(self.among(column, set));
+            }
+        }
+        let all = parts.len() == sets.len();
+        (parts, all)
+    }
+
+    fn among(&self, column: &ColumnDefinition, set: &Arc<IntegerSet>) -> Predicate {
+        if set.len() as f64 * DISTINCT_PER_KEY > (self.distinct)(column.id) as f64 {
+            return Predicate::Constant(true);
+        }
+        Predicate::Among { column: column.id, set: Arc::clone(set) }
     }
 
     /// The column of an expression that is one. Floats compare otherwise (-0.0), and are left out.
@@ -109,7 +142,8 @@ mod tests {
             default: None,
             initial: Datum::Null,
         };
-        format!("{:?}", Implied { columns: vec![&column], rows: 100 }.predicate(filter))
+        let implied = Implied { columns: vec![&column], rows: 100, distinct: &|_| 100, join_keys: &[] };
+        format!("{:?}", implied.predicate(filter))
     }
 
     #[test]

@@ -5,13 +5,17 @@
 //! | `provider` | a table: schema, keys, which filters it takes |
 //! | `filter`, `column_test` | filters to predicates on codes |
 //! | `dynamic` | filters that a join makes while the query runs |
+//! | `join_keys` | the keys of a join as a set |
 //! | `scan_exec`, `stream` | the operator and the batches of its partitions |
+//! | `count` | counting records without reading them |
 //! | `statistics` | what the optimiser is told |
 //! | `value` | constants between DataFusion and the storage |
 
 mod column_test;
+mod count;
 mod dynamic;
 mod filter;
+mod join_keys;
 mod like;
 mod provider;
 mod scan_exec;
@@ -19,5 +23,8 @@ mod statistics;
 mod stream;
 mod value;
 
+pub(crate) use count::{CountExec, CountOnCodes};
+pub(crate) use join_keys::{GatherJoinKeys, JoinKeysExec};
 pub(crate) use provider::GinghamTable;
+pub(crate) use scan_exec::ScanExec;
 pub(crate) use value::{datum, scalar};

@@ -3,17 +3,19 @@
 
 use super::dynamic::{Implied, is_dynamic};
 use super::filter::all_of;
+use super::join_keys::JoinKeys;
 use super::statistics::{selectivity, statistics};
 use super::stream::ScanStream;
 use crate::Result;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Statistics, internal_err};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use datafusion::physical_plan::coop::cooperative;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, CardinalityEffect, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
@@ -32,12 +34,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Reads the records of a table that satisfy a predicate.
 #[derive(Debug)]
-pub(super) struct ScanExec {
+pub(crate) struct ScanExec {
     shape: Arc<Shape>,
     /// Most records that a partition gives.
     fetch: Option<usize>,
     /// Filters that change while the query runs.
     dynamic: Vec<Arc<dyn PhysicalExpr>>,
+    /// Keys that the joins of some of them gather, by the filters' numbers.
+    join_keys: Vec<(u64, Arc<JoinKeys>)>,
     properties: Arc<PlanProperties>,
     rounds: Rounds,
     metrics: ExecutionPlanMetricsSet,
@@ -61,8 +65,8 @@ struct Shape {
 pub(super) struct Round {
     /// The next morsel that no partition has taken.
     pub(super) next: AtomicUsize,
-    /// The scan under the dynamic filters as they were when the first partition began to read.
-    filtered: OnceLock<Arc<TableScan>>,
+    /// The scan under the dynamic filters as they were when the first partition began to read, and their generation.
+    filtered: OnceLock<(Arc<TableScan>, u64)>,
 }
 
 /// The runs of the plan. A partition that is run again begins a new one, or joins the one that another partition began.
@@ -92,6 +96,7 @@ impl Rounds {
 pub(super) struct Source {
     shape: Arc<Shape>,
     dynamic: Vec<Arc<dyn PhysicalExpr>>,
+    join_keys: Vec<(u64, Arc<JoinKeys>)>,
     pub(super) round: Arc<Round>,
 }
 
@@ -106,30 +111,51 @@ impl Source {
         !self.dynamic.is_empty() || !matches!(self.shape.predicate, Predicate::Constant(_))
     }
 
-    /// The scan, the same for all partitions of the round; called when the first batch is wanted, since a join knows its
-    /// keys by then.
-    pub(super) fn scan(&self) -> Result<Arc<TableScan>> {
+    /// The scan, the same for all partitions of the round, and the generation of the dynamic filters in it; called when
+    /// the first batch is wanted, since a join knows its keys by then.
+    pub(super) fn scan(&self) -> Result<(Arc<TableScan>, u64)> {
         if let Some(scan) = self.round.filtered.get() {
-            return Ok(Arc::clone(scan));
+            return Ok(scan.clone());
         }
-        let scan = self.shape.filtered(&self.dynamic)?;
-        Ok(Arc::clone(self.round.filtered.get_or_init(|| scan)))
+        let generation = self.generation();
+        let scan = match self.implied() {
+            Predicate::Constant(true) => Arc::clone(&self.shape.scan),
+            implied => Arc::new(self.shape.scan_of(all_of([self.shape.predicate.clone(), implied]))?),
+        };
+        Ok(self.round.filtered.get_or_init(|| (scan, generation)).clone())
+    }
+
+    /// The scan under filters that became stricter since `generation`, which is brought up to date; `None` when they
+    /// did not. Its morsels have the numbers that they have in [`Source::scan`].
+    pub(super) fn narrowed(&self, generation: &mut u64) -> Result<Option<Arc<TableScan>>> {
+        let now = self.generation();
+        if now == *generation {
+            return Ok(None);
+        }
+        *generation = now;
+        Ok(Some(Arc::new(self.scan()?.0.narrowed(&self.implied())?)))
+    }
+
+    /// Changes whenever a dynamic filter does.
+    fn generation(&self) -> u64 {
+        self.dynamic.iter().map(snapshot_generation).fold(0, u64::wrapping_add)
+    }
+
+    /// What the dynamic filters say as they are now.
+    fn implied(&self) -> Predicate {
+        let Shape { table, columns, .. } = &*self.shape;
+        let columns = columns.iter().filter_map(|id| table.definition.column_by_id(*id)).collect();
+        let distinct = |column| table.summary(column).map_or(u64::MAX, |summary| summary.distinct);
+        let implied = Implied { columns, rows: table.rows(), distinct: &distinct, join_keys: &self.join_keys };
+        all_of(self.dynamic.iter().map(|filter| implied.predicate(filter)))
     }
 }
 
 impl Shape {
-    /// The scan with `dynamic` filters besides its own predicate.
-    fn filtered(&self, dynamic: &[Arc<dyn PhysicalExpr>]) -> Result<Arc<TableScan>> {
-        let definition = &self.table.definition;
-        let columns = self.columns.iter().filter_map(|id| definition.column_by_id(*id)).collect();
-        let implied = Implied { columns, rows: self.table.rows() };
-        let added = all_of(dynamic.iter().map(|filter| implied.predicate(filter)));
-        if matches!(added, Predicate::Constant(true)) {
-            return Ok(Arc::clone(&self.scan));
-        }
-        let predicate = all_of([self.predicate.clone(), added]);
+    /// The scan by another predicate.
+    fn scan_of(&self, predicate: Predicate) -> Result<TableScan> {
         let table = Arc::clone(&self.table);
-        Ok(Arc::new(TableScan::new(table, self.columns.clone(), predicate, self.batch_rows, self.isa)?))
+        Ok(TableScan::new(table, self.columns.clone(), predicate, self.batch_rows, self.isa)?)
     }
 }
 
@@ -164,12 +190,54 @@ impl ScanExec {
 
     fn of(shape: Arc<Shape>, fetch: Option<usize>, properties: Arc<PlanProperties>) -> Self {
         let (rounds, metrics) = (Rounds::default(), ExecutionPlanMetricsSet::new());
-        Self { shape, fetch, dynamic: Vec::new(), properties, rounds, metrics }
+        Self { shape, fetch, dynamic: Vec::new(), join_keys: Vec::new(), properties, rounds, metrics }
     }
 
     /// The same scan, not yet run, with other dynamic filters.
     fn fresh(&self, fetch: Option<usize>, dynamic: Vec<Arc<dyn PhysicalExpr>>) -> Arc<dyn ExecutionPlan> {
         Arc::new(Self { dynamic, ..Self::of(Arc::clone(&self.shape), fetch, Arc::clone(&self.properties)) })
+    }
+
+    /// The same with the keys of the join that makes its dynamic filter number `filter`; `None` when it takes no such one.
+    pub(super) fn with_join_keys(&self, filter: u64, keys: &Arc<JoinKeys>) -> Option<Arc<dyn ExecutionPlan>> {
+        let takes = |known: &Arc<dyn PhysicalExpr>| {
+            let mut found = false;
+            // The walk does not fail.
+            let _ = known.apply(|part| {
+                found |= part.expression_id() == Some(filter);
+                Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            });
+            found
+        };
+        if !self.dynamic.iter().any(takes) {
+            return None;
+        }
+        let mut join_keys = self.join_keys.clone();
+        join_keys.retain(|(known, _)| *known != filter);
+        join_keys.push((filter, Arc::clone(keys)));
+        let (shape, properties) = (Arc::clone(&self.shape), Arc::clone(&self.properties));
+        let dynamic = self.dynamic.clone();
+        Some(Arc::new(Self { dynamic, join_keys, ..Self::of(shape, self.fetch, properties) }))
+    }
+
+    /// True when it takes filters that change while the query runs.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        !self.dynamic.is_empty()
+    }
+
+    /// True when it gives every record that satisfies its predicate.
+    pub(super) fn counts_all(&self) -> bool {
+        self.fetch.is_none() && self.dynamic.is_empty()
+    }
+
+    /// Begins to run a partition.
+    pub(super) fn enter(&self, partition: usize) -> DataFusionResult<Source> {
+        if partition >= self.partitions() {
+            return internal_err!("a scan of {} partitions was asked for number {partition}", self.partitions());
+        }
+        let (shape, dynamic) = (Arc::clone(&self.shape), self.dynamic.clone());
+        let join_keys = self.join_keys.clone();
+        Ok(Source { shape, dynamic, join_keys, round: self.rounds.enter(partition) })
     }
 
     fn partitions(&self) -> usize {
@@ -254,12 +322,7 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn execute(&self, partition: usize, _context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
-        if partition >= self.partitions() {
-            return internal_err!("a scan of {} partitions was asked for number {partition}", self.partitions());
-        }
-        let (shape, dynamic) = (Arc::clone(&self.shape), self.dynamic.clone());
-        let source = Source { shape, dynamic, round: self.rounds.enter(partition) };
-        let stream = ScanStream::new(source, self.fetch, &self.metrics, partition);
+        let stream = ScanStream::new(self.enter(partition)?, self.fetch, &self.metrics, partition);
         Ok(Box::pin(cooperative(stream)))
     }
 
@@ -292,7 +355,9 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        Some(self.fresh(limit, self.dynamic.clone()))
+        let (shape, properties) = (Arc::clone(&self.shape), Arc::clone(&self.properties));
+        let (dynamic, join_keys) = (self.dynamic.clone(), self.join_keys.clone());
+        Some(Arc::new(Self { dynamic, join_keys, ..Self::of(shape, limit, properties) }))
     }
 
     fn fetch(&self) -> Option<usize> {

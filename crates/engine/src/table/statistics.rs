@@ -71,6 +71,10 @@ pub(super) fn selectivity(table: &TableSnapshot, predicate: &Predicate) -> f64 {
             }
             None => TEST_SELECTIVITY,
         },
+        Predicate::Among { column, set } => match of_column(*column) {
+            Some((_, summary)) => (set.len() as f64 / summary.distinct.max(1) as f64).min(1.0),
+            None => TEST_SELECTIVITY,
+        },
         Predicate::Range { column, low, high } => match of_column(*column) {
             Some((definition, summary)) => range_selectivity(definition, &summary, low, high),
             None => TEST_SELECTIVITY,

@@ -20,8 +20,10 @@ const GATHERED_ROWS: usize = 8192;
 /// Takes morsels until none is left.
 pub(super) struct ScanStream {
     source: Source,
-    /// Known once the first batch is wanted.
+    /// Known once the first batch is wanted; narrowed when the dynamic filters become stricter.
     scan: Option<Arc<TableScan>>,
+    /// Generation of the dynamic filters in `scan`.
+    generation: u64,
     morsel: Option<MorselBatches>,
     /// Gathers the few rows that a filter leaves of each morsel into batches worth handing over.
     gather: Option<BatchCoalescer>,
@@ -30,8 +32,8 @@ pub(super) struct ScanStream {
     ended: bool,
     metrics: BaselineMetrics,
     zones_read: Count,
-    /// Counted by the first partition only.
-    zones_skipped: Option<Count>,
+    zones_skipped: Count,
+    partition: usize,
 }
 
 impl ScanStream {
@@ -50,23 +52,30 @@ impl ScanStream {
         Self {
             source,
             scan: None,
+            generation: 0,
             morsel: None,
             gather,
             left: fetch.unwrap_or(usize::MAX),
             ended: false,
             metrics: BaselineMetrics::new(metrics, partition),
             zones_read: counter("zones_read"),
-            zones_skipped: (partition == 0).then(|| counter("zones_skipped")),
+            zones_skipped: counter("zones_skipped"),
+            partition,
         }
     }
 
+    /// The scan under the dynamic filters as they are now.
     fn scan(&mut self) -> Result<Arc<TableScan>> {
         if let Some(scan) = &self.scan {
-            return Ok(Arc::clone(scan));
+            return match self.source.narrowed(&mut self.generation)? {
+                None => Ok(Arc::clone(scan)),
+                Some(scan) => Ok(Arc::clone(self.scan.insert(scan))),
+            };
         }
-        let scan = self.source.scan()?;
-        if let Some(counter) = &self.zones_skipped {
-            counter.add(scan.skipped());
+        let (scan, generation) = self.source.scan()?;
+        self.generation = generation;
+        if self.partition == 0 {
+            self.zones_skipped.add(scan.skipped());
         }
         Ok(Arc::clone(self.scan.insert(scan)))
     }
@@ -98,7 +107,6 @@ impl ScanStream {
 
     /// The next rows that the storage gives.
     fn read(&mut self) -> Result<Option<RecordBatch>> {
-        let scan = self.scan()?;
         loop {
             if let Some(morsel) = &mut self.morsel {
                 match morsel.next() {
@@ -106,9 +114,14 @@ impl ScanStream {
                     None => self.morsel = None,
                 }
             }
+            let scan = self.scan()?;
             let number = self.source.round.next.fetch_add(1, Ordering::Relaxed);
             if number >= scan.morsels() {
                 return Ok(None);
+            }
+            if scan.rules_out(number) {
+                self.zones_skipped.add(1);
+                continue;
             }
             self.zones_read.add(1);
             if scan.schema().fields().is_empty() {
@@ -124,7 +137,7 @@ impl ScanStream {
     }
 }
 
-fn external(error: gingham_storage::Error) -> DataFusionError {
+pub(super) fn external(error: gingham_storage::Error) -> DataFusionError {
     DataFusionError::External(Box::new(crate::Error::from(error)))
 }
 

@@ -2,7 +2,10 @@
 
 mod api;
 mod arithmetic;
+mod counts;
+mod dynamic_filters;
 mod oracle;
+mod repeated;
 mod statements;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};

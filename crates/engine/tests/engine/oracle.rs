@@ -181,9 +181,15 @@ fn squeeze(line: &str) -> String {
     line.split('|').map(str::trim).collect::<Vec<_>>().join("|")
 }
 
+/// The rows of a query, which gives the same when it is asked again: its plan may have been kept.
 fn ours(connection: &Connection, sql: &str) -> Result<Vec<String>, String> {
-    let batches = connection.query(sql).and_then(gingham::QueryResult::collect_batches);
-    batches.map(|batches| lines(&batches)).map_err(|error| error.to_string())
+    let ask = || {
+        let batches = connection.query(sql).and_then(gingham::QueryResult::collect_batches);
+        batches.map(|batches| lines(&batches)).map_err(|error| error.to_string())
+    };
+    let first = ask();
+    assert_eq!(first, ask(), "{sql} for the second time");
+    first
 }
 
 /// Rows that arrive by several commits, some of them merged into a segment.

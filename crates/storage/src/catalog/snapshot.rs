@@ -5,8 +5,9 @@ use crate::dictionary::Dictionary;
 use crate::segment::Segment;
 use crate::{ColumnId, Datum, TableDefinition, TableId, TableName};
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A view's definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +31,9 @@ pub struct Snapshot {
     pub tables: BTreeMap<TableName, Arc<TableSnapshot>>,
     /// Views by name.
     pub views: BTreeMap<TableName, Arc<ViewDefinition>>,
+    /// What a reader keeps for as long as the snapshot is the latest: plans, which are valid for it alone. It must not
+    /// hold the snapshot.
+    pub kept: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Snapshot {

@@ -227,6 +227,12 @@ impl Store {
         }
     }
 
+    /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.
+    pub fn taken_snapshot(&self) -> Result<Option<Arc<Snapshot>>> {
+        let id = self.environment.read(|transaction| Ok(transaction.id()))?;
+        Ok(self.latest().as_ref().filter(|(taken, _)| *taken == id).map(|(_, snapshot)| Arc::clone(snapshot)))
+    }
+
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
     /// another writer is at work.
     pub fn write<R>(self: &Arc<Self>, work: impl FnOnce(&mut Transaction<'_>) -> Result<R>) -> Result<R> {

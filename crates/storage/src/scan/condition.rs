@@ -4,7 +4,7 @@
 //! lists sorted. Made once per scan, which also checks that the constants are of the column's class.
 
 use crate::view::float_order;
-use crate::{ColumnDefinition, ColumnTest, Datum, Error, Result, ValueClass};
+use crate::{ColumnDefinition, ColumnTest, Datum, Error, IntegerSet, Result, ValueClass};
 use arrow::array::{Array, ArrayRef, BooleanArray, new_null_array};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -18,6 +18,8 @@ pub(super) enum Condition {
     Keys { low: i128, high: i128 },
     /// The key is one of `keys` (ascending), or none of them.
     KeySet { keys: Vec<i128>, negated: bool },
+    /// The key is in the set.
+    Among(Arc<IntegerSet>),
     /// The byte string lies within the bounds.
     Bytes { low: Bound<Box<[u8]>>, high: Bound<Box<[u8]>> },
     /// The byte string is one of `entries` (ascending), or none of them.
@@ -65,6 +67,14 @@ impl Condition {
         Ok(Self::KeySet { keys, negated })
     }
 
+    /// A set of integers.
+    pub(super) fn among(column: &ColumnDefinition, set: &Arc<IntegerSet>) -> Result<Self> {
+        match column.logical_type.class() {
+            ValueClass::Integer => Ok(Self::Among(Arc::clone(set))),
+            _ => Err(wrong_class(column, &Datum::Integer(set.low()))),
+        }
+    }
+
     /// A test; asks it about NULL where the column may have any.
     pub(super) fn test(column: &ColumnDefinition, test: &Arc<dyn ColumnTest>) -> Result<Self> {
         let nulls = column.nullable && {
@@ -89,6 +99,7 @@ impl Condition {
             Self::Null { negated } => *negated,
             Self::Keys { low, high } => *low <= key && key <= *high,
             Self::KeySet { keys, negated } => keys.binary_search(&key).is_ok() != *negated,
+            Self::Among(set) => set.contains(key),
             _ => false,
         }
     }

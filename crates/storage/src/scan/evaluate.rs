@@ -126,7 +126,10 @@ impl Zone<'_> {
                 }
                 Ok(result)
             }
-            (condition @ (Condition::Keys { .. } | Condition::KeySet { .. }), Shape::Wide { values }) => {
+            (
+                condition @ (Condition::Keys { .. } | Condition::KeySet { .. } | Condition::Among(_)),
+                Shape::Wide { values },
+            ) => {
                 let values: &[i128] = slice(view, values, view.rows)?;
                 Ok(self.select(candidates, |tid| condition.holds_for_key(values[tid])))
             }

@@ -23,7 +23,7 @@ mod translate;
 use crate::catalog::TableSnapshot;
 use crate::segment::{Encoding, Segment};
 use crate::view::{ColumnView, Meaning};
-use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result};
+use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use evaluate::Zone;
@@ -37,6 +37,7 @@ use translate::{CodePredicate, Facts, Prepared, translate};
 /// A prepared scan of one table snapshot; shared by the threads that read its morsels.
 #[derive(Debug)]
 pub struct TableScan {
+    table: Arc<TableDefinition>,
     projection: Vec<ColumnDefinition>,
     schema: SchemaRef,
     segments: Vec<(Arc<Segment>, CodePredicate)>,
@@ -47,13 +48,13 @@ pub struct TableScan {
 }
 
 /// One zone of a segment.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Morsel {
     segment: usize,
     zone: usize,
     rows: usize,
-    /// The zone maps say that every record qualifies.
-    all: bool,
+    /// What the zone maps say: never `None` in a scan as it was prepared.
+    verdict: Verdict,
 }
 
 impl TableScan {
@@ -78,6 +79,7 @@ impl TableScan {
             |column: &ColumnDefinition| Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);
         let schema = Arc::new(Schema::new(projection.iter().map(field).collect::<Vec<_>>()));
         let mut scan = Self {
+            table: Arc::clone(definition),
             projection,
             schema,
             segments: Vec::new(),
@@ -100,13 +102,36 @@ impl TableScan {
             let rows = segment.zone_rows(zone).len();
             match judge(&predicate, rows, &|column| segment.zone_map(column, zone)) {
                 Verdict::None => self.skipped += 1,
-                verdict => {
-                    let all = verdict == Verdict::All;
-                    self.morsels.push(Morsel { segment: self.segments.len(), zone, rows, all });
-                }
+                verdict => self.morsels.push(Morsel { segment: self.segments.len(), zone, rows, verdict }),
             }
         }
         self.segments.push((segment, predicate));
+    }
+
+    /// The same scan, its morsels under the same numbers, of the records that fulfil `predicate` too: for a condition
+    /// that becomes stricter while the scan is under way. Fails as [`TableScan::new`] does.
+    pub fn narrowed(&self, predicate: &Predicate) -> Result<Self> {
+        let mut prepared = Prepared::new(predicate, &self.table)?;
+        let mut segments = Vec::with_capacity(self.segments.len());
+        for (segment, known) in &self.segments {
+            let added = translate(&mut prepared, &|column| facts(segment, column))?;
+            segments.push((Arc::clone(segment), CodePredicate::all(vec![known.clone(), added])));
+        }
+        let mut morsels = self.morsels.clone();
+        for morsel in &mut morsels {
+            let (segment, predicate) = &segments[morsel.segment];
+            morsel.verdict = judge(predicate, morsel.rows, &|column| segment.zone_map(column, morsel.zone));
+        }
+        Ok(Self {
+            table: Arc::clone(&self.table),
+            projection: self.projection.clone(),
+            schema: Arc::clone(&self.schema),
+            segments,
+            morsels,
+            skipped: self.skipped,
+            batch_rows: self.batch_rows,
+            isa: self.isa,
+        })
     }
 
     /// Schema of the batches.
@@ -124,13 +149,19 @@ impl TableScan {
         self.skipped
     }
 
+    /// True when the zone maps rule a morsel out: one of a scan that was narrowed.
+    pub fn rules_out(&self, morsel: usize) -> bool {
+        self.morsels.get(morsel).is_some_and(|morsel| morsel.verdict == Verdict::None)
+    }
+
     /// Number of records that qualify in a morsel, without their values.
     pub fn count(&self, morsel: usize) -> Result<usize> {
         let morsel = self.morsel(morsel)?;
-        if morsel.all {
-            return Ok(morsel.rows);
+        match morsel.verdict {
+            Verdict::None => Ok(0),
+            Verdict::All => Ok(morsel.rows),
+            Verdict::Some => Ok(bits::count(self.isa, &self.qualifying(morsel)?)),
         }
-        Ok(bits::count(self.isa, &self.qualifying(morsel)?))
     }
 
     /// The qualifying records of a morsel, in record order, in batches of at most `batch_rows`; decoded one batch at a
@@ -138,8 +169,8 @@ impl TableScan {
     pub fn read(self: &Arc<Self>, morsel: usize) -> Result<MorselBatches> {
         let morsel = self.morsel(morsel)?;
         let mut tids = None;
-        let mut rows = morsel.rows;
-        if !morsel.all {
+        let mut rows = if morsel.verdict == Verdict::None { 0 } else { morsel.rows };
+        if morsel.verdict == Verdict::Some {
             let qualifying = self.qualifying(morsel)?;
             rows = bits::count(self.isa, &qualifying);
             if rows < morsel.rows && !self.projection.is_empty() {

@@ -94,10 +94,51 @@ fn judge_codes(codes: &CodeTest, map: &ZoneMap) -> Verdict {
             };
             signed(verdict, *negated)
         }
-        CodeTest::Bitmap { words, negated } if map.min == map.max => {
-            let word = usize::try_from(map.min / 64).ok().and_then(|at| words.get(at));
-            signed(Verdict::of(word.is_some_and(|word| word >> (map.min % 64) & 1 == 1)), *negated)
+        CodeTest::Bitmap { words, negated } => signed(judge_bits(words, map.min, map.max), *negated),
+        CodeTest::Values => Verdict::Some,
+    }
+}
+
+/// Whether the bits `min..=max` are set; those past the end are not. Looks no further than a bit that is and one that
+/// is not.
+fn judge_bits(words: &[u64], min: u64, max: u64) -> Verdict {
+    let (mut set, mut unset) = (false, max / 64 >= words.len() as u64);
+    let first = (min / 64).min(words.len() as u64) as usize;
+    let after = (max / 64 + 1).min(words.len() as u64) as usize;
+    for (at, word) in words.iter().enumerate().take(after).skip(first) {
+        let mut mask = u64::MAX;
+        if at as u64 == min / 64 {
+            mask &= u64::MAX << (min % 64);
         }
-        CodeTest::Bitmap { .. } | CodeTest::Values => Verdict::Some,
+        if at as u64 == max / 64 {
+            mask &= u64::MAX >> (63 - max % 64);
+        }
+        set |= word & mask != 0;
+        unset |= !word & mask != 0;
+        if set && unset {
+            return Verdict::Some;
+        }
+    }
+    Verdict::of(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bits_of_a_range(words in proptest::collection::vec(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()], 0..4),
+            min in 0u64..300, length in 0u64..300) {
+            let bit = |at: u64| words.get((at / 64) as usize).is_some_and(|word| word >> (at % 64) & 1 == 1);
+            let set = (min..=min + length).filter(|at| bit(*at)).count() as u64;
+            let expected = match set {
+                0 => Verdict::None,
+                all if all == length + 1 => Verdict::All,
+                _ => Verdict::Some,
+            };
+            prop_assert_eq!(judge_bits(&words, min, min + length), expected);
+        }
     }
 }

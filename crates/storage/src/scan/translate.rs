@@ -9,7 +9,7 @@ use super::condition::{Condition, is_true, run_test};
 use super::rank::order_by_cost;
 use crate::dictionary::DictionaryVersion;
 use crate::view::{Meaning, float_from_order, float_order, real_from_order};
-use crate::{ColumnDefinition, ColumnId, Datum, Error, LogicalType, Predicate, Result, TableDefinition};
+use crate::{ColumnDefinition, ColumnId, Datum, Error, IntegerSet, LogicalType, Predicate, Result, TableDefinition};
 use arrow::array::{Array, ArrayRef, AsArray};
 use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
@@ -49,6 +49,7 @@ impl Prepared {
             Predicate::In { column, values, negated } => {
                 leaf(*column, &|column| Condition::list(column, values, *negated))
             }
+            Predicate::Among { column, set } => leaf(*column, &|column| Condition::among(column, set)),
             Predicate::IsNull { column, negated } => leaf(*column, &|_| Ok(Condition::Null { negated: *negated })),
             Predicate::Test { column, test } => leaf(*column, &|column| Condition::test(column, test)),
             Predicate::And(parts) => {
@@ -79,6 +80,28 @@ pub(super) enum CodePredicate {
     Leaf(Leaf),
     And(Vec<CodePredicate>),
     Or(Vec<CodePredicate>),
+}
+
+impl CodePredicate {
+    /// All of `parts`, in the order in which they are best evaluated.
+    pub(super) fn all(parts: Vec<Self>) -> Self {
+        let mut flat = Vec::with_capacity(parts.len());
+        for part in parts {
+            match part {
+                Self::Constant(true) => {}
+                Self::Constant(false) => return Self::Constant(false),
+                Self::And(inner) => flat.extend(inner),
+                other => flat.push(other),
+            }
+        }
+        let mut flat = intersect_ranges(flat);
+        order_by_cost(&mut flat);
+        match flat.len() {
+            0 => Self::Constant(true),
+            1 => flat.remove(0),
+            _ => Self::And(flat),
+        }
+    }
 }
 
 /// A condition on the codes of one column of one segment.
@@ -166,25 +189,14 @@ pub(super) fn translate(
             translate_leaf(leaf, facts)?
         }
         Prepared::And(parts) => {
-            let mut translated = Vec::new();
+            let mut translated = Vec::with_capacity(parts.len());
             for part in parts {
                 match translate(part, facts)? {
-                    CodePredicate::Constant(true) => {}
                     CodePredicate::Constant(false) => return Ok(CodePredicate::Constant(false)),
-                    CodePredicate::And(parts) => translated.extend(parts),
-                    other => translated.push(other),
+                    part => translated.push(part),
                 }
             }
-            let mut translated = intersect_ranges(translated);
-            order_by_cost(&mut translated);
-            match translated.len() {
-                0 => CodePredicate::Constant(true),
-                1 => translated.remove(0),
-                _ if translated.iter().any(|part| matches!(part, CodePredicate::Constant(false))) => {
-                    CodePredicate::Constant(false)
-                }
-                _ => CodePredicate::And(translated),
-            }
+            CodePredicate::all(translated)
         }
         Prepared::Or(parts) => {
             let mut translated = Vec::new();
@@ -366,8 +378,39 @@ fn on_keys(condition: &Condition, domain: &Domain) -> CodeTest {
             let codes: Vec<u64> = keys.iter().filter_map(|key| domain.codes(*key, *key)).flatten().collect();
             CodeTest::members(&codes, *negated, domain.max_code)
         }
+        Condition::Among(set) => match &domain.key {
+            KeyOfCode::Integer { base } => among(set, *base, domain.max_code),
+            KeyOfCode::Float(_) => CodeTest::Values,
+        },
         _ => CodeTest::Values,
     }
+}
+
+/// The codes of a segment whose values are in `set`.
+fn among(set: &IntegerSet, base: i128, max_code: u64) -> CodeTest {
+    let last = (set.high() - base).min(max_code.into());
+    if last < 0 || set.is_empty() {
+        return CodeTest::None;
+    }
+    let words = last / 64 + 1;
+    if words > BITMAP_WORDS.into() {
+        let codes: Vec<u64> = set.iter().filter_map(|value| u64::try_from(value - base).ok()).collect();
+        let within = codes.partition_point(|code| *code <= max_code);
+        return CodeTest::members(&codes[..within], false, max_code);
+    }
+    let words: Vec<u64> = (0..words).map(|at| set.bits_from(base + at * 64)).collect();
+    let (Some(first), Some(last)) =
+        (words.iter().position(|word| *word != 0), words.iter().rposition(|word| *word != 0))
+    else {
+        return CodeTest::None;
+    };
+    let low = first as u64 * 64 + u64::from(words[first].trailing_zeros());
+    let high = last as u64 * 64 + 63 - u64::from(words[last].leading_zeros());
+    let found: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
+    if high - low == found - 1 {
+        return CodeTest::span(low..=high, false, max_code);
+    }
+    CodeTest::Bitmap { words: words.into(), negated: false }
 }
 
 fn on_dictionary(column: &ColumnDefinition, condition: &Condition, version: &DictionaryVersion) -> Result<CodeTest> {
@@ -438,6 +481,9 @@ fn on_bounds(condition: &Condition, min: &Datum, max: &Datum) -> CodeTest {
         }
         (Condition::Keys { low, high }, Datum::Integer(min), Datum::Integer(max)) => {
             (low <= max && high >= min, low <= min && high >= max)
+        }
+        (Condition::Among(set), Datum::Integer(min), Datum::Integer(max)) => {
+            (set.low() <= *max && set.high() >= *min, false)
         }
         (Condition::KeySet { keys, negated: false }, Datum::Integer(min), Datum::Integer(max)) => {
             (keys.iter().any(|key| min <= key && key <= max), false)

@@ -1,0 +1,312 @@
+//! The keys of a join's build side as a set of integers, for the scans of its probe side.
+//!
+//! DataFusion hands scans a list of keys, made of one expression per record of the build side: past some thousands that
+//! costs more than it spares. Here the keys are gathered as the batches pass, and become one bit each.
+
+use super::scan_exec::ScanExec;
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, RecordBatch};
+use arrow::datatypes::*;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{JoinType, NullEquality, Statistics, internal_err};
+use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter_pushdown::{
+    ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
+};
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use futures::StreamExt;
+use gingham_storage::IntegerSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Most keys that are gathered: 8 MB of them.
+const MOST: usize = 1 << 20;
+
+/// The keys of one join.
+#[derive(Debug)]
+pub(super) struct JoinKeys {
+    /// Positions of the key columns on the build side; `None` for a key that is no column of integers.
+    columns: Vec<Option<usize>>,
+    gathered: Mutex<Gathered>,
+}
+
+/// One set per key of a join; `None` for a key that is no integer, or too far from others.
+pub(super) type Sets = Arc<[Option<Arc<IntegerSet>>]>;
+
+#[derive(Debug)]
+struct Gathered {
+    /// Which partitions have begun.
+    begun: Vec<bool>,
+    /// Partitions that have not ended.
+    left: usize,
+    /// One per key; empty for a key that is no column.
+    keys: Vec<Vec<i64>>,
+    /// Too many, or a partition ran twice.
+    given_up: bool,
+    /// Made when they are first asked for.
+    sets: Option<Sets>,
+}
+
+impl JoinKeys {
+    fn new(columns: Vec<Option<usize>>, partitions: usize) -> Self {
+        let keys = vec![Vec::new(); columns.len()];
+        let begun = vec![false; partitions];
+        let gathered = Gathered { begun, left: partitions, keys, given_up: false, sets: None };
+        Self { columns, gathered: Mutex::new(gathered) }
+    }
+
+    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, partition: usize) {
+        let mut gathered = self.gathered();
+        match gathered.begun.get_mut(partition) {
+            Some(begun) if !*begun => *begun = true,
+            _ => gathered.given_up = true,
+        }
+    }
+
+    fn add(&self, batch: &RecordBatch) {
+        let mut gathered = self.gathered();
+        if gathered.given_up {
+            return;
+        }
+        for (number, column) in self.columns.iter().enumerate() {
+            let Some(column) = column else { continue };
+            let keys = &mut gathered.keys[number];
+            if keys.len() + batch.num_rows() > MOST || !integers(batch.column(*column), keys) {
+                gathered.given_up = true;
+                gathered.keys.iter_mut().for_each(|keys| *keys = Vec::new());
+                return;
+            }
+        }
+    }
+
+    fn end(&self) {
+        let mut gathered = self.gathered();
+        gathered.left = gathered.left.saturating_sub(1);
+    }
+
+    /// The keys, once all are gathered.
+    pub(super) fn sets(&self) -> Option<Sets> {
+        let mut gathered = self.gathered();
+        if gathered.left > 0 || gathered.given_up {
+            return None;
+        }
+        if gathered.sets.is_none() {
+            let keys = std::mem::take(&mut gathered.keys);
+            let set =
+                |(column, keys): (&Option<usize>, Vec<i64>)| column.and_then(|_| IntegerSet::new(&keys)).map(Arc::new);
+            gathered.sets = Some(self.columns.iter().zip(keys).map(set).collect());
+        }
+        gathered.sets.clone()
+    }
+}
+
+/// Appends the values of an array of integers that are not NULL; false for another type.
+fn integers(array: &ArrayRef, out: &mut Vec<i64>) -> bool {
+    fn append<T: ArrowPrimitiveType<Native: Into<i64>>>(array: &ArrayRef, out: &mut Vec<i64>) -> bool {
+        let array = array.as_primitive::<T>();
+        if array.null_count() == 0 {
+            out.extend(array.values().iter().map(|value| (*value).into()));
+        } else {
+            out.extend(array.iter().flatten().map(Into::into));
+        }
+        true
+    }
+    match array.data_type() {
+        DataType::Int8 => append::<Int8Type>(array, out),
+        DataType::Int16 => append::<Int16Type>(array, out),
+        DataType::Int32 => append::<Int32Type>(array, out),
+        DataType::Int64 => append::<Int64Type>(array, out),
+        DataType::UInt8 => append::<UInt8Type>(array, out),
+        DataType::UInt16 => append::<UInt16Type>(array, out),
+        DataType::UInt32 => append::<UInt32Type>(array, out),
+        DataType::Date32 => append::<Date32Type>(array, out),
+        _ => false,
+    }
+}
+
+/// Puts a [`JoinKeysExec`] on the build side of each join whose dynamic filter a scan takes.
+#[derive(Debug)]
+pub(crate) struct GatherJoinKeys;
+
+impl PhysicalOptimizerRule for GatherJoinKeys {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        let gathering = plan.transform_up(|plan| match plan.downcast_ref::<HashJoinExec>() {
+            Some(join) => Ok(match gathering(join)? {
+                Some(join) => Transformed::yes(join),
+                None => Transformed::no(plan),
+            }),
+            None => Ok(Transformed::no(plan)),
+        });
+        Ok(gathering?.data)
+    }
+
+    fn name(&self) -> &str {
+        "gather_join_keys"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// The join with its keys gathered; `None` when that is not worth while.
+fn gathering(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    // Elsewhere a NULL finds a partner, or NULLs of the probe side count.
+    let types = [JoinType::Inner, JoinType::Left, JoinType::LeftSemi, JoinType::LeftAnti, JoinType::RightSemi];
+    let plain =
+        types.contains(join.join_type()) && !join.null_aware && join.null_equality() == NullEquality::NullEqualsNothing;
+    let filter = join.dynamic_expressions_produced().first().and_then(|filter| filter.expression_id());
+    let (true, Some(filter)) = (plain, filter) else { return Ok(None) };
+    let left = match join.left().downcast_ref::<JoinKeysExec>() {
+        Some(known) => &known.input,
+        None => join.left(),
+    };
+    let schema = left.schema();
+    let column = |key: &Arc<dyn PhysicalExpr>| {
+        let position = key.downcast_ref::<Column>()?.index();
+        let of_integers = integers(&arrow::array::new_empty_array(schema.field(position).data_type()), &mut Vec::new());
+        of_integers.then_some(position)
+    };
+    let columns: Vec<_> = join.on().iter().map(|(key, _)| column(key)).collect();
+    if columns.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let keys = Arc::new(JoinKeys::new(columns, left.properties().partitioning.partition_count()));
+    let right = Arc::clone(join.right()).transform_up(|plan| {
+        let scan = plan.downcast_ref::<ScanExec>().and_then(|scan| scan.with_join_keys(filter, &keys));
+        Ok(match scan {
+            Some(scan) => Transformed::yes(scan),
+            None => Transformed::no(plan),
+        })
+    })?;
+    if !right.transformed {
+        return Ok(None);
+    }
+    let left = Arc::new(JoinKeysExec { input: Arc::clone(left), keys });
+    Ok(Some(join.builder().with_new_children(vec![left, right.data])?.build_exec()?))
+}
+
+/// Passes batches on and gathers the keys in them.
+#[derive(Debug)]
+pub(crate) struct JoinKeysExec {
+    input: Arc<dyn ExecutionPlan>,
+    keys: Arc<JoinKeys>,
+}
+
+impl DisplayAs for JoinKeysExec {
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schema = self.input.schema();
+        let names: Vec<_> = self.keys.columns.iter().flatten().map(|at| schema.field(*at).name().as_str()).collect();
+        match format {
+            DisplayFormatType::TreeRender => writeln!(f, "keys={}", names.join(", ")),
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(f, "JoinKeysExec: [{}]", names.join(", "))
+            }
+        }
+    }
+}
+
+impl ExecutionPlan for JoinKeysExec {
+    fn name(&self) -> &str {
+        "JoinKeysExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.input.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn apply_expressions(
+        &self,
+        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match (children.pop(), children.is_empty()) {
+            (Some(input), true) => Ok(Arc::new(Self { input, keys: Arc::clone(&self.keys) })),
+            _ => internal_err!("gathering join keys takes one input"),
+        }
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
+        // The scans forget the keys too: see `ScanExec`.
+        let partitions = self.properties().partitioning.partition_count();
+        let keys = Arc::new(JoinKeys::new(self.keys.columns.clone(), partitions));
+        Ok(Arc::new(Self { input: Arc::clone(&self.input), keys }))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let mut input = self.input.execute(partition, context)?;
+        self.keys.begin(partition);
+        let keys = Arc::clone(&self.keys);
+        let mut ended = false;
+        let stream = futures::stream::poll_fn(move |context| {
+            let item = std::task::ready!(input.poll_next_unpin(context));
+            match &item {
+                Some(Ok(batch)) => keys.add(batch),
+                Some(Err(_)) => {}
+                None if ended => {}
+                None => {
+                    ended = true;
+                    keys.end();
+                }
+            }
+            std::task::Poll::Ready(item)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), stream)))
+    }
+
+    fn partition_statistics(&self, _partition: Option<usize>) -> Result<Arc<Statistics>> {
+        Ok(Arc::new(Statistics::new_unknown(&self.schema())))
+    }
+
+    fn gather_filters_for_pushdown(
+        &self,
+        _phase: FilterPushdownPhase,
+        parent_filters: Vec<Arc<dyn PhysicalExpr>>,
+        _config: &ConfigOptions,
+    ) -> Result<FilterDescription> {
+        FilterDescription::from_children(parent_filters, &self.children())
+    }
+
+    fn handle_child_pushdown_result(
+        &self,
+        _phase: FilterPushdownPhase,
+        child_pushdown_result: ChildPushdownResult,
+        _config: &ConfigOptions,
+    ) -> Result<FilterPushdownPropagation<Arc<dyn ExecutionPlan>>> {
+        Ok(FilterPushdownPropagation::if_all(child_pushdown_result))
+    }
+}

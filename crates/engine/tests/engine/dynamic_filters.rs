@@ -1,0 +1,105 @@
+//! Filters that come about while a query runs spare work and change no answer.
+
+use crate::{connect, rows};
+use gingham::Connection;
+
+/// `name` of the scan of `table` in the metrics of a query.
+fn metric(connection: &Connection, sql: &str, table: &str, name: &str) -> usize {
+    let analyzed = rows(connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    let scan = analyzed.lines().find(|line| line.contains(&format!("table={table},"))).expect("a scan of the table");
+    let (_, rest) = scan.split_once(&format!("{name}=")).unwrap_or_else(|| panic!("no {name} in {scan}"));
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().expect("a number")
+}
+
+/// Settings under which joins have one build side, or one per thread.
+const MODES: [(usize, usize); 3] = [(1, 1 << 30), (3, 1 << 30), (3, 0)];
+
+fn set_mode(connection: &Connection, (threads, threshold): (usize, usize)) {
+    let settings = format!(
+        "SET gingham.threads = {threads};
+         SET datafusion.optimizer.hash_join_single_partition_threshold = {threshold};
+         SET datafusion.optimizer.hash_join_single_partition_threshold_rows = {threshold}"
+    );
+    connection.execute(&settings).expect("settings");
+}
+
+#[test]
+fn thousands_of_join_keys_reach_the_scan() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE big AS SELECT value * 3 AS k, CAST(value % 250 AS SMALLINT) AS s,
+                 date '2020-01-01' + CAST(value % 1000 AS INTEGER) AS d, value AS v FROM generate_series(1, 200000);
+             CREATE TABLE keys AS SELECT CASE WHEN value % 10 = 0 THEN NULL ELSE value * 18 END AS k,
+                 CAST(value % 20 * 2 AS SMALLINT) AS s, date '2020-01-01' + CAST(value % 7 AS INTEGER) AS d
+                 FROM generate_series(-500, 20000);
+             CREATE TABLE apart (k BIGINT); INSERT INTO apart VALUES (30), (-9000000000000), (9000000000000), (NULL)",
+        )
+        .expect("tables");
+    // Each join, and the same without one: every key beside a value that no filter is made of.
+    let pairs = [
+        (
+            "SELECT count(*), sum(big.v) FROM big JOIN keys ON big.k = keys.k",
+            "SELECT count(*), sum(v) FROM big WHERE v % 6 = 0 AND v % 60 <> 0 AND v <= 120000",
+        ),
+        (
+            "SELECT count(*) FROM big WHERE EXISTS (SELECT 1 FROM keys WHERE keys.s = big.s AND keys.d = big.d)",
+            "SELECT count(*) FROM big WHERE s % 2 = 0 AND s < 40 AND v % 1000 < 7",
+        ),
+        (
+            "SELECT count(*), sum(v) FROM big JOIN apart ON big.k = apart.k",
+            "SELECT count(*), sum(v) FROM big WHERE v = 10",
+        ),
+        (
+            "SELECT count(*), count(big.k) FROM keys LEFT JOIN big ON big.k = keys.k",
+            "SELECT 20501, count(*) FROM big WHERE v % 6 = 0 AND v % 60 <> 0 AND v <= 120000",
+        ),
+        (
+            "SELECT count(*), count(keys.k) FROM big LEFT JOIN keys ON big.k = keys.k",
+            "SELECT 200000, count(*) FROM big WHERE v % 6 = 0 AND v % 60 <> 0 AND v <= 120000",
+        ),
+        (
+            "SELECT count(*) FROM big WHERE NOT EXISTS (SELECT 1 FROM keys WHERE keys.k = big.k)",
+            "SELECT 200000 - count(*) FROM big WHERE v % 6 = 0 AND v % 60 <> 0 AND v <= 120000",
+        ),
+    ];
+    for mode in MODES {
+        set_mode(&connection, mode);
+        for (joined, plain) in pairs {
+            for _ in 0..2 {
+                assert_eq!(rows(&connection, joined), rows(&connection, plain), "{joined} in {mode:?}");
+            }
+        }
+        let given = metric(&connection, pairs[0].0, "big", "output_rows");
+        assert!(given <= 18_000, "18000 of 200000 records have a partner, {given} were given in {mode:?}");
+    }
+}
+
+/// ORDER BY … LIMIT tells the scan what is still good enough, zone after zone.
+#[test]
+fn the_best_rows_so_far_rule_zones_out() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE t AS SELECT value AS a, (value * 7919) % 400000 AS b,
+                 CASE WHEN value % 3 = 0 THEN NULL ELSE 'n' || (value % 5000) END AS s
+                 FROM generate_series(0, 399999)",
+        )
+        .expect("a table of several zones");
+    for threads in [1, 3] {
+        connection.execute(&format!("SET gingham.threads = {threads}")).expect("a setting");
+        assert_eq!(rows(&connection, "SELECT a FROM t ORDER BY a LIMIT 3"), ["0", "1", "2"]);
+        assert_eq!(rows(&connection, "SELECT a FROM t ORDER BY a DESC LIMIT 2"), ["399999", "399998"]);
+        for (order, limit) in
+            [("b", 5), ("b DESC, a", 4), ("s NULLS FIRST, a DESC", 6), ("s DESC NULLS LAST, b", 70_000)]
+        {
+            let sorted = rows(&connection, &format!("SELECT a, b, s FROM t ORDER BY {order}"));
+            let best = rows(&connection, &format!("SELECT a, b, s FROM t ORDER BY {order} LIMIT {limit}"));
+            assert!(best == sorted[..limit], "ORDER BY {order} LIMIT {limit} with {threads} threads");
+        }
+    }
+    connection.execute("SET gingham.threads = 1").expect("a setting");
+    let skipped = metric(&connection, "SELECT a, b FROM t ORDER BY a LIMIT 3", "t", "zones_skipped");
+    assert!(skipped >= 5, "all zones but the first can be ruled out, {skipped} were");
+}

@@ -1,0 +1,115 @@
+//! The same text again: by a plan that was kept, and giving what a new plan would.
+
+use crate::{connect, rows};
+use gingham::Database;
+
+#[test]
+fn what_was_written_meanwhile_is_seen() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR)").expect("a table");
+    let count = "SELECT count(*) FROM t WHERE a > 1";
+    let sums = "SELECT b, sum(a) FROM t GROUP BY b ORDER BY b";
+    assert_eq!((rows(&connection, count), rows(&connection, sums)), (vec!["0".into()], vec![]));
+    for inserted in 1..4 {
+        connection.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')").expect("rows");
+        for _ in 0..3 {
+            assert_eq!(rows(&connection, count), [inserted.to_string()]);
+            assert_eq!(rows(&connection, sums), [format!("x|{inserted}"), format!("y|{}", 2 * inserted)]);
+        }
+    }
+    connection.execute("OPTIMIZE t; ALTER TABLE t ADD COLUMN c INTEGER DEFAULT 7").expect("changes");
+    assert_eq!(rows(&connection, count), ["3"]);
+    assert_eq!(rows(&connection, "SELECT DISTINCT c FROM t"), ["7"]);
+    connection.execute("DROP TABLE t; CREATE TABLE t (a VARCHAR)").expect("another table of the name");
+    assert_eq!(rows(&connection, count), ["0"]);
+    assert!(connection.query(sums).is_err(), "there is no b any more");
+}
+
+#[test]
+fn other_connections_tables_and_settings_do_not_mix() {
+    let database = Database::in_memory().expect("a database");
+    let (one, other) = (database.connect(), database.connect());
+    one.execute("CREATE TABLE t AS SELECT 1 AS a; CREATE SCHEMA s; CREATE TABLE s.t AS SELECT 3 AS a").expect("tables");
+    let sql = "SELECT a FROM t WHERE a > 0";
+    assert_eq!(
+        (rows(&one, sql), rows(&one, sql), rows(&other, sql)),
+        (vec!["1".into()], vec!["1".into()], vec!["1".into()])
+    );
+    one.execute("CREATE TEMP TABLE t AS SELECT 2 AS a").expect("a table of its own");
+    assert_eq!(
+        (rows(&one, sql), rows(&one, sql), rows(&other, sql)),
+        (vec!["2".into()], vec!["2".into()], vec!["1".into()])
+    );
+    other.execute("SET datafusion.catalog.default_schema = 's'").expect("a setting");
+    assert_eq!(
+        (rows(&other, sql), rows(&other, sql), rows(&one, sql)),
+        (vec!["3".into()], vec!["3".into()], vec!["2".into()])
+    );
+
+    let third = database.connect();
+    let sum = "SELECT 0.1 + 0.2 FROM t";
+    assert_eq!(rows(&third, sum), ["0.3"]);
+    third.execute("SET datafusion.sql_parser.parse_float_as_decimal = false").expect("a setting");
+    assert_eq!(rows(&third, sum), ["0.30000000000000004"]);
+    third.execute("SET datafusion.sql_parser.parse_float_as_decimal = true").expect("a setting");
+    assert_eq!(rows(&third, sum), ["0.3"]);
+}
+
+#[test]
+fn time_goes_on() {
+    let connection = connect();
+    connection
+        .execute("CREATE TABLE t AS SELECT 1 AS a; CREATE VIEW clock AS SELECT now() AS n FROM t")
+        .expect("a table");
+    for sql in
+        ["SELECT now() FROM t", "SELECT n FROM clock", "SELECT a FROM t WHERE random() < 2 AND now() IS NOT NULL"]
+    {
+        let first = rows(&connection, sql);
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let second = rows(&connection, sql);
+        assert_eq!(first == second, sql.contains("WHERE"), "{sql}: {first:?}, then {second:?}");
+    }
+}
+
+#[test]
+fn statements_of_a_name_are_those_prepared_last() {
+    let connection = connect();
+    connection.execute("CREATE TABLE t AS SELECT 1 AS a; PREPARE p AS SELECT a FROM t").expect("a statement");
+    assert_eq!((rows(&connection, "EXECUTE p"), rows(&connection, "EXECUTE p")), (vec!["1".into()], vec!["1".into()]));
+    connection.execute("DEALLOCATE p; PREPARE p AS SELECT a + 1 FROM t").expect("another");
+    assert_eq!(rows(&connection, "EXECUTE p"), ["2"]);
+}
+
+/// Copies of one plan run side by side, each with its own joins, sorts and dynamic filters.
+#[test]
+fn copies_run_side_by_side() {
+    let database = Database::in_memory().expect("a database");
+    let connection = database.connect();
+    connection
+        .execute(
+            "CREATE TABLE big AS SELECT value AS k, value % 1000 AS v FROM generate_series(1, 140000);
+             CREATE TABLE small AS SELECT value * 7 AS k, value % 3 AS g FROM generate_series(1, 9000)",
+        )
+        .expect("tables");
+    let queries = [
+        "SELECT g, count(*), sum(v) FROM big JOIN small ON big.k = small.k GROUP BY g ORDER BY g",
+        "SELECT k, v FROM big ORDER BY v DESC, k LIMIT 3",
+        "SELECT min(k), max(v) FROM big WHERE v < 500",
+        "SELECT count(*) FROM big WHERE v BETWEEN 10 AND 20",
+        "SELECT count(*) FROM big WHERE k IN (SELECT k FROM small WHERE g = 1)",
+        "SELECT k FROM big WHERE v > (SELECT max(g) FROM small) ORDER BY k LIMIT 2",
+        "SELECT k FROM big LIMIT 2",
+    ];
+    let expected: Vec<_> = queries.iter().map(|sql| rows(&connection, sql)).collect();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (expected, connection) = (&expected, database.connect());
+            scope.spawn(move || {
+                for turn in 0..12 {
+                    let at = (turn * 3 + thread) % queries.len();
+                    assert_eq!(rows(&connection, queries[at]), expected[at], "{}", queries[at]);
+                }
+            });
+        }
+    });
+}
