@@ -1,6 +1,7 @@
 //! The command line's grammar, and which of its arguments runs in what order.
 
 use crate::demo::DemoArgs;
+use crate::lab::LabCommand;
 use crate::output::Format;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use gingham::load::{FileFormat, LoadOptions};
@@ -29,7 +30,7 @@ A database whose name is that of a command is written ./demo.";
     after_help = AFTER_HELP,
     subcommand_precedence_over_arg = true,
     subcommand_value_name = "COMMAND",
-    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup> …\n       gingham demo …"
+    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup> …\n       gingham demo …\n       gingham lab <list|run> …"
 )]
 pub struct Arguments {
     /// Database folder, made when it is missing; a scratch database when not given
@@ -80,6 +81,9 @@ pub enum Verb {
     },
     /// Make TPC-H data, load it, run the queries and check every answer
     Demo(DemoArgs),
+    /// Repeat experiments of the papers that Gingham is built on, and judge their claims
+    #[command(subcommand)]
+    Lab(LabCommand),
 }
 
 impl Verb {
@@ -91,6 +95,7 @@ impl Verb {
             Self::Check => ("check", true),
             Self::Backup { .. } => ("backup", true),
             Self::Demo(_) => ("demo", false),
+            Self::Lab(_) => ("lab", false),
         }
     }
 }

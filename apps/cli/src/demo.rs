@@ -2,19 +2,17 @@
 //! against DataFusion over the same rows, and a report to look at.
 
 mod measure;
-mod plot;
-mod progress;
 mod report;
 mod sizes;
 
 use crate::failure::Failure;
+use crate::progress::{Step, bytes, thousands};
 use clap::Args;
 use gingham::{Database, DatabaseOptions};
 use gingham_lab::machine::Machine;
 use gingham_lab::tpch::reference::Reference;
 use gingham_lab::tpch::{self, Table};
 use measure::Measurement;
-use progress::{Step, bytes, thousands};
 use report::Report;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

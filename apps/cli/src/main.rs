@@ -5,9 +5,11 @@ mod args;
 mod demo;
 mod failure;
 mod interrupt;
+mod lab;
 mod layout;
 mod load;
 mod output;
+mod progress;
 mod prompt;
 mod script;
 mod spinner;
@@ -44,6 +46,7 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
     }
     match arguments.verb {
         Some(Verb::Demo(demo)) => demo::run(demo),
+        Some(Verb::Lab(command)) => lab::run(command),
         Some(Verb::Load(ref load)) => {
             load::check_files(load)?;
             load::run(&open(&arguments)?, load)

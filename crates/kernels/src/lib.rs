@@ -39,6 +39,8 @@ pub mod lookup;
 pub mod minmax;
 pub mod packing;
 pub mod scan;
+mod ticks;
 
 pub use code::{Code, Value, integers};
 pub use isa::Isa;
+pub use ticks::ticks;

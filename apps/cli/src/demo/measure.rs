@@ -1,9 +1,9 @@
 //! The 22 queries on both engines: answers compared in a warm-up round, then rounds of measured runs, the two engines
 //! one after the other so that a disturbance of the machine hits both.
 
-use super::progress::Step;
 use super::reference_failed;
 use crate::failure::Failure;
+use crate::progress::Step;
 use gingham::Connection;
 use gingham_lab::statistics::{geometric_mean, median};
 use gingham_lab::tpch::answers::Answer;

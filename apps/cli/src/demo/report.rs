@@ -1,10 +1,10 @@
 //! report.html: one file that needs no other, with the verdict, the plots, the figures and where they were measured.
 
 use super::measure::{Measurement, QueryTimes};
-use super::plot::{Bar, escaped, level_bars, ratio_bars, upright_bars};
-use super::progress::{bytes, thousands};
 use super::sizes::ColumnSize;
+use crate::progress::{bytes, thousands};
 use gingham_lab::machine::Machine;
+use gingham_lab::plot::{Bar, escaped, level_bars, page, ratio_bars, upright_bars};
 use gingham_lab::statistics::median;
 use gingham_lab::tpch::queries;
 use std::time::Duration;
@@ -46,22 +46,15 @@ impl Report {
 
     /// The page.
     pub fn html(&self) -> String {
-        format!(
-            r#"<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Gingham demo: TPC-H at scale {scale}</title><style>{style}</style></head>
-<body><header></header><main>
-<h1>TPC-H at scale {scale}</h1>
+        let body = format!(
+            r#"<h1>TPC-H at scale {scale}</h1>
 <p class="faint">Gingham {version}, {threads} threads, build profile <b>{profile}</b></p>
 <p class="verdict">{verdict}</p>
 {facts}
 {times}
 {sizes}
-{method}
-</main></body></html>
-"#,
+{method}"#,
             scale = self.scale,
-            style = include_str!("report.css"),
             version = self.machine.version,
             threads = self.threads,
             profile = self.machine.profile,
@@ -70,7 +63,8 @@ impl Report {
             times = self.times(),
             sizes = self.column_sizes(),
             method = self.method(),
-        )
+        );
+        page(&format!("Gingham demo: TPC-H at scale {}", self.scale), &body)
     }
 
     fn facts(&self) -> String {
@@ -98,6 +92,7 @@ impl Report {
                 let bar = |class, engine, times: &[f64]| Bar {
                     class,
                     value: median(times),
+                    interval: None,
                     hint: format!("Query {} on {engine}: {:.2} ms", query.number, median(times)),
                 };
                 let bars =
@@ -144,6 +139,7 @@ from which Gingham keeps the queries' plans; DataFusion plans each time.</p>
                 let bar = |class, what, value| Bar {
                     class,
                     value: value as f64,
+                    interval: None,
                     hint: format!("{}: {} {what}", size.column, bytes(value)),
                 };
                 let bars = vec![

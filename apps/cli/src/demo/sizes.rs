@@ -1,8 +1,8 @@
 //! Bytes of each column: in the database's segment files, and as Arrow arrays in memory.
 
 use super::Tables;
-use super::progress::bytes;
 use crate::failure::Failure;
+use crate::progress::bytes;
 use arrow::array::AsArray;
 use arrow::datatypes::DataType;
 use gingham::Connection;

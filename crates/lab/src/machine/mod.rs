@@ -1,4 +1,26 @@
 //! Facts of the machine and the build that stand beside every measurement.
+//!
+//! | file | what |
+//! |---|---|
+//! | `caches` | sizes of the data caches |
+//! | `clock` | the time stamp counter, and how fast it ticks |
+//! | `bandwidth` | how fast memory can be read here |
+//! | `counters` | instructions and cache misses, where the processor lets us count them |
+//! | `pages` | what part of memory has huge pages; what memory there is |
+
+mod bandwidth;
+mod caches;
+mod clock;
+mod counters;
+mod pages;
+
+pub use bandwidth::{Bandwidth, read_bandwidth};
+pub use caches::Caches;
+pub use clock::Clock;
+pub use counters::{Counters, Counts};
+pub use pages::{available_memory, huge_page_share};
+
+use gingham_kernels::Isa;
 
 /// Where a measurement was made.
 #[derive(Debug, Clone)]
@@ -15,16 +37,20 @@ pub struct Machine {
     pub profile: &'static str,
     /// Version of Gingham.
     pub version: &'static str,
+    /// The best instruction set that kernels have here.
+    pub isa: Isa,
+    /// Sizes of the data caches of one core.
+    pub caches: Caches,
+    /// Processes ready to run, averaged over the last minute, when this was asked; `None` where it is not known. What
+    /// runs beside a measurement disturbs it.
+    pub load: Option<f64>,
 }
 
 impl Machine {
     /// The machine that this process runs on.
     pub fn here() -> Self {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let processor = value_of(&read("/proc/cpuinfo"), "model name").unwrap_or("unknown processor").to_string();
-        let memory = value_of(&read("/proc/meminfo"), "MemTotal")
-            .and_then(|text| text.trim_end_matches(" kB").trim().parse::<u64>().ok())
-            .map_or(0, |kibibytes| kibibytes * 1024);
+        let memory = kibibytes(&read("/proc/meminfo"), "MemTotal").unwrap_or(0);
         let release = read("/proc/sys/kernel/osrelease");
         Self {
             processor,
@@ -33,8 +59,16 @@ impl Machine {
             system: format!("{} {} {}", std::env::consts::OS, release.trim(), std::env::consts::ARCH),
             profile: env!("GINGHAM_PROFILE"),
             version: env!("CARGO_PKG_VERSION"),
+            isa: Isa::best(),
+            caches: Caches::here(),
+            load: read("/proc/loadavg").split(' ').next().and_then(|text| text.parse().ok()),
         }
     }
+}
+
+/// A file of the system; empty where there is none.
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
 }
 
 /// The value on the first line `key : value`.
@@ -45,15 +79,22 @@ fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
+/// The bytes on the first line `key: number kB`.
+fn kibibytes(text: &str, key: &str) -> Option<u64> {
+    let value = value_of(text, key)?;
+    value.trim_end_matches(" kB").trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn reads_the_line_of_a_key() {
-        let text = "processor\t: 0\nmodel name\t: Some CPU: 3 GHz\n";
+        let text = "processor\t: 0\nmodel name\t: Some CPU: 3 GHz\nMemTotal:       2048 kB\n";
         assert_eq!(value_of(text, "model name"), Some("Some CPU: 3 GHz"));
         assert_eq!(value_of(text, "model"), None);
+        assert_eq!(kibibytes(text, "MemTotal"), Some(2 << 20));
         assert!(["debug", "release", "dist"].contains(&Machine::here().profile));
     }
 }

@@ -1,4 +1,4 @@
-//! Progress of the demo's steps: bars on a terminal, a line per finished step elsewhere.
+//! Progress of long jobs: bars on a terminal, a line per finished step elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::time::{Duration, Instant};
@@ -29,6 +29,11 @@ impl Step {
     /// What is being done now.
     pub fn note(&self, text: String) {
         self.bar.set_message(text);
+    }
+
+    /// Takes the bar away; the step did not end well.
+    pub fn abandon(&self) {
+        self.bar.finish_and_clear();
     }
 
     /// Replaces the bar by a line on standard output and returns the time the step took.

@@ -1,9 +1,8 @@
-//! The report's plots, drawn as SVG text. Colours are classes that the page's style sheet sets, so that the plots follow
-//! its light and dark themes.
+//! Plots of bars.
 
-use std::fmt::Write;
+use super::svg::{line, open, rectangle, round_step, text, text_of_class, trimmed};
 
-/// Width of every plot in the SVG's own units; the page scales it to its column.
+/// Width of every plot of bars in the SVG's own units; the page scales it to its column.
 const WIDTH: f64 = 1000.0;
 /// Room for the labels of a vertical axis.
 const LEFT: f64 = 56.0;
@@ -14,6 +13,8 @@ pub struct Bar {
     pub class: &'static str,
     /// Length.
     pub value: f64,
+    /// Where the true value lies, drawn as a whisker.
+    pub interval: Option<(f64, f64)>,
     /// Shown when the pointer rests on the bar.
     pub hint: String,
 }
@@ -23,11 +24,12 @@ pub fn upright_bars(groups: &[(String, Vec<Bar>)], unit: &str) -> String {
     const HEIGHT: f64 = 300.0;
     const TOP: f64 = 22.0;
     const BOTTOM: f64 = 26.0;
-    let largest = groups.iter().flat_map(|(_, bars)| bars).map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
+    let reach = |bar: &Bar| bar.interval.map_or(bar.value, |(_, high)| high);
+    let largest = groups.iter().flat_map(|(_, bars)| bars).map(reach).fold(f64::MIN_POSITIVE, f64::max);
     let step = round_step(largest / 5.0);
     let top = (largest / step).ceil() * step;
     let y = |value: f64| TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - value / top);
-    let mut svg = open(HEIGHT);
+    let mut svg = open(WIDTH, HEIGHT);
     let mut tick = 0.0;
     while tick <= top + step / 2.0 {
         let at = y(tick);
@@ -44,7 +46,11 @@ pub fn upright_bars(groups: &[(String, Vec<Bar>)], unit: &str) -> String {
             // A bar too short to see is still there.
             let height = (y(0.0) - y(bar.value)).max(1.0);
             let corner = (left + width * number as f64, y(0.0) - height);
-            rectangle(&mut svg, bar, corner, (width - 1.0, height));
+            rectangle(&mut svg, bar.class, &bar.hint, corner, (width - 1.0, height));
+            if let Some((low, high)) = bar.interval {
+                let middle = corner.0 + (width - 1.0) / 2.0;
+                line(&mut svg, "whisker", (middle, y(low.max(0.0))), (middle, y(high)));
+            }
         }
         text(&mut svg, (LEFT + slot * (place as f64 + 0.5), HEIGHT - 8.0), "middle", label);
     }
@@ -60,7 +66,7 @@ pub fn ratio_bars(values: &[(String, f64, String)]) -> String {
     let low = logs().fold(-1.0, f64::min).floor();
     let high = logs().fold(1.0, f64::max).ceil();
     let y = |log: f64| TOP + (HEIGHT - TOP - BOTTOM) * (high - log) / (high - low);
-    let mut svg = open(HEIGHT);
+    let mut svg = open(WIDTH, HEIGHT);
     for tick in low as i32..=high as i32 {
         let at = y(f64::from(tick));
         line(&mut svg, if tick == 0 { "axis" } else { "grid" }, (LEFT, at), (WIDTH, at));
@@ -70,9 +76,9 @@ pub fn ratio_bars(values: &[(String, f64, String)]) -> String {
     let slot = (WIDTH - LEFT) / values.len().max(1) as f64;
     for (place, (label, value, hint)) in values.iter().enumerate() {
         let (from, to) = (y(0.0), y(value.log2()));
-        let bar = Bar { class: if *value <= 1.0 { "faster" } else { "slower" }, value: *value, hint: hint.clone() };
+        let class = if *value <= 1.0 { "faster" } else { "slower" };
         let corner = (LEFT + slot * (place as f64 + 0.2), from.min(to));
-        rectangle(&mut svg, &bar, corner, (slot * 0.6, (from - to).abs().max(1.0)));
+        rectangle(&mut svg, class, hint, corner, (slot * 0.6, (from - to).abs().max(1.0)));
         text(&mut svg, (LEFT + slot * (place as f64 + 0.5), HEIGHT - 8.0), "middle", label);
     }
     svg + "</svg>"
@@ -84,7 +90,7 @@ pub fn level_bars(rows: &[(String, Vec<Bar>, String)]) -> String {
     const LABEL: f64 = 150.0;
     const REMARK: f64 = 190.0;
     let largest = rows.iter().flat_map(|(_, bars, _)| bars).map(|bar| bar.value).fold(f64::MIN_POSITIVE, f64::max);
-    let mut svg = open(ROW * rows.len() as f64 + 4.0);
+    let mut svg = open(WIDTH, ROW * rows.len() as f64 + 4.0);
     for (place, (label, bars, remark)) in rows.iter().enumerate() {
         let top = ROW * place as f64;
         if bars.is_empty() {
@@ -96,7 +102,8 @@ pub fn level_bars(rows: &[(String, Vec<Bar>, String)]) -> String {
         let mut longest: f64 = 0.0;
         for (number, bar) in bars.iter().enumerate() {
             let width = ((WIDTH - LABEL - REMARK) * bar.value / largest).max(1.0);
-            rectangle(&mut svg, bar, (LABEL, top + 2.0 + height * number as f64), (width, height));
+            let corner = (LABEL, top + 2.0 + height * number as f64);
+            rectangle(&mut svg, bar.class, &bar.hint, corner, (width, height));
             longest = longest.max(width);
         }
         text(&mut svg, (LABEL + longest + 8.0, top + 13.0), "start", remark);
@@ -104,69 +111,13 @@ pub fn level_bars(rows: &[(String, Vec<Bar>, String)]) -> String {
     svg + "</svg>"
 }
 
-/// Text with the characters that mean something to HTML replaced.
-pub fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-fn open(height: f64) -> String {
-    format!(r#"<svg viewBox="0 0 {WIDTH} {height}" role="img">"#)
-}
-
-fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
-    let ((x1, y1), (x2, y2)) = (from, to);
-    // Writing to a string can't fail.
-    let _ = write!(svg, r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#);
-}
-
-fn text(svg: &mut String, at: (f64, f64), anchor: &str, content: &str) {
-    text_of_class(svg, "label", at, anchor, content);
-}
-
-fn text_of_class(svg: &mut String, class: &str, at: (f64, f64), anchor: &str, content: &str) {
-    let ((x, y), content) = (at, escaped(content));
-    let _ = write!(svg, r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{content}</text>"#);
-}
-
-fn rectangle(svg: &mut String, bar: &Bar, corner: (f64, f64), size: (f64, f64)) {
-    let ((x, y), (width, height), class) = (corner, size, bar.class);
-    let _ = write!(
-        svg,
-        r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}"><title>{}</title></rect>"#,
-        escaped(&bar.hint)
-    );
-}
-
-/// The least of 1, 2, 5 times a power of ten that is not below `least`.
-fn round_step(least: f64) -> f64 {
-    let power = 10f64.powf(least.log10().floor());
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least).unwrap_or(10.0);
-    factor * power
-}
-
-/// A tick's number without needless digits.
-fn trimmed(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_round() {
-        assert_eq!(round_step(0.3), 0.5);
-        assert_eq!(round_step(1.0), 1.0);
-        assert_eq!(round_step(11.0), 20.0);
-        assert_eq!(round_step(60.0), 100.0);
-        assert_eq!(trimmed(0.5), "0.5");
-        assert_eq!(trimmed(20.0), "20");
-    }
-
-    #[test]
     fn longest_bar_fills_the_axis_and_text_is_escaped() {
-        let bar = |value| Bar { class: "gingham", value, hint: "a < b".to_string() };
+        let bar = |value| Bar { class: "gingham", value, interval: None, hint: "a < b".to_string() };
         let svg = upright_bars(&[("1".to_string(), vec![bar(100.0), bar(50.0)])], "ms");
         assert_eq!(svg.matches("<rect").count(), 2);
         // 300 high, 22 above and 26 below the bars.

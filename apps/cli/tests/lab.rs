@@ -1,0 +1,44 @@
+//! `gingham lab` from outside: the list, a small run with its two files, and wrong names.
+
+use std::process::{Command, Output};
+
+fn lab(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gingham")).arg("lab").args(arguments).output().expect("the binary runs")
+}
+
+#[test]
+fn experiments_are_listed_with_their_place() {
+    let output = lab(&["list"]);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.contains("byteslice.fig9") && stdout.contains("figure 9"), "{stdout}");
+}
+
+#[test]
+fn a_run_leaves_a_document_and_a_report() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (json, report) = (folder.path().join("lab.json"), folder.path().join("lab.html"));
+    let files = ["--json", json.to_str().expect("a path"), "--report", report.to_str().expect("a path")];
+    let mut arguments = vec!["run", "byteslice.table1", "--quick", "--budget", "1", "--seed", "7", "--threads", "1"];
+    arguments.extend(files);
+    let output = lab(&arguments);
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stdout}{stderr}");
+    assert!(stdout.contains("every answer checked") && stdout.contains("table1"));
+    assert!(!stderr.contains('\u{1b}'), "no bars where there is no terminal: {stderr:?}");
+
+    let document: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).expect("a document")).expect("JSON");
+    assert_eq!((document["settings"]["seed"].as_u64(), document["settings"]["threads"].as_u64()), (Some(7), Some(1)));
+    assert_eq!(document["experiments"][0]["claims"].as_array().map(Vec::len), Some(4));
+    let page = std::fs::read_to_string(&report).expect("a report");
+    assert!(page.contains("byteslice.table1") && page.contains("<svg"));
+}
+
+#[test]
+fn wrong_arguments_are_named() {
+    let output = lab(&["run", "byteslice.fig99"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("no experiment 'byteslice.fig99'") && stderr.contains("byteslice.fig9"), "{stderr}");
+    assert_eq!(lab(&["run", "all", "--quick", "--full"]).status.code(), Some(2));
+}

@@ -1,0 +1,134 @@
+//! Figure 8 and section 4.1.1: lookups over widths.
+
+use super::expect::{against, at_widths, between, points};
+use super::{lookup, scan};
+use crate::experiment::{
+    Bench, Claim, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point, Sizing, Trial,
+    linear_fit,
+};
+
+/// The experiment.
+pub static FIG8: Experiment = Experiment {
+    name: "byteslice.fig8",
+    title: "Lookups over the width of the codes",
+    place: "ByteSlice paper, section 4.1.1, figure 8",
+    about: "One million lookups at random TIDs, and at the same TIDs in ascending order, from a column of evenly distributed codes \
+            to an array of the codes' native width.",
+    uses: &[],
+    design,
+    derive: None,
+    figures: &[Figure {
+        title: "Time of a lookup",
+        kind: FigureKind::LogLines,
+        x: "width",
+        series: "packing",
+        panels: &["size", "order"],
+        metric: "time",
+        axis: "cycles per code",
+        only: &[],
+    }],
+    claims: &CLAIMS,
+};
+
+fn design(bench: &Bench) -> Result<Design, Error> {
+    let packings = scan::packings();
+    let mut trials = Vec::new();
+    for sizing in [Sizing::Memory, Sizing::Cache] {
+        for width in bench.widths() {
+            let packings = packings.clone();
+            trials.push(Trial {
+                name: format!("{} at {width} bits", sizing.name()),
+                setup: Box::new(move |bench| lookup::variants(bench, sizing, width, &packings, &lookup::ORDERS)),
+            });
+        }
+    }
+    let factors = vec![
+        Factor::new("size", "", [Sizing::Memory.name(), Sizing::Cache.name()]),
+        Factor::new("width", "bits", bench.widths()),
+        Factor::new("order", "", lookup::ORDERS),
+        Factor::new("packing", "", &packings),
+    ];
+    Ok(Design { factors, trials, notes: Vec::new() })
+}
+
+/// Where the paper measures: a column far larger than the caches, TIDs in random order.
+const PAPER: [(&str, &str); 2] = [("size", "memory"), ("order", "random")];
+
+static CLAIMS: [Claim; 5] = [
+    Claim {
+        id: "fig8.vbp_expensive",
+        text: "Lookups in VBP cost much more than in the other packings",
+        place: "section 4.1.1",
+        ours: Some("much more: at least 1.5 times as much, at widths from 8 bits on"),
+        judge: |context| {
+            let others = ["bit_packed", "hbp", "byteslice"];
+            let wide = |point: &&&Point| point.number("width") >= 8.0;
+            let mut all = Vec::new();
+            for other in others {
+                for point in points(context, other, &PAPER).iter().filter(wide) {
+                    let vbp = context.findings.beside(point, "packing", "vbp");
+                    if let (Some(a), Some(b)) = (point.time(), vbp.and_then(Point::time)) {
+                        let label = format!("{other} and vbp at {} bits", point.level("width"));
+                        all.push(Expectation::less(label, a, b, 1.0 / 1.5));
+                    }
+                }
+            }
+            Expectation::judge(all)
+        },
+    },
+    Claim {
+        id: "fig8.vbp_linear",
+        text: "The cost of a lookup in VBP grows linearly with the width",
+        place: "section 4.1.1",
+        ours: Some("linearly: a rising line explains 90 % of the variance of the means"),
+        judge: |context| {
+            let vbp = points(context, "vbp", &PAPER);
+            let means: Vec<_> =
+                vbp.iter().filter_map(|point| Some((point.number("width"), point.time()?.mean))).collect();
+            if means.len() < 3 {
+                return Judgement::unknown("VBP was measured at fewer than three widths");
+            }
+            let (slope, _, explained) = linear_fit(&means);
+            let figures = format!("{slope:.1} cycles a bit, {:.0} % explained", explained * 100.0);
+            Expectation::judge(vec![Expectation::plain("the line", figures, slope > 0.0 && explained >= 0.9)])
+        },
+    },
+    Claim {
+        id: "fig8.comparable",
+        text: "Lookups in bit-packed, HBP and ByteSlice columns cost about the same",
+        place: "section 4.1.1",
+        ours: Some("about the same: ByteSlice within a factor of 1.5 of each of the others, either way"),
+        judge: |context| {
+            let alike = |label, a: &_, b: &_| Expectation::alike(label, a, b, 1.5);
+            Expectation::judge(against(context, "byteslice", &["bit_packed", "hbp"], "time", &PAPER, alike))
+        },
+    },
+    Claim {
+        id: "fig8.slices_hidden",
+        text: "That a ByteSlice code of more bytes is stitched from more places is almost not noticeable",
+        place: "section 4.1.1",
+        ours: Some("almost: 32 bits cost no more than 1.5 times what 8 bits cost"),
+        judge: |context| {
+            let less = |label, a: &_, b: &_| Expectation::less(label, a, b, 1.5);
+            Expectation::judge(between(context, "byteslice", "width", ("32", "8"), &PAPER, less))
+        },
+    },
+    Claim {
+        id: "fig8.near_native",
+        text: "ByteSlice lookups keep near those in native codes: within 1.15 for up to 8 bits, 2 up to 16",
+        place: "not in the paper",
+        ours: Some("the claim is ours"),
+        judge: |context| {
+            let mut all = Vec::new();
+            for (range, factor) in [(1..=8, 1.15), (9..=16, 2.0)] {
+                for point in at_widths(points(context, "byteslice", &PAPER), range) {
+                    let native = context.findings.beside(point, "packing", "native");
+                    if let (Some(a), Some(b)) = (point.time(), native.and_then(Point::time)) {
+                        all.push(Expectation::less(format!("{} bits", point.level("width")), a, b, factor));
+                    }
+                }
+            }
+            Expectation::judge(all)
+        },
+    },
+];

@@ -1,0 +1,15 @@
+//! The experiments, by name.
+
+mod byteslice;
+mod select;
+#[cfg(test)]
+mod tests;
+
+pub use select::{UnknownName, select};
+
+use crate::experiment::Experiment;
+
+/// Every experiment, in the order in which `lab list` shows them.
+pub fn all() -> impl Iterator<Item = &'static Experiment> {
+    byteslice::ALL.iter().copied()
+}
