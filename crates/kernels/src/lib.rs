@@ -8,6 +8,7 @@
 //! | [`decode`] | a run of codes to values |
 //! | [`packing`] | packed columns (native, ByteSlice): scans and lookups where the codes lie |
 //! | [`bitpack`] | codes of any width to bytes and back, for blocks on disk |
+//! | [`chunks`] | attributes in chunks of k records, and rows |
 //! | [`minmax`] | smallest and largest code |
 //!
 //! Each primitive is a folder: `scalar.rs` is the oracle and runs everywhere, `avx2.rs` and `avx512.rs` are the same for
@@ -32,6 +33,7 @@ macro_rules! dispatch {
 
 pub mod bitpack;
 pub mod bits;
+pub mod chunks;
 mod code;
 pub mod decode;
 mod isa;

@@ -1,34 +1,34 @@
 //! The cache of segment blocks in their native form.
 //!
-//! The unit is one column of one segment: one region, filled zone by zone as zones are first read. A second-chance
-//! clock chooses what goes; a column that is being read is passed over, since dropping it would free nothing. When the
+//! The unit is one column group of one segment: one region, filled zone by zone as zones are first read. A second-chance
+//! clock chooses what goes; one that is being read is passed over, since dropping it would free nothing. When the
 //! budget has no room, readers load their zone for themselves and the cache stays out of the way.
 
 use crate::memory::{CacheCharge, MemoryBudget};
-use crate::segment::ColumnMemory;
+use crate::segment::GroupMemory;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Key of a column: number of its open segment within the process, and its place there.
+/// Key of a group: number of its open segment within the process, and its place there.
 pub(crate) type CacheKey = (u64, usize);
 
 /// Blocks kept in memory, least recently used first to go.
 #[derive(Debug)]
 pub struct BlockCache {
     budget: Arc<MemoryBudget>,
-    columns: Mutex<Columns>,
+    groups: Mutex<Groups>,
 }
 
 #[derive(Debug, Default)]
-struct Columns {
+struct Groups {
     entries: HashMap<CacheKey, Entry>,
     clock: VecDeque<CacheKey>,
 }
 
 #[derive(Debug)]
 struct Entry {
-    memory: Arc<ColumnMemory>,
+    memory: Arc<GroupMemory>,
     bytes: usize,
     used: bool,
 }
@@ -36,39 +36,39 @@ struct Entry {
 impl BlockCache {
     /// A cache that accounts to `budget`.
     pub fn new(budget: Arc<MemoryBudget>) -> Arc<Self> {
-        let cache = Arc::new(Self { budget, columns: Mutex::default() });
+        let cache = Arc::new(Self { budget, groups: Mutex::default() });
         cache.budget.register(&cache);
         cache
     }
 
-    /// The column of that key, made by `make` when it is not here; `None` when `bytes` more don't fit.
-    pub(crate) fn column<E>(
+    /// The group of that key, made by `make` when it is not here; `None` when `bytes` more don't fit.
+    pub(crate) fn group<E>(
         &self,
         key: CacheKey,
         bytes: usize,
-        make: impl FnOnce(CacheCharge) -> Result<ColumnMemory, E>,
-    ) -> Result<Option<Arc<ColumnMemory>>, E> {
+        make: impl FnOnce(CacheCharge) -> Result<GroupMemory, E>,
+    ) -> Result<Option<Arc<GroupMemory>>, E> {
         if let Some(entry) = self.lock().entries.get_mut(&key) {
             entry.used = true;
             return Ok(Some(Arc::clone(&entry.memory)));
         }
         let Some(charge) = self.budget.charge(bytes) else { return Ok(None) };
         let memory = Arc::new(make(charge)?);
-        let mut columns = self.lock();
-        if let Some(entry) = columns.entries.get(&key) {
+        let mut groups = self.lock();
+        if let Some(entry) = groups.entries.get(&key) {
             let theirs = Arc::clone(&entry.memory);
-            drop(columns);
+            drop(groups);
             return Ok(Some(theirs));
         }
-        columns.entries.insert(key, Entry { memory: Arc::clone(&memory), bytes, used: false });
-        columns.clock.push_back(key);
+        groups.entries.insert(key, Entry { memory: Arc::clone(&memory), bytes, used: false });
+        groups.clock.push_back(key);
         Ok(Some(memory))
     }
 
-    /// Forgets the first `columns` columns of a segment that is closed.
-    pub(crate) fn forget(&self, segment: u64, columns: usize) {
+    /// Forgets the first `groups` groups of a segment that is closed.
+    pub(crate) fn forget(&self, segment: u64, groups: usize) {
         let mut held = self.lock();
-        let gone: Vec<_> = (0..columns).filter_map(|column| held.entries.remove(&(segment, column))).collect();
+        let gone: Vec<_> = (0..groups).filter_map(|group| held.entries.remove(&(segment, group))).collect();
         if !gone.is_empty() {
             held.clock.retain(|key| key.0 != segment);
         }
@@ -80,27 +80,27 @@ impl BlockCache {
     pub(crate) fn evict(&self, bytes: usize) -> usize {
         let mut victims = Vec::new();
         let mut freed = 0;
-        let mut columns = self.lock();
-        for _ in 0..2 * columns.clock.len() {
+        let mut groups = self.lock();
+        for _ in 0..2 * groups.clock.len() {
             if freed >= bytes {
                 break;
             }
-            let Some(key) = columns.clock.pop_front() else { break };
-            let Some(entry) = columns.entries.get_mut(&key) else { continue };
+            let Some(key) = groups.clock.pop_front() else { break };
+            let Some(entry) = groups.entries.get_mut(&key) else { continue };
             if entry.used || Arc::strong_count(&entry.memory) > 1 {
                 entry.used = false;
-                columns.clock.push_back(key);
-            } else if let Some(entry) = columns.entries.remove(&key) {
+                groups.clock.push_back(key);
+            } else if let Some(entry) = groups.entries.remove(&key) {
                 freed += entry.bytes;
                 victims.push(entry);
             }
         }
-        drop(columns);
+        drop(groups);
         drop(victims);
         freed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Columns> {
-        self.columns.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Groups> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,8 +4,8 @@
 //! records after one another, within them attribute after attribute. k = 1 is the row layout, k = n the column layout,
 //! so that one rule places every attribute of every layout.
 
-use crate::segment::SEGMENT_ROWS;
-use crate::{ColumnDefinition, ColumnId, Error, LogicalType, Result, TableDefinition, ValueClass};
+use crate::segment::{SEGMENT_ROWS, ZONE_ROWS};
+use crate::{ColumnId, LogicalType, TableDefinition};
 pub use gingham_kernels::packing::Packing;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -159,6 +159,14 @@ pub struct ColumnChoice {
     pub encoding: EncodingChoice,
 }
 
+/// Native, in the encoding that suits the values.
+impl Default for ColumnChoice {
+    fn default() -> Self {
+        let encoding = EncodingChoice::Auto;
+        Self { packing: Packing::Native, by_name: false, segment_bits: SEGMENT_BITS, encoding }
+    }
+}
+
 impl Design {
     /// All columns in that layout.
     pub fn of_layout(layout: Layout) -> Self {
@@ -225,96 +233,30 @@ impl Design {
         resolved
     }
 
-    /// Refuses by name what can't be: see the errors' texts.
-    pub fn validate(&self, definition: &TableDefinition) -> Result<()> {
-        let table = &definition.name;
-        let name = |id: ColumnId| match definition.column_by_id(id) {
-            Some(column) => Ok(column),
-            None => {
-                Err(Error::InvalidInput(format!("the design of table '{table}' names column {id}, which is not there")))
-            }
-        };
-        let mut seen = Vec::new();
-        for group in &self.groups {
-            if group.columns.is_empty() {
-                return Err(Error::InvalidInput(format!("a group of the design of table '{table}' has no columns")));
-            }
-            for id in &group.columns {
-                let column = name(*id)?;
-                if seen.contains(id) {
-                    let column = &column.name;
-                    return Err(Error::InvalidInput(format!("column '{column}' is in two groups of table '{table}'")));
-                }
-                seen.push(*id);
-            }
-        }
-        self.groups.iter().map(|group| group.layout).chain([self.layout]).try_for_each(validate_layout)?;
-        if self.packing != Packing::Native && self.layout != Layout::Column {
-            return Err(Error::InvalidInput(format!(
-                "layout {} can't have packing {}: packings other than native need the layout column",
-                self.layout,
-                self.packing.name()
-            )));
-        }
-        validate_segment_bits(self.segment_bits)?;
-        for (at, own) in self.columns.iter().enumerate() {
-            let column = name(own.column)?;
-            if self.columns[..at].iter().any(|other| other.column == own.column) {
-                let column = &column.name;
-                return Err(Error::InvalidInput(format!("the design of table '{table}' has column '{column}' twice")));
-            }
-            self.validate_column(definition, column, own)?;
-        }
-        Ok(())
+    /// Records of a zone: a multiple of every k, about the usual number or the smallest multiple above it.
+    pub fn zone_rows(&self) -> usize {
+        let multiple = self.chunk_multiple().unwrap_or(1);
+        if multiple > ZONE_ROWS { multiple } else { ZONE_ROWS / multiple * multiple }
     }
 
-    fn validate_column(
-        &self,
-        definition: &TableDefinition,
-        column: &ColumnDefinition,
-        own: &ColumnDesign,
-    ) -> Result<()> {
-        let ColumnDefinition { name, logical_type, .. } = column;
-        let refuse = |text: String| Err(Error::InvalidInput(text));
-        match (own.encoding, logical_type.class()) {
-            (EncodingChoice::Dictionary, ValueClass::Integer | ValueClass::Float) => {
-                return refuse(format!(
-                    "column '{name}' of type {logical_type} can't have encoding dictionary, \
-                     which strings and BINARY have"
-                ));
+    /// Records of a full segment: a multiple of a zone's.
+    pub fn segment_rows(&self) -> usize {
+        SEGMENT_ROWS / self.zone_rows() * self.zone_rows()
+    }
+
+    /// The least common multiple of every k; `None` when a segment has fewer records.
+    fn chunk_multiple(&self) -> Option<usize> {
+        let mut multiple = 1_usize;
+        for layout in self.groups.iter().map(|group| group.layout).chain([self.layout]) {
+            if let Layout::MemPax(k @ 1..) = layout {
+                let (k, mut a, mut b) = (k as usize, multiple, k as usize);
+                while b > 0 {
+                    (a, b) = (b, a % b);
+                }
+                multiple = (multiple / a).checked_mul(k).filter(|multiple| *multiple <= SEGMENT_ROWS)?;
             }
-            (EncodingChoice::FrameOfReference, ValueClass::Float | ValueClass::Bytes) => {
-                return refuse(format!(
-                    "column '{name}' of type {logical_type} can't have encoding frame_of_reference, \
-                     which integers, decimals, dates and times have"
-                ));
-            }
-            _ => {}
         }
-        if let Some(bits) = own.segment_bits {
-            validate_segment_bits(bits)?;
-        }
-        let Some(packing) = own.packing.filter(|packing| *packing != Packing::Native) else { return Ok(()) };
-        let wanted = packing.name();
-        let group = self.groups.iter().find(|group| group.columns.contains(&own.column));
-        let layout = group.map_or(self.layout, |group| group.layout);
-        if layout != Layout::Column || group.is_some_and(|group| group.columns.len() > 1) {
-            let lies = match group {
-                Some(group) => format!("is in the group {}", GroupText { group, definition }),
-                None => format!("lies in layout {layout} with the other columns"),
-            };
-            return refuse(format!(
-                "column '{name}' can't have packing {wanted}, because it {lies}: packings other than native need a \
-                 group of one column with layout column, as in groups(({name}) {wanted})"
-            ));
-        }
-        if own.encoding == EncodingChoice::Plain && plain_bits(logical_type).is_none() {
-            return refuse(format!(
-                "column '{name}' of type {logical_type} can't have packing {wanted} and encoding plain: \
-                 a packing needs codes of at most 64 bits"
-            ));
-        }
-        Ok(())
+        Some(multiple)
     }
 
     /// The encodings that columns were given, as `WITH (encoding = '…')` takes them; empty when there are none.
@@ -356,7 +298,7 @@ impl Design {
 
 /// Whether a packing cuts codes into slices or bit groups, in segments of [`Design::segment_bits`] records.
 pub const fn is_vertical(packing: Packing) -> bool {
-    matches!(packing, Packing::ByteSlice | Packing::ByteSlice16)
+    matches!(packing, Packing::Vbp | Packing::ByteSlice | Packing::ByteSlice16)
 }
 
 /// A packing with the segment size of a vertical one where it is not the usual.
@@ -402,24 +344,6 @@ fn quoted(name: &str) -> String {
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
-fn validate_layout(layout: Layout) -> Result<()> {
-    match layout {
-        Layout::MemPax(0) => Err(Error::InvalidInput("mempax(0): a chunk has at least one record".into())),
-        Layout::MemPax(k) if k as usize > SEGMENT_ROWS => Err(Error::InvalidInput(format!(
-            "mempax({k}): a chunk of {k} records is more than a segment, which has {SEGMENT_ROWS}; \
-             the layout with all of a segment in one chunk is column"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-fn validate_segment_bits(bits: u16) -> Result<()> {
-    if bits == 256 || bits == 512 {
-        return Ok(());
-    }
-    Err(Error::InvalidInput(format!("segments of vertical packings have 256 or 512 records, not {bits}")))
-}
-
 /// Bits of a type's values in encoding plain, when they are codes: numbers of types of at most 64 bits.
 pub(crate) fn plain_bits(logical_type: &LogicalType) -> Option<u8> {
     use crate::Unit;
@@ -438,15 +362,15 @@ pub(crate) fn plain_bits(logical_type: &LogicalType) -> Option<u8> {
 }
 
 /// A packing as its name.
-mod packing_name {
+pub(crate) mod packing_name {
     use super::Packing;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
-    pub(super) fn serialize<S: Serializer>(packing: &Packing, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(packing: &Packing, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(packing.name())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Packing, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Packing, D::Error> {
         let name = String::deserialize(deserializer)?;
         Packing::parse(&name).ok_or_else(|| D::Error::custom(format!("packing '{name}' is not known")))
     }
@@ -469,3 +393,4 @@ mod optional_packing {
 
 #[cfg(test)]
 mod tests;
+mod validate;

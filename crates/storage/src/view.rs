@@ -7,6 +7,8 @@
 use crate::dictionary::DictionaryVersion;
 use crate::{Datum, LogicalType};
 use arrow::buffer::{BooleanBuffer, Buffer};
+pub use gingham_kernels::chunks::Place;
+pub use gingham_kernels::packing::Format;
 use std::sync::Arc;
 
 /// One column over one zone of a segment.
@@ -48,6 +50,32 @@ pub enum Shape {
         offsets: Buffer,
         /// The bytes of the zone's strings, at most 2 GiB, so that an Arrow view can address them.
         bytes: Buffer,
+    },
+    /// Code of record t at its [`Place`] in chunks of k records, beside the other columns of its group: the row layout
+    /// (k = 1) and memPAX-k.
+    Chunked {
+        /// The chunks of the zone.
+        bytes: Buffer,
+        /// Where the column lies in them.
+        place: Place,
+        /// Bytes a code takes: 1, 2, 4 or 8; or 16, for 128-bit values as in `Wide`.
+        width: u8,
+    },
+    /// Byte string of record t, whose place in chunks has two little-endian `u32`: offset into `bytes`, then length.
+    ChunkedBytes {
+        /// The chunks of the zone.
+        slots: Buffer,
+        /// Where the column lies in them: 8 bytes a record.
+        place: Place,
+        /// The bytes of the strings of all the group's columns, at most 2 GiB.
+        bytes: Buffer,
+    },
+    /// Codes in a packing, one after the other as it says.
+    Packed {
+        /// At least `format.bytes(rows)` bytes.
+        bytes: Buffer,
+        /// Packing and width.
+        format: Format,
     },
 }
 

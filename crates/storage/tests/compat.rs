@@ -1,21 +1,38 @@
-//! The database of format version 1 in tests/compat: today's build must read and continue what the first build wrote.
+//! The databases in tests/compat, named by the version of their values: today's build must read and continue what the
+//! first builds of their versions wrote.
 
 mod common;
 
 use common::*;
 use gingham_storage::catalog::{Store, ViewDefinition};
+use gingham_storage::design::{ColumnDesign, Group};
+use gingham_storage::{Design, EncodingChoice, Layout, Packing, TableDefinition};
 use std::path::{Path, PathBuf};
 
-fn kept() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/database-v1")
+fn kept(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/compat/database-v{version}"))
 }
 
-/// What the kept database holds: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table.
+/// The design of table `child` in version 2: rows, a packing, an encoding.
+fn design() -> Design {
+    Design {
+        columns: vec![
+            ColumnDesign { packing: Some(Packing::ByteSlice), ..ColumnDesign::new(1) },
+            ColumnDesign { encoding: EncodingChoice::Plain, ..ColumnDesign::new(2) },
+        ],
+        groups: vec![Group { columns: vec![1], layout: Layout::Column }],
+        ..Design::of_layout(Layout::MemPax(100))
+    }
+}
+
+/// What the kept databases hold: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table;
+/// that of version 2 has designs.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
-    let parent = create(&store, keyed("parent")).unwrap();
-    create(&store, referring("child", parent)).unwrap();
+    let rows = Design::of_layout(Layout::Row);
+    let parent = create(&store, TableDefinition { design: rows, ..keyed("parent") }).unwrap();
+    create(&store, TableDefinition { design: design(), ..referring("child", parent) }).unwrap();
     create(&store, definition("gone")).unwrap();
     insert(&store, "parent", 0..16_500).unwrap();
     insert_batch(&store, "parent", |definition| batch(definition, 16_500..33_000, |id| format!("other {}", id % 3)))
@@ -59,12 +76,22 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn version_1_is_read_and_continued() {
+    read_and_continue(1, &Design::default());
+}
+
+#[test]
+fn version_2_is_read_and_continued() {
     write_when_missing();
+    read_and_continue(2, &design());
+}
+
+fn read_and_continue(version: u32, design: &Design) {
     let folder = tempfile::tempdir().unwrap();
-    copy(&kept(), folder.path());
+    copy(&kept(version), folder.path());
     verify(&open_read_only(folder.path()).unwrap());
     let store = open(folder.path()).unwrap();
     verify(&store);
+    assert_eq!(table(&store.snapshot().unwrap(), "child").definition.design, *design);
     assert!(insert(&store, "parent", [40_002]).is_err(), "the key is still known");
     assert!(insert(&store, "child", [33_000]).is_err(), "the reference is still known");
     insert(&store, "parent", [33_000]).unwrap();
@@ -73,13 +100,14 @@ fn version_1_is_read_and_continued() {
     assert!(store.check().unwrap().errors.is_empty());
 }
 
-/// Makes the kept database when it is missing: a new format version gets one of its own.
+/// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    if kept().exists() {
+    let kept = kept(2);
+    if kept.exists() {
         return;
     }
-    build(&kept());
+    build(&kept);
     for file in ["catalog/lock.mdb", "writer.lock"] {
-        std::fs::remove_file(kept().join(file)).unwrap();
+        std::fs::remove_file(kept.join(file)).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use gingham_storage::Error;
+use gingham_storage::{Design, Error, Layout};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout};
@@ -39,6 +39,10 @@ fn load_child() {
         println!("loaded {load}");
         if load % 5 == 0 {
             store.optimize(&name("t")).unwrap();
+        }
+        if load % 4 == 1 {
+            let design = Design::of_layout([Layout::Row, Layout::Column][load as usize % 8 / 4]);
+            store.set_design(&name("t"), design, &mut |_, _| Ok(())).unwrap();
         }
     }
 }

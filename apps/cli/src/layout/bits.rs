@@ -50,6 +50,20 @@ fn drawn(view: &ColumnView, code_bits: u8) -> (String, String) {
             bytes[..width].copy_from_slice(&codes.as_slice()[..width]);
             (place(0, width), code(u64::from_le_bytes(bytes), width * 8, code_bits.into()))
         }
+        Shape::Chunked { bytes, place: in_chunks, width } => {
+            let mut value = [0_u8; 16];
+            let (start, width) = (in_chunks.address(0, (*width).into()), usize::from(*width));
+            value[..width].copy_from_slice(&bytes.as_slice()[start..start + width]);
+            let bits = match width {
+                16 => format!("0x{:032x}", u128::from_le_bytes(value)),
+                _ => code(u128::from_le_bytes(value) as u64, width * 8, code_bits.into()),
+            };
+            (place(start, width), bits)
+        }
+        Shape::ChunkedBytes { place: in_chunks, .. } => {
+            (place(in_chunks.address(0, 8), 8), "offset and length of a string".to_owned())
+        }
+        Shape::Packed { format, .. } => ("spread".to_owned(), format!("packed as {}", format.packing())),
         Shape::Wide { values } => {
             let bits = values.as_slice()[..16].iter().rev().map(|byte| format!("{byte:02x}")).collect::<String>();
             (place(0, 16), format!("0x{bits}"))

@@ -6,7 +6,7 @@
 use crate::catalog::rows::{for_each_batch, read_rows, sort_rows};
 use crate::catalog::{Store, TableSnapshot, TableWriter, Transaction, WrittenRows, records};
 use crate::segment::{SEGMENT_ROWS, Segment, SegmentId};
-use crate::{Error, Predicate, Result, TableName};
+use crate::{Design, Error, Predicate, Result, TableName};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -38,12 +38,12 @@ impl Store {
         self.write(move |transaction| {
             let now = transaction.current(id)?;
             if now.definition == current.definition && still_there(&now, &plan.replaced) {
-                return transaction.replace(&now, &plan.replaced, rows);
+                return transaction.replace(&now, &plan.replaced, rows, None);
             }
             drop(rows);
             let Some(plan) = self.plan(&now) else { return Ok(0) };
             let rows = self.rewrite(&plan)?;
-            transaction.replace(&now, &plan.replaced, rows)
+            transaction.replace(&now, &plan.replaced, rows, None)
         })
     }
 
@@ -116,10 +116,20 @@ fn in_order(table: &TableSnapshot) -> bool {
 }
 
 impl Transaction<'_> {
-    /// Puts `rows` in the place of segments and delta blocks.
-    fn replace(&mut self, table: &TableSnapshot, replaced: &HashSet<SegmentId>, mut rows: WrittenRows) -> Result<u64> {
+    /// Puts `rows` in the place of segments and of all delta blocks, and gives the table another design when there is
+    /// one.
+    pub(crate) fn replace(
+        &mut self,
+        table: &TableSnapshot,
+        replaced: &HashSet<SegmentId>,
+        mut rows: WrittenRows,
+        design: Option<Design>,
+    ) -> Result<u64> {
         let id = table.definition.id;
         let mut record = self.record(id)?;
+        if let Some(design) = design {
+            record.definition.design = design;
+        }
         if let Some(files) = rows.take_files() {
             self.made.absorb(files);
         }

@@ -12,6 +12,7 @@ mod load_snapshot;
 mod merge;
 mod pending;
 mod records;
+mod redesign;
 mod registry;
 mod rows;
 mod snapshot;
@@ -22,6 +23,7 @@ mod transaction;
 mod values;
 mod walker;
 
+pub use redesign::Watch;
 pub use snapshot::{ColumnSummary, Snapshot, TableSnapshot, ViewDefinition};
 pub use store::{CheckReport, OpenOptions, Store};
 pub use summary::Summaries;

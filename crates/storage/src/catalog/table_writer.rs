@@ -11,7 +11,7 @@ use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Arrow bytes at which a segment is written though it has fewer records than [`SEGMENT_ROWS`].
+/// Arrow bytes at which a segment is written though it is not full.
 const SEGMENT_BYTES: usize = 256 << 20;
 /// Up to this many records of a writer without a full segment go to the delta.
 const FEW_ROWS: usize = 16 << 10;
@@ -99,9 +99,9 @@ impl TableWriter {
             Arc::clone(&lanes[lane])
         };
         let mut lane = lock(&lane);
-        let mut rest = batch;
+        let (mut rest, full) = (batch, self.definition.design.segment_rows());
         while rest.num_rows() > 0 {
-            let taken = rest.num_rows().min(SEGMENT_ROWS - lane.rows);
+            let taken = rest.num_rows().min(full - lane.rows);
             let part = rest.slice(0, taken);
             rest = rest.slice(taken, rest.num_rows() - taken);
             let bytes = batch_bytes(&part);
@@ -109,7 +109,7 @@ impl TableWriter {
             lane.rows += taken;
             lane.bytes += bytes;
             lane.batches.push(part);
-            if lane.rows >= SEGMENT_ROWS || lane.bytes >= SEGMENT_BYTES {
+            if lane.rows >= full || lane.bytes >= SEGMENT_BYTES {
                 self.write_lane(&mut lane)?;
             }
         }

@@ -6,7 +6,7 @@ use crate::catalog::environment::{Environment, Name};
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
 use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, values};
-use crate::{ColumnId, DEFAULT_SCHEMA, Design, Error, Result, TableDefinition, TableId, TableName};
+use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
@@ -422,9 +422,6 @@ fn validate(definition: &TableDefinition) -> Result<()> {
     }
     if definition.sort_by.iter().any(|column| !ids.contains(column)) {
         return fail("sort_by names a column that the table does not have".to_owned());
-    }
-    if definition.design != Design::default() {
-        return Err(Error::Unsupported(format!("layout '{}' can't be stored yet", definition.design.text(definition))));
     }
     definition.design.validate(definition)
 }

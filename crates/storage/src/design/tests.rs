@@ -1,7 +1,7 @@
 //! What a design refuses, how it reads as text, and that it survives the catalog.
 
 use super::*;
-use crate::{Datum, TableName};
+use crate::{ColumnDefinition, Datum, TableName};
 
 fn table(columns: &[(&str, LogicalType)]) -> TableDefinition {
     let column = |(id, (name, logical_type)): (usize, &(&str, LogicalType))| ColumnDefinition {
@@ -70,6 +70,9 @@ fn chunks_have_a_record_and_at_most_a_segment() {
     }
     assert_eq!(refusal(&Design::of_layout(Layout::MemPax(0))), "mempax(0): a chunk has at least one record");
     let refused = refusal(&Design::of_layout(Layout::MemPax(1_048_577)));
+    let groups = vec![group(&[0, 1], Layout::MemPax(1021)), group(&[2, 3], Layout::MemPax(1031))];
+    let coprime = Design { groups, ..Design::default() };
+    assert!(refusal(&coprime).contains("mempax(1031)) have no common multiple"), "{}", refusal(&coprime));
     assert!(refused.starts_with("mempax(1048577): a chunk of 1048577 records is more than a segment"), "{refused}");
 }
 
@@ -183,4 +186,19 @@ fn designs_survive_json_and_old_tables_have_none() {
     fields.insert("layout".into(), "column".into());
     assert_eq!(serde_json::from_value::<TableDefinition>(json).unwrap(), mixed());
     assert!(serde_json::from_str::<Design>(r#"{"packing": "diagonal"}"#).is_err());
+}
+
+#[test]
+fn zones_and_segments_hold_whole_chunks() {
+    let rows = |ks: &[u32]| {
+        let groups = ks.iter().map(|k| group(&[0, 1], Layout::MemPax(*k))).collect();
+        let design = Design { groups, ..Design::default() };
+        (design.zone_rows(), design.segment_rows())
+    };
+    assert_eq!(rows(&[]), (ZONE_ROWS, SEGMENT_ROWS));
+    assert_eq!(rows(&[1, 1024]), (ZONE_ROWS, SEGMENT_ROWS));
+    assert_eq!(rows(&[100]), (65_500, 16 * 65_500));
+    assert_eq!(rows(&[100, 999]), (99_900, 10 * 99_900));
+    assert_eq!(rows(&[600_000]), (600_000, 600_000));
+    assert_eq!(rows(&[1 << 20]), (1 << 20, 1 << 20));
 }

@@ -1,10 +1,11 @@
 //! A column that is being encoded: what was chosen for it, its codes zone by zone, and its statistics at the end.
 
-use crate::encoding::bounds::{lower_bound, upper_bound};
+use crate::design::{ColumnChoice, EncodingChoice, plain_bits};
+use crate::encoding::bounds::{integer_limits, lower_bound, upper_bound};
 use crate::encoding::floats::{self, FloatCoding};
 use crate::encoding::integers;
 use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
-use crate::encoding::strings::{self, DictionaryCodes};
+use crate::encoding::strings::{self, DictionaryCodes, Entries};
 use crate::segment::{ColumnStatistics, Encoding};
 use crate::view::{float_from_order, real_from_order};
 use crate::{Datum, Error, FloatBits, LogicalType, Result, ValueClass};
@@ -72,9 +73,15 @@ pub(crate) struct ZoneValues {
 }
 
 impl ColumnEncoder {
-    /// Chooses the encoding of a column from its values. Without `rich`, byte strings stay plain and no sketch is made.
-    /// Errors name the column.
-    pub fn new(name: &str, logical_type: &LogicalType, chunks: Vec<ArrayRef>, rich: bool) -> Result<Self> {
+    /// Chooses the encoding of a column from its values and what `choice` asks for. Without `rich`, byte strings stay
+    /// plain and no sketch is made. Errors name the column.
+    pub fn new(
+        name: &str,
+        logical_type: &LogicalType,
+        chunks: Vec<ArrayRef>,
+        rich: bool,
+        choice: ColumnChoice,
+    ) -> Result<Self> {
         let expected = logical_type.to_arrow();
         if let Some(chunk) = chunks.iter().find(|chunk| *chunk.data_type() != expected) {
             let found = chunk.data_type();
@@ -97,8 +104,24 @@ impl ColumnEncoder {
         match logical_type.class() {
             ValueClass::Integer => encoder.choose_integers()?,
             ValueClass::Float => encoder.choose_floats(),
-            ValueClass::Bytes if rich => encoder.choose_dictionary(),
+            ValueClass::Bytes if rich => match choice.encoding {
+                EncodingChoice::Plain => {}
+                EncodingChoice::Dictionary => encoder.choose_dictionary(Entries::Any),
+                _ if choice.by_name => encoder.choose_dictionary(Entries::Any),
+                _ => encoder.choose_dictionary(Entries::Few),
+            },
             ValueClass::Bytes => {}
+        }
+        match choice.encoding {
+            EncodingChoice::Plain => encoder.widen(logical_type),
+            EncodingChoice::FrameOfReference if matches!(encoder.kind, Kind::Wide { .. }) => {
+                return Err(Error::Unsupported(format!(
+                    "column '{name}' has values from {:?} to {:?}, a range of more than 64 bits, \
+                     so it can't have encoding frame_of_reference",
+                    encoder.min, encoder.max
+                )));
+            }
+            _ => {}
         }
         if encoder.sketch.is_some()
             && encoder.code_bits <= MARKED_BITS
@@ -107,6 +130,36 @@ impl ColumnEncoder {
             encoder.marked = vec![false; 1 << encoder.code_bits];
         }
         Ok(encoder)
+    }
+
+    /// Gives numbers codes of their type's full width: encoding plain.
+    fn widen(&mut self, logical_type: &LogicalType) {
+        let (class, bits) = (logical_type.class(), plain_bits(logical_type));
+        match (&self.kind, class, bits) {
+            (Kind::Integers { .. }, ValueClass::Integer, Some(bits)) => {
+                let base = match logical_type {
+                    LogicalType::Decimal { precision, .. } => 1 - 10_i128.pow(u32::from(*precision)),
+                    other => integer_limits(other).0,
+                };
+                // Values past what a DECIMAL's digits allow keep the base that suits them.
+                let fits = |value: &Datum| match value {
+                    Datum::Integer(value) => *value >= base && (*value - base) >> bits == 0,
+                    _ => true,
+                };
+                if fits(&self.min) && fits(&self.max) {
+                    (self.kind, self.code_bits) = (Kind::Integers { base }, bits.into());
+                }
+            }
+            (Kind::Integers { .. }, ValueClass::Integer, None) => {
+                let filler = if let Datum::Integer(min) = self.min { min } else { 0 };
+                (self.kind, self.code_bits) = (Kind::Wide { filler }, 128);
+            }
+            (Kind::Floats(_), _, Some(bits)) => {
+                let max = u64::MAX >> (64 - bits);
+                (self.kind, self.code_bits) = (Kind::Floats(FloatCoding::Ordered { min: 0, max }), bits.into());
+            }
+            _ => {}
+        }
     }
 
     fn choose_integers(&mut self) -> Result<()> {
@@ -142,12 +195,17 @@ impl ColumnEncoder {
         self.kind = Kind::Floats(coding);
     }
 
-    fn choose_dictionary(&mut self) {
-        let Some(coded) = strings::try_dictionary(&self.chunks) else { return };
+    fn choose_dictionary(&mut self, entries: Entries) {
+        let Some(coded) = strings::try_dictionary(&self.chunks, entries) else { return };
         let mut sketch = Sketch::new();
         let mut bounds: Option<(Vec<u8>, Vec<u8>)> = None;
+        // A dictionary of NULLs alone has an entry that no value stands for.
+        let some = self.chunks.iter().any(|chunk| chunk.null_count() < chunk.len());
         strings::for_each(&coded.entries, |entry| {
             let entry = entry.map_or(&[][..], |(_, entry)| entry);
+            if !some {
+                return false;
+            }
             sketch.insert(hash_bytes(entry));
             match &mut bounds {
                 None => bounds = Some((entry.to_vec(), entry.to_vec())),
@@ -162,7 +220,7 @@ impl ColumnEncoder {
             self.set_bounds(&min, &max);
         }
         self.sketch = Some(sketch);
-        self.code_bits = bits_for((coded.entries.len() - 1) as u64);
+        self.code_bits = bits_for(coded.entries.len().saturating_sub(1) as u64);
         self.chunks = Vec::new();
         self.kind = Kind::Dictionary(coded);
     }

@@ -79,6 +79,8 @@ pub(super) fn misfit(view: &ColumnView, detail: &str) -> Error {
         Shape::Contiguous { .. } => "contiguous",
         Shape::Wide { .. } => "wide",
         Shape::Bytes { .. } => "bytes",
+        Shape::Chunked { .. } | Shape::ChunkedBytes { .. } => "chunked",
+        Shape::Packed { .. } => "packed",
     };
     Error::corrupt(
         format!("a {shape} view of {} records of type {}", view.rows, view.logical_type),

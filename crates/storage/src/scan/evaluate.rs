@@ -6,14 +6,20 @@
 
 use super::access::{Strings, misfit, slice, with_codes};
 use super::condition::{Condition, is_true, run_test};
+use super::gather::{check_chunks, from_chunks, from_packed, native_width, packed, spans, with_code};
 use super::output::{Selection, values};
 use super::prune::{Verdict, judge_leaf};
 use super::translate::{CodePredicate, CodeTest, Leaf};
 use crate::segment::ZoneMap;
-use crate::view::{ColumnView, Shape};
+use crate::view::{ColumnView, Place, Shape};
 use crate::{ColumnDefinition, ColumnId, Result};
 use arrow::array::Array;
-use gingham_kernels::{Code, Isa, bits, scan};
+use arrow::buffer::Buffer;
+use gingham_kernels::packing::{self, Combine, Operator, Options, Packed, Test};
+use gingham_kernels::{Code, Isa, bits, chunks, integers, scan};
+
+/// Codes of chunks that are copied together at once: they stay in the first-level cache.
+const SCRATCH: usize = 1024;
 
 /// A zone as the evaluation sees it: views are asked for when a leaf needs them.
 pub(super) struct Zone<'a> {
@@ -80,8 +86,20 @@ impl Zone<'_> {
             (CodeTest::All, _) => self.all(true),
             (CodeTest::None, _) => self.all(false),
             (CodeTest::Values, _) => self.evaluate_values(leaf, &view, candidates)?,
-            (test, Shape::Contiguous { codes, width }) => {
-                with_codes!(&view, codes, *width, |codes| Ok(evaluate_codes(self.isa, test, codes)))?
+            (test, Shape::Contiguous { codes, width }) => with_codes!(&view, codes, *width, |codes| {
+                let mut result = self.all(false);
+                evaluate_codes(self.isa, test, &fitting(test), codes, &mut result);
+                Ok(result)
+            })?,
+            (test, Shape::Chunked { bytes, place, width }) => with_code!(&view, *width, C => {
+                check_chunks::<C>(&view, bytes, *place)?;
+                Ok(self.evaluate_chunks::<C>(test, bytes, *place, candidates))
+            })?,
+            (test, Shape::Packed { bytes, format }) => {
+                let packed = packed(&view, bytes, *format)?;
+                with_code!(&view, native_width(*format), C => {
+                    Ok(self.evaluate_packed::<C>(test, packed, candidates))
+                })?
             }
             _ => return Err(misfit(&view, "codes expected")),
         };
@@ -98,6 +116,75 @@ impl Zone<'_> {
             }
         }
         Ok(result)
+    }
+
+    /// Compares codes in chunks: long runs of them where they lie, others copied together first.
+    fn evaluate_chunks<C: Code>(
+        &self,
+        test: &CodeTest,
+        bytes: &Buffer,
+        place: Place,
+        candidates: Option<&[u64]>,
+    ) -> Vec<u64> {
+        let mut result = self.all(false);
+        let fitting = fitting(test);
+        // A run starts at a word of the result.
+        let long = place.records() >= SCRATCH && place.records().is_multiple_of(64);
+        let step = if long { place.records() } else { SCRATCH };
+        let mut scratch = Vec::new();
+        for (start, out) in (0..self.rows).step_by(step).zip(result.chunks_mut(step / 64)) {
+            if candidates.is_some_and(|bits| bits::is_empty(&bits[start / 64..][..out.len()])) {
+                continue;
+            }
+            let rows = start..self.rows.min(start + step);
+            let run = &bytes[place.address(start as u32, size_of::<C>())..];
+            match integers::<C>(run, rows.len()).filter(|_| long) {
+                Some(codes) => evaluate_codes(self.isa, test, &fitting, codes, out),
+                None => {
+                    scratch.resize(rows.len(), C::default());
+                    chunks::run(self.isa, bytes, place, rows, &mut scratch);
+                    evaluate_codes(self.isa, test, &fitting, &scratch, out);
+                }
+            }
+        }
+        result
+    }
+
+    /// Compares packed codes where they lie, column-first: what the candidates have decided is not read.
+    fn evaluate_packed<C: Code>(&self, test: &CodeTest, packed: Packed<'_>, candidates: Option<&[u64]>) -> Vec<u64> {
+        let isa = self.isa;
+        let (mut result, combine) = match candidates {
+            Some(candidates) => (candidates.to_vec(), Combine::And),
+            None => (self.all(false), Combine::Set),
+        };
+        let (out, options) = (&mut result, Options::from(combine));
+        match test {
+            CodeTest::All | CodeTest::Values => bits::fill(out, self.rows),
+            CodeTest::None => out.fill(0),
+            CodeTest::Range { low, high } => packing::scan(isa, packed, Test::Between(*low, *high), options, out),
+            CodeTest::Outside { low, high } => packing::scan(isa, packed, Test::Outside(*low, *high), options, out),
+            CodeTest::Any { codes, negated: false } => packing::scan_any(isa, packed, codes, options, out),
+            CodeTest::Any { codes, negated: true } => {
+                if combine == Combine::Set {
+                    bits::fill(out, self.rows);
+                }
+                for code in codes.iter() {
+                    let test = Test::Compare(Operator::NotEqual, *code);
+                    packing::scan(isa, packed, test, Options::from(Combine::And), out);
+                }
+            }
+            CodeTest::Bitmap { words, negated: false } => packing::scan_bitmap(isa, packed, words, options, out),
+            CodeTest::Bitmap { words, negated: true } => {
+                packing::scan_bitmap(isa, packed, words, Options::default(), out);
+                bits::not(out, self.rows);
+            }
+            CodeTest::Sorted { .. } => {
+                let codes = from_packed::<C>(packed, &Selection::Run(0..self.rows), isa);
+                out.fill(0);
+                evaluate_codes(isa, test, &fitting(test), &codes, out);
+            }
+        }
+        result
     }
 
     /// A leaf on values that have no codes, or that a test must see.
@@ -137,6 +224,20 @@ impl Zone<'_> {
                 let strings = Strings::new(view, offsets, bytes)?;
                 Ok(self.select(candidates, |tid| condition.holds_for_bytes(strings.get(tid))))
             }
+            (
+                condition @ (Condition::Keys { .. } | Condition::KeySet { .. } | Condition::Among(_)),
+                Shape::Chunked { bytes, place, width: 16 },
+            ) => {
+                let values: Vec<i128> = from_chunks(view, bytes, *place, &Selection::Run(0..self.rows), self.isa)?;
+                Ok(self.select(candidates, |tid| condition.holds_for_key(values[tid])))
+            }
+            (
+                condition @ (Condition::Bytes { .. } | Condition::BytesSet { .. }),
+                Shape::ChunkedBytes { slots, place, bytes },
+            ) => {
+                let spans = spans(view, slots, *place, bytes, &Selection::Run(0..self.rows), self.isa)?;
+                Ok(self.select(candidates, |tid| condition.holds_for_bytes(&bytes[spans[tid].clone()])))
+            }
             _ => Err(misfit(view, "a condition of another class")),
         }
     }
@@ -159,14 +260,20 @@ impl Zone<'_> {
     }
 }
 
-/// Compares the codes of a zone; NULLs count by whatever code their slot has.
-fn evaluate_codes<C: Code>(isa: Isa, test: &CodeTest, codes: &[C]) -> Vec<u64> {
-    let mut result = vec![0; bits::words(codes.len())];
-    let (out, max) = (&mut result, C::MAX.to_u64());
-    // Constants past the native width stand for codes that this zone can't have.
-    let fitting = |codes: &[u64]| -> Vec<C> {
-        codes.iter().filter(|code| **code <= max).map(|code| C::truncate(*code)).collect()
-    };
+/// The codes of a list that fit the native width: others stand for codes that this zone can't have.
+fn fitting<C: Code>(test: &CodeTest) -> Vec<C> {
+    match test {
+        CodeTest::Any { codes, .. } | CodeTest::Sorted { codes, .. } => {
+            codes.iter().filter(|code| **code <= C::MAX.to_u64()).map(|code| C::truncate(*code)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Compares codes, whose bits in `out` are zero; NULLs count by whatever code their slot has. `list` is what
+/// [`fitting`] makes of the test.
+fn evaluate_codes<C: Code>(isa: Isa, test: &CodeTest, list: &[C], codes: &[C], out: &mut [u64]) {
+    let max = C::MAX.to_u64();
     match test {
         CodeTest::All | CodeTest::Values => bits::fill(out, codes.len()),
         CodeTest::None => {}
@@ -178,10 +285,9 @@ fn evaluate_codes<C: Code>(isa: Isa, test: &CodeTest, codes: &[C]) -> Vec<u64> {
         CodeTest::Outside { low, high } => {
             scan::outside(isa, codes, C::truncate(*low), C::truncate((*high).min(max)), out);
         }
-        CodeTest::Any { codes: list, .. } => scan::equal_any(isa, codes, &fitting(list), out),
+        CodeTest::Any { .. } => scan::equal_any(isa, codes, list, out),
         CodeTest::Bitmap { words, .. } => scan::in_bitmap(isa, codes, words, out),
-        CodeTest::Sorted { codes: list, .. } => {
-            let list = fitting(list);
+        CodeTest::Sorted { .. } => {
             for (at, code) in codes.iter().enumerate() {
                 out[at / 64] |= u64::from(list.binary_search(code).is_ok()) << (at % 64);
             }
@@ -193,5 +299,4 @@ fn evaluate_codes<C: Code>(isa: Isa, test: &CodeTest, codes: &[C]) -> Vec<u64> {
     {
         bits::not(out, codes.len());
     }
-    result
 }

@@ -9,10 +9,12 @@
 //! | `evaluate` | codes of a zone -> bit vector |
 //! | `output` | codes -> Arrow arrays |
 //! | `access` | slices behind a view, checked |
+//! | `gather` | codes that lie in chunks or packed, brought together |
 
 mod access;
 mod condition;
 mod evaluate;
+mod gather;
 mod output;
 mod prune;
 mod rank;

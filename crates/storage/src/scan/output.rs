@@ -3,6 +3,7 @@
 //! Strings come as views: those of a dictionary share its entries' buffers, those stored as bytes share the zone's.
 
 use super::access::{Strings, misfit, slice, with_codes};
+use super::gather::{from_chunks, from_packed, native_width, packed, spans, with_code};
 use crate::dictionary::DictionaryVersion;
 use crate::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
 use crate::{Datum, Error, LogicalType, Result};
@@ -78,6 +79,26 @@ pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
                 _ => byte_strings::<StringViewType, Utf8Type>(view, strings, selection, nulls),
             }
         }
+        Shape::Chunked { bytes, place, width: 16 } => {
+            let values = from_chunks::<i128>(view, bytes, *place, selection, isa)?;
+            integers(&view.logical_type, &Listed(values), nulls, isa)
+        }
+        Shape::Chunked { bytes, place, width } => with_code!(view, *width, C => {
+            let codes = from_chunks::<C>(view, bytes, *place, selection, isa)?;
+            coded(view, &codes, &Selection::Run(0..codes.len()), nulls, isa)
+        }),
+        Shape::ChunkedBytes { slots, place, bytes } => {
+            let spans = spans(view, slots, *place, bytes, selection, isa)?;
+            let (views, bytes) = gathered(bytes, spans.len(), |at| spans[at].clone());
+            match view.logical_type.to_arrow() {
+                DataType::BinaryView => viewed::<BinaryViewType>(view, views, bytes, nulls),
+                _ => viewed::<StringViewType>(view, views, bytes, nulls),
+            }
+        }
+        Shape::Packed { bytes, format } => with_code!(view, native_width(*format), C => {
+            let codes = from_packed::<C>(packed(view, bytes, *format)?, selection, isa);
+            coded(view, &codes, &Selection::Run(0..codes.len()), nulls, isa)
+        }),
     }
 }
 
@@ -262,18 +283,33 @@ where
     V: ByteViewType<Native = B::Native>,
     B: ByteArrayType<Offset = i32>,
 {
-    let damaged = |error| misfit(view, &format!("{error}"));
-    Ok(match selection {
+    match selection {
         Selection::Run(run) => {
             let (offsets, bytes) = rebased(strings, run)?;
-            let array = GenericByteArray::<B>::try_new(offsets, bytes, nulls).map_err(damaged)?;
-            Arc::new(GenericByteViewArray::<V>::from(&array))
+            let array = GenericByteArray::<B>::try_new(offsets, bytes, nulls);
+            let array = array.map_err(|error| misfit(view, &error.to_string()))?;
+            Ok(Arc::new(GenericByteViewArray::<V>::from(&array)))
         }
         Selection::Tids(tids) => {
-            let (views, bytes) = gathered(strings, tids);
-            Arc::new(GenericByteViewArray::<V>::try_new(views, vec![bytes], nulls).map_err(damaged)?)
+            let span = |at: usize| {
+                let tid = tids[at] as usize;
+                strings.offsets()[tid] as usize..strings.offsets()[tid + 1] as usize
+            };
+            let (views, bytes) = gathered(strings.buffer(), tids.len(), span);
+            viewed::<V>(view, views, bytes, nulls)
         }
-    })
+    }
+}
+
+/// An array of views into a buffer.
+fn viewed<V: ByteViewType>(
+    view: &ColumnView,
+    views: ScalarBuffer<u128>,
+    bytes: Buffer,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let array = GenericByteViewArray::<V>::try_new(views, vec![bytes], nulls);
+    Ok(Arc::new(array.map_err(|error| misfit(view, &error.to_string()))?))
 }
 
 /// The run's part of the bytes, and offsets into it.
@@ -294,21 +330,19 @@ fn rebased(strings: Strings<'_>, run: &Range<usize>) -> Result<(OffsetBuffer<i32
 /// Strings up to this long lie in their view.
 const INLINE: usize = 12;
 
-/// Arrow's views of the selected strings, and the buffer that they point into: a part of the zone's, or a copy when few
-/// are selected, so that these few neither hold nor are charged for all that lies between them.
-fn gathered(strings: Strings<'_>, tids: &[u32]) -> (ScalarBuffer<u128>, Buffer) {
+/// Arrow's views of `length` strings, each at its span of the zone's bytes, and the buffer that they point into: a part
+/// of the zone's, or a copy when few are selected, so that these few neither hold nor are charged for all that lies
+/// between them.
+fn gathered(zone: &Buffer, length: usize, span: impl Fn(usize) -> Range<usize>) -> (ScalarBuffer<u128>, Buffer) {
     let (mut first, mut end, mut total) = (usize::MAX, 0, 0);
-    for &tid in tids {
-        let (start, length) = (strings.offsets()[tid as usize] as usize, strings.get(tid as usize).len());
-        if length > INLINE {
-            (first, end, total) = (first.min(start), end.max(start + length), total + length);
-        }
+    for span in (0..length).map(&span).filter(|span| span.len() > INLINE) {
+        (first, end, total) = (first.min(span.start), end.max(span.end), total + span.len());
     }
     let first = first.min(end);
     if total * 4 < end - first {
         let mut bytes = Vec::with_capacity(total);
-        let views = tids.iter().map(|&tid| {
-            let string = strings.get(tid as usize);
+        let views = (0..length).map(|at| {
+            let string = &zone[span(at)];
             let view = make_view(string, 0, bytes.len() as u32);
             if string.len() > INLINE {
                 bytes.extend_from_slice(string);
@@ -317,12 +351,13 @@ fn gathered(strings: Strings<'_>, tids: &[u32]) -> (ScalarBuffer<u128>, Buffer) 
         });
         (views.collect(), Buffer::from_vec(bytes))
     } else {
-        let view = |&tid: &u32| {
+        let view = |at| {
+            let span = span(at);
             // The view of a short string ignores the offset, which may lie before the part.
-            let offset = strings.offsets()[tid as usize].wrapping_sub(first as u32);
-            make_view(strings.get(tid as usize), 0, offset)
+            let offset = (span.start as u32).wrapping_sub(first as u32);
+            make_view(&zone[span], 0, offset)
         };
-        (tids.iter().map(view).collect(), part(strings.buffer(), first..end))
+        ((0..length).map(view).collect(), part(zone, first..end))
     }
 }
 

@@ -10,7 +10,7 @@ const LEVEL: i32 = 1;
 /// Bytes below which compressing is not tried.
 const MIN_COMPRESSED: usize = 256;
 
-/// Turns zones into blocks; keeps what it learns about a column from zone to zone.
+/// Turns zones into blocks.
 pub(crate) struct BlockWriter {
     compressor: Option<zstd::bulk::Compressor<'static>>,
     payload: Vec<u8>,
@@ -18,8 +18,6 @@ pub(crate) struct BlockWriter {
     steps: Vec<u64>,
     packed: Vec<u8>,
     compressed: Vec<u8>,
-    /// Whether compressing codes paid in the last zone where it was tried.
-    codes_pay: bool,
 }
 
 impl BlockWriter {
@@ -31,17 +29,17 @@ impl BlockWriter {
             steps: Vec::new(),
             packed: Vec::new(),
             compressed: Vec::new(),
-            codes_pay: true,
         })
     }
 
-    /// Forgets what was learnt from the last column.
-    pub fn start_column(&mut self) {
-        self.codes_pay = true;
-    }
-
-    /// The block of a zone: its header, which holds the checksum, and its payload.
-    pub fn block(&mut self, kind: ZoneKind, zone: &ZoneValues) -> std::io::Result<([u8; BLOCK_HEADER], &[u8])> {
+    /// The block of a zone: its header, which holds the checksum, and its payload. `codes_pay` is true for the first
+    /// zone of a column, then what the zone before made of it: whether compressing codes paid when it was tried.
+    pub fn block(
+        &mut self,
+        kind: ZoneKind,
+        zone: &ZoneValues,
+        codes_pay: &mut bool,
+    ) -> std::io::Result<([u8; BLOCK_HEADER], &[u8])> {
         self.payload.clear();
         self.payload.extend_from_slice(&zone.validity);
         self.packed.clear();
@@ -55,7 +53,7 @@ impl BlockWriter {
             }
         };
         if kind != ZoneKind::Bytes {
-            self.compress_codes(&zone.codes, &mut header)?;
+            *codes_pay = *codes_pay && self.compress_codes(&zone.codes, &mut header)?;
         }
         header.validity = zone.nulls > 0;
         header.codes_length = self.packed.len() as u32;
@@ -93,10 +91,10 @@ impl BlockWriter {
     }
 
     /// Replaces the packed codes by compressed ones when that takes at most seven tenths. zstd finds patterns in bytes,
-    /// so codes are given whole ones first.
-    fn compress_codes(&mut self, codes: &[u64], header: &mut BlockHeader) -> std::io::Result<()> {
-        if !self.codes_pay || self.compressor.is_none() || self.packed.len() < MIN_COMPRESSED {
-            return Ok(());
+    /// so codes are given whole ones first. Returns whether that paid, or was not tried.
+    fn compress_codes(&mut self, codes: &[u64], header: &mut BlockHeader) -> std::io::Result<bool> {
+        if self.compressor.is_none() || self.packed.len() < MIN_COMPRESSED {
+            return Ok(true);
         }
         let limit = self.packed.len() / 10 * 7;
         let whole = header.width.next_multiple_of(8);
@@ -111,13 +109,13 @@ impl BlockWriter {
             pack(values, base, whole.into(), &mut aligned);
             &aligned
         };
-        self.codes_pay = compress(&mut self.compressor, source, limit, &mut self.compressed)?;
-        if self.codes_pay {
+        let pays = compress(&mut self.compressor, source, limit, &mut self.compressed)?;
+        if pays {
             std::mem::swap(&mut self.packed, &mut self.compressed);
             header.width = whole;
             header.codes_compressed = true;
         }
-        Ok(())
+        Ok(pays)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::segment::format::{BlockEntry, BlockHeader, Packing};
 use crate::segment::region::{PADDING, as_codes};
+use crate::view::Shape;
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::bitpack::{packed_bytes, unpack};
 use gingham_kernels::{Code, Isa, minmax};
@@ -42,6 +43,15 @@ impl Native {
             Self::Codes { width } => rows * usize::from(width),
             Self::Wide => rows * 16,
             Self::Bytes { .. } => (rows + 1) * 4,
+        }
+    }
+
+    /// The shape of a zone.
+    pub fn shape(self, codes: Buffer, bytes: Buffer) -> Shape {
+        match self {
+            Self::Codes { width } => Shape::Contiguous { codes, width },
+            Self::Wide => Shape::Wide { values: codes },
+            Self::Bytes { .. } => Shape::Bytes { offsets: codes, bytes },
         }
     }
 }

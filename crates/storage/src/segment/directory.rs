@@ -7,6 +7,7 @@ use crate::encoding::bounds::integer_limits;
 use crate::encoding::floats::MAX_DIGITS;
 use crate::segment::decode::Native;
 use crate::segment::format::{BlockEntry, ENTRY, HEADER};
+use crate::segment::group::{Form, GroupMeta};
 use crate::segment::{ColumnMeta, Encoding};
 use crate::{LogicalType, ValueClass};
 use gingham_kernels::bitpack::bits_for;
@@ -28,16 +29,30 @@ pub(crate) struct Directory {
     pub zone_rows: usize,
     /// The columns.
     pub columns: Vec<ColumnMeta>,
+    /// The column groups, in the order of their blocks in the file.
+    pub groups: Vec<GroupMeta>,
     /// By column, then zone.
     pub blocks: Vec<BlockEntry>,
 }
 
 /// The JSON part.
 #[derive(Serialize, Deserialize)]
-struct Description<C> {
+struct Description<C, G> {
     rows: u64,
     zone_rows: u64,
     columns: C,
+    /// None when every column lies on its own, native, in order.
+    #[serde(default = "no_groups", skip_serializing_if = "Option::is_none")]
+    groups: Option<G>,
+}
+
+fn no_groups<G>() -> Option<G> {
+    None
+}
+
+/// Every column on its own.
+fn alone(columns: usize) -> Vec<GroupMeta> {
+    (0..columns).map(GroupMeta::alone).collect()
 }
 
 impl Directory {
@@ -61,20 +76,49 @@ impl Directory {
         &self.blocks[column * self.zones() + zone]
     }
 
-    /// How a column lies in memory.
-    pub fn native(&self, column: usize) -> Native {
-        let meta = &self.columns[column];
-        match (&meta.encoding, meta.logical_type.class()) {
-            (Encoding::Plain, ValueClass::Bytes) => Native::Bytes { text: meta.logical_type != LogicalType::Binary },
+    /// How the groups lie in memory, or what is wrong with them: each column is in exactly one.
+    pub fn forms(&self) -> Result<Vec<Form>, String> {
+        let mut grouped = vec![false; self.columns.len()];
+        let mut forms = Vec::with_capacity(self.groups.len());
+        for (number, group) in self.groups.iter().enumerate() {
+            let failed = |detail: String| format!("directory: group {number}: {detail}");
+            for place in &group.columns {
+                match grouped.get_mut(*place) {
+                    Some(seen) if !*seen => *seen = true,
+                    _ => return Err(failed(format!("column {place} is not there, or grouped already"))),
+                }
+            }
+            let natives = group.columns.iter().map(|place| self.columns[*place].native()).collect();
+            let code_bits = group.columns.first().map_or(0, |place| self.columns[*place].code_bits);
+            forms.push(Form::new(group, natives, code_bits).map_err(failed)?);
+        }
+        if grouped.contains(&false) {
+            return Err("directory: a column is in no group".into());
+        }
+        Ok(forms)
+    }
+}
+
+impl ColumnMeta {
+    /// How the column lies in memory on its own.
+    pub(crate) fn native(&self) -> Native {
+        match (&self.encoding, self.logical_type.class()) {
+            (Encoding::Plain, ValueClass::Bytes) => Native::Bytes { text: self.logical_type != LogicalType::Binary },
             (Encoding::Plain, _) => Native::Wide,
-            _ => Native::Codes { width: code_bytes(meta.code_bits) },
+            _ => Native::Codes { width: code_bytes(self.code_bits) },
         }
     }
+}
 
+impl Directory {
     /// The bytes: length of the JSON part, the JSON part, block table, sketches each behind its length.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let description =
-            Description { rows: self.rows as u64, zone_rows: self.zone_rows as u64, columns: &self.columns };
+        let description = Description {
+            rows: self.rows as u64,
+            zone_rows: self.zone_rows as u64,
+            columns: &self.columns,
+            groups: Some(&self.groups).filter(|groups| **groups != alone(self.columns.len())),
+        };
         let json = serde_json::to_vec(&description).unwrap_or_default();
         let mut bytes = (json.len() as u32).to_le_bytes().to_vec();
         bytes.extend_from_slice(&json);
@@ -90,7 +134,7 @@ impl Directory {
     pub fn parse(bytes: &[u8], offset: u64) -> Result<Self, String> {
         let mut rest = bytes;
         let json = take_counted(&mut rest).ok_or("directory: the description goes past the end")?;
-        let description: Description<Vec<ColumnMeta>> =
+        let description: Description<Vec<ColumnMeta>, Vec<GroupMeta>> =
             serde_json::from_slice(json).map_err(|error| format!("directory: {error}"))?;
         if description.rows > MAX_ROWS || !(1..=MAX_ZONE_ROWS).contains(&description.zone_rows) {
             return Err(format!("directory: {} records by {}", description.rows, description.zone_rows));
@@ -109,34 +153,56 @@ impl Directory {
         if !rest.is_empty() {
             return Err(format!("directory: {} bytes too many", rest.len()));
         }
-        let directory = Self { rows, zone_rows, columns, blocks };
+        let groups = description.groups.unwrap_or_else(|| alone(columns.len()));
+        let directory = Self { rows, zone_rows, columns, groups, blocks };
         directory.verify(offset)?;
         Ok(directory)
     }
 
     /// Holds everything against the rest: blocks tile the file, codes fit their encoding and type.
     fn verify(&self, end: u64) -> Result<(), String> {
-        let mut offset = HEADER as u64;
         for (place, column) in self.columns.iter().enumerate() {
             let id = column.column;
             if self.columns[..place].iter().any(|other| other.column == id) {
                 return Err(format!("directory: column {id} is there twice"));
             }
             verify_meta(column)?;
-            for zone in 0..self.zones() {
-                let block = self.block(place, zone);
-                if block.offset != offset {
-                    return Err(format!("directory: column {id} zone {zone} does not follow the block before"));
-                }
-                offset = offset.checked_add(block.length.into()).ok_or("directory: blocks go past 2^64")?;
-                verify_block(column, block, self.zone(zone).len())
-                    .map_err(|detail| format!("directory: column {id} zone {zone}: {detail}"))?;
+        }
+        self.forms()?;
+        let mut offset = HEADER as u64;
+        for (place, zone) in self.block_order() {
+            let (column, block) = (&self.columns[place], self.block(place, zone));
+            let id = column.column;
+            if block.offset != offset {
+                return Err(format!("directory: column {id} zone {zone} does not follow the block before"));
+            }
+            offset = offset.checked_add(block.length.into()).ok_or("directory: blocks go past 2^64")?;
+            verify_block(column, block, self.zone(zone).len())
+                .map_err(|detail| format!("directory: column {id} zone {zone}: {detail}"))?;
+        }
+        for (number, group) in self.groups.iter().enumerate() {
+            let strings = |zone: usize| {
+                let bytes = group.columns.iter().map(|place| u64::from(self.block(*place, zone).string_bytes));
+                bytes.sum::<u64>()
+            };
+            if let Some(zone) = (0..self.zones()).find(|zone| strings(*zone) > MAX_STRING_BYTES as u64) {
+                return Err(format!("directory: group {number} zone {zone}: {} bytes of strings", strings(zone)));
             }
         }
         if offset != end {
             return Err(format!("directory: blocks end at {offset}, the directory starts at {end}"));
         }
         Ok(())
+    }
+
+    /// Columns, by their place, and zones in the order of their blocks in the file: by group, then zone, then column.
+    pub fn block_order(&self) -> impl Iterator<Item = (usize, usize)> {
+        let zones = self.zones();
+        let of_group = move |group: &'_ GroupMeta| {
+            let columns = group.columns.clone();
+            (0..zones).flat_map(move |zone| columns.clone().into_iter().map(move |place| (place, zone)))
+        };
+        self.groups.iter().flat_map(of_group)
     }
 }
 

@@ -8,8 +8,8 @@ use crate::segment::SegmentId;
 pub(crate) const MAGIC: [u8; 8] = *b"GNGMSEG\0";
 /// Last eight bytes of a segment.
 pub(crate) const END_MAGIC: [u8; 8] = *b"GNGMEND\0";
-/// Format version that this build writes, and the only one it reads.
-pub(crate) const VERSION: u32 = 1;
+/// Format version that this build writes. It reads version 1 too, in which every column lies on its own.
+pub(crate) const VERSION: u32 = 2;
 /// Bytes of the header.
 pub(crate) const HEADER: usize = 40;
 /// Bytes of a block's header.
@@ -53,8 +53,8 @@ impl Header {
         if u32_at(bytes, 32) != crc32c::crc32c(&bytes[..32]) {
             return Err(format!("header: checksum does not match (version {version} is named)"));
         }
-        if version != VERSION {
-            return Err(format!("segment format version {version}; this build reads version {VERSION}"));
+        if !(1..=VERSION).contains(&version) {
+            return Err(format!("segment format version {version}; this build reads versions 1 to {VERSION}"));
         }
         let flags = u32_at(bytes, 12);
         if flags > 1 || u32_at(bytes, 36) != 0 {
@@ -198,7 +198,7 @@ impl BlockHeader {
 }
 
 /// One block in the directory's block table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BlockEntry {
     /// Offset of the block in the file.
     pub offset: u64,

@@ -70,7 +70,7 @@ pub struct ColumnMeta {
     pub code_bits: u8,
     /// Bytes on disk, headers of blocks left out.
     pub stored_bytes: u64,
-    /// Bytes in memory, native.
+    /// Bytes in memory.
     pub native_bytes: u64,
     /// What is known of the values.
     pub statistics: ColumnStatistics,
@@ -93,6 +93,7 @@ mod block;
 mod decode;
 mod directory;
 mod format;
+mod group;
 mod reader;
 mod region;
 mod source;
@@ -100,8 +101,10 @@ mod source;
 mod tests;
 mod writer;
 
+pub use group::GroupMeta;
 pub use reader::Segment;
 pub use writer::{WrittenSegment, write_segment_file, write_segment_image};
 
-/// A column of a segment in memory; what is known of a zone are its validity bits, when it has NULLs.
-pub(crate) type ColumnMemory = region::ZonedRegion<Option<arrow::buffer::BooleanBuffer>>;
+/// A column group of a segment in memory; what is known of a zone are the validity bits of each column, when it has
+/// NULLs there.
+pub(crate) type GroupMemory = region::ZonedRegion<Vec<Option<arrow::buffer::BooleanBuffer>>>;

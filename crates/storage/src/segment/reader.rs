@@ -2,16 +2,17 @@
 
 use crate::cache::BlockCache;
 use crate::dictionary::DictionaryVersion;
-use crate::segment::decode::{Expected, Native, decode};
+use crate::segment::decode::{Expected, decode};
 use crate::segment::directory::Directory;
 use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
+use crate::segment::group::{Form, GroupMeta};
 use crate::segment::region::{ZoneParts, ZonedRegion};
 use crate::segment::source::Source;
-use crate::segment::{ColumnMemory, ColumnMeta, Encoding, SegmentId, ZoneMap};
+use crate::segment::{ColumnMeta, Encoding, GroupMemory, SegmentId, ZoneMap};
 use crate::view::{ColumnView, Meaning, Shape};
 use crate::{ColumnDefinition, ColumnId, Error, Result};
 use arrow::array::Array;
-use arrow::buffer::BooleanBuffer;
+use arrow::buffer::{BooleanBuffer, Buffer};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -39,12 +40,16 @@ struct Opened {
     length: u64,
     delta: bool,
     directory: Directory,
+    /// How the groups lie in memory.
+    forms: Vec<Form>,
+    /// For each column its group and its place there.
+    members: Vec<(usize, usize)>,
     cache: Arc<BlockCache>,
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        self.cache.forget(self.key, self.directory.columns.len());
+        self.cache.forget(self.key, self.directory.groups.len());
     }
 }
 
@@ -107,6 +112,17 @@ impl Segment {
         self.columns().iter().find(|meta| meta.column == column)
     }
 
+    /// The column groups, in the order in which they lie in the file. Each column is in one.
+    pub fn groups(&self) -> &[GroupMeta] {
+        &self.opened.directory.groups
+    }
+
+    /// The group of a column; `None` for a column added later.
+    pub fn group_of(&self, column: ColumnId) -> Option<&GroupMeta> {
+        let (group, _) = self.opened.members[self.place_of(column)?];
+        self.groups().get(group)
+    }
+
     /// The dictionary version that a column's codes refer to.
     pub fn dictionary(&self, column: ColumnId) -> Option<&Arc<DictionaryVersion>> {
         self.dictionaries.get(&column)
@@ -147,26 +163,16 @@ impl Segment {
             return Err(Error::corrupt(&self.opened.place, detail));
         }
         let meaning = self.meaning(meta, &definition.name)?;
-        let (memory, zone) = self.opened.load(place, zone, &format!("column '{}'", definition.name))?;
-        let Some((codes, bytes, validity)) = memory.buffers(zone) else {
-            return Err(Error::corrupt(&self.opened.place, "a block was lost while it was read"));
-        };
-        let validity = validity.clone();
-        let shape = match self.opened.directory.native(place) {
-            Native::Codes { width } => Shape::Contiguous { codes, width },
-            Native::Wide => Shape::Wide { values: codes },
-            Native::Bytes { .. } => Shape::Bytes { offsets: codes, bytes },
-        };
+        let (shape, validity) = self.opened.load(place, zone, &definition.name)?;
         Ok(ColumnView { rows, logical_type, validity, shape, meaning })
     }
 
     /// Reads every block past the cache and verifies checksums, bounds and zone maps; one error per damaged block.
     pub fn check(&self) -> Vec<Error> {
         let mut errors = Vec::new();
-        for (place, meta) in self.columns().iter().enumerate() {
-            let label = format!("column {}", meta.column);
+        for place in 0..self.columns().len() {
             for zone in 0..self.zones() {
-                errors.extend(self.opened.load_zone(place, zone, &label).err());
+                errors.extend(self.opened.load_block(place, zone, None).err());
             }
         }
         errors
@@ -244,60 +250,125 @@ impl Opened {
             return Err(corrupt("directory: not the one that the catalog names".into()));
         }
         let directory = Directory::parse(&bytes, trailer.offset).map_err(corrupt)?;
-        let key = OPENED.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, key, place, source, length, delta: header.delta, directory, cache })
-    }
-
-    /// A region in which the zone of a column is filled, and the zone's place in it: the cached column, or a region
-    /// for this zone alone when the budget has no room.
-    fn load(&self, place: usize, zone: usize, label: &str) -> Result<(Arc<ColumnMemory>, usize)> {
-        let zones = self.parts(place, 0..self.directory.zones());
-        let size = ColumnMemory::size(&zones);
-        let cached = self.cache.column((self.key, place), size, |charge| ZonedRegion::new(zones, Some(charge)))?;
-        match cached {
-            Some(memory) => {
-                memory.fill(zone, |codes, bytes| self.fill(place, zone, label, codes, bytes))?;
-                Ok((memory, zone))
-            }
-            None => Ok((self.load_zone(place, zone, label)?, 0)),
+        let forms = directory.forms().map_err(corrupt)?;
+        let mut members = vec![(0, 0); directory.columns.len()];
+        for (number, group) in directory.groups.iter().enumerate() {
+            group.columns.iter().enumerate().for_each(|(member, place)| members[*place] = (number, member));
         }
+        let key = OPENED.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { id, key, place, source, length, delta: header.delta, directory, forms, members, cache })
     }
 
-    /// A zone of a column, past the cache.
-    fn load_zone(&self, place: usize, zone: usize, label: &str) -> Result<Arc<ColumnMemory>> {
-        let memory = ZonedRegion::new(self.parts(place, zone..zone + 1), None)?;
-        memory.fill(0, |codes, bytes| self.fill(place, zone, label, codes, bytes))?;
-        Ok(Arc::new(memory))
+    /// A zone of a column: as its group lies, in the cache, or the column alone when the budget has no room. `name` is
+    /// the column's, for errors.
+    fn load(&self, place: usize, zone: usize, name: &str) -> Result<(Shape, Option<BooleanBuffer>)> {
+        let (group, member) = self.members[place];
+        let zones = self.parts(group);
+        let size = GroupMemory::size(&zones);
+        let cached = self.cache.group((self.key, group), size, |charge| ZonedRegion::new(zones, Some(charge)))?;
+        let Some(memory) = cached else {
+            let (codes, bytes, validity) = self.load_block(place, zone, Some(name))?;
+            return Ok((self.directory.columns[place].native().shape(codes, bytes), validity));
+        };
+        memory.fill(zone, |codes, bytes| self.fill(group, zone, (place, name), codes, bytes))?;
+        let Some((codes, bytes, validity)) = memory.buffers(zone) else {
+            return Err(Error::corrupt(&self.place, "a block was lost while it was read"));
+        };
+        let rows = self.directory.zone(zone).len();
+        Ok((self.forms[group].shape(member, rows, codes, bytes), validity[member].clone()))
     }
 
-    /// Where consecutive zones of a column lie in a region of their own.
-    fn parts(&self, place: usize, zones: Range<usize>) -> Vec<ZoneParts> {
-        let native = self.directory.native(place);
+    /// Where the zones of a group lie in a region of their own.
+    fn parts(&self, group: usize) -> Vec<ZoneParts> {
+        let members = &self.directory.groups[group].columns;
         let (mut codes, mut bytes) = (0, 0);
-        zones
+        (0..self.directory.zones())
             .map(|zone| {
                 let start = (codes, bytes);
-                codes += native.length(self.directory.zone(zone).len());
-                bytes += self.directory.block(place, zone).string_bytes as usize;
+                codes += self.forms[group].length(self.directory.zone(zone).len());
+                let strings = |place: &usize| self.directory.block(*place, zone).string_bytes as usize;
+                bytes += members.iter().map(strings).sum::<usize>();
                 ZoneParts { codes: start.0..codes, bytes: start.1..bytes }
             })
             .collect()
     }
 
-    /// Reads, verifies and decodes one block; `label` names the column in errors.
+    /// Reads, verifies and lays out a zone of a group: its blocks lie one behind the other. `named` is a column's place
+    /// and its name in errors.
     fn fill(
+        &self,
+        group: usize,
+        zone: usize,
+        named: (usize, &str),
+        codes: &mut [u8],
+        bytes: &mut [u8],
+    ) -> Result<Vec<Option<BooleanBuffer>>> {
+        let columns = &self.directory.groups[group].columns;
+        let name = |place: usize| Some(named.1).filter(|_| place == named.0);
+        let blocks = || columns.iter().map(|place| self.directory.block(*place, zone));
+        let offset = blocks().map(|block| block.offset).min().unwrap_or_default();
+        let read = self.source.read(offset, blocks().map(|block| block.length as usize).sum())?;
+        if let Form::Alone(_) = self.forms[group] {
+            return Ok(vec![self.decode(columns[0], zone, name(columns[0]), &read, codes, bytes)?]);
+        }
+        let (mut natives, mut validity) = (Vec::new(), Vec::new());
+        for place in columns {
+            let entry = self.directory.block(*place, zone);
+            let block = &read[(entry.offset - offset) as usize..][..entry.length as usize];
+            let (codes, bytes, present) = self.decode_alone(*place, zone, name(*place), block)?;
+            natives.push((codes, bytes));
+            validity.push(present);
+        }
+        self.forms[group].lay_out(self.directory.zone(zone).len(), &natives, codes, bytes);
+        Ok(validity)
+    }
+
+    /// Reads one block past the cache, native.
+    fn load_block(
         &self,
         place: usize,
         zone: usize,
-        label: &str,
+        name: Option<&str>,
+    ) -> Result<(Buffer, Buffer, Option<BooleanBuffer>)> {
+        let entry = self.directory.block(place, zone);
+        let block = self.source.read(entry.offset, entry.length as usize)?;
+        self.decode_alone(place, zone, name, &block)
+    }
+
+    /// Verifies and decodes one block into memory of its own.
+    fn decode_alone(
+        &self,
+        place: usize,
+        zone: usize,
+        name: Option<&str>,
+        block: &[u8],
+    ) -> Result<(Buffer, Buffer, Option<BooleanBuffer>)> {
+        let rows = self.directory.zone(zone).len();
+        let codes = 0..self.directory.columns[place].native().length(rows);
+        let parts = ZoneParts { codes, bytes: 0..self.directory.block(place, zone).string_bytes as usize };
+        let memory = Arc::new(ZonedRegion::new(vec![parts], None)?);
+        memory.fill(0, |codes, bytes| self.decode(place, zone, name, block, codes, bytes))?;
+        match memory.buffers(0) {
+            Some((codes, bytes, validity)) => Ok((codes, bytes, validity.clone())),
+            None => Err(Error::corrupt(&self.place, "a block was lost while it was read")),
+        }
+    }
+
+    /// Verifies and decodes one block, given its column's name where that is known.
+    fn decode(
+        &self,
+        place: usize,
+        zone: usize,
+        name: Option<&str>,
+        block: &[u8],
         codes: &mut [u8],
         bytes: &mut [u8],
     ) -> Result<Option<BooleanBuffer>> {
-        let entry = *self.directory.block(place, zone);
-        let block = self.source.read(entry.offset, entry.length as usize)?;
-        let expected = Expected { rows: self.directory.zone(zone).len(), native: self.directory.native(place), entry };
-        decode(&block, &expected, codes, bytes).map_err(|detail| {
-            Error::corrupt(&self.place, format!("{label} zone {zone} (at byte {}): {detail}", entry.offset))
+        let (entry, meta) = (*self.directory.block(place, zone), &self.directory.columns[place]);
+        let expected = Expected { rows: self.directory.zone(zone).len(), native: meta.native(), entry };
+        decode(block, &expected, codes, bytes).map_err(|detail| {
+            let column = name.map_or_else(|| format!("column {}", meta.column), |name| format!("column '{name}'"));
+            Error::corrupt(&self.place, format!("{column} zone {zone} (at byte {}): {detail}", entry.offset))
         })
     }
 }

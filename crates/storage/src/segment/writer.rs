@@ -1,12 +1,13 @@
 //! Writing a segment: choose an encoding per column, encode, pack, checksum.
 
+use crate::design::{ColumnChoice, SEGMENT_BITS};
 use crate::encoding::encoder::{ColumnEncoder, ZoneKind, ZoneValues};
 use crate::segment::block::BlockWriter;
-use crate::segment::decode::Native;
-use crate::segment::directory::{Directory, MAX_STRING_BYTES, code_bytes};
+use crate::segment::directory::{Directory, MAX_STRING_BYTES};
 use crate::segment::format::{BLOCK_HEADER, BlockEntry, BlockHeader, Header, Trailer};
+use crate::segment::group::{Form, GroupMeta};
 use crate::segment::{ColumnMeta, SegmentId, ZONE_ROWS};
-use crate::{ColumnDefinition, ColumnId, Error, Result, TableDefinition};
+use crate::{ColumnDefinition, ColumnId, Design, Error, Group, Layout, Packing, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -39,7 +40,7 @@ pub fn write_segment_file(
     batches: Vec<RecordBatch>,
     sync: bool,
 ) -> Result<WrittenSegment> {
-    write_file(path, id, definition, batches, sync, ZONE_ROWS)
+    write_file(path, id, definition, batches, sync, definition.design.zone_rows())
 }
 
 /// The same as bytes in memory: a delta image. Never dictionary-encoded and without sketches, so that a few records
@@ -125,78 +126,80 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         definition: &TableDefinition,
         batches: Vec<RecordBatch>,
     ) -> Result<(WrittenSegment, W)> {
-        let rows = batches.iter().map(RecordBatch::num_rows).sum();
-        let mut columns = Vec::new();
-        let mut dictionaries = Vec::new();
+        let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        let mut chunks = by_column(definition, batches)?;
+        let zones = Directory::zone_count(rows, self.zone_rows);
+        self.entries = vec![BlockEntry::default(); definition.columns.len() * zones];
         self.put(&Header { delta: !self.rich, segment: id, table: definition.id }.to_bytes())?;
-        for (column, chunks) in definition.columns.iter().zip(by_column(definition, batches)?) {
-            let (meta, entries) = self.column(column, chunks)?;
-            columns.push(meta);
-            dictionaries.extend(entries.map(|entries| (column.id, entries)));
+        let (mut groups, mut written) = (Vec::new(), Vec::with_capacity(definition.columns.len()));
+        for group in self.groups(definition) {
+            let members = group.columns.iter().filter_map(|id| definition.columns.iter().position(|c| c.id == *id));
+            let mut columns = Vec::with_capacity(group.columns.len());
+            for place in members {
+                let column = &definition.columns[place];
+                let choice = if self.rich { definition.design.choice(column.id) } else { ColumnChoice::default() };
+                columns.push(Column::new(place, column, choice, std::mem::take(&mut chunks[place]), self.rich)?);
+            }
+            self.group(rows, &mut columns)?;
+            let (meta, columns) = finish(group.layout, columns, rows, self.zone_rows)?;
+            groups.push(meta);
+            written.extend(columns);
         }
-        let directory =
-            Directory { rows, zone_rows: self.zone_rows, columns, blocks: std::mem::take(&mut self.entries) };
+        written.sort_by_key(|column| column.place);
+        let dictionaries =
+            written.iter_mut().filter_map(|column| Some((column.meta.column, column.entries.take()?))).collect();
+        let columns = written.into_iter().map(|column| column.meta).collect();
+        let blocks = std::mem::take(&mut self.entries);
+        let directory = Directory { rows, zone_rows: self.zone_rows, columns, groups, blocks };
         let bytes = directory.to_bytes();
         let trailer = Trailer { offset: self.offset, length: bytes.len() as u32, checksum: crc32c::crc32c(&bytes) };
         self.put(&bytes)?;
         self.put(&trailer.to_bytes())?;
-        let written = WrittenSegment {
-            id,
-            rows: rows as u64,
-            bytes: self.offset,
-            directory_checksum: trailer.checksum,
-            dictionaries,
-        };
-        Ok((written, self.sink))
+        let (bytes, directory_checksum) = (self.offset, trailer.checksum);
+        Ok((WrittenSegment { id, rows: rows as u64, bytes, directory_checksum, dictionaries }, self.sink))
     }
 
-    /// Writes the blocks of one column.
-    fn column(&mut self, column: &ColumnDefinition, chunks: Vec<ArrayRef>) -> Result<(ColumnMeta, Option<ArrayRef>)> {
-        let mut encoder = ColumnEncoder::new(&column.name, &column.logical_type, chunks, self.rich)?;
-        let (rows, kind) = (encoder.rows(), encoder.zone_kind());
-        let (mut stored_bytes, mut string_bytes) = (0, 0);
-        self.blocks.start_column();
-        for start in (0..rows).step_by(self.zone_rows) {
-            let mut zone = std::mem::take(&mut self.zone);
-            encoder.zone(start..(start + self.zone_rows).min(rows), &mut zone)?;
-            stored_bytes += self.block(&column.name, kind, &zone)?;
-            string_bytes += zone.bytes.len();
-            self.zone = zone;
-        }
-        let encoding = encoder.encoding();
-        let (statistics, code_bits, entries) = encoder.finish();
-        let native_bytes = match kind {
-            ZoneKind::Codes => Native::Codes { width: code_bytes(code_bits) }.length(rows),
-            ZoneKind::Wide => Native::Wide.length(rows),
-            ZoneKind::Bytes => (rows + rows.div_ceil(self.zone_rows)) * 4 + string_bytes,
-        };
-        let meta = ColumnMeta {
-            column: column.id,
-            logical_type: column.logical_type.clone(),
-            encoding,
-            code_bits,
-            stored_bytes,
-            native_bytes: native_bytes as u64,
-            statistics,
-        };
-        Ok((meta, entries))
+    /// The groups to write: the design's, in a delta image each column on its own.
+    fn groups(&self, definition: &TableDefinition) -> Vec<Group> {
+        let columns: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
+        if self.rich { definition.design.resolve(&columns) } else { Design::default().resolve(&columns) }
     }
 
-    /// Writes one block and notes it; returns the bytes of its payload.
-    fn block(&mut self, column: &str, kind: ZoneKind, zone: &ZoneValues) -> Result<u64> {
-        if zone.bytes.len() > MAX_STRING_BYTES {
-            let (rows, bytes) = (zone.codes.len(), zone.bytes.len());
-            return Err(Error::Unsupported(format!(
-                "column '{column}' has {bytes} bytes in {rows} consecutive records; at most 2 GiB can be stored"
-            )));
+    /// Writes the blocks of one group, zone by zone.
+    fn group(&mut self, rows: usize, columns: &mut [Column<'_>]) -> Result<()> {
+        let zones = Directory::zone_count(rows, self.zone_rows);
+        for (number, start) in (0..rows).step_by(self.zone_rows).enumerate() {
+            let (end, mut strings) = ((start + self.zone_rows).min(rows), 0);
+            for column in &mut *columns {
+                let mut zone = std::mem::take(&mut self.zone);
+                column.encoder.zone(start..end, &mut zone)?;
+                strings += zone.bytes.len();
+                column.string_bytes += zone.bytes.len();
+                if strings > MAX_STRING_BYTES {
+                    return Err(Error::Unsupported(format!(
+                        "column '{}' has, with those of its group before it, {strings} bytes in {} consecutive \
+                         records; at most 2 GiB can be stored",
+                        column.definition.name,
+                        end - start
+                    )));
+                }
+                self.entries[column.place * zones + number] = self.block(column, &zone)?;
+                self.zone = zone;
+            }
         }
-        let (header, payload) = self.blocks.block(kind, zone).map_err(Error::io("compressing", self.path))?;
+        Ok(())
+    }
+
+    /// Writes one block; returns its entry.
+    fn block(&mut self, column: &mut Column<'_>, zone: &ZoneValues) -> Result<BlockEntry> {
+        let block = self.blocks.block(column.encoder.zone_kind(), zone, &mut column.codes_pay);
+        let (header, payload) = block.map_err(Error::io("compressing", self.path))?;
         let length = payload.len() as u64;
         self.sink
             .write_all(&header)
             .and_then(|()| self.sink.write_all(payload))
             .map_err(Error::io("writing", self.path))?;
-        self.entries.push(BlockEntry {
+        let entry = BlockEntry {
             offset: self.offset,
             length: (BLOCK_HEADER as u64 + length) as u32,
             checksum: BlockHeader::checksum(&header),
@@ -204,9 +207,10 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
             max: zone.max,
             nulls: zone.nulls as u32,
             string_bytes: zone.bytes.len() as u32,
-        });
+        };
         self.offset += BLOCK_HEADER as u64 + length;
-        Ok(length)
+        column.stored_bytes += length;
+        Ok(entry)
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -214,6 +218,96 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         self.offset += bytes.len() as u64;
         Ok(())
     }
+}
+
+/// A column that is being written.
+struct Column<'a> {
+    /// Its place among the table's.
+    place: usize,
+    definition: &'a ColumnDefinition,
+    packing: Packing,
+    segment_bits: u16,
+    encoder: ColumnEncoder,
+    codes_pay: bool,
+    stored_bytes: u64,
+    string_bytes: usize,
+}
+
+impl<'a> Column<'a> {
+    fn new(
+        place: usize,
+        definition: &'a ColumnDefinition,
+        choice: ColumnChoice,
+        chunks: Vec<ArrayRef>,
+        rich: bool,
+    ) -> Result<Self> {
+        let encoder = ColumnEncoder::new(&definition.name, &definition.logical_type, chunks, rich, choice)?;
+        let coded = encoder.zone_kind() == ZoneKind::Codes;
+        if choice.by_name && !coded && encoder.rows() > 0 {
+            return Err(Error::Unsupported(format!(
+                "column '{}' has values without codes of at most 64 bits, so it can't have packing {}; \
+                 give it packing native",
+                definition.name, choice.packing
+            )));
+        }
+        Ok(Self {
+            place,
+            definition,
+            packing: if coded { choice.packing } else { Packing::Native },
+            segment_bits: choice.segment_bits,
+            encoder,
+            codes_pay: true,
+            stored_bytes: 0,
+            string_bytes: 0,
+        })
+    }
+}
+
+/// A column whose blocks are written.
+struct WrittenColumn {
+    place: usize,
+    meta: ColumnMeta,
+    /// Of its dictionary.
+    entries: Option<ArrayRef>,
+}
+
+/// What the directory says of a group and its columns, once all blocks are written.
+fn finish(
+    layout: Layout,
+    columns: Vec<Column<'_>>,
+    rows: usize,
+    zone_rows: usize,
+) -> Result<(GroupMeta, Vec<WrittenColumn>)> {
+    let packing = columns.first().map_or(Packing::Native, |column| column.packing);
+    let segment_bits = columns.first().map_or(SEGMENT_BITS, |column| column.segment_bits);
+    let group =
+        GroupMeta { columns: columns.iter().map(|column| column.place).collect(), layout, packing, segment_bits };
+    let string_bytes: Vec<usize> = columns.iter().map(|column| column.string_bytes).collect();
+    let mut written: Vec<WrittenColumn> = columns.into_iter().map(finish_column).collect();
+    let natives = written.iter().map(|column| column.meta.native()).collect();
+    let code_bits = written.first().map_or(0, |column| column.meta.code_bits);
+    let form = Form::new(&group, natives, code_bits).map_err(Error::InvalidInput)?;
+    for (member, column) in written.iter_mut().enumerate() {
+        let zones = (0..rows).step_by(zone_rows).map(|start| (rows - start).min(zone_rows));
+        let codes: usize = zones.map(|rows| form.share(member, rows)).sum();
+        column.meta.native_bytes = (codes + string_bytes[member]) as u64;
+    }
+    Ok((group, written))
+}
+
+fn finish_column(column: Column<'_>) -> WrittenColumn {
+    let encoding = column.encoder.encoding();
+    let (statistics, code_bits, entries) = column.encoder.finish();
+    let meta = ColumnMeta {
+        column: column.definition.id,
+        logical_type: column.definition.logical_type.clone(),
+        encoding,
+        code_bits,
+        stored_bytes: column.stored_bytes,
+        native_bytes: 0,
+        statistics,
+    };
+    WrittenColumn { place: column.place, meta, entries }
 }
 
 /// The batches' columns, so that each can be freed on its own.

@@ -1,19 +1,21 @@
-//! The segment of format version 1 in tests/compat: today's build must read what the first build wrote.
+//! The segments in tests/compat: today's build must read what the first builds of their format versions wrote.
 //!
-//! The file holds every type, encoding, packing and compression; the values follow the formulas here, which must not
-//! change. A new format version gets a file and formulas of its own.
+//! The file of version 1 holds every type, encoding, packing and compression; the values follow the formulas here, which
+//! must not change. That of version 2 holds the same values in groups, the packings of its time among them.
 
 use super::*;
-use crate::segment::format::{BlockHeader, Packing, Trailer};
+use crate::design::{ColumnDesign, EncodingChoice, Group, Layout, Packing};
+use crate::segment::format::{BlockHeader, Packing as BlockPacking, Trailer};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 const ID: u64 = 41;
 const ROWS: i128 = 700;
 const DIRECTORY_CHECKSUM: u32 = 0x7add_a13f;
+const DIRECTORY_CHECKSUM_2: u32 = 0xdee7_f656;
 
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/segment-v1.seg")
+fn path(version: u32) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/compat/segment-v{version}.seg"))
 }
 
 /// Types and values of the columns.
@@ -57,7 +59,7 @@ fn version_1_is_read() {
     let (definition, columns) = content();
     let dictionary = Dictionary::build("c18", vec![(1, entries())]).unwrap();
     let dictionaries = BTreeMap::from([(18, Arc::clone(&dictionary.versions[&1]))]);
-    let segment = Segment::open(&path(), ID, DIRECTORY_CHECKSUM, dictionaries, cache(1 << 20)).unwrap();
+    let segment = Segment::open(&path(1), ID, DIRECTORY_CHECKSUM, dictionaries, cache(1 << 20)).unwrap();
     assert_eq!(read(&definition, &segment).unwrap(), columns);
     assert!(segment.check().is_empty());
     check_statistics(&segment, &columns, true);
@@ -65,9 +67,9 @@ fn version_1_is_read() {
 
 #[test]
 fn version_1_holds_all_forms() {
-    let bytes = std::fs::read(path()).unwrap();
+    let bytes = std::fs::read(path(1)).unwrap();
     let end = Trailer::parse(bytes.last_chunk().unwrap()).unwrap().offset as usize;
-    let segment = Segment::open(&path(), ID, DIRECTORY_CHECKSUM, BTreeMap::new(), cache(0)).unwrap();
+    let segment = Segment::open(&path(1), ID, DIRECTORY_CHECKSUM, BTreeMap::new(), cache(0)).unwrap();
     let mut forms = BTreeSet::new();
     let mut offset = crate::segment::format::HEADER;
     for block in segment.blocks() {
@@ -80,7 +82,7 @@ fn version_1_holds_all_forms() {
         offset = next;
     }
     assert_eq!(offset, end);
-    for form in [Packing::BitPacked, Packing::Delta, Packing::Wide, Packing::Bytes] {
+    for form in [BlockPacking::BitPacked, BlockPacking::Delta, BlockPacking::Wide, BlockPacking::Bytes] {
         assert!(forms.contains(&format!("{form:?}")), "{form:?} of {forms:?}");
     }
     for form in ["validity", "compressed Delta", "compressed Wide", "compressed bytes"] {
@@ -88,15 +90,56 @@ fn version_1_holds_all_forms() {
     }
 }
 
+/// The design of version 2's file.
+fn design() -> Design {
+    let packed = |column, packing| ColumnDesign { packing: Some(packing), ..ColumnDesign::new(column) };
+    Design {
+        groups: vec![
+            Group { columns: vec![19, 3, 10, 12, 18], layout: Layout::Row },
+            Group { columns: vec![1, 20, 8], layout: Layout::MemPax(100) },
+        ],
+        columns: vec![
+            packed(2, Packing::ByteSlice),
+            packed(4, Packing::Vbp),
+            packed(5, Packing::ByteSlice16),
+            packed(6, Packing::Hbp),
+            packed(7, Packing::BitPacked),
+            ColumnDesign { segment_bits: Some(256), ..packed(21, Packing::ByteSlice) },
+            ColumnDesign { encoding: EncodingChoice::Plain, ..ColumnDesign::new(22) },
+        ],
+        ..Design::default()
+    }
+}
+
+#[test]
+fn version_2_is_read() {
+    let (definition, columns) = content();
+    let dictionary = Dictionary::build("c18", vec![(1, entries())]).unwrap();
+    let dictionaries = BTreeMap::from([(18, Arc::clone(&dictionary.versions[&1]))]);
+    let segment = Segment::open(&path(2), ID, DIRECTORY_CHECKSUM_2, dictionaries, cache(1 << 20)).unwrap();
+    assert_eq!(read(&definition, &segment).unwrap(), columns);
+    assert!(segment.check().is_empty());
+    check_statistics(&segment, &columns, true);
+    assert_eq!(segment.groups()[0].columns, [19, 3, 10, 12, 18]);
+    assert_eq!((segment.groups()[0].layout, segment.groups()[1].layout), (Layout::Row, Layout::MemPax(100)));
+    let packings: BTreeSet<_> =
+        segment.groups().iter().map(|group| (group.packing.name(), group.segment_bits)).collect();
+    for packing in ["bit_packed", "vbp", "hbp", "byteslice", "byteslice16", "native"] {
+        assert!(packings.contains(&(packing, 512)), "{packing} of {packings:?}");
+    }
+    assert!(packings.contains(&("byteslice", 256)), "{packings:?}");
+}
+
 /// Writes the file when `GINGHAM_WRITE_COMPAT` is set and it is not there; kept to show how it came to be.
 #[test]
-fn write_version_1() {
+fn write_version_2() {
     if std::env::var_os("GINGHAM_WRITE_COMPAT").is_none() {
         return;
     }
-    let (definition, columns) = content();
-    assert!(!path().exists(), "{} is there and must stay as it is", path().display());
-    let written = write_file(&path(), ID, &definition, batches(&definition, &columns, 99), true, 512).unwrap();
+    let (mut definition, columns) = content();
+    definition.design = design();
+    assert!(!path(2).exists(), "{} is there and must stay as it is", path(2).display());
+    let written = write_file(&path(2), ID, &definition, batches(&definition, &columns, 99), true, 500).unwrap();
     assert_eq!(written.dictionaries, [(18, entries())]);
     println!("directory checksum {:#010x}", written.directory_checksum);
 }

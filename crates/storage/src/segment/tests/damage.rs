@@ -2,7 +2,8 @@
 //! the values that were written. Structures that lie with right checksums are refused too.
 
 use super::*;
-use crate::segment::format::{BLOCK_HEADER, BlockHeader, ENTRY, HEADER, Packing, TRAILER, Trailer};
+use crate::design::{ColumnDesign, Group, Layout, Packing};
+use crate::segment::format::{BLOCK_HEADER, BlockHeader, ENTRY, HEADER, Packing as BlockPacking, TRAILER, Trailer};
 
 /// A table of every type with NULLs, some strings compressed, and its values.
 fn sample(rows: i128) -> (TableDefinition, Vec<Vec<Datum>>) {
@@ -53,9 +54,28 @@ fn expect_corrupt(result: Result<Vec<Vec<Datum>>>, right: &[Vec<Datum>], what: &
     }
 }
 
+/// Columns, rows, and groups with each packing.
+fn designs() -> Vec<Design> {
+    let groups = vec![
+        Group { columns: vec![19, 3, 10], layout: Layout::MemPax(8) },
+        Group { columns: vec![0, 20, 18], layout: Layout::Row },
+    ];
+    let packings = Packing::ALL.into_iter().zip(4..);
+    let packed = packings.map(|(packing, column)| ColumnDesign { packing: Some(packing), ..ColumnDesign::new(column) });
+    let grouped = Design { groups, columns: packed.collect(), ..Design::default() };
+    vec![Design::default(), Design::of_layout(Layout::Row), grouped]
+}
+
 #[test]
 fn no_flipped_byte_goes_unnoticed() {
-    let (definition, columns) = sample(60);
+    for design in designs() {
+        flip_bytes(design);
+    }
+}
+
+fn flip_bytes(design: Design) {
+    let (mut definition, columns) = sample(60);
+    definition.design = design;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.seg");
     let written = write_file(&path, 7, &definition, batches(&definition, &columns, 60), false, 32).unwrap();
@@ -92,12 +112,13 @@ fn forged(bytes: &[u8], written: &WrittenSegment, change: impl FnOnce(&mut Vec<u
     let trailer = Trailer::parse(bytes.last_chunk().unwrap()).unwrap();
     let (start, length) = (trailer.offset as usize, trailer.length as usize);
     let json = u32::from_le_bytes(*bytes[start..].first_chunk().unwrap()) as usize;
-    let (mut entry, mut block) = (start + 4 + json, HEADER);
+    let (mut entry, mut covered) = (start + 4 + json, HEADER);
     let mut places = Vec::new();
-    while block < start {
+    while covered < start {
+        let offset = u64::from_le_bytes(*bytes[entry..].first_chunk().unwrap()) as usize;
         let length = u32::from_le_bytes(*bytes[entry + 8..].first_chunk().unwrap()) as usize;
-        places.push((entry, block..block + length));
-        (entry, block) = (entry + ENTRY, block + length);
+        places.push((entry, offset..offset + length));
+        (entry, covered) = (entry + ENTRY, covered + length);
     }
     let mut bytes = bytes.to_vec();
     change(&mut bytes);
@@ -116,7 +137,14 @@ fn forged(bytes: &[u8], written: &WrittenSegment, change: impl FnOnce(&mut Vec<u
 
 #[test]
 fn lies_with_right_checksums_are_survived() {
-    let (definition, columns) = sample(40);
+    for design in designs() {
+        tell_lies(design);
+    }
+}
+
+fn tell_lies(design: Design) {
+    let (mut definition, columns) = sample(40);
+    definition.design = design;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.seg");
     let written = write_file(&path, 7, &definition, batches(&definition, &columns, 40), false, 32).unwrap();
@@ -125,7 +153,7 @@ fn lies_with_right_checksums_are_survived() {
     let (same, same_written) = forged(&bytes, &written, |_| {});
     assert_eq!(read_bytes(&path, &same, &definition, &same_written).unwrap(), columns);
     // Wrong values may come out of a forged file; a panic or an error of another kind may not.
-    for place in (HEADER..trailer.offset as usize + trailer.length as usize).step_by(23) {
+    for place in (HEADER..trailer.offset as usize + trailer.length as usize).step_by(47) {
         for value in [0, 0x7f, 0xff] {
             let (forged, written) = forged(&bytes, &written, |bytes| bytes[place] = value);
             std::fs::write(&path, &forged).unwrap();
@@ -162,7 +190,7 @@ fn lengths_that_lie_are_refused() {
         (|header| header.base = u64::MAX, "strings"),
         (|header| header.codes_length += 1, "packed codes where"),
         (|header| header.width = 64, "packed codes where"),
-        (|header| header.packing = Packing::BitPacked, "can't be"),
+        (|header| header.packing = BlockPacking::BitPacked, "can't be"),
         (|header| header.codes_compressed = true, "decompression"),
         (|header| header.bytes_compressed = true, "decompression"),
         (|header| header.validity = true, "2 NULLs where 0 are expected"),
@@ -219,4 +247,37 @@ fn another_segment_in_its_place_is_refused() {
     let error = Segment::open(&path, 7, written.directory_checksum ^ 1, BTreeMap::new(), cache(0)).unwrap_err();
     assert!(error.to_string().contains("not the one that the catalog names"), "{error}");
     assert!(Segment::open(&path, 7, written.directory_checksum, BTreeMap::new(), cache(0)).is_ok());
+}
+
+#[test]
+fn groups_that_lie_are_refused() {
+    let mut definition = table(&[LogicalType::Int(32), LogicalType::Int(32), LogicalType::Varchar(None)]);
+    definition.design = Design {
+        groups: vec![Group { columns: vec![1, 0], layout: Layout::MemPax(8) }],
+        ..Design::of_packing(Packing::ByteSlice)
+    };
+    let columns = [integers(0..20), integers(0..20), texts((0..20).map(|row| format!("text {row}")))];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("7.seg");
+    let written = write_file(&path, 7, &definition, batches(&definition, &columns, 60), false, 16).unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    // Changes of the same length within the description.
+    for (from, to, message) in [
+        ("\"columns\":[1,0]", "\"columns\":[1,1]", "grouped already"),
+        ("\"columns\":[1,0]", "\"columns\":[1,7]", "not there"),
+        ("\"columns\":[1,0]", "\"columns\":[0,1]", "does not follow"),
+        ("{\"mempax\":8}", "{\"mempax\":0}", "2 columns in layout mempax(0)"),
+        (
+            "\"columns\":[2],\"layout\":\"column\",\"packing\":\"native\"",
+            "\"columns\":[2],\"layout\":\"column\",\"packing\":\"spiral\"",
+            "spiral",
+        ),
+    ] {
+        let (forged, written) = forged(&bytes, &written, |bytes| {
+            let place = bytes.windows(from.len()).rposition(|window| window == from.as_bytes()).unwrap();
+            bytes[place..place + to.len()].copy_from_slice(to.as_bytes());
+        });
+        let error = read_bytes(&path, &forged, &definition, &written).unwrap_err().to_string();
+        assert!(error.contains(message) && error.contains("7.seg"), "{error} lacks '{message}'");
+    }
 }

@@ -3,6 +3,7 @@
 mod caching;
 mod compat;
 mod damage;
+mod designs;
 
 use crate::cache::BlockCache;
 use crate::dictionary::Dictionary;
@@ -110,6 +111,27 @@ fn value(view: &ColumnView, row: usize) -> Datum {
             let mut code = [0; 8];
             code[..width].copy_from_slice(&codes[row * width..][..width]);
             u64::from_le_bytes(code)
+        }
+        Shape::Chunked { bytes, place, width } => {
+            let (k, width) = (place.records(), usize::from(*width));
+            let start = row / k * place.chunk() + place.offset() + row % k * width;
+            assert_eq!(bytes[start..].as_ptr() as usize % width, 0, "attributes are aligned");
+            let mut code = [0; 16];
+            code[..width].copy_from_slice(&bytes[start..start + width]);
+            match width {
+                16 => return Datum::Integer(i128::from_le_bytes(code)),
+                _ => u128::from_le_bytes(code) as u64,
+            }
+        }
+        Shape::ChunkedBytes { slots, place, bytes } => {
+            let k = place.records();
+            let slot = &slots[row / k * place.chunk() + place.offset() + row % k * 8..];
+            let [offset, length] = [0, 4].map(|at| u32::from_le_bytes(*slot[at..].first_chunk().unwrap()) as usize);
+            return Datum::Bytes(bytes[offset..offset + length].into());
+        }
+        Shape::Packed { bytes, format } => {
+            let packed = gingham_kernels::packing::Packed::new(*format, view.rows, bytes).unwrap();
+            gingham_kernels::packing::get(packed, row as u32)
         }
     };
     let float = |value| Datum::Float(FloatBits::new(value));
