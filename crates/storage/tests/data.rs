@@ -90,6 +90,31 @@ fn a_sorted_table_is_sorted_in_each_segment_and_whole_by_optimize() {
 }
 
 #[test]
+fn optimize_leaves_what_is_in_its_place() {
+    let store = Store::scratch(budget()).unwrap();
+    let mut sorted = definition("t");
+    sorted.sort_by = vec![1];
+    create(&store, sorted).unwrap();
+    insert(&store, "t", (0..1_100_000).filter(|id| id % 2 == 0)).unwrap();
+    insert(&store, "t", (1_100_000..1_130_000).rev()).unwrap();
+    insert(&store, "t", (1_130_000..1_130_100).rev()).unwrap();
+    let all = |t: &Arc<TableSnapshot>| ids(t).unwrap();
+    // What comes behind a large segment is sorted, and the segment stays.
+    let large = table(&store.snapshot().unwrap(), "t").segments[0].id();
+    assert_eq!(store.optimize(&name("t")).unwrap(), 30_100);
+    let t = table(&store.snapshot().unwrap(), "t");
+    assert_eq!((t.segments[0].id(), t.segments.len()), (large, 2));
+    assert!(all(&t).is_sorted());
+    assert_eq!(store.optimize(&name("t")).unwrap(), 0);
+    // One record that belongs into it, and it is merged with the rest.
+    insert(&store, "t", [7]).unwrap();
+    assert_eq!(store.optimize(&name("t")).unwrap(), 580_101);
+    let t = table(&store.snapshot().unwrap(), "t");
+    assert_eq!(all(&t)[..6], [0, 2, 4, 6, 7, 8]);
+    assert!(all(&t).is_sorted());
+}
+
+#[test]
 fn optimize_merges_small_segments_and_delta() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).unwrap();

@@ -4,6 +4,7 @@
 //! when it is not (records came into the last delta block, say), the work is done once more with the writer's lock held.
 
 use crate::catalog::rows::{for_each_batch, read_rows, sort_rows};
+use crate::catalog::sorted::{self, SortKeys};
 use crate::catalog::{Store, TableSnapshot, TableWriter, Transaction, WrittenRows, records};
 use crate::segment::{SEGMENT_ROWS, Segment, SegmentId};
 use crate::{Design, Error, Predicate, Result, TableName};
@@ -26,13 +27,14 @@ struct Plan {
 impl Store {
     /// Merges the delta and small segments of a table into full segments, then commits. Returns the records rewritten.
     ///
-    /// A table with `sort_by` is sorted as a whole when its records as Arrow arrays fit in half of the memory limit;
-    /// otherwise each new segment is sorted in itself.
+    /// A table with `sort_by` is sorted as a whole, but for the segments at its beginning that no record behind them
+    /// belongs before, as long as one zone of each segment fits in a quarter of the memory limit; otherwise each new
+    /// segment is sorted in itself.
     pub fn optimize(self: &Arc<Self>, table: &TableName) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
-        let Some(plan) = self.plan(current) else { return Ok(0) };
+        let Some(plan) = self.plan(current)? else { return Ok(0) };
         let rows = self.rewrite(&plan)?;
         let id = current.definition.id;
         self.write(move |transaction| {
@@ -41,34 +43,32 @@ impl Store {
                 return transaction.replace(&now, &plan.replaced, rows, None);
             }
             drop(rows);
-            let Some(plan) = self.plan(&now) else { return Ok(0) };
+            let Some(plan) = self.plan(&now)? else { return Ok(0) };
             let rows = self.rewrite(&plan)?;
             transaction.replace(&now, &plan.replaced, rows, None)
         })
     }
 
     /// What to rewrite; `None` when the table is as it should be.
-    fn plan(&self, table: &Arc<TableSnapshot>) -> Option<Plan> {
-        let definition = &table.definition;
-        let small: Vec<&Arc<Segment>> = table.segments.iter().filter(|segment| segment.rows() < SMALL).collect();
-        let unsorted = !definition.sort_by.is_empty() && table.segments.len() > 1 && !in_order(table);
-        let bytes: u64 = table
-            .segments
-            .iter()
-            .chain(&table.delta)
-            .flat_map(|segment| segment.columns())
-            .map(|column| column.native_bytes)
-            .sum();
-        // Arrow's arrays are wider than the stored codes: about twice, by TPC-H's tables.
-        let sorted = !definition.sort_by.is_empty() && bytes.saturating_mul(4) < self.budget.limit() as u64;
-        if table.delta.is_empty() && small.len() < 2 && !(sorted && unsorted) {
-            return None;
+    fn plan(&self, table: &Arc<TableSnapshot>) -> Result<Option<Plan>> {
+        // The merge of sorted segments holds one zone of each, in native form and as Arrow arrays.
+        let zone_bytes = |segment: &Arc<Segment>| {
+            let native: u64 = segment.columns().iter().map(|column| column.native_bytes).sum();
+            native / segment.zones().max(1) as u64
+        };
+        let held: u64 = table.segments.iter().map(zone_bytes).sum();
+        let sorted = !table.definition.sort_by.is_empty() && held.saturating_mul(4) < self.budget.limit() as u64;
+        let segments: Vec<Arc<Segment>> = if sorted {
+            table.segments[in_place(table)?..].to_vec()
+        } else {
+            table.segments.iter().filter(|segment| segment.rows() < SMALL).cloned().collect()
+        };
+        if table.delta.is_empty() && segments.len() < 2 {
+            return Ok(None);
         }
-        let segments: Vec<Arc<Segment>> =
-            if sorted { table.segments.clone() } else { small.into_iter().cloned().collect() };
         let replaced = segments.iter().chain(&table.delta).map(|segment| segment.id()).collect();
         let part = TableSnapshot { segments, ..copy_of(table) };
-        Some(Plan { part: Arc::new(part), replaced, sorted })
+        Ok(Some(Plan { part: Arc::new(part), replaced, sorted }))
     }
 
     /// Writes the planned records anew.
@@ -76,9 +76,13 @@ impl Store {
         let definition = &plan.part.definition;
         let writer = TableWriter::new(Arc::clone(self), Arc::clone(definition)).without_delta();
         if plan.sorted {
-            for batch in sort_rows(definition, read_rows(&plan.part)?)? {
-                writer.append(0, batch)?;
+            let mut runs = Vec::with_capacity(plan.part.segments.len() + 1);
+            for segment in &plan.part.segments {
+                runs.push(sorted::run(&only(&plan.part, segment))?);
             }
+            let delta = TableSnapshot { segments: Vec::new(), ..copy_of(&plan.part) };
+            runs.push(Box::new(sort_rows(definition, read_rows(&Arc::new(delta))?)?.into_iter().map(Ok)));
+            sorted::merge(&SortKeys::new(definition)?, runs, |batch| writer.append(0, batch))?;
         } else {
             let columns = definition.columns.iter().map(|column| column.id).collect();
             for_each_batch(&plan.part, columns, Predicate::Constant(true), |batch| writer.append(0, batch))?;
@@ -104,15 +108,41 @@ fn still_there(table: &TableSnapshot, replaced: &HashSet<SegmentId>) -> bool {
     present == replaced.len() && table.delta.iter().all(|block| replaced.contains(&block.id()))
 }
 
-/// Whether the segments follow each other by the first column of `sort_by`.
-fn in_order(table: &TableSnapshot) -> bool {
-    let Some(first) = table.definition.sort_by.first() else { return true };
-    let bounds: Vec<_> = table.segments.iter().filter_map(|segment| segment.column(*first)).collect();
-    bounds.len() == table.segments.len()
-        && bounds.windows(2).all(|pair| {
-            let order = pair[0].statistics.max.compare(&pair[1].statistics.min);
-            order.is_some_and(|order| order.is_le())
-        })
+/// The part of `table` that is one segment.
+fn only(table: &TableSnapshot, segment: &Arc<Segment>) -> Arc<TableSnapshot> {
+    Arc::new(TableSnapshot { segments: vec![Arc::clone(segment)], delta: Vec::new(), ..copy_of(table) })
+}
+
+/// Number of segments at the beginning of a sorted table that can stay: large ones that no record behind them, in a
+/// segment or the delta, belongs before.
+fn in_place(table: &TableSnapshot) -> Result<usize> {
+    let definition = &table.definition;
+    let keys = SortKeys::new(definition)?;
+    let mut bounds = Vec::with_capacity(table.segments.len());
+    for segment in &table.segments {
+        bounds.push(keys.bounds(sorted::ends(&only(table, segment))?)?);
+    }
+    let delta = TableSnapshot { segments: Vec::new(), ..copy_of(table) };
+    let delta = sort_rows(definition, read_rows(&Arc::new(delta))?)?;
+    let of_delta: Vec<usize> = definition
+        .sort_by
+        .iter()
+        .filter_map(|id| definition.columns.iter().position(|column| column.id == *id))
+        .collect();
+    let delta = delta.into_iter().map(|batch| Ok(batch.project(&of_delta)?));
+    // The least key behind each segment.
+    let mut least = keys.bounds(Box::new(delta))?.map(|(first, _)| first);
+    let mut stays = vec![false; bounds.len()];
+    for (number, bounds) in bounds.into_iter().enumerate().rev() {
+        let Some((first, last)) = bounds else { continue };
+        let before_all = least.as_ref().is_none_or(|least| last <= *least);
+        stays[number] = before_all && table.segments[number].rows() >= SMALL;
+        least = Some(match least {
+            Some(least) if least < first => least,
+            _ => first,
+        });
+    }
+    Ok(stays.iter().take_while(|stays| **stays).count())
 }
 
 impl Transaction<'_> {

@@ -1,6 +1,7 @@
 //! The catalog: one LMDB environment per database that makes segments, delta blocks, dictionaries and definitions
 //! visible together, by its commit.
 
+mod alter;
 mod append;
 mod backup;
 mod check;
@@ -16,6 +17,7 @@ mod redesign;
 mod registry;
 mod rows;
 mod snapshot;
+mod sorted;
 mod store;
 mod summary;
 mod table_writer;

@@ -70,6 +70,9 @@ impl Store {
     /// A path that this process has open already gives the same store, whatever `options` say of creating; asking to
     /// write one that is open for reading only is [`Error::Locked`].
     pub fn open(path: &Path, options: &OpenOptions, budget: Arc<MemoryBudget>) -> Result<Arc<Self>> {
+        if path.is_file() {
+            return Err(Error::InvalidInput(format!("{} is a file; a database is a folder", path.display())));
+        }
         if options.create && !options.read_only {
             fs::create_dir_all(path).map_err(Error::io("creating folder", path))?;
         }

@@ -264,12 +264,13 @@ impl<'store> Transaction<'store> {
         Ok(())
     }
 
-    /// Replaces the definition of a table: renamed, added or dropped columns. Data stays, so nothing may be asked of it
-    /// that was not asked before: no new key, reference or NOT NULL on a column that exists.
+    /// Replaces the definition of a table: renamed, added or dropped columns. Data stays, so a new key, reference or NOT
+    /// NULL is over columns that are new, whose one value must satisfy it; CHECK is the caller's to judge.
     pub fn alter_table(&mut self, definition: TableDefinition) -> Result<()> {
         let mut record = self.record(definition.id)?;
         validate(&definition)?;
         require_compatible(&record.definition, &definition)?;
+        self.require_new_constraints(&self.current(definition.id)?, &definition)?;
         self.refuse_dropped_referred_columns(&record.definition, &definition)?;
         if definition.name != record.definition.name {
             self.require_free(&definition.name)?;
@@ -446,12 +447,6 @@ fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Resu
             }
             Some(_) => {}
         }
-    }
-    if let Some(key) = after.keys.iter().find(|key| !before.keys.contains(key)) {
-        return refuse(format!("key '{}' can't be added to a table that exists", key.name));
-    }
-    if let Some(reference) = after.references.iter().find(|reference| !before.references.contains(reference)) {
-        return refuse(format!("reference '{}' can't be added to a table that exists", reference.name));
     }
     Ok(())
 }
