@@ -3,6 +3,7 @@
 mod cell;
 mod csv;
 mod json;
+mod lines;
 mod markdown;
 mod table;
 
@@ -42,9 +43,9 @@ impl Format {
     pub fn writer(self, schema: &SchemaRef) -> ResultWriter {
         match self {
             Self::Table => ResultWriter::Table(table::TableWriter::new(schema)),
-            Self::Csv => ResultWriter::Csv(csv::CsvWriter::new(schema)),
+            Self::Csv => ResultWriter::Lines(csv::writer(schema)),
             Self::Json => ResultWriter::Json(json::JsonWriter::new(schema)),
-            Self::Markdown => ResultWriter::Markdown(markdown::MarkdownWriter::new(schema)),
+            Self::Markdown => ResultWriter::Lines(markdown::writer(schema)),
         }
     }
 }
@@ -54,12 +55,10 @@ impl Format {
 pub enum ResultWriter {
     /// [`Format::Table`].
     Table(table::TableWriter),
-    /// [`Format::Csv`].
-    Csv(csv::CsvWriter),
+    /// [`Format::Csv`] and [`Format::Markdown`].
+    Lines(lines::LineWriter),
     /// [`Format::Json`].
     Json(json::JsonWriter),
-    /// [`Format::Markdown`].
-    Markdown(markdown::MarkdownWriter),
 }
 
 impl ResultWriter {
@@ -67,9 +66,8 @@ impl ResultWriter {
     pub fn batch(&mut self, out: &mut impl Write, batch: &RecordBatch) -> Result<(), Failure> {
         match self {
             Self::Table(writer) => writer.batch(out, batch),
-            Self::Csv(writer) => writer.batch(out, batch),
+            Self::Lines(writer) => writer.batch(out, batch),
             Self::Json(writer) => writer.batch(out, batch),
-            Self::Markdown(writer) => writer.batch(out, batch),
         }
     }
 
@@ -77,9 +75,8 @@ impl ResultWriter {
     pub fn finish(self, out: &mut impl Write) -> Result<(), Failure> {
         match self {
             Self::Table(writer) => writer.finish(out),
-            Self::Csv(writer) => writer.finish(out),
+            Self::Lines(writer) => writer.finish(out),
             Self::Json(writer) => writer.finish(out),
-            Self::Markdown(writer) => writer.finish(out),
         }
     }
 }
