@@ -3,7 +3,7 @@
 //! DataFusion would make them decimals: `x < 0.5` over a DOUBLE column would cast each stored value to DECIMAL(30,15),
 //! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too.
 
-use super::times;
+use super::{sets, times};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -35,14 +35,15 @@ fn rewrite_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     let names = NamePreserver::new(&plan);
     let plan = plan.map_expressions(|expression| {
         let name = names.save(&expression);
-        let rewritten = expression.transform_up(|part| Ok(rewrite_expression(part, &schema)))?;
+        let rewritten = expression.transform_up(|part| rewrite_expression(part, &schema))?;
         Ok(rewritten.update_data(|expression| name.restore(expression)))
     })?;
-    if plan.transformed { plan.map_data(LogicalPlan::recompute_schema) } else { Ok(plan) }
+    // A type that changed in an input changes what is made of it.
+    plan.transform_data(sets::align)?.map_data(LogicalPlan::recompute_schema)
 }
 
 /// Aligns the operands of one expression that must have a common type.
-fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Transformed<Expr> {
+fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<Transformed<Expr>> {
     let changed = match &mut expression {
         Expr::BinaryExpr(binary) => {
             let compares = binary.op.supports_propagation();
@@ -55,43 +56,69 @@ fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Transfor
             align(operands, true, schema)
         }
         Expr::Case(case) => {
+            let compared = match &mut case.expr {
+                Some(expression) => {
+                    let mut operands: Vec<&mut Expr> = vec![expression];
+                    operands.extend(case.when_then_expr.iter_mut().map(|(when, _)| &mut **when));
+                    align(operands, true, schema)
+                }
+                None => false,
+            };
             let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
-            align(results.chain(case.else_expr.as_deref_mut()).collect(), false, schema)
+            align(results.chain(case.else_expr.as_deref_mut()).collect(), false, schema) || compared
         }
         Expr::ScalarFunction(call) => align(call.args.iter_mut().collect(), false, schema),
+        Expr::InSubquery(test) => sets::align_subquery(&mut test.expr, &mut test.subquery, schema)?,
+        Expr::SetComparison(test) => sets::align_subquery(&mut test.expr, &mut test.subquery, schema)?,
         _ => false,
     };
-    if changed { Transformed::yes(expression) } else { Transformed::no(expression) }
+    Ok(if changed { Transformed::yes(expression) } else { Transformed::no(expression) })
 }
 
 /// Makes the decimals among `operands` floats when a float is among them. In a comparison with REALs alone a literal
 /// becomes a REAL, so that `r = 0.1` finds what was stored as 0.1.
 fn align(operands: Vec<&mut Expr>, compares: bool, schema: &dyn ExprSchema) -> bool {
     let types: Result<Vec<DataType>> = operands.iter().map(|operand| operand.get_type(schema)).collect();
-    // What has no type yet is an error that DataFusion words better.
-    let Ok(types) = types else { return false };
+    match types {
+        Ok(types) => align_typed(operands, types, compares),
+        // What has no type yet is an error that DataFusion words better.
+        Err(_) => false,
+    }
+}
+
+pub(super) fn align_typed(operands: Vec<&mut Expr>, types: Vec<DataType>, compares: bool) -> bool {
     if compares && times::differ(&types) {
         return times::align(operands, &types);
     }
-    if !types.iter().any(DataType::is_floating) || !types.iter().any(DataType::is_decimal) {
+    if !mixes(&types) {
         return false;
     }
     let real = compares && !types.contains(&DataType::Float64);
     for (operand, data_type) in operands.into_iter().zip(types) {
         if data_type.is_decimal() {
-            let literal = if let Expr::Literal(value, _) = &*operand { float(value, real) } else { None };
-            *operand = match literal {
-                Some(value) => Expr::Literal(value, None),
-                None => cast(std::mem::take(operand), DataType::Float64),
-            };
+            make_float(operand, real);
         }
     }
     true
 }
 
+/// Whether floats meet decimals.
+pub(super) fn mixes(types: &[DataType]) -> bool {
+    types.iter().any(DataType::is_floating) && types.iter().any(DataType::is_decimal)
+}
+
+/// Makes a DOUBLE of a number, or a REAL of a literal.
+pub(super) fn make_float(operand: &mut Expr, real: bool) {
+    let literal = if let Expr::Literal(value, _) = &*operand { float(value, real) } else { None };
+    *operand = match literal {
+        Some(value) => Expr::Literal(value, None),
+        None => cast(std::mem::take(operand), DataType::Float64),
+    };
+}
+
 /// The float nearest to a decimal: read from its digits, so that it is rounded once.
 fn float(decimal: &ScalarValue, real: bool) -> Option<ScalarValue> {
-    if decimal.is_null() {
+    if decimal.is_null() || !decimal.data_type().is_decimal() {
         return None;
     }
     let text = decimal.to_string();
@@ -121,6 +148,40 @@ mod tests {
             assert_eq!(evaluate(expression).0, "Float64", "{expression}");
         }
         assert_eq!(evaluate("d + 0.5").0, "Decimal128(11, 3)");
+    }
+
+    #[test]
+    fn floats_win_where_rows_meet() {
+        let connection = Database::in_memory().unwrap().connect();
+        connection.execute("CREATE TABLE t (x DOUBLE); CREATE TABLE u (x DECIMAL(10,3))").unwrap();
+        connection.execute("INSERT INTO t VALUES (1e20), (0.5), (0.1); INSERT INTO u VALUES (0.5), (0.1)").unwrap();
+        let third = "0.3333333333333333";
+        for (sql, kind, values) in [
+            ("SELECT 1e20 AS x UNION ALL SELECT 1.5", "Float64", "1.5 1e20"),
+            ("SELECT 1.5 AS x UNION SELECT 1e0 / 3 UNION SELECT 7", "Float64", &format!("{third} 1.5 7.0")),
+            ("SELECT y AS x FROM (SELECT x AS y FROM u UNION ALL SELECT x FROM t)", "Float64", "0.1 0.1 0.5 0.5 1e20"),
+            ("SELECT column1 AS x FROM (VALUES (1.5), (1e20), (NULL), (2))", "Float64", "1.5 2.0 1e20 "),
+            ("SELECT x + 1 AS x FROM (VALUES (0.5, 1.5), (1e20, 2.5)) AS v (x, y)", "Float64", "1.5 1e20"),
+            ("SELECT y AS x FROM (VALUES (0.5, 1.5), (1e20, 2.5)) AS v (x, y)", "Decimal128(2, 1)", "1.5 2.5"),
+            ("SELECT x FROM t INTERSECT SELECT x FROM u", "Float64", "0.1 0.5"),
+            ("SELECT x FROM t EXCEPT SELECT x FROM u", "Float64", "1e20"),
+            ("SELECT t.x AS x FROM t JOIN u USING (x)", "Float64", "0.1 0.5"),
+            ("SELECT t.x AS x FROM t NATURAL JOIN u", "Float64", "0.1 0.5"),
+            ("SELECT x FROM t WHERE x IN (SELECT x FROM u)", "Float64", "0.1 0.5"),
+            ("SELECT x FROM t WHERE x NOT IN (SELECT x FROM u)", "Float64", "1e20"),
+            ("SELECT x FROM u WHERE x IN (SELECT x FROM t)", "Decimal128(10, 3)", "0.100 0.500"),
+            ("SELECT x FROM t WHERE x > ALL (SELECT x FROM u)", "Float64", "1e20"),
+            ("SELECT x FROM t WHERE CASE x WHEN 0.1 THEN true ELSE false END", "Float64", "0.1"),
+        ] {
+            let sql = format!("SELECT x, arrow_typeof(x) FROM ({sql}) ORDER BY x");
+            let batches = connection.query(&sql).and_then(|rows| rows.collect_batches());
+            let batches = batches.unwrap_or_else(|error| panic!("{sql}: {error}"));
+            let batch = arrow::compute::concat_batches(&batches[0].schema(), &batches).unwrap();
+            let text =
+                |column: usize, row| arrow::util::display::array_value_to_string(batch.column(column), row).unwrap();
+            let found: Vec<String> = (0..batch.num_rows()).map(|row| text(0, row)).collect();
+            assert_eq!((found.join(" ").as_str(), text(1, 0).as_str()), (values, kind), "{sql}");
+        }
     }
 
     #[test]

@@ -6,7 +6,8 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `approximate`, `times` | floats with decimals are floats; TIMEs of different units compare |
+//! | `approximate`, `sets`, `times` | floats with decimals are floats; TIMEs of different units compare |
+//! | `zeros` | 0.0 and -0.0 in lists |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
 //! | `integer`, `decimal` | the loops |
@@ -17,10 +18,13 @@ mod decimal;
 mod function;
 mod integer;
 mod rule;
+mod sets;
 mod sum;
 mod times;
+mod zeros;
 
 pub(crate) use approximate::ApproximateWins;
 pub(crate) use rule::CheckedArithmetic;
 pub(crate) use sum::checked_sum;
 pub(crate) use times::TimeComparison;
+pub(crate) use zeros::OneZero;

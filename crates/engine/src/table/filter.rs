@@ -239,8 +239,12 @@ impl<'a> Translator<'a> {
         for entry in &list.list {
             let Expr::Literal(value, _) = entry else { return None };
             match datum(value, &column.logical_type)? {
-                // Whether a list finds -0.0 or NaN is for DataFusion to say.
-                Datum::Float(float) if float.get() == 0.0 || float.get().is_nan() => return None,
+                // Whether a list finds NaN is for DataFusion to say.
+                Datum::Float(float) if float.get().is_nan() => return None,
+                // Both zeros are the same value.
+                Datum::Float(float) if float.get() == 0.0 => {
+                    values.extend([-0.0, 0.0].map(|zero| Datum::Float(FloatBits::new(zero))));
+                }
                 Datum::Null if negated => return Some(Predicate::Constant(false)),
                 Datum::Null => {}
                 value => values.push(value),

@@ -83,7 +83,8 @@ fn condition() -> impl Strategy<Value = String> {
             if not { "NOT " } else { "" },
             values.join(", ")
         )),
-        // No zeros: whether a list finds -0.0 depends on which of DataFusion's simplifications ran, on its own side too.
+        // No zeros: both are found by either here, but just one of them in DataFusion where the list has more than a few
+        // values (docs/decisions/0002); `arithmetic/zeros.rs` has the test.
         prop::collection::vec(any_float().prop_filter("zero", |value| !value.contains('0')), 4..6)
             .prop_map(|values| format!("f IN ({})", values.join(", "))),
         (
