@@ -163,6 +163,8 @@ pub enum FileKind {
     Parquet,
     /// Arrow IPC file
     Arrow,
+    /// JSON, one object a line
+    Json,
 }
 
 impl LoadArgs {
@@ -175,6 +177,7 @@ impl LoadArgs {
                 FileKind::Tbl => FileFormat::Tbl,
                 FileKind::Parquet => FileFormat::Parquet,
                 FileKind::Arrow => FileFormat::Arrow,
+                FileKind::Json => FileFormat::Json,
             }),
             layout: self.layout.clone(),
             schema: self.schema.clone(),

@@ -49,17 +49,45 @@ impl Connection {
     /// Runs one statement and gives its result as a stream of batches. Errors while planning come back here, errors
     /// while running from the stream. Waits for the statement to be planned (and, when it returns no rows, to be done),
     /// so that asynchronous code calls [`Connection::query_async`].
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let mut rows = 0;
+    /// for batch in connection.query("SELECT value FROM generate_series(1, 10000)")? {
+    ///     rows += batch?.num_rows();
+    /// }
+    /// assert_eq!(rows, 10_000);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
         wait(self.run_text(sql)?.result())
     }
 
     /// The same for asynchronous code, of any runtime.
+    ///
+    /// ```
+    /// use futures::TryStreamExt;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let batches = futures::executor::block_on(async {
+    ///     connection.query_async("SELECT 1 AS n").await?.try_collect::<Vec<_>>().await
+    /// })?;
+    /// assert_eq!(batches[0].num_rows(), 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub async fn query_async(&self, sql: &str) -> Result<QueryResult> {
         self.run_text(sql)?.result().await
     }
 
     /// Runs one or more statements to their end, stopping at the first that fails. Returns the records that the last one
     /// inserted, or returned.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let inserted = connection.execute("CREATE TABLE t (n INT); INSERT INTO t VALUES (1), (2)")?;
+    /// assert_eq!(inserted, 2);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn execute(&self, sql: &str) -> Result<u64> {
         let mut records = 0;
         for statement in statements::parse(sql)? {
@@ -84,6 +112,20 @@ impl Connection {
     }
 
     /// Parses and plans a statement with parameters `$1`, `$2`, … for repeated use.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT)")?;
+    /// let insert = connection.prepare("INSERT INTO t VALUES ($1)")?;
+    /// for n in 1..=3 {
+    ///     insert.query(&[ScalarValue::from(n)])?;
+    /// }
+    /// assert_eq!(connection.table("t")?.rows(), 3);
+    /// assert!(connection.prepare("SELECT nosuch FROM t").is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn prepare(&self, sql: &str) -> Result<Prepared> {
         let statement = statements::parse_single(sql)?;
         let mut parameters = 0;
@@ -96,11 +138,35 @@ impl Connection {
     }
 
     /// Appends rows or batches to `table`, all of them at once when it is finished.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT, name VARCHAR)")?;
+    /// let mut appender = connection.appender("t")?;
+    /// appender.append_row(&[ScalarValue::from(1), ScalarValue::from("one")])?;
+    /// assert_eq!(appender.finish()?, 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn appender(&self, table: &str) -> Result<Appender> {
         Appender::start(&self.session, &TableReference::parse_str(table))
     }
 
     /// Loads files into a table, creating it when it does not exist.
+    ///
+    /// ```
+    /// use gingham::{Database, load::LoadOptions};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let file = folder.path().join("fruit.csv");
+    /// std::fs::write(&file, "name, price\napple, 0.45\nquince, 1.20\n")?;
+    /// let connection = Database::in_memory()?.connect();
+    /// let options = LoadOptions { table: "fruit".into(), ..Default::default() };
+    /// assert_eq!(connection.load(&[file], &options, &())?.rows, 2);
+    /// assert_eq!(connection.execute("SELECT * FROM fruit WHERE price > 1")?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn load(&self, files: &[PathBuf], options: &LoadOptions, progress: &dyn Progress) -> Result<LoadReport> {
         let cancel = CancelToken::new();
         let _running = self.session.running.enter(cancel.clone());
@@ -108,11 +174,28 @@ impl Connection {
     }
 
     /// A handle that cancels whatever this connection runs, from any thread.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let handle = connection.cancel_handle();
+    /// // Given to another thread, say; it does nothing while the connection runs nothing.
+    /// std::thread::spawn(move || handle.cancel()).join().expect("cancelling never fails");
+    /// assert_eq!(connection.execute("SELECT 1")?, 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn cancel_handle(&self) -> CancelHandle {
         CancelHandle { session: Arc::clone(&self.session) }
     }
 
     /// The latest state of a table: its definition, segments and statistics (for `gingham layout`).
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t AS SELECT value FROM generate_series(1, 1000)")?;
+    /// let table = connection.table("t")?;
+    /// assert_eq!((table.rows(), table.definition.columns[0].name.as_str()), (1000, "value"));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn table(&self, name: &str) -> Result<Arc<TableSnapshot>> {
         Ok(self.context()?.table(&TableReference::parse_str(name))?.table)
     }
@@ -161,6 +244,16 @@ fn query_of(statement: &Statement) -> Option<&DataFusionStatement> {
 }
 
 /// A statement with parameters.
+///
+/// ```
+/// use gingham::{Database, ScalarValue};
+///
+/// let connection = Database::in_memory()?.connect();
+/// let add = connection.prepare("SELECT $1 + $2 AS sum")?;
+/// let batches = add.query(&[ScalarValue::from(40), ScalarValue::from(2)])?.collect_batches()?;
+/// assert_eq!(ScalarValue::try_from_array(batches[0].column(0), 0)?, ScalarValue::from(42));
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Prepared {
     connection: Connection,
@@ -170,11 +263,30 @@ pub struct Prepared {
 
 impl Prepared {
     /// Number of parameters of a query.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert_eq!(connection.prepare("SELECT $1 + $2 * $1")?.parameters(), 2);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn parameters(&self) -> usize {
         self.parameters
     }
 
     /// Runs the statement with `parameters` for `$1`, `$2`, ….
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// let count = connection.prepare("SELECT value FROM generate_series(1, 10) WHERE value > $1")?;
+    /// let rows = |least: i64| -> gingham::Result<usize> {
+    ///     let batches = count.query(&[ScalarValue::from(least)])?.collect_batches()?;
+    ///     Ok(batches.iter().map(|batch| batch.num_rows()).sum())
+    /// };
+    /// assert_eq!((rows(3)?, rows(9)?), (7, 1));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
         let given = ParamValues::from(parameters.to_vec());
         wait(self.connection.run(self.statement.clone(), Some(given))?.result())
@@ -198,7 +310,56 @@ pub struct CancelHandle {
 
 impl CancelHandle {
     /// Cancels whatever the connection runs now; no effect when it runs nothing.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let endless = connection.query("SELECT * FROM generate_series(1, 1000000000)")?;
+    /// connection.cancel_handle().cancel();
+    /// assert!(matches!(endless.collect_batches(), Err(gingham::Error::Cancelled)));
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn cancel(&self) {
         self.session.running.cancel_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Database, Error};
+    use std::time::Duration;
+
+    /// Statements that run for hours unless they are stopped: their work is in joins, in functions of many rows, in
+    /// recursion, or goes into a table.
+    const ENDLESS: &[&str] = &[
+        "SELECT sum(a.value * b.value % 7) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b",
+        "SELECT count(*) FROM generate_series(1, 10000000) a JOIN generate_series(1, 10000000) b ON a.value % b.value = 7",
+        "SELECT count(*) FROM generate_series(1, 5000000) a JOIN generate_series(1, 5000000) b ON a.value % 2 = b.value % 2",
+        "SELECT max(value) FROM generate_series(1, 100000000000) WHERE value % 7 = 8",
+        "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT -n FROM r) SELECT count(*) FROM r",
+        "INSERT INTO t SELECT value % 10 FROM generate_series(1, 100000000000) WHERE value < 0",
+        "CREATE TABLE u AS SELECT value FROM generate_series(1, 100000000000) WHERE value < 0",
+    ];
+
+    /// Not just its reader is told: what runs the statement ends too, and with it what the statement holds. (A statement
+    /// that does not end keeps this test from ending.)
+    #[test]
+    fn a_cancelled_statement_stops_running() {
+        for sql in ENDLESS {
+            let connection = Database::in_memory().unwrap().connect();
+            connection.execute("CREATE TABLE t (a BIGINT)").unwrap();
+            let handle = connection.cancel_handle();
+            let runs = connection.clone();
+            let statement = std::thread::spawn(move || runs.execute(sql));
+            while connection.session.running.is_empty() {
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(200));
+            assert!(!statement.is_finished(), "{sql}");
+            handle.cancel();
+            assert!(matches!(statement.join().unwrap(), Err(Error::Cancelled)), "{sql}");
+            while !connection.session.running.is_empty() {
+                std::thread::yield_now();
+            }
+        }
     }
 }

@@ -52,12 +52,30 @@ pub struct Database {
 
 impl Database {
     /// Opens the database folder `path`, making it when it is missing.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("shop.gingham");
+    /// gingham::Database::open(&path)?.connect().execute("CREATE TABLE fruit (name VARCHAR)")?;
+    /// // Opened again, the table is there.
+    /// assert_eq!(gingham::Database::open(&path)?.connect().table("fruit")?.rows(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(path, &DatabaseOptions::default())
     }
 
     /// Opens the database folder `path`. Errors when another process has it open for writing, when it is missing and
     /// `create` is off, and when its files are damaged.
+    ///
+    /// ```
+    /// use gingham::{Database, DatabaseOptions};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let options = DatabaseOptions { create: false, ..Default::default() };
+    /// assert!(Database::open_with(folder.path().join("missing.gingham"), &options).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open_with(path: impl AsRef<Path>, options: &DatabaseOptions) -> Result<Self> {
         let budget = budget(options.memory_limit);
         let how = OpenOptions { create: options.create, read_only: options.read_only };
@@ -66,11 +84,26 @@ impl Database {
     }
 
     /// A database in a temporary folder, gone when the last clone is dropped.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert_eq!(connection.execute("CREATE TABLE t AS SELECT 1 AS n")?, 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn in_memory() -> Result<Self> {
         Self::in_memory_with(&DatabaseOptions::default())
     }
 
     /// The same with the memory limit and threads of `options`.
+    ///
+    /// ```
+    /// use gingham::{Database, DatabaseOptions};
+    ///
+    /// let options = DatabaseOptions { memory_limit: Some(64 << 20), ..Default::default() };
+    /// let connection = Database::in_memory_with(&options)?.connect();
+    /// assert_eq!(connection.execute("SHOW gingham.memory_limit")?, 1);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn in_memory_with(options: &DatabaseOptions) -> Result<Self> {
         if options.read_only {
             return Err(Error::InvalidInput("a database in memory can't be read-only: it would stay empty".into()));
@@ -81,21 +114,53 @@ impl Database {
     }
 
     /// A new connection, with settings and temporary tables of its own.
+    ///
+    /// ```
+    /// let database = gingham::Database::in_memory()?;
+    /// let (one, two) = (database.connect(), database.connect());
+    /// one.execute("CREATE TABLE shared (n INT); CREATE TEMP TABLE own (n INT)")?;
+    /// assert!(two.table("shared").is_ok() && two.table("own").is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn connect(&self) -> Connection {
         Connection::new(Session::new(Arc::clone(&self.engine)))
     }
 
     /// The database folder.
+    ///
+    /// ```
+    /// let database = gingham::Database::in_memory()?;
+    /// assert!(database.path().is_dir());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn path(&self) -> &Path {
         self.engine.store.path()
     }
 
     /// Verifies every checksum and the catalog's structure.
+    ///
+    /// ```
+    /// let database = gingham::Database::in_memory()?;
+    /// database.connect().execute("CREATE TABLE t AS SELECT value FROM generate_series(1, 1000)")?;
+    /// let report = database.check()?;
+    /// assert!(report.errors.is_empty());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn check(&self) -> Result<CheckReport> {
         Ok(self.engine.store.check()?)
     }
 
     /// Copies a consistent snapshot to `to` (missing or empty), while the database is in use. Returns bytes copied.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let database = gingham::Database::in_memory()?;
+    /// database.connect().execute("CREATE TABLE t AS SELECT 1 AS n")?;
+    /// let copy = folder.path().join("copy.gingham");
+    /// assert!(database.backup(&copy)? > 0);
+    /// assert_eq!(gingham::Database::open(copy)?.connect().table("t")?.rows(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<u64> {
         Ok(self.engine.store.backup(to.as_ref())?)
     }

@@ -6,9 +6,30 @@ use datafusion::error::DataFusionError;
 use std::any::Any;
 
 /// Result of every operation of the engine.
+///
+/// ```
+/// fn count(connection: &gingham::Connection) -> gingham::Result<u64> {
+///     connection.execute("SELECT * FROM generate_series(1, 3)")
+/// }
+/// assert_eq!(count(&gingham::Database::in_memory()?.connect())?, 3);
+/// # Ok::<(), gingham::Error>(())
+/// ```
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a statement or an operation failed.
+///
+/// ```
+/// use gingham::{Database, Error};
+///
+/// let connection = Database::in_memory()?.connect();
+/// connection.execute("CREATE TABLE t (n INT PRIMARY KEY)")?;
+/// let fails = |sql| connection.execute(sql).unwrap_err();
+/// assert!(matches!(fails("SELEKT 1"), Error::InvalidInput(_)));
+/// assert!(matches!(fails("INSERT INTO t VALUES (1), (1)"), Error::Constraint(_)));
+/// assert!(matches!(fails("VACUUM"), Error::Unsupported(_)));
+/// assert_eq!(fails("SELECT * FROM tt").to_string(), "table 'tt' does not exist; did you mean 't'?");
+/// # Ok::<(), gingham::Error>(())
+/// ```
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -195,6 +216,32 @@ fn show(column: &Column) -> String {
     }
 }
 
+/// What some texts of DataFusion mean that were written for its developers.
+fn plain_words(text: &str) -> Option<String> {
+    if text.contains("recursion limit exceeded") {
+        return Some("the statement is nested too deeply; write it in parts".into());
+    }
+    if let Some((_, rest)) = text.split_once("Function '")
+        && let Some((function, errors)) = rest.split_once("' failed to match any signature, errors: ")
+    {
+        let given = errors.split_once("but received ").and_then(|(_, given)| given.split_once(" ("));
+        let given = given.map_or(String::new(), |(kind, _)| format!(" of type {kind}"));
+        return Some(format!("function {function} does not take arguments{given}; cast them"));
+    }
+    if text.starts_with("Physical plan does not support logical expression") {
+        let subquery = ["Subquery", "OuterReferenceColumn"].iter().any(|kind| text.contains(kind));
+        return subquery.then(|| "a subquery of this kind in this place; a join says the same".into());
+    }
+    if let Some(extension) = text.strip_prefix("There is no registered file format with ext ") {
+        return Some(format!(
+            "the ending '.{extension}' does not tell the format of a file; give it as COPY … (FORMAT csv), or parquet, json or arrow"
+        ));
+    }
+    let (_, node) = text.split_once("Unsupported ast node ")?;
+    let name = node.split([' ', '{', '(']).next().unwrap_or(node);
+    Some(name.to_uppercase())
+}
+
 /// DataFusion's text without its prefixes, its backtrace and its wish for a bug report.
 fn clean(text: &str) -> String {
     const PREFIXES: &[&str] = &[
@@ -217,6 +264,9 @@ fn clean(text: &str) -> String {
     }
     while let Some(rest) = PREFIXES.iter().find_map(|prefix| text.strip_prefix(prefix)) {
         text = rest;
+    }
+    if let Some(plain) = plain_words(text) {
+        return plain;
     }
     text.trim_end().trim_end_matches('.').to_string()
 }

@@ -43,16 +43,40 @@ impl QueryResult {
     }
 
     /// Schema of the batches; without columns for a statement that returns no rows.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let result = connection.query("SELECT 1 AS one, 'b' AS two")?;
+    /// let schema = result.schema();
+    /// let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    /// assert_eq!(names, ["one", "two"]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
     }
 
     /// Records inserted, loaded or removed, for a statement that changes data.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT)")?;
+    /// assert_eq!(connection.query("INSERT INTO t VALUES (1), (2)")?.rows_affected(), Some(2));
+    /// assert_eq!(connection.query("SELECT * FROM t")?.rows_affected(), None);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn rows_affected(&self) -> Option<u64> {
         self.affected
     }
 
     /// All batches.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let batches = connection.query("SELECT value FROM generate_series(1, 10)")?.collect_batches()?;
+    /// assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 10);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn collect_batches(self) -> Result<Vec<RecordBatch>> {
         Iterator::collect(self)
     }

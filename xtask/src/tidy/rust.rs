@@ -1,4 +1,4 @@
-//! Checks of Rust files: header, length, what was left open, and `unsafe`.
+//! Checks of Rust files: header, length, what was left open, `unsafe`, and the examples of the public API.
 
 use super::lexer::{self, Line};
 use super::{File, Finding};
@@ -8,6 +8,12 @@ const MAX_LINES: usize = 600;
 
 /// Where `unsafe` may stand: kernels, and the storage crate's mapping and reading of files.
 const UNSAFE_PLACES: &[&str] = &["crates/kernels/", "crates/storage/src/io/", "crates/storage/src/segment/region.rs"];
+
+/// The crate that users call: every public item of it shows how, in an example that is tested.
+const PUBLIC_API: &str = "crates/engine/src/";
+
+/// What begins a public item that needs an example.
+const PUBLIC_ITEMS: &[&str] = &["pub fn ", "pub async fn ", "pub struct ", "pub enum ", "pub trait ", "pub type "];
 
 /// Lines above an unsafe block in which its `// SAFETY:` may begin.
 const SAFETY_REACH: usize = 12;
@@ -30,8 +36,24 @@ pub fn check(file: &File) -> Vec<Finding> {
         if has_word(&line.code, "unsafe") {
             findings.extend(unsafe_code(file, &lines, index));
         }
+        findings.extend(example(file, &lines, index));
     }
     findings
+}
+
+/// A public item of the API without an example in its documentation.
+fn example(file: &File, lines: &[Line], index: usize) -> Option<Finding> {
+    let code = lines[index].code.trim_start();
+    if !file.path.starts_with(PUBLIC_API) || !PUBLIC_ITEMS.iter().any(|item| code.starts_with(item)) {
+        return None;
+    }
+    let documentation = lines[..index]
+        .iter()
+        .rev()
+        .take_while(|line| line.comment.starts_with("///") || line.code.trim_start().starts_with("#["));
+    let shown = documentation.into_iter().any(|line| line.comment.contains("```"));
+    let message = "give the public item an example in its documentation; `cargo test --doc` runs it";
+    (!shown).then(|| Finding::new(&file.path, index + 1, message))
 }
 
 fn header(file: &File) -> Option<Finding> {
@@ -144,6 +166,15 @@ mod tests {
         finds(SAFE, "//! A.\n#[ignore = \"slow\"]\n", "crates/engine/src/a.rs:2: #[ignore is left");
         let comment = format!("//! A.\n// {}: later\n", concat!("FIX", "ME"));
         finds(SAFE, &comment, "crates/engine/src/a.rs:2: FIX");
+    }
+
+    #[test]
+    fn a_public_item_without_an_example_is_found() {
+        let shown = "//! A.\n/// Does.\n/// ```\n/// f();\n/// ```\n#[must_use]\npub fn f() {}\npub(crate) fn g() {}\n";
+        assert_eq!(messages(SAFE, shown), [""; 0]);
+        let bare = "//! A.\n/// ```\n/// ```\npub fn f() {}\n/// Does.\npub struct S;\n";
+        finds(SAFE, bare, "crates/engine/src/a.rs:6: give the public item an example");
+        assert_eq!(messages(KERNEL, bare), [""; 0]);
     }
 
     #[test]

@@ -66,6 +66,18 @@ impl Appender {
     }
 
     /// Adds a row: one value per column of the table, cast to the column's type.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT, name VARCHAR)")?;
+    /// let mut appender = connection.appender("t")?;
+    /// appender.append_row(&[ScalarValue::from(1), ScalarValue::from("one")])?;
+    /// let error = appender.append_row(&[ScalarValue::from(2)]).unwrap_err();
+    /// assert_eq!(error.to_string(), "a row of table 't' has 2 values, not 1");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn append_row(&mut self, values: &[ScalarValue]) -> Result<()> {
         if values.len() != self.columns.len() {
             return Err(Error::InvalidInput(format!(
@@ -86,6 +98,19 @@ impl Appender {
     }
 
     /// Adds a batch with the table's columns, in order.
+    ///
+    /// ```
+    /// use arrow::array::{ArrayRef, Int32Array, RecordBatch};
+    /// use std::sync::Arc;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT)")?;
+    /// let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..5000));
+    /// let mut appender = connection.appender("t")?;
+    /// appender.append_batch(RecordBatch::try_from_iter([("n", numbers)])?)?;
+    /// assert_eq!(appender.finish()?, 5000);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn append_batch(&mut self, batch: RecordBatch) -> Result<()> {
         if batch.num_columns() != self.columns.len() {
             return Err(Error::InvalidInput(format!(
@@ -107,6 +132,20 @@ impl Appender {
     }
 
     /// Makes all rows visible, or none. Returns their number.
+    ///
+    /// ```
+    /// use gingham::{Database, ScalarValue};
+    ///
+    /// let connection = Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT UNIQUE)")?;
+    /// let mut appender = connection.appender("t")?;
+    /// for _ in 0..2 {
+    ///     appender.append_row(&[ScalarValue::from(7)])?;
+    /// }
+    /// assert!(appender.finish().is_err());
+    /// assert_eq!(connection.table("t")?.rows(), 0);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
     pub fn finish(mut self) -> Result<u64> {
         self.flush()?;
         if wait(self.sender.send(Message::Finish)).is_err() {

@@ -21,7 +21,7 @@ pub(super) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(
     for path in files.iter().filter(|_| format.is_none()) {
         let Some(this) = of_name(path) else {
             return Err(Error::InvalidInput(format!(
-                "{}: its name does not tell what it holds (.csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc); give the format",
+                "{}: its name does not tell what it holds (.csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc, .json, .ndjson, .jsonl); give the format",
                 path.display()
             )));
         };
@@ -52,6 +52,7 @@ fn of_name(path: &Path) -> Option<FileFormat> {
         "tbl" => Some(FileFormat::Tbl),
         "parquet" | "pq" => Some(FileFormat::Parquet),
         "arrow" | "arrows" | "feather" | "ipc" => Some(FileFormat::Arrow),
+        "json" | "ndjson" | "jsonl" => Some(FileFormat::Json),
         _ => None,
     }
 }

@@ -1,5 +1,5 @@
-//! Loading files into tables: CSV and other delimited text, TPC-H's `.tbl`, Parquet and Arrow IPC. All records of all
-//! files become visible together, or none.
+//! Loading files into tables: CSV and other delimited text, TPC-H's `.tbl`, Parquet, Arrow IPC and JSON. All records of
+//! all files become visible together, or none.
 //!
 //! | file | what |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `sniff`, `classify` | delimiter, blanks, header and types, from the text itself |
 //! | `chunks`, `split`, `parse` | parts of a file, records and fields, values |
 //! | `columnar` | Parquet and Arrow IPC |
+//! | `json` | one object a line |
 //! | `sink` | records into the table; bad ones on a list |
 //! | `tpch` | columns of TPC-H's tables |
 
@@ -17,6 +18,7 @@ mod classify;
 mod columnar;
 mod csv;
 mod files;
+mod json;
 mod parse;
 mod sink;
 mod sniff;
@@ -32,12 +34,26 @@ use crate::{Error, Result};
 use columnar::Columnar;
 use csv::{Columns, Text};
 use gingham_storage::{LogicalType, TableDefinition};
+use json::Json;
 use sink::Sink;
 use std::path::PathBuf;
 use std::sync::Arc;
 use target::Destination;
 
 /// What a file holds.
+///
+/// ```
+/// use gingham::{Database, load::{FileFormat, LoadOptions}};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("fruit.data");
+/// std::fs::write(&file, "name,price\nquince,1.20\n")?;
+/// // The name does not tell what the file holds, so the options do.
+/// let options = LoadOptions { table: "fruit".into(), format: Some(FileFormat::Csv), ..Default::default() };
+/// let connection = Database::in_memory()?.connect();
+/// assert_eq!(connection.load(&[file], &options, &())?.rows, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileFormat {
     /// Comma-separated values, or another delimiter.
@@ -48,9 +64,29 @@ pub enum FileFormat {
     Parquet,
     /// Arrow IPC file.
     Arrow,
+    /// JSON, one object a line, into a table whose columns are known.
+    Json,
 }
 
 /// How to load.
+///
+/// ```
+/// use gingham::{Database, load::LoadOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("fruit.csv");
+/// std::fs::write(&file, "quince;1.20\npear;-\n")?;
+/// let options = LoadOptions {
+///     table: "fruit".into(),
+///     schema: Some("name VARCHAR, price DECIMAL(6,2)".into()),
+///     delimiter: Some(b';'),
+///     null: Some("-".into()),
+///     ..Default::default()
+/// };
+/// let connection = Database::in_memory()?.connect();
+/// assert_eq!(connection.load(&[file], &options, &())?.rows, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct LoadOptions {
     /// The table; made when it does not exist.
@@ -76,6 +112,20 @@ pub struct LoadOptions {
 }
 
 /// What was loaded.
+///
+/// ```
+/// use gingham::{Database, load::LoadOptions};
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("numbers.csv");
+/// std::fs::write(&file, "n\n1\ntwo\n3\n")?;
+/// let options =
+///     LoadOptions { table: "t".into(), schema: Some("n INT".into()), skip_bad: 1, ..Default::default() };
+/// let report = Database::in_memory()?.connect().load(&[file], &options, &())?;
+/// assert_eq!((report.rows, report.bytes), (2, 10));
+/// assert!(report.skipped[0].contains("numbers.csv:3"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct LoadReport {
     /// Records loaded.
@@ -87,6 +137,28 @@ pub struct LoadReport {
 }
 
 /// Told how far a load is.
+///
+/// ```
+/// use gingham::{Database, load::{LoadOptions, Progress}};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// #[derive(Default)]
+/// struct Rows(AtomicU64);
+///
+/// impl Progress for Rows {
+///     fn update(&self, _done: u64, _total: u64, rows: u64) {
+///         self.0.store(rows, Ordering::Relaxed);
+///     }
+/// }
+///
+/// let folder = tempfile::tempdir()?;
+/// let file = folder.path().join("numbers.csv");
+/// std::fs::write(&file, "n\n1\n2\n")?;
+/// let (options, seen) = (LoadOptions { table: "t".into(), ..Default::default() }, Rows::default());
+/// Database::in_memory()?.connect().load(&[file], &options, &seen)?;
+/// assert_eq!(seen.0.into_inner(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Progress: Send + Sync {
     /// `done` of `total` bytes of input are read, `rows` records so far.
     fn update(&self, done: u64, total: u64, rows: u64);
@@ -112,6 +184,7 @@ pub(crate) fn load_files(
     match format {
         FileFormat::Csv | FileFormat::Tbl => load.text(&destination, format == FileFormat::Tbl),
         FileFormat::Parquet | FileFormat::Arrow => load.columnar(&destination, format),
+        FileFormat::Json => load.json(&destination),
     }
 }
 
@@ -181,6 +254,26 @@ impl Load<'_> {
             source.load(threads, sink).map(|()| true)
         })?;
         loaded.ok_or_else(|| Error::Internal("a load of columns was asked to begin again".to_owned()))
+    }
+
+    fn json(&self, destination: &Destination) -> Result<LoadReport> {
+        let definition = match destination {
+            Destination::Existing(target) => TableDefinition::clone(&target.table.definition),
+            Destination::Given(table) => table.definition.clone(),
+            Destination::Inferred(table) => {
+                return Err(Error::InvalidInput(format!(
+                    "{} is JSON, whose columns are not inferred, and table '{}' does not exist: give a schema, or create it",
+                    self.files[0].display(),
+                    table.definition.name
+                )));
+            }
+        };
+        let source = Json::open(&self.files)?;
+        let filled = source.columns(&definition, self.listed)?;
+        let loaded = self.run(destination, definition.clone(), &filled, source.bytes(), |_, sink| {
+            source.load(&definition, &filled, self.listed.is_some(), sink).map(|()| true)
+        })?;
+        loaded.ok_or_else(|| Error::Internal("a load of JSON was asked to begin again".to_owned()))
     }
 
     /// Has `work` put the records into the table, then commits. `None`, and nothing done, when `work` gives false.

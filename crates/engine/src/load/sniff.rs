@@ -99,9 +99,16 @@ fn refuse_other_formats(name: &str, sample: &[u8]) -> Result<()> {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "is UTF-16; convert it to UTF-8 first",
         [] => "is empty",
         _ if sample[..sample.len().min(4096)].contains(&0) => "is not text",
+        _ if is_classic(sample) => "ends its lines with a carriage return alone; convert it to newlines first",
         _ => return Ok(()),
     };
     Err(Error::InvalidInput(format!("{name} {what}")))
+}
+
+/// Lines as old Macintoshes wrote them.
+fn is_classic(sample: &[u8]) -> bool {
+    let returns = memchr::memchr_iter(b'\r', sample).filter(|at| at + 1 < sample.len());
+    !sample.contains(&b'\n') && returns.count() > 0
 }
 
 /// Up to `most` records that can be read, from `start` on.

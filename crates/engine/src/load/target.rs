@@ -37,7 +37,7 @@ pub(super) fn find(
 ) -> Result<Destination> {
     let reference = TableReference::parse_str(&options.table);
     let name = context.name(&reference)?;
-    if let Some(target) = context.find_table(&name) {
+    if let Some(target) = context.find(&reference)? {
         if let Some((what, _)) = [("a schema", &options.schema), ("a layout", &options.layout)]
             .into_iter()
             .find(|(_, given)| given.is_some())
@@ -58,7 +58,7 @@ pub(super) fn find(
         })?),
         (None, _) => None,
     };
-    let (store, definition) = statements::for_load(context, name, columns)?;
+    let (store, definition) = statements::for_load(context, &reference, columns)?;
     let mut table = NewTable { store, definition };
     if columns.is_none() {
         return Ok(Destination::Inferred(table));

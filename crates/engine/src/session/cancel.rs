@@ -85,6 +85,12 @@ impl Running {
         RunningGuard { running: Arc::clone(self), number }
     }
 
+    /// True when nothing runs.
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner).1.is_empty()
+    }
+
     /// Cancels all statements that run now.
     pub(crate) fn cancel_all(&self) {
         let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::session::Session;
 use crate::session::literals::exponents_are_doubles;
-use crate::session::state::CATALOG;
-use crate::statements::{external, limit_depth, system};
+use crate::session::state::{BARE_NAMES, CATALOG};
+use crate::statements::{external, limit_depth, make_names_unique, system};
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
@@ -32,10 +32,18 @@ struct Visible {
     /// `None` inside a view of the database, which must mean the same to every session.
     session_only: Option<SessionOnly>,
     /// Views whose definition is being planned, to refuse one that refers to itself.
-    planning: Vec<TableName>,
+    planning: Vec<Planned>,
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
     /// does not work any more is then left out instead of being an error.
     listing: Arc<AtomicBool>,
+}
+
+/// A view that is being planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Planned {
+    pub(super) name: TableName,
+    /// It is the session's own.
+    pub(super) temporary: bool,
 }
 
 /// Tables that only this session sees.
@@ -51,9 +59,10 @@ impl Catalogs {
         snapshot: Arc<Snapshot>,
         temp: Option<Arc<Snapshot>>,
         listing: Arc<AtomicBool>,
+        planning: Vec<Planned>,
     ) -> Arc<Self> {
         let session_only = Some(SessionOnly { temp });
-        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning: Vec::new(), listing }) })
+        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing }) })
     }
 }
 
@@ -87,12 +96,14 @@ impl CatalogProvider for Catalog {
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
-        let known = name == DEFAULT_SCHEMA || self.visible.snapshot.schemas.iter().any(|schema| schema == name);
+        let known = [DEFAULT_SCHEMA, BARE_NAMES].contains(&name)
+            || self.visible.snapshot.schemas.iter().any(|schema| schema == name);
         known.then(|| Arc::new(Schema { visible: Arc::clone(&self.visible), name: name.to_string() }) as _)
     }
 }
 
-/// One schema. TEMP tables come first, then external tables, then the database's own.
+/// One schema. A name that stands alone is first looked for among TEMP tables, then external tables, then the database's
+/// own of the default schema; `public.t` is no TEMP table.
 #[derive(Debug)]
 struct Schema {
     visible: Arc<Visible>,
@@ -101,16 +112,24 @@ struct Schema {
 
 impl Schema {
     fn temp(&self) -> Option<&Arc<Snapshot>> {
-        self.visible.session_only.as_ref()?.temp.as_ref()
+        // information_schema lists TEMP tables in the default schema.
+        let seen = self.name == BARE_NAMES || self.visible.listing.load(Ordering::Relaxed);
+        self.visible.session_only.as_ref().filter(|_| seen)?.temp.as_ref()
+    }
+
+    /// The schema in which the database keeps what this one shows.
+    fn kept(&self) -> &str {
+        if self.name == BARE_NAMES { DEFAULT_SCHEMA } else { &self.name }
     }
 
     /// External tables live in the default schema.
     fn externals(&self) -> Option<&Arc<datafusion::catalog::MemorySchemaProvider>> {
-        (self.visible.session_only.is_some() && self.name == DEFAULT_SCHEMA).then_some(&self.visible.session.externals)
+        (self.visible.session_only.is_some() && self.kept() == DEFAULT_SCHEMA)
+            .then_some(&self.visible.session.externals)
     }
 
     fn full_name(&self, table: &str) -> TableName {
-        TableName { schema: self.name.clone(), table: table.to_string() }
+        TableName { schema: self.kept().to_string(), table: table.to_string() }
     }
 }
 
@@ -122,7 +141,7 @@ impl SchemaProvider for Schema {
             .into_iter()
             .chain([&self.visible.snapshot])
             .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
-            .filter(|name| name.schema == self.name)
+            .filter(|name| name.schema == self.kept())
             .map(|name| name.table.clone())
             .collect();
         names.extend(self.externals().into_iter().flat_map(|externals| externals.table_names()));
@@ -198,11 +217,12 @@ impl Visible {
 
     /// Plans a view's query: a view of the database sees no tables of the session.
     async fn plan_view(self: &Arc<Self>, view: &ViewDefinition, temporary: bool) -> Result<LogicalPlan> {
-        if self.planning.contains(&view.name) {
+        let planned = Planned { name: view.name.clone(), temporary };
+        if self.planning.contains(&planned) {
             return Err(Error::InvalidInput(format!("view '{}' refers to itself", view.name)).into());
         }
         let mut planning = self.planning.clone();
-        planning.push(view.name.clone());
+        planning.push(planned);
         let visible = Self {
             session: Arc::clone(&self.session),
             snapshot: Arc::clone(&self.snapshot),
@@ -217,6 +237,7 @@ impl Visible {
         let mut statement = state.sql_to_statement(&view.query, &dialect).map_err(in_view)?;
         limit_depth(&mut statement)?;
         exponents_are_doubles(&mut statement);
+        make_names_unique(&mut statement);
         let plan = state.statement_to_plan(statement).await.map_err(in_view)?;
         rename_columns(plan, &view.columns)
     }

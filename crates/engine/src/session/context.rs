@@ -1,9 +1,10 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
-use crate::session::catalog::Catalogs;
+use crate::session::catalog::{Catalogs, Planned};
 use crate::session::literals::exponents_are_doubles;
-use crate::session::state::CATALOG;
+use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, Session, Settings, did_you_mean};
+use crate::statements::make_names_unique;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::error::DataFusionError;
@@ -13,6 +14,7 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement;
 use gingham_storage::catalog::{Snapshot, Store, TableSnapshot};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -47,6 +49,19 @@ pub(crate) struct StatementContext {
     listing: Arc<AtomicBool>,
 }
 
+/// The name in `catalog.schema.table`, as DataFusion writes it: without quotes, whatever stands in it.
+fn named(text: &str) -> TableName {
+    let rest = text.strip_prefix(CATALOG).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
+    let (schema, table) = rest.split_once('.').unwrap_or((DEFAULT_SCHEMA, rest));
+    let schema = if schema == BARE_NAMES { DEFAULT_SCHEMA } else { schema };
+    TableName { schema: schema.to_owned(), table: table.to_owned() }
+}
+
+/// Whether a reference names a schema, as `public.t` does: then it means no TEMP table.
+pub(crate) fn names_schema(reference: &TableReference) -> bool {
+    reference.schema().is_some_and(|schema| schema != BARE_NAMES)
+}
+
 /// A table that a statement changes.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
@@ -63,11 +78,22 @@ impl StatementContext {
         let temp = session.existing_temp_store().map(|store| store.snapshot()).transpose()?;
         let (mut state, settings_number) = session.state();
         let listing = Arc::new(AtomicBool::new(false));
-        let catalogs = Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone(), Arc::clone(&listing));
+        let catalogs =
+            Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone(), Arc::clone(&listing), Vec::new());
         state.register_catalog_list(catalogs);
         state.mark_start_execution();
         let state = Arc::new(state);
         Ok(Self { session, state, snapshot, temp, text: None, settings_number, cancel, listing })
+    }
+
+    /// The same statement, in which no view may lead to view `name`: it is being defined.
+    pub(crate) fn defining(&self, name: TableName, temporary: bool) -> Self {
+        let mut state = (*self.state).clone();
+        let planning = vec![Planned { name, temporary }];
+        let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
+        let catalogs = Catalogs::new(session, snapshot, self.temp.clone(), Arc::clone(&self.listing), planning);
+        state.register_catalog_list(catalogs);
+        Self { state: Arc::new(state), ..self.clone() }
     }
 
     /// The settings of the session at the statement's start.
@@ -85,7 +111,8 @@ impl StatementContext {
                 resolved.catalog
             )));
         }
-        Ok(TableName { schema: resolved.schema.to_string(), table: resolved.table.to_string() })
+        let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
+        Ok(TableName { schema: schema.to_string(), table: resolved.table.to_string() })
     }
 
     /// The table of that name, a TEMP table before others; `None` when there is none.
@@ -99,10 +126,21 @@ impl StatementContext {
         Some(Target { store: Arc::clone(&self.session.engine.store), table: Arc::clone(table) })
     }
 
+    /// The table that a reference means: a TEMP table only when it names no schema.
+    pub(crate) fn find(&self, reference: &TableReference) -> Result<Option<Target>> {
+        let name = self.name(reference)?;
+        if !names_schema(reference) {
+            return Ok(self.find_table(&name));
+        }
+        let store = &self.session.engine.store;
+        let table = self.snapshot.tables.get(&name);
+        Ok(table.map(|table| Target { store: Arc::clone(store), table: Arc::clone(table) }))
+    }
+
     /// The table that a reference means. The error of an unknown one suggests a name, that of a view says so.
     pub(crate) fn table(&self, reference: &TableReference) -> Result<Target> {
         let name = self.name(reference)?;
-        self.find_table(&name).ok_or_else(|| {
+        self.find(reference)?.ok_or_else(|| {
             let is_view = self.snapshots().any(|snapshot| snapshot.views.contains_key(&name));
             if is_view {
                 Error::InvalidInput(format!("'{name}' is a view, not a table"))
@@ -129,10 +167,13 @@ impl StatementContext {
             .collect();
         names.extend(datafusion::catalog::SchemaProvider::table_names(&*self.session.externals));
         let wanted = name.to_string();
-        Error::InvalidInput(format!(
-            "table '{wanted}' does not exist{}",
-            did_you_mean(&wanted, names.iter().map(String::as_str))
-        ))
+        let suggestion = match Path::new(&name.table) {
+            file if name.table.contains('/') && file.exists() => {
+                "; FROM reads files that end in .parquet, .csv or .json, and folders whose name ends in /".to_owned()
+            }
+            _ => did_you_mean(&wanted, names.iter().map(String::as_str)),
+        };
+        Error::InvalidInput(format!("table '{wanted}' does not exist{suggestion}"))
     }
 
     /// TEMP tables' snapshot, then the database's.
@@ -143,6 +184,7 @@ impl StatementContext {
     /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
     pub(crate) async fn plan(&self, mut statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
         exponents_are_doubles(&mut statement);
+        make_names_unique(&mut statement);
         let plan = self.state.statement_to_plan(statement).await.map_err(|error| self.explain(error))?;
         match parameters {
             Some(values) => Ok(plan.with_param_values(values)?),
@@ -173,8 +215,7 @@ impl StatementContext {
         if let Error::InvalidInput(text) = &error
             && let Some(found) = text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found"))
         {
-            let name = self.name(&TableReference::parse_str(found));
-            return name.map_or_else(|error| error, |name| self.unknown_table(&name));
+            return self.unknown_table(&named(found));
         }
         error
     }

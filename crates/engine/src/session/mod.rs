@@ -30,11 +30,12 @@ mod suggest;
 mod yielding;
 
 pub(crate) use cancel::{CancelToken, Running};
-pub(crate) use context::{Outcome, StatementContext, Target};
+pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use plans::KeptPlan;
 pub(crate) use run::{Started, start, start_kept};
 pub(crate) use settings::Settings;
+pub(crate) use state::BARE_NAMES;
 pub(crate) use suggest::did_you_mean;
 
 use crate::Result;

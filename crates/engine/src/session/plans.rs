@@ -7,6 +7,7 @@
 
 use crate::Result;
 use crate::session::{Session, StatementContext};
+use crate::statements::Headings;
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -50,6 +51,7 @@ pub(crate) struct KeptPlan {
     settings: u64,
     plan: Arc<dyn ExecutionPlan>,
     task: Arc<TaskContext>,
+    headings: Headings,
     /// Scans take filters that joins or sorts make while the query runs.
     dynamic: bool,
 }
@@ -70,7 +72,12 @@ impl KeptPlan {
     }
 
     /// Keeps the plan of a statement, when it would be the same again.
-    pub(crate) fn keep(context: &StatementContext, logical: &LogicalPlan, plan: &Arc<dyn ExecutionPlan>) -> Result<()> {
+    pub(crate) fn keep(
+        context: &StatementContext,
+        logical: &LogicalPlan,
+        plan: &Arc<dyn ExecutionPlan>,
+        headings: &Headings,
+    ) -> Result<()> {
         let Some(text) = &context.text else { return Ok(()) };
         let wanted = context.settings().keep_plans && text.len() <= TEXT_BYTES && !has_own_tables(&context.session);
         if !wanted || !is_lasting(logical) || !is_repeatable(plan) {
@@ -85,6 +92,7 @@ impl KeptPlan {
             settings: context.settings_number,
             plan: reset_plan_states(Arc::clone(plan))?,
             task: context.state.task_ctx(),
+            headings: headings.clone(),
             dynamic: plan.exists(|plan| Ok(plan.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_dynamic)))?,
         });
         Ok(())
@@ -99,7 +107,7 @@ impl KeptPlan {
             plan = FilterPushdown::new_post_optimization().optimize(plan, options)?;
             plan = GatherJoinKeys.optimize(plan, options)?;
         }
-        Ok(execute_stream(plan, Arc::clone(&self.task))?)
+        Ok(self.headings.give(execute_stream(plan, Arc::clone(&self.task))?))
     }
 }
 

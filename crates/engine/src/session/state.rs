@@ -1,6 +1,6 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
-use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum};
+use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::session::settings::{DEFAULT_LAYOUT, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 /// The one catalog's name.
 pub(crate) const CATALOG: &str = "gingham";
+/// The schema of names that stand alone: TEMP tables first, then what is in the default schema.
+pub(crate) const BARE_NAMES: &str = "gingham_session";
 
 /// A fresh session state for a database.
 pub(super) fn template(engine: &Engine) -> SessionState {
@@ -20,7 +22,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_target_partitions(engine.threads)
         .with_information_schema(true)
         .with_create_default_catalog_and_schema(false)
-        .with_default_catalog_and_schema(CATALOG, gingham_storage::DEFAULT_SCHEMA);
+        .with_default_catalog_and_schema(CATALOG, BARE_NAMES);
     let options = config.options_mut();
     // 0.1 + 0.2 = 0.3, as a user of SQL expects; see docs/decisions.
     options.sql_parser.parse_float_as_decimal = true;
@@ -40,6 +42,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))
         .with_analyzer_rules(analyzer_rules())
+        .with_optimizer_rule(Arc::new(OneZero))
         .with_physical_optimizer_rule(Arc::new(CountOnCodes))
         .with_physical_optimizer_rule(Arc::new(GatherJoinKeys))
         .with_physical_optimizer_rule(Arc::new(YieldingJoins));

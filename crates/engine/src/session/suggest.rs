@@ -8,10 +8,14 @@ pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a
     }
 }
 
-/// The name at the smallest edit distance, when at most a third of the letters differ.
+/// The name at the smallest edit distance, when at most a third of the letters differ; of a single letter none is near,
+/// but the other case of it.
 fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = wanted.to_lowercase();
-    let limit = (wanted.chars().count() / 3).max(1);
+    let limit = match wanted.chars().count() {
+        0 | 1 => 0,
+        letters => (letters / 3).max(1),
+    };
     names
         .into_iter()
         .map(|name| (edit_distance(&wanted, &name.to_lowercase()), name))
@@ -57,5 +61,7 @@ mod tests {
     fn suggests_near_names_only() {
         assert_eq!(did_you_mean("lineitm", ["orders", "lineitem"]), "; did you mean 'lineitem'?");
         assert_eq!(did_you_mean("zebra", ["orders", "lineitem"]), "");
+        assert_eq!(did_you_mean("b", ["a", "ab"]), "");
+        assert_eq!(did_you_mean("b", ["a", "B"]), "; did you mean 'B'?");
     }
 }

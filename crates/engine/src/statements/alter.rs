@@ -1,17 +1,17 @@
 //! ALTER TABLE: ADD, DROP and RENAME COLUMN, RENAME TO. Records are not rewritten: a column that is added gives those
-//! before it one value, and segments know columns by number.
+//! before it one value, which must satisfy its constraints, and segments know columns by number.
 
 use super::constraints::{Constraints, Scope};
-use super::{definition, expression, fold, table_reference, types, unsupported, write};
+use super::{definition, existing, expression, fold, table_reference, types, unsupported, write};
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    AlterTable, AlterTableOperation, ColumnDef, ColumnOption, Expr, Ident, RenameTableNameKind, VisitMut, VisitorMut,
+    AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use gingham_storage::catalog::Snapshot;
-use gingham_storage::{ColumnId, Datum, TableDefinition, TableName};
+use gingham_storage::{ColumnId, TableDefinition, TableName};
 use std::ops::ControlFlow;
 
 /// Runs ALTER TABLE.
@@ -39,6 +39,7 @@ pub(super) async fn run(context: &StatementContext, statement: AlterTable) -> Re
             let scope = Scope { context: &own, snapshot: base };
             apply(&scope, &mut changed, rows, operation)?;
         }
+        existing::check(&own, table, &changed)?;
         Ok(transaction.alter_table(changed)?)
     })
     .await?;
@@ -100,19 +101,12 @@ fn add(scope: &Scope<'_>, definition: &mut TableDefinition, rows: u64, column: &
     if definition.column(&name).is_some() {
         return Err(Error::InvalidInput(format!("column '{name}' already exists in table '{}'", definition.name)));
     }
-    for option in &column.options {
-        if !matches!(option.option, ColumnOption::Null | ColumnOption::NotNull | ColumnOption::Default(_)) {
-            return Err(Error::Unsupported(format!(
-                "ADD COLUMN {name} with {} is not supported yet, only with DEFAULT and NOT NULL",
-                option.option
-            )));
-        }
-    }
     let logical_type = types::logical_type(&name, &column.data_type)?;
     let mut constraints = Constraints::default();
     definition::add_column(definition, column, logical_type, &mut constraints)?;
-    let Some(added) = definition.columns.last_mut() else { return Ok(()) };
-    if let Some(text) = added.default.clone() {
+    if let Some(added) = definition.columns.last_mut()
+        && let Some(text) = added.default.clone()
+    {
         definition::check_default(scope, added, &text)?;
         if rows > 0 && expression::is_volatile(&scope.context.state, &name, &text)? {
             return Err(Error::Unsupported(format!(
@@ -122,13 +116,7 @@ fn add(scope: &Scope<'_>, definition: &mut TableDefinition, rows: u64, column: &
         }
         added.initial = expression::default_value(&scope.context.state, added, &text)?;
     }
-    if !added.nullable && added.initial == Datum::Null && rows > 0 {
-        return Err(Error::Constraint(format!(
-            "column '{name}' is NOT NULL and has no DEFAULT, but table '{}' has {rows} records that would need a value",
-            definition.name
-        )));
-    }
-    Ok(())
+    constraints.apply(scope, definition)
 }
 
 fn find(definition: &TableDefinition, name: &str) -> Result<ColumnId> {
@@ -234,7 +222,8 @@ fn visit_columns(condition: &str, change: impl FnMut(&mut Ident)) -> Result<Stri
     Ok(parsed.to_string())
 }
 
-fn uses_column(condition: &str, name: &str) -> Result<bool> {
+/// Whether a CHECK's condition names that column.
+pub(super) fn uses_column(condition: &str, name: &str) -> Result<bool> {
     let mut found = false;
     visit_columns(condition, |ident| found |= fold(ident) == name)?;
     Ok(found)

@@ -1,4 +1,4 @@
-//! PRIMARY KEY, UNIQUE, CHECK and REFERENCES of CREATE TABLE: resolved, named, and refused where they make no sense.
+//! PRIMARY KEY, UNIQUE, CHECK and REFERENCES of CREATE TABLE and ADD COLUMN: resolved, named, and refused where they make no sense.
 
 use super::{definition, expression, fold, table_reference, unsupported};
 use crate::session::{StatementContext, did_you_mean};
@@ -97,7 +97,7 @@ impl Constraints {
 
     /// Resolves all of them and adds them to `definition`.
     pub(super) fn apply(self, scope: &Scope<'_>, definition: &mut TableDefinition) -> Result<()> {
-        let mut names = Names { table: definition.name.table.clone(), used: Vec::new() };
+        let mut names = Names::of(definition);
         for key in self.keys {
             add_key(definition, key, &mut names)?;
         }
@@ -124,6 +124,13 @@ struct Names {
 }
 
 impl Names {
+    fn of(definition: &TableDefinition) -> Self {
+        let keys = definition.keys.iter().map(|key| &key.name);
+        let checks = definition.checks.iter().map(|check| &check.name);
+        let references = definition.references.iter().map(|reference| &reference.name);
+        Self { table: definition.name.table.clone(), used: keys.chain(checks).chain(references).cloned().collect() }
+    }
+
     fn give(&mut self, given: Option<String>, parts: &[&str]) -> Result<String> {
         let name = match given {
             Some(name) if self.used.contains(&name) => {
@@ -226,19 +233,20 @@ fn resolve(
     let own: Vec<String> = reference.columns.iter().map(fold).collect();
     let columns = find_columns(definition, &own, "FOREIGN KEY")?;
     let referred_name = scope.context.name(&table_reference(&reference.foreign_table)?)?;
-    if referred_name == definition.name {
-        return Err(unsupported(format!("a table that refers to itself ('{referred_name}')")));
-    }
-    let Some(table) = scope.snapshot.tables.get(&referred_name) else {
-        return Err(match scope.context.find_table(&referred_name) {
-            Some(_) => unsupported(format!(
-                "a reference between a temporary and a permanent table ('{}' to '{referred_name}')",
-                definition.name
-            )),
-            None => scope.context.unknown_table(&referred_name),
-        });
+    let target = match scope.snapshot.tables.get(&referred_name) {
+        // The table itself has no number before it is created, and is looked at as it will be.
+        _ if referred_name == definition.name => definition,
+        Some(table) => &table.definition,
+        None => {
+            return Err(match scope.context.find_table(&referred_name) {
+                Some(_) => unsupported(format!(
+                    "a reference between a temporary and a permanent table ('{}' to '{referred_name}')",
+                    definition.name
+                )),
+                None => scope.context.unknown_table(&referred_name),
+            });
+        }
     };
-    let target = &table.definition;
     let primary = || target.keys.iter().find(|key| key.primary).map(|key| key.columns.clone());
     let referred = if reference.referred_columns.is_empty() {
         primary().ok_or_else(|| {

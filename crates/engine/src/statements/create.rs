@@ -1,12 +1,13 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
 use super::constraints::Scope;
+use super::headings::Headings;
 use super::ingest::Ingest;
 use super::{definition, pipeline, table_reference, unsupported, write};
-use crate::session::{Outcome, StatementContext, blocking};
+use crate::session::{Outcome, StatementContext, blocking, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
-use datafusion::common::ParamValues;
+use datafusion::common::{ParamValues, TableReference};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTable, Query, Statement as Sql};
@@ -25,9 +26,10 @@ pub(super) struct Place {
 }
 
 /// Finds the place and refuses names that are taken by something that can't be replaced.
-pub(super) fn place(context: &StatementContext, name: TableName, temporary: bool) -> Result<Place> {
+pub(super) fn place(context: &StatementContext, reference: &TableReference, temporary: bool) -> Result<Place> {
+    let name = context.name(reference)?;
     let (store, snapshot) = if temporary {
-        if name.schema != DEFAULT_SCHEMA {
+        if names_schema(reference) {
             return Err(Error::InvalidInput(format!("a temporary table has no schema; name it '{}'", name.table)));
         }
         let store = context.session.temp_store()?;
@@ -64,8 +66,8 @@ pub(super) async fn run(
     if statement.or_replace && statement.if_not_exists {
         return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
     }
-    let name = context.name(&table_reference(&statement.name)?)?;
-    let place = place(context, name, statement.temporary)?;
+    let reference = table_reference(&statement.name)?;
+    let place = place(context, &reference, statement.temporary)?;
     if place.snapshot.views.contains_key(&place.name) {
         return Err(Error::InvalidInput(format!("'{}' already exists and is a view", place.name)));
     }
@@ -93,10 +95,10 @@ pub(super) async fn run(
 /// layout ([`super::set_layout`]).
 pub(crate) fn for_load(
     context: &StatementContext,
-    name: TableName,
+    reference: &TableReference,
     columns: Option<&str>,
 ) -> Result<(Arc<Store>, TableDefinition)> {
-    let place = place(context, name, false)?;
+    let place = place(context, reference, false)?;
     let columns_text = columns.unwrap_or("c INT");
     let wrong = |why: String| Error::InvalidInput(format!("the schema '{columns_text}' is not a list of columns{why}"));
     let parsed = super::parse_single(&format!("CREATE TABLE t ({columns_text})"));
@@ -137,11 +139,12 @@ async fn create_as(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     super::query::refuse_ignored(&query)?;
+    let headings = Headings::of(&query);
     let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
     if matches!(plan, LogicalPlan::Ddl(_)) {
         return Err(unsupported("SELECT INTO within CREATE TABLE AS".into()));
     }
-    let source = plan.schema().as_arrow().clone();
+    let source = headings.rename(plan.schema().as_arrow());
     let scope = Scope { context, snapshot: &place.snapshot };
     let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
     let plan = pipeline::sorted(plan, &definition, None)?;

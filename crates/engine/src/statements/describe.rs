@@ -1,6 +1,7 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
 //! works does not hide the rest. EXPLAIN is DataFusion's.
 
+use super::headings::Headings;
 use super::{ingest, is_view, query, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
@@ -24,8 +25,9 @@ pub(super) async fn describe(context: &StatementContext, statement: Sql) -> Resu
         }
         Sql::Explain { statement: inner, .. } => {
             only_queries(&inner)?;
+            let headings = if let Sql::Query(query) = &*inner { Headings::of(query) } else { Headings::default() };
             let plan = context.plan(DataFusionStatement::Statement(inner), None).await?;
-            columns_of_schema(plan.schema().as_arrow())
+            columns_of_schema(&headings.rename(plan.schema().as_arrow()))
         }
         other => Err(unsupported(other.to_string())),
     }
@@ -75,7 +77,7 @@ pub(super) fn show_tables(context: &StatementContext) -> Result<Outcome> {
 
 async fn describe_table(context: &StatementContext, reference: &TableReference) -> Result<Outcome> {
     let name = context.name(reference)?;
-    if let Some(target) = context.find_table(&name)
+    if let Some(target) = context.find(reference)?
         && !is_view(context, &name)
     {
         return columns_of_table(&target.table.definition);
@@ -118,7 +120,7 @@ fn yes_or_no(nullable: bool) -> String {
 }
 
 /// Rows of text as a result.
-fn rows<const N: usize>(names: [&str; N], values: &[[Option<String>; N]]) -> Result<Outcome> {
+pub(super) fn rows<const N: usize>(names: [&str; N], values: &[[Option<String>; N]]) -> Result<Outcome> {
     let column = |number: usize| -> ArrayRef {
         Arc::new(values.iter().map(|row| row[number].as_deref()).collect::<StringViewArray>())
     };

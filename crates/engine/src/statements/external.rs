@@ -4,10 +4,7 @@ use super::unsupported;
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
 use datafusion::catalog::{SchemaProvider, TableProvider};
-use datafusion::datasource::file_format::json::JsonFormat;
-use datafusion::datasource::listing::{
-    ListingOptions, ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl,
-};
+use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::sql::parser::{CreateExternalTable, Statement as DataFusionStatement};
@@ -84,14 +81,4 @@ pub(crate) async fn file(path: &str, state: &SessionState) -> Result<Option<Arc<
     let config = ListingTableConfig::new(url).infer_options(state).await?;
     let config = config.infer_partitions_from_path(state).await?.infer_schema(state).await?;
     Ok(Some(Arc::new(ListingTable::try_new(config)?)))
-}
-
-/// The JSON file at `path`, one object a line.
-pub(super) async fn json(path: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
-    if !Path::new(path).exists() {
-        return Err(Error::InvalidInput(format!("file '{path}' does not exist")));
-    }
-    let options = ListingOptions::new(Arc::new(JsonFormat::default())).with_file_extension("");
-    let config = ListingTableConfig::new(ListingTableUrl::parse(path)?).with_listing_options(options);
-    Ok(Arc::new(ListingTable::try_new(config.infer_schema(state).await?)?))
 }

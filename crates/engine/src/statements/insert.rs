@@ -69,7 +69,6 @@ async fn select(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     super::query::refuse_ignored(&query)?;
-    let query = super::query::with_unique_names(query);
     let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
     if matches!(plan, LogicalPlan::Ddl(_)) {
         return Err(unsupported("SELECT INTO within INSERT".into()));

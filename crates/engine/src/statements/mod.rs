@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `parse`, `untyped`, `depth` | text to statements, no deeper than planning can take |
 //! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
+//! | `headings` | what the columns of a result are called |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
 //! | `layout` | layouts, packings and encodings: their text |
-//! | `alter`, `view`, `objects`, `external` | ALTER TABLE, views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
+//! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
+//! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
-//! | `prepare`, `settings`, `describe` | PREPARE and EXECUTE, SET and SHOW, DESCRIBE and EXPLAIN |
+//! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
+//! | `describe`, `show_create` | DESCRIBE and EXPLAIN, SHOW CREATE TABLE |
 //! | `system` | gingham_tables, gingham_columns, gingham_segments |
 
 mod alter;
@@ -19,8 +22,10 @@ mod create;
 mod definition;
 mod depth;
 mod describe;
+mod existing;
 mod expression;
 pub(crate) mod external;
+mod headings;
 pub(crate) mod ingest;
 mod insert;
 mod layout;
@@ -31,6 +36,7 @@ mod prepare;
 mod query;
 mod refuse;
 mod settings;
+mod show_create;
 pub(crate) mod system;
 mod transfer;
 mod types;
@@ -41,6 +47,7 @@ mod view;
 pub(crate) use create::for_load;
 pub(crate) use definition::set_layout;
 pub(crate) use depth::limit as limit_depth;
+pub(crate) use headings::{Headings, make_unique as make_names_unique};
 pub(crate) use layout::check_general as check_layout;
 pub(crate) use parse::{Statement, parse, parse_single};
 
@@ -80,12 +87,13 @@ pub(crate) async fn run(
 
 async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<ParamValues>) -> Result<Outcome> {
     match statement {
-        Sql::Query(_) => {
-            query::refuse_ignored(&statement)?;
-            let logical = context.plan(DataFusionStatement::Statement(Box::new(statement)), parameters).await?;
+        Sql::Query(query) => {
+            query::refuse_ignored(&query)?;
+            let headings = Headings::of(&query);
+            let logical = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(query))), parameters).await?;
             let plan = context.physical_plan(&logical).await?;
-            KeptPlan::keep(context, &logical, &plan)?;
-            Ok(Outcome::Rows(context.execute(plan)?))
+            KeptPlan::keep(context, &logical, &plan, &headings)?;
+            Ok(Outcome::Rows(headings.give(context.execute(plan)?)))
         }
         Sql::Insert(statement) => insert::run(context, statement, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
@@ -99,6 +107,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Execute { .. } => prepare::execute(context, statement, parameters).await,
         Sql::Deallocate { .. } => prepare::deallocate(context, &statement),
         Sql::Set(statement) => settings::set(context, statement).await,
+        Sql::ShowCreate { obj_type, obj_name } => show_create::run(context, &obj_type, &obj_name),
         Sql::ExplainTable { .. } | Sql::Explain { .. } => describe::describe(context, statement).await,
         Sql::ShowVariable { .. } | Sql::ShowFunctions { .. } | Sql::ShowTables { .. } | Sql::ShowColumns { .. } => {
             settings::show(context, statement).await

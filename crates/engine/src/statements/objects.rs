@@ -1,7 +1,7 @@
 //! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
 
 use super::{fold, table_reference, unsupported, write};
-use crate::session::{Outcome, StatementContext, Target, blocking, did_you_mean};
+use crate::session::{BARE_NAMES, Outcome, StatementContext, Target, blocking, did_you_mean, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::TableReference;
@@ -26,6 +26,9 @@ pub(super) async fn create_schema(context: &StatementContext, statement: Sql) ->
     let name = schema_of(name)?;
     if name.is_empty() {
         return Err(Error::InvalidInput("the name of a schema can't be empty".into()));
+    }
+    if name == BARE_NAMES {
+        return Err(Error::InvalidInput(format!("schema '{name}' is Gingham's own; choose another name")));
     }
     if name == "information_schema" || name == DEFAULT_SCHEMA || context.snapshot.schemas.contains(&name) {
         if if_not_exists {
@@ -158,7 +161,7 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
 fn find(context: &StatementContext, views: bool, reference: &TableReference) -> Result<Option<Found>> {
     let name = context.name(reference)?;
     let session = &context.session;
-    let temp = context.temp.as_ref().zip(session.existing_temp_store());
+    let temp = context.temp.as_ref().zip(session.existing_temp_store()).filter(|_| !names_schema(reference));
     let kept = temp.into_iter().chain([(&context.snapshot, &session.engine.store)]);
     for (snapshot, store) in kept {
         let (is_table, is_view) = (snapshot.tables.contains_key(&name), snapshot.views.contains_key(&name));

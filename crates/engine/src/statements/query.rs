@@ -3,8 +3,7 @@
 use super::unsupported;
 use crate::Result;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql, TableFactor, Value, ValueWithSpan, Visit,
-    Visitor,
+    Query, Select, SetExpr, Statement as Sql, TableFactor, Value, ValueWithSpan, Visit, Visitor,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -32,36 +31,6 @@ pub(super) fn parameters(statement: &Sql) -> BTreeSet<String> {
     let mut found = Found(BTreeSet::new());
     let _ = statement.visit(&mut found);
     found.0
-}
-
-/// Gives a name of its own to each computed value of a query's list, whose names nobody sees: DataFusion refuses a list
-/// in which two values would be called the same, as in `SELECT a + 1, a + 1`.
-pub(super) fn with_unique_names(mut query: Query) -> Query {
-    let SetExpr::Select(select) = query.body.as_mut() else { return query };
-    if select.distinct.is_some() {
-        return query; // ORDER BY must then find the list's own expressions
-    }
-    let mut seen: Vec<String> = Vec::new();
-    for (position, item) in select.projection.iter_mut().enumerate() {
-        let SelectItem::UnnamedExpr(expression) = item else { continue };
-        // A cast is called as what it casts.
-        let name = columns_in(expression);
-        if seen.contains(&name) {
-            let alias = Ident::with_quote('"', format!("value {}", position + 1));
-            *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias };
-        } else {
-            seen.push(name);
-        }
-    }
-    query
-}
-
-/// An expression without the casts round it, as text.
-fn columns_in(expression: &Expr) -> String {
-    match expression {
-        Expr::Cast { expr, .. } | Expr::Nested(expr) => columns_in(expr),
-        other => other.to_string(),
-    }
 }
 
 /// Stops at the first clause that nothing would heed.

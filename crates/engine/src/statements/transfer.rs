@@ -1,19 +1,17 @@
 //! Running COPY: records of files into a table, and of a query into a file.
 
 use super::copy::CopyFrom;
-use super::ingest::Ingest;
-use super::{external, fold, insert, pipeline, writable};
+use super::{fold, insert, writable};
 use crate::load::{FileFormat, LoadOptions, load_files};
-use crate::session::{Outcome, StatementContext, Target, blocking, did_you_mean};
+use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
 use crate::{Error, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
-use datafusion::common::{Column, ParamValues};
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder};
+use datafusion::common::ParamValues;
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use futures::TryStreamExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Formats that COPY reads and writes.
 const FORMATS: &str = "csv, tbl, parquet, arrow and json";
@@ -27,13 +25,12 @@ pub(super) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let listed: Vec<String> = copy.columns.iter().map(fold).collect();
     insert::check_columns(definition, &listed)?;
     let listed = (!listed.is_empty()).then_some(listed);
-    let (options, json) = read_options(&copy)?;
-    if json {
-        return from_json(context, &target, &copy.file, listed).await;
-    }
+    let options = read_options(&copy)?;
     let name = &definition.name;
     let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
-    let table = format!("{}.{}", quoted(&name.schema), quoted(&name.table));
+    let temporary = !Arc::ptr_eq(&target.store, &context.session.engine.store);
+    let schema = if temporary { String::new() } else { format!("{}.", quoted(&name.schema)) };
+    let table = schema + &quoted(&name.table);
     let options = LoadOptions { table, ..options };
     let own = context.clone();
     let report =
@@ -41,25 +38,22 @@ pub(super) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     Ok(Outcome::Affected(report.rows))
 }
 
-/// Options as a load takes them, and whether the file is JSON.
-fn read_options(copy: &CopyFrom) -> Result<(LoadOptions, bool)> {
+/// Options as a load takes them.
+fn read_options(copy: &CopyFrom) -> Result<LoadOptions> {
     let mut options = LoadOptions::default();
-    let ending = copy.file.to_ascii_lowercase();
-    let mut json = ending.ends_with(".json") || ending.ends_with(".ndjson");
     for (name, value) in &copy.options {
         let wrong =
             |expected: &str| Error::InvalidInput(format!("COPY FROM: option '{name}' is {expected}, not '{value}'"));
         match name.strip_prefix("format.").unwrap_or(name) {
             "format" => {
-                json = false;
-                match value.to_ascii_lowercase().as_str() {
-                    "csv" => options.format = Some(FileFormat::Csv),
-                    "tbl" => options.format = Some(FileFormat::Tbl),
-                    "parquet" => options.format = Some(FileFormat::Parquet),
-                    "arrow" => options.format = Some(FileFormat::Arrow),
-                    "json" | "ndjson" => json = true,
+                options.format = Some(match value.to_ascii_lowercase().as_str() {
+                    "csv" => FileFormat::Csv,
+                    "tbl" => FileFormat::Tbl,
+                    "parquet" => FileFormat::Parquet,
+                    "arrow" => FileFormat::Arrow,
+                    "json" | "ndjson" | "jsonl" => FileFormat::Json,
                     _ => return Err(wrong(FORMATS)),
-                }
+                });
             }
             "header" | "has_header" => {
                 options.header = Some(match value.to_ascii_lowercase().as_str() {
@@ -90,44 +84,7 @@ fn read_options(copy: &CopyFrom) -> Result<(LoadOptions, bool)> {
             }
         }
     }
-    Ok((options, json))
-}
-
-/// JSON, one object a line, by DataFusion's reader. Columns are matched by name; a field that an object lacks is NULL.
-async fn from_json(
-    context: &StatementContext,
-    target: &Target,
-    path: &str,
-    listed: Option<Vec<String>>,
-) -> Result<Outcome> {
-    let definition = &target.table.definition;
-    let source = external::json(path, &context.state).await?;
-    let fields: Vec<String> = source.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let given = match listed {
-        Some(listed) => listed,
-        None => {
-            let existing = || definition.columns.iter().map(|column| column.name.as_str());
-            if let Some(field) = fields.iter().find(|field| definition.column(field).is_none()) {
-                return Err(Error::InvalidInput(format!(
-                    "{path} has a field '{field}', which table '{}' does not have{}",
-                    definition.name,
-                    did_you_mean(field, existing())
-                )));
-            }
-            fields.clone()
-        }
-    };
-    if let Some(column) = given.iter().find(|column| !fields.contains(column)) {
-        return Err(Error::InvalidInput(format!("no object in {path} has a field '{column}'")));
-    }
-    let columns: Vec<Expr> = given.iter().map(Column::from_name).map(Expr::Column).collect();
-    let plan = LogicalPlanBuilder::scan("file", provider_as_source(source), None)?.project(columns)?.build()?;
-    let ingest = Ingest::new(&context.state, &target.store, &target.table, Some(&given))?;
-    ingest.converter().accept(plan.schema().as_arrow())?;
-    let plan = pipeline::sorted(plan, definition, Some(&given))?;
-    let ingest = pipeline::fill(context, context.physical_plan(&plan).await?, ingest).await?;
-    let cancel = context.cancel.clone();
-    Ok(Outcome::Affected(blocking(move || ingest.finish(&cancel)).await?))
+    Ok(options)
 }
 
 /// Runs COPY … TO: a file of that name is replaced. Gives the number of records written.

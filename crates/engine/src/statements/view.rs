@@ -1,13 +1,15 @@
 //! CREATE VIEW: planned, so that a wrong one is refused, and stored as text.
 
+use super::headings::Headings;
 use super::{create, fold, table_reference, unsupported, write};
-use crate::session::{Outcome, StatementContext};
+use crate::session::{Outcome, StatementContext, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement as Sql};
-use gingham_storage::catalog::ViewDefinition;
+use gingham_storage::catalog::{Snapshot, ViewDefinition};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use std::sync::Arc;
 
 /// Runs CREATE VIEW.
 pub(super) async fn run(context: &StatementContext, statement: CreateView) -> Result<Outcome> {
@@ -16,7 +18,7 @@ pub(super) async fn run(context: &StatementContext, statement: CreateView) -> Re
     if or_replace && if_not_exists {
         return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
     }
-    let place = create::place(context, context.name(&table_reference(&name)?)?, temporary)?;
+    let place = create::place(context, &table_reference(&name)?, temporary)?;
     if place.snapshot.tables.contains_key(&place.name) {
         return Err(Error::InvalidInput(format!("'{}' already exists and is a table", place.name)));
     }
@@ -36,35 +38,37 @@ pub(super) async fn run(context: &StatementContext, statement: CreateView) -> Re
         names.push(fold(&column.name));
     }
     super::query::refuse_ignored(&query)?;
-    validate(context, &place.name, &query, &names, temporary).await?;
-    let view = ViewDefinition { name: place.name, query: query.to_string(), columns: names };
+    let columns = validate(context, &place.name, &query, names, temporary).await?;
+    let view = ViewDefinition { name: place.name, query: query.to_string(), columns };
     write(context, &place.store, move |transaction| Ok(transaction.create_view(view, or_replace)?)).await?;
     Ok(Outcome::Done)
 }
 
+/// Refuses a query that can't be a view's; gives the names of its first columns that the query's plan does not have
+/// itself, beginning with those that the statement gives.
 async fn validate(
     context: &StatementContext,
     name: &TableName,
     query: &Query,
-    names: &[String],
+    mut names: Vec<String>,
     temporary: bool,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let statement = DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query.clone()))));
     for reference in context.state.resolve_table_references(&statement)? {
         let used = context.name(&reference)?;
-        if used == *name {
+        if used == *name && (!temporary || !names_schema(&reference)) {
             return Err(Error::InvalidInput(format!("view '{name}' refers to itself")));
         }
-        let of_session =
-            context.temp.as_ref().is_some_and(|temp| temp.tables.contains_key(&used) || temp.views.contains_key(&used))
-                || (used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table));
+        let is_temp = |temp: &Arc<Snapshot>| temp.tables.contains_key(&used) || temp.views.contains_key(&used);
+        let is_external = || used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table);
+        let of_session = (!names_schema(&reference) && context.temp.as_ref().is_some_and(is_temp)) || is_external();
         if of_session && !temporary {
             return Err(Error::InvalidInput(format!(
                 "view '{name}' refers to '{used}', which only this session has; use CREATE TEMP VIEW"
             )));
         }
     }
-    let plan = context.plan(statement, None).await?;
+    let plan = context.defining(name.clone(), temporary).plan(statement, None).await?;
     if let Some(parameter) = plan.get_parameter_names()?.into_iter().next() {
         return Err(Error::InvalidInput(format!("view '{name}' has the parameter {parameter}; a view has none")));
     }
@@ -76,6 +80,12 @@ async fn validate(
             fields.len()
         )));
     }
+    let headings = Headings::of(query);
+    if let Some(all) = headings.complete()
+        && fields.iter().zip(all).skip(names.len()).any(|(field, heading)| field.name() != heading)
+    {
+        names.extend(all.iter().skip(names.len()).cloned());
+    }
     let mut seen: Vec<&str> = Vec::new();
     for (position, field) in fields.iter().enumerate() {
         let column = names.get(position).map_or(field.name().as_str(), String::as_str);
@@ -86,7 +96,7 @@ async fn validate(
         }
         seen.push(column);
     }
-    Ok(())
+    Ok(names)
 }
 
 /// Refuses the clauses of CREATE VIEW that nothing here reads. Destructured whole, so that a clause that a later parser

@@ -111,13 +111,13 @@ fn decimals_that_overflow_fail() {
 }
 
 #[test]
-fn columns_are_named_as_the_operators_are() {
+fn columns_are_named_as_they_are_written() {
     let connection = connect();
     let result =
         connection.query("SELECT a + b, a * (b - 1), -a, sum(a * b) OVER () FROM (SELECT 1 AS a, 2 AS b)").unwrap();
     let names: Vec<_> = result.schema().fields().iter().map(|field| field.name().clone()).collect();
     assert_eq!(names[0], "a + b");
-    assert_eq!(names[1], "a * b - Int64(1)");
-    assert_eq!(names[2], "(- a)");
-    assert!(names[3].starts_with("sum(a * b)"), "{}", names[3]);
+    assert_eq!(names[1], "a * (b - 1)");
+    assert_eq!(names[2], "-a");
+    assert_eq!(names[3], "sum(a * b) OVER ()");
 }

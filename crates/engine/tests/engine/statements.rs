@@ -42,6 +42,30 @@ fn kinds_of_errors() {
 }
 
 #[test]
+fn errors_are_in_the_words_of_users() {
+    let connection = connect();
+    let nested = format!("SELECT {}1{}", "(".repeat(5000), ")".repeat(5000));
+    for (sql, text) in [
+        (nested.as_str(), "the statement is nested too deeply; write it in parts"),
+        ("SELECT sum('x')", "function sum does not take arguments of type String; cast them"),
+        (
+            "SELECT * FROM (SELECT 1 AS a) x, LATERAL (SELECT x.a + 1) y",
+            "not supported: a subquery of this kind in this place; a join says the same",
+        ),
+        ("SELECT * FROM t PIVOT (sum(a) FOR b IN (1))", "not supported: PIVOT"),
+        ("SELECT * FROM \"\"", "table '' does not exist"),
+        ("SELECT * FROM \"a.b c\"", "table 'a.b c' does not exist"),
+        (
+            "SELECT * FROM '/etc'",
+            "table '/etc' does not exist; FROM reads files that end in .parquet, .csv or .json, and folders whose name ends in /",
+        ),
+    ] {
+        let error = crate::failure(&connection, sql).to_string();
+        assert_eq!(error, text, "{}", &sql[..sql.len().min(60)]);
+    }
+}
+
+#[test]
 fn a_script_runs_to_its_first_refusal() {
     let connection = connect();
     let error = connection
@@ -196,5 +220,59 @@ proptest! {
         } else {
             prop_assert_eq!(contents("one"), contents("all_rows"));
         }
+    }
+}
+
+#[test]
+fn show_create_makes_the_same_again() {
+    let connection = connect();
+    let made = [
+        ("parent", "CREATE TABLE parent (id INT PRIMARY KEY, \"select\" VARCHAR(3) UNIQUE, \"A b\" DATE NOT NULL)"),
+        (
+            "child",
+            "CREATE TABLE child (a INT REFERENCES parent, b DECIMAL(5,2) DEFAULT 1.5 CHECK (b > 0), \"it's\" TEXT DEFAULT 'it''s', \
+             t TIMESTAMPTZ DEFAULT now(), next INT REFERENCES child, UNIQUE (a, b), CONSTRAINT k PRIMARY KEY (a), \
+             CONSTRAINT \"Odd name\" CHECK (a < 10 OR \"it's\" LIKE 'x%')) \
+             WITH (layout = 'column', sort_by = 'b, a')",
+        ),
+        (
+            "kinds",
+            "CREATE TABLE kinds (a BOOLEAN, b TINYINT, c SMALLINT UNSIGNED, d BIGINT UNSIGNED, e REAL, f DOUBLE, g TIME(3), \
+             h TIMESTAMP(9), i CHAR(4), j BINARY, k DECIMAL(38,10), l INT UNSIGNED DEFAULT 1 + 2 * 3)",
+        ),
+        ("s.t", "CREATE TABLE s.t (a INT)"),
+        ("v", "CREATE VIEW v (x, \"Y\") AS SELECT a, b * 2 FROM child WHERE b > 1.50 ORDER BY 1"),
+        ("v2", "CREATE OR REPLACE VIEW v2 AS WITH w AS (SELECT x FROM v) SELECT count(*) AS n FROM w"),
+        ("mine", "CREATE TEMP TABLE mine (a INT DEFAULT -1)"),
+    ];
+    let again = connect();
+    for both in [&connection, &again] {
+        both.execute("CREATE SCHEMA s").unwrap();
+    }
+    for (name, sql) in made {
+        connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let show = |connection: &Connection| -> String {
+            let sql = format!("SHOW CREATE TABLE {name}");
+            let batches = connection.query(&sql).and_then(|result| result.collect_batches()).expect(&sql);
+            arrow::util::display::array_value_to_string(batches[0].column(1), 0).expect("a text")
+        };
+        let text = show(&connection);
+        again.execute(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(show(&again), text);
+        // And it is not just the text that is the same.
+        let described = |connection: &Connection| crate::rows(connection, &format!("DESCRIBE {name}"));
+        assert_eq!(described(&connection), described(&again));
+    }
+    assert_eq!(
+        texts(&connection, "SHOW CREATE TABLE parent").len(),
+        1,
+        "one row: the name, and the statement in the second column"
+    );
+    for (name, problem) in [
+        ("gingham_tables", "'gingham_tables' is a system table, which no statement makes"),
+        ("paren", "table 'paren' does not exist; did you mean 'parent'?"),
+    ] {
+        let error = connection.execute(&format!("SHOW CREATE VIEW {name}")).unwrap_err();
+        assert_eq!(error.to_string(), problem);
     }
 }

@@ -1,0 +1,173 @@
+//! What the columns of a result are called: `SELECT 1, sum(a)` has columns `1` and `sum(a)`, as they were written, where
+//! DataFusion's plan has `Int64(1)` and `sum(t.a)`. And a list may have the same value twice, which a plan may not.
+
+use super::fold;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql};
+use futures::StreamExt;
+use std::sync::Arc;
+
+/// Names for the columns of a query.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Headings {
+    /// Of the first columns.
+    front: Vec<String>,
+    /// Of the last columns, behind what a `*` stands for.
+    back: Vec<String>,
+    /// There is a `*`, or another item of which the text does not tell how many columns it gives.
+    open: bool,
+}
+
+impl Headings {
+    /// The names that a query's text gives.
+    pub(crate) fn of(query: &Query) -> Self {
+        let Some(select) = first_select(&query.body) else { return Self { open: true, ..Self::default() } };
+        let named: Vec<Option<String>> = select.projection.iter().map(heading).collect();
+        match named.iter().position(Option::is_none) {
+            None => Self { front: named.into_iter().flatten().collect(), ..Self::default() },
+            Some(first) => {
+                let last = named.iter().rposition(Option::is_none).unwrap_or(first);
+                let names = |items: &[Option<String>]| items.iter().flatten().cloned().collect();
+                Self { front: names(&named[..first]), back: names(&named[last + 1..]), open: true }
+            }
+        }
+    }
+
+    /// The names of all columns, when the text gives them all.
+    pub(crate) fn complete(&self) -> Option<&[String]> {
+        (!self.open).then_some(self.front.as_slice())
+    }
+
+    /// A schema under these names.
+    pub(crate) fn rename(&self, schema: &Schema) -> Schema {
+        let columns = schema.fields().len();
+        let named = self.front.len() + self.back.len();
+        if named > columns || (!self.open && named != columns) {
+            return schema.clone();
+        }
+        let name = |position: usize| match position.checked_sub(columns - self.back.len()) {
+            Some(behind) => self.back.get(behind),
+            None => self.front.get(position),
+        };
+        let field = |(position, field): (usize, &Arc<Field>)| match name(position) {
+            Some(name) => Arc::new(field.as_ref().clone().with_name(name)),
+            None => Arc::clone(field),
+        };
+        let fields: Vec<Arc<Field>> = schema.fields().iter().enumerate().map(field).collect();
+        Schema::new_with_metadata(fields, schema.metadata().clone())
+    }
+
+    /// Rows under these names.
+    pub(crate) fn give(&self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+        let schema: SchemaRef = Arc::new(self.rename(&rows.schema()));
+        if schema == rows.schema() {
+            return rows;
+        }
+        let renamed = Arc::clone(&schema);
+        let batches = rows.map(move |batch| {
+            let batch = batch?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(Arc::clone(&renamed), batch.columns().to_vec(), &options)?)
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, batches))
+    }
+}
+
+/// The SELECT whose list names the columns: of a UNION, the first.
+fn first_select(body: &SetExpr) -> Option<&Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::Query(query) => first_select(&query.body),
+        SetExpr::SetOperation { left, .. } => first_select(left),
+        _ => None,
+    }
+}
+
+/// What one item is called; `None` for one that may be several columns.
+fn heading(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
+        SelectItem::UnnamedExpr(expression) => {
+            let text = match last_name(expression) {
+                Some(name) => fold(name),
+                None => expression.to_string(),
+            };
+            (!text.to_ascii_lowercase().contains("unnest(")).then_some(text)
+        }
+        _ => None,
+    }
+}
+
+/// The column's name in `a` or `t.a`.
+fn last_name(expression: &Expr) -> Option<&Ident> {
+    match expression {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(names) => names.last(),
+        _ => None,
+    }
+}
+
+/// Gives names of their own to values that a plan would call the same, as in `SELECT a, a`; [`Headings`] has the names
+/// that their user sees.
+pub(crate) fn make_unique(statement: &mut Statement) {
+    match statement {
+        Statement::Statement(statement) => {
+            if let Sql::Query(query) = &mut **statement {
+                make_lists_unique(&mut query.body);
+            }
+        }
+        Statement::Explain(explain) => make_unique(&mut explain.statement),
+        // A file has its names from the plan.
+        Statement::CopyTo(_) | Statement::CreateExternalTable(_) | Statement::Reset(_) => {}
+    }
+}
+
+fn make_lists_unique(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => make_list_unique(select),
+        SetExpr::Query(query) => make_lists_unique(&mut query.body),
+        SetExpr::SetOperation { left, right, .. } => {
+            make_lists_unique(left);
+            make_lists_unique(right);
+        }
+        _ => {}
+    }
+}
+
+fn make_list_unique(select: &mut Select) {
+    if select.distinct.is_some() {
+        return; // ORDER BY must then find the list's own expressions
+    }
+    let has_wildcard = select
+        .projection
+        .iter()
+        .any(|item| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)));
+    let mut seen: Vec<String> = Vec::new();
+    for (position, item) in select.projection.iter_mut().enumerate() {
+        let (expression, name, named) = match item {
+            SelectItem::UnnamedExpr(expression) => (&*expression, named_by(expression), false),
+            SelectItem::ExprWithAlias { expr, alias } => (&*expr, fold(alias), true),
+            _ => continue,
+        };
+        // What a wildcard stands for is not known here; it may well be the column that is named beside it.
+        let may_recur = has_wildcard && !named && last_name(expression).is_some();
+        if may_recur || seen.contains(&name) {
+            let alias = Ident::with_quote('"', format!("value {}", position + 1));
+            *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias };
+        } else {
+            seen.push(name);
+        }
+    }
+}
+
+/// What a plan calls an expression by: a cast as what it casts, a column whatever stands before its name.
+fn named_by(expression: &Expr) -> String {
+    match expression {
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => named_by(expr),
+        other => last_name(other).map_or_else(|| other.to_string(), fold),
+    }
+}
