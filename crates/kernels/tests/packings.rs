@@ -339,6 +339,29 @@ fn codes_come_back() {
 }
 
 #[test]
+fn lookups_past_the_cache() {
+    let mut numbers = Numbers(6);
+    let rows = 500_000;
+    for packing in Packing::ALL {
+        let format = Format::new(packing, 19).unwrap();
+        let column = Column::new(format, codes(&mut numbers, rows, format.max_code(), Spread::Random), 1);
+        assert!(column.bytes.len() > 1 << 20, "lookups don't read ahead in {} bytes", column.bytes.len());
+        let mut tids: Vec<u32> = (0..3000).map(|_| numbers.below(rows) as u32).collect();
+        for _ in 0..2 {
+            for isa in Isa::available() {
+                let mut out = Vec::<u32>::new();
+                packing::lookup(isa, column.packed(), &tids, &mut out);
+                let expected = tids.iter().map(|tid| column.codes[*tid as usize] as u32);
+                assert!(out.into_iter().eq(expected), "{format:?}, {isa:?}");
+            }
+            // Again in order, with runs of neighbours.
+            tids.extend(7000..8000);
+            tids.sort_unstable();
+        }
+    }
+}
+
+#[test]
 fn parts_are_columns() {
     let mut numbers = Numbers(5);
     for width in [1, 3, 8, 11, 16, 23, 33, 64] {

@@ -30,6 +30,7 @@ macro_rules! of_packing {
     };
 }
 
+mod ahead;
 mod bit_packed;
 mod by_runs;
 pub mod byteslice;

@@ -1,6 +1,7 @@
 //! Bit-packed one code at a time.
 
 use super::super::Options;
+use super::super::ahead::{prefetch, read_ahead};
 use super::super::test::Comparison;
 use super::{Run, each_word};
 use crate::Code;
@@ -16,5 +17,9 @@ pub(super) fn scan(run: Run<'_>, comparison: Comparison, negate: bool, options: 
 
 #[inline(always)]
 pub(super) fn lookup<C: Code>(run: Run<'_>, tids: &[u32], out: &mut Vec<C>) {
-    out.extend(tids.iter().map(|tid| C::truncate(run.code(*tid as usize))));
+    out.reserve(tids.len());
+    let touch = |tid: u32| prefetch(run.bytes, tid as usize * run.width / 8);
+    read_ahead(run.bytes, tids, 64, touch, |tids| {
+        out.extend(tids.iter().map(|tid| C::truncate(run.code(*tid as usize))));
+    });
 }

@@ -1,9 +1,10 @@
 //! HBP with AVX-512: eight banks in a register; the loops that touch one code at a time are the scalar ones.
 
+use super::super::ahead::prefetch;
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::collect::each_block;
-use super::{Banks, LANES, scalar};
+use super::{AHEAD, Banks, LANES, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -93,6 +94,7 @@ fn answers(block: &[u8], spare: __m512i, test: impl Fn(__m512i) -> __m512i) -> [
     const OR_COMMON: i32 = 0b1111_1000;
     let mut answers = splat(0);
     for banks in block.as_chunks::<64>().0 {
+        prefetch(banks, AHEAD);
         // SAFETY: the array has the 64 bytes of a register, and the load asks for no alignment.
         let bank = unsafe { _mm512_loadu_si512(banks.as_ptr().cast()) };
         answers = _mm512_ternarylogic_epi64::<OR_COMMON>(_mm512_srli_epi64::<1>(answers), test(bank), spare);

@@ -24,6 +24,11 @@ use std::ops::Range;
 /// Segments that lie interleaved: the banks of a register of 512 bits.
 const LANES: usize = 8;
 
+/// Bytes that a scan asks for memory ahead of what it reads. Processors fetch ahead by themselves, but of one run of bytes
+/// not far enough to use all of the bandwidth.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 2048;
+
 /// Measures of a segment.
 #[derive(Debug, Clone, Copy)]
 struct Shape {

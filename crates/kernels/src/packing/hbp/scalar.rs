@@ -1,5 +1,6 @@
 //! HBP a bank at a time: BitWeaving/H on processor words.
 
+use super::super::ahead::{prefetch, read_ahead};
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::collect::each_block;
@@ -75,11 +76,17 @@ fn place_of(shape: Shape, code: usize) -> (u16, u8) {
     ((code % shape.field * LANES * 8) as u16, (code / shape.field * shape.field) as u8)
 }
 
+/// The first byte of a bank that lies some bytes from the first bank of a segment of the whole column.
+#[inline(always)]
+fn bank_at(banks: &Banks<'_>, segment: usize, bytes: u16) -> usize {
+    segment / LANES * banks.shape.block() + segment % LANES * 8 + usize::from(bytes)
+}
+
 /// The code at a place of a segment of the whole column.
 #[inline(always)]
 fn code_at(banks: &Banks<'_>, segment: usize, (bytes, shift): (u16, u8)) -> u64 {
-    let at = segment / LANES * banks.shape.block() + segment % LANES * 8 + usize::from(bytes);
-    let bank: &[u8; 8] = banks.bytes[at..].first_chunk().expect("the bytes end with a whole bank");
+    let bank: &[u8; 8] =
+        banks.bytes[bank_at(banks, segment, bytes)..].first_chunk().expect("the bytes end with a whole bank");
     (u64::from_le_bytes(*bank) >> shift) & (u64::MAX >> (64 - banks.width))
 }
 
@@ -103,10 +110,21 @@ pub(super) fn lookup<C: Code>(banks: Banks<'_>, tids: &[u32], out: &mut Vec<C>) 
 #[inline(always)]
 fn lookup_in<const CODES: usize, C: Code>(banks: &Banks<'_>, tids: &[u32], out: &mut Vec<C>) {
     let places = places(banks.shape);
-    out.extend(tids.iter().map(|tid| {
-        let row = banks.first + *tid as usize;
-        C::truncate(code_at(banks, row / CODES, places[row % CODES]))
-    }));
+    let place = |tid: u32| {
+        let row = banks.first + tid as usize;
+        (row / CODES, places[row % CODES])
+    };
+    let touch = |tid| {
+        let (segment, (bytes, _)) = place(tid);
+        prefetch(banks.bytes, bank_at(banks, segment, bytes));
+    };
+    out.reserve(tids.len());
+    read_ahead(banks.bytes, tids, 64, touch, |tids| {
+        out.extend(tids.iter().map(|tid| {
+            let (segment, place) = place(*tid);
+            C::truncate(code_at(banks, segment, place))
+        }));
+    });
 }
 
 #[inline(always)]

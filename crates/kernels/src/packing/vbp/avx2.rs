@@ -132,6 +132,7 @@ fn decide<const WORD: usize, const N: usize, const KIND: u8>(
         if scan.options.early_stop && nothing::<N, KIND>(&equal) {
             return answer::<N, KIND>(&less, &equal);
         }
+        Words::prefetch(&words[segment]);
         for constant in 0..if KIND == WITHIN { 2 } else { 1 } {
             let (less, equal) = (&mut less[constant], &mut equal[constant]);
             by_pattern!(scan.patterns[constant][group], whole::<WORD, N, KIND>(&words[segment], less, equal));

@@ -93,6 +93,7 @@ fn segments<const WORD: usize, const KIND: u8>(scan: &Scan<'_, WORD>, first: usi
                 if decided(&equal) {
                     break 'groups;
                 }
+                Words::prefetch(&words[segment]);
                 for constant in 0..if KIND == WITHIN { 2 } else { 1 } {
                     let (less, equal) = (&mut less[constant], &mut equal[constant]);
                     by_pattern!(scan.patterns[constant][group], whole::<WORD, KIND>(&words[segment], less, equal));

@@ -28,10 +28,17 @@ mod avx512;
 mod scalar;
 mod transpose;
 
+#[cfg(target_arch = "x86_64")]
+use super::ahead::prefetch;
 use super::test::Comparison;
 use super::{Format, Options, Packed, Tids};
 use crate::{Code, Isa};
 use std::ops::Range;
+
+/// Segments that a scan asks memory for ahead of the one that it reads, group by group: early stop makes a group's
+/// reads too irregular for processors to foresee all of them.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 6;
 
 /// Bits of a group: the tau of the paper.
 const GROUP: usize = 4;
@@ -39,6 +46,8 @@ const GROUP: usize = 4;
 /// The words of a column, of `WORD` bytes each: 32 or 64.
 #[derive(Debug, Clone, Copy)]
 struct Words<'a, const WORD: usize> {
+    /// All bytes.
+    bytes: &'a [u8],
     /// Of each whole group, the words of every segment (from the part's first one on).
     whole: [&'a [[[u8; WORD]; GROUP]]; 64 / GROUP],
     /// The words of the last group, if it has fewer than four bits.
@@ -59,13 +68,20 @@ impl<'a, const WORD: usize> Words<'a, WORD> {
             *whole = &region.as_chunks().0.as_chunks().0[first..];
             regions = others;
         }
-        Self { whole, rest: &regions.as_chunks().0[first * (width % GROUP)..], width }
+        Self { bytes: packed.bytes(), whole, rest: &regions.as_chunks().0[first * (width % GROUP)..], width }
     }
 
     /// Whole groups.
     #[inline(always)]
     fn whole_groups(&self) -> &[&'a [[[u8; WORD]; GROUP]]] {
         &self.whole[..self.width / GROUP]
+    }
+
+    /// Asks memory for the words of a whole group [`AHEAD`] segments further on.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn prefetch(words: &[[u8; WORD]; GROUP]) {
+        (0..GROUP * WORD).step_by(64).for_each(|line| prefetch(&words[0], AHEAD * GROUP * WORD + line));
     }
 
     /// The words of the last group in a segment (of the part), if it is not whole.

@@ -1,5 +1,6 @@
 //! VBP 64 codes at a time, in plain words: BitWeaving/V with a processor word for a register.
 
+use super::super::ahead::{prefetch, read_ahead};
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::transpose::{bytes_of, words_of};
@@ -94,15 +95,28 @@ const DENSE: usize = 6;
 #[inline(always)]
 pub(super) fn lookup<const WORD: usize, C: Code>(words: Words<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
     out.reserve(tids.len());
+    let touch = |tid: u32| {
+        words.each_group(tid as usize / 64, |group, within| {
+            group.iter().for_each(|word| prefetch(word, within));
+        });
+    };
+    // About as many lines as for the other packings, and TIDs enough for the shortcut below.
+    let count = (256 / words.width).max(2 * DENSE);
+    read_ahead(words.bytes, tids, count, touch, |tids| lookup_near(&words, tids, out));
+}
+
+/// [`lookup`] without a thought of caches.
+#[inline(always)]
+fn lookup_near<const WORD: usize, C: Code>(words: &Words<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
     let mut rest = tids;
     while let Some(&first) = rest.first() {
         let row_word = first / 64;
         if rest.get(DENSE - 1).is_none_or(|tid| tid / 64 != row_word) {
-            out.push(C::truncate(code(&words, first as usize)));
+            out.push(C::truncate(code(words, first as usize)));
             rest = &rest[1..];
             continue;
         }
-        let codes = codes_of_word::<WORD, C>(&words, row_word as usize);
+        let codes = codes_of_word::<WORD, C>(words, row_word as usize);
         let same = rest.iter().take_while(|tid| **tid / 64 == row_word).count();
         out.extend(rest[..same].iter().map(|tid| codes[*tid as usize % 64]));
         rest = &rest[same..];

@@ -1,0 +1,142 @@
+//! Scans and lookups of packed columns for `benchmarks/byteslice/run.py`: a request per line on standard input, an
+//! answer per line on standard output. `benchmarks/byteslice/reference.cpp` does the same with the ByteSlice authors'
+//! code.
+//!
+//! ```text
+//! column PACKING WIDTH ROWS SEGMENT_BITS   makes a column of the codes of `code_of`; answers its bytes
+//! isa NAME                                 the instruction set from here on; answers "ok"
+//! scan CONSTANT SECONDS                    code < CONSTANT, as often as fits the seconds; answers the codes that
+//!                                          qualify and the seconds of one scan
+//! lookup ORDER NUMBER                      looks that many codes up at TIDs in random or sorted order; answers their
+//!                                          sum and the seconds
+//! read BYTES SECONDS                       reads memory from end to end; answers a sum and the seconds of one reading
+//! ```
+
+use gingham_kernels::packing::{self, Format, Operator, Options, Packed, Packing, Test};
+use gingham_kernels::{Code, Isa, bits};
+use std::error::Error;
+use std::hint::black_box;
+use std::io::{BufRead, Write};
+use std::time::{Duration, Instant};
+
+/// A packed column and the result words of its scans.
+struct Column {
+    format: Format,
+    rows: usize,
+    bytes: Vec<u8>,
+    out: Vec<u64>,
+}
+
+fn mixed(number: u64) -> u64 {
+    let state = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ (state >> 31)
+}
+
+fn code_of(row: usize, width: u8) -> u64 {
+    mixed(row as u64) >> (64 - width)
+}
+
+impl Column {
+    fn new(format: Format, rows: usize) -> Self {
+        let mut bytes = Vec::with_capacity(format.bytes(rows));
+        let codes: Vec<u32> = (0..rows).map(|row| code_of(row, format.width()) as u32).collect();
+        packing::pack(Isa::best(), format, &codes, &mut bytes);
+        Self { format, rows, bytes, out: vec![0; bits::words(rows)] }
+    }
+
+    fn packed(&self) -> Result<Packed<'_>, Box<dyn Error>> {
+        Ok(Packed::new(self.format, self.rows, &self.bytes)?)
+    }
+
+    fn scan(&mut self, isa: Isa, constant: u64, seconds: f64) -> Result<String, Box<dyn Error>> {
+        let mut out = std::mem::take(&mut self.out);
+        let test = Test::Compare(Operator::Less, constant);
+        let packed = self.packed()?;
+        let each = repeated(seconds, || packing::scan(isa, packed, test, Options::default(), black_box(&mut out)));
+        let count = bits::count(isa, &out);
+        self.out = out;
+        Ok(format!("{count} {each:e}"))
+    }
+
+    fn lookup(&self, isa: Isa, order: &str, number: usize) -> Result<String, Box<dyn Error>> {
+        let rows = self.rows as u64;
+        let mut tids: Vec<u32> = (0..number as u64).map(|i| (mixed(i ^ 0x55_5555_5555) % rows) as u32).collect();
+        if order == "sorted" {
+            tids.sort_unstable();
+        }
+        match self.format.width() {
+            0..=8 => self.looked_up::<u8>(isa, &tids),
+            9..=16 => self.looked_up::<u16>(isa, &tids),
+            _ => self.looked_up::<u32>(isa, &tids),
+        }
+    }
+
+    fn looked_up<C: Code>(&self, isa: Isa, tids: &[u32]) -> Result<String, Box<dyn Error>> {
+        let packed = self.packed()?;
+        // Written once, so that no page of it is new to the system while the clock runs.
+        let mut codes = vec![C::MAX; tids.len()];
+        codes.clear();
+        let start = Instant::now();
+        packing::lookup(isa, packed, tids, black_box(&mut codes));
+        let took = start.elapsed().as_secs_f64();
+        let sum: u64 = codes.iter().map(|code| code.to_u64()).sum();
+        Ok(format!("{sum} {took:e}"))
+    }
+}
+
+/// Seconds of one call, from as many as fit `seconds`, at least one.
+fn repeated(seconds: f64, mut call: impl FnMut()) -> f64 {
+    let (start, mut calls) = (Instant::now(), 0);
+    loop {
+        call();
+        calls += 1;
+        let took = start.elapsed();
+        if took >= Duration::from_secs_f64(seconds) {
+            return took.as_secs_f64() / f64::from(calls);
+        }
+    }
+}
+
+/// The bandwidth that scans are held against: smallest and largest of native codes, which reads and does next to
+/// nothing else.
+fn read(isa: Isa, bytes: usize, seconds: f64) -> String {
+    let words = vec![1u64; bytes / 8];
+    let mut found = None;
+    let each = repeated(seconds, || found = gingham_kernels::minmax::min_max(isa, black_box(&words)));
+    format!("{} {each:e}", found.map_or(0, |(min, _)| min))
+}
+
+fn answer(isa: &mut Isa, column: &mut Option<Column>, line: &str) -> Result<String, Box<dyn Error>> {
+    match line.split(' ').collect::<Vec<_>>()[..] {
+        ["column", packing, width, rows, segment_bits] => {
+            *column = None;
+            let packing = Packing::parse(packing).ok_or_else(|| format!("no packing '{packing}'"))?;
+            let format = Format::new(packing, width.parse()?)?.with_segment_bits(segment_bits.parse()?)?;
+            Ok(column.insert(Column::new(format, rows.parse()?)).bytes.len().to_string())
+        }
+        ["isa", name] => {
+            *isa = Isa::available().find(|isa| isa.name() == name).ok_or("the machine has no such instruction set")?;
+            Ok("ok".to_owned())
+        }
+        ["scan", constant, seconds] => {
+            column.as_mut().ok_or("no column has been made")?.scan(*isa, constant.parse()?, seconds.parse()?)
+        }
+        ["lookup", order, number] => {
+            column.as_ref().ok_or("no column has been made")?.lookup(*isa, order, number.parse()?)
+        }
+        ["read", bytes, seconds] => Ok(read(*isa, bytes.parse()?, seconds.parse()?)),
+        _ => Err(format!("no such request: {line}").into()),
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut isa, mut column) = (Isa::best(), None);
+    for line in std::io::stdin().lock().lines() {
+        let answer = answer(&mut isa, &mut column, &line?)?;
+        println!("{answer}");
+        std::io::stdout().flush()?;
+    }
+    Ok(())
+}
