@@ -2,8 +2,8 @@
 //!
 //! Codes are spread evenly over their domain and constants pick a tenth of them. "In cache" is 65,536 codes, a zone;
 //! "in memory" 64 million. Each figure is the shortest of several runs, in nanoseconds per code (or per TID); the answer
-//! of every scan and lookup is held against the codes first. Give `cache`, `memory` or `lookup` for a part of it, and
-//! names of packings to leave out the others.
+//! of every scan and lookup is held against the codes first. Give `cache`, `memory` or `lookup` for a part of it, names
+//! of packings to leave out the others, and numbers for other widths (up to 32) than 8, 12, 16, 24 and 32.
 
 use gingham_kernels::packing::{self, Combine, Format, Operator, Options, Packed, Packing, Test};
 use gingham_kernels::{Isa, bits};
@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 
 const ZONE: usize = 1 << 16;
 const MEMORY: usize = 1 << 26;
-const WIDTHS: [u8; 5] = [8, 12, 16, 24, 32];
 
 fn number(seed: u64) -> u64 {
     let mixed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -66,14 +65,14 @@ fn huge<T>(bytes: usize) -> Vec<T> {
     vector
 }
 
-fn scans(packings: &[Packing], rows: usize) {
+fn scans(packings: &[Packing], widths: &[u8], rows: usize) {
     println!("\nscan, {rows} codes, ns per code");
     println!(
         "{:<12} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9}",
         "packing", "width", "isa", "<", "<, all", "=", "between", "AND 1 %"
     );
     for &packing in packings {
-        for width in WIDTHS {
+        for &width in widths {
             let column = Column::new(packing, width, rows);
             let max = column.format.max_code();
             let tests = [
@@ -113,7 +112,7 @@ fn scans(packings: &[Packing], rows: usize) {
     }
 }
 
-fn lookups(packings: &[Packing]) {
+fn lookups(packings: &[Packing], widths: &[u8]) {
     println!("\nlookup of codes as 32 bits out of {MEMORY} codes, ns per TID (bits: per row)");
     println!(
         "{:<12} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
@@ -123,7 +122,7 @@ fn lookups(packings: &[Packing]) {
     let mut sorted = random.clone();
     sorted.sort_unstable();
     for &packing in packings {
-        for width in WIDTHS {
+        for &width in widths {
             let column = Column::new(packing, width, MEMORY);
             for isa in Isa::available() {
                 print!("{:<12} {width:>5} {:>8}", packing.name(), isa.name());
@@ -185,14 +184,16 @@ fn main() {
     };
     let named: Vec<Packing> = arguments.iter().filter_map(|argument| Packing::parse(argument)).collect();
     let packings = if named.is_empty() { Packing::ALL.to_vec() } else { named };
+    let widths: Vec<u8> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
+    let widths = if widths.is_empty() { vec![8, 12, 16, 24, 32] } else { widths };
     if wants("cache") {
-        scans(&packings, ZONE);
+        scans(&packings, &widths, ZONE);
     }
     if wants("memory") {
         bandwidth();
-        scans(&packings, MEMORY);
+        scans(&packings, &widths, MEMORY);
     }
     if wants("lookup") {
-        lookups(&packings);
+        lookups(&packings, &widths);
     }
 }

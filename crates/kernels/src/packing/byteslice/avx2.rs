@@ -115,6 +115,39 @@ macro_rules! masks_of_bytes {
             }
         }
 
+        // Masks are vectors here, and nothing is cheaper.
+        type Difference = ();
+        type Nearest = [__m256i; 2];
+
+        #[inline(always)]
+        unsafe fn no_difference() {}
+
+        #[inline(always)]
+        unsafe fn differ(self, _: Self, (): ()) {}
+
+        #[inline(always)]
+        unsafe fn same(equal: [__m256i; 2], (): ()) -> [__m256i; 2] {
+            equal
+        }
+
+        #[inline(always)]
+        unsafe fn none_near() -> [__m256i; 2] {
+            // SAFETY: as above.
+            unsafe { Self::none() }
+        }
+
+        #[inline(always)]
+        unsafe fn nearer(nearest: [__m256i; 2], equal: [__m256i; 2], (): ()) -> [__m256i; 2] {
+            // SAFETY: as above.
+            unsafe { Self::or(nearest, equal) }
+        }
+
+        #[inline(always)]
+        unsafe fn any_near(nearest: [__m256i; 2]) -> bool {
+            // SAFETY: as above.
+            unsafe { Self::any(nearest) }
+        }
+
         #[inline(always)]
         unsafe fn bits(mask: [__m256i; 2]) -> u64 {
             // SAFETY: as above.

@@ -1,7 +1,9 @@
 //! ByteSlice with AVX-512: comparisons give mask registers, which are the result bits, and take one as a condition.
 
 use super::super::test::{Comparison, Relation};
-use super::super::{Format, Options, Tids};
+use super::super::{Format, Options};
+/// Compiled for AVX-512, the loop becomes gathers, which cost half as much again on Zen 5.
+pub(super) use super::avx2::lookup;
 use super::chain::{Place, Scan};
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
@@ -63,11 +65,6 @@ pub(super) fn compare<U: Unit>(
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn lookup<U: Unit, C: Code>(slices: Slices<'_, U>, tids: Tids<'_>, out: &mut [MaybeUninit<C>]) {
-    stitch::lookup(slices, tids, out);
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn unpack<U: Unit, C: Code>(slices: Slices<'_, U>, rows: Range<usize>, out: &mut [MaybeUninit<C>]) {
     stitch::unpack(slices, rows, out);
 }
@@ -76,6 +73,9 @@ pub(super) fn unpack<U: Unit, C: Code>(slices: Slices<'_, U>, rows: Range<usize>
 pub(super) fn pack<U: Unit, C: Code>(format: Format, codes: &[C], row: usize, units: usize, out: &mut [u8]) {
     scalar::pack::<U, C>(format, codes, row, units, out);
 }
+
+/// Truth table of `a OR (b XOR c)`.
+const OR_XOR: i32 = 0b1111_0110;
 
 /// A mask is its bits.
 macro_rules! masks_of_bits {
@@ -167,6 +167,47 @@ impl Vector for Bytes {
         unsafe { _mm512_mask_cmplt_epu8_mask(within, self.0, other.0) }
     }
 
+    // Vectors: keeping them up beside the masks costs less than a comparison and an OR of masks per slice (a third less
+    // time for 24-bit codes on Zen 5).
+    type Difference = Self;
+    type Nearest = Self;
+
+    #[inline(always)]
+    unsafe fn no_difference() -> Self {
+        // SAFETY: see above.
+        unsafe { Self::splat(0) }
+    }
+
+    #[inline(always)]
+    unsafe fn differ(self, other: Self, difference: Self) -> Self {
+        // SAFETY: see above.
+        unsafe { Self(_mm512_ternarylogic_epi64::<OR_XOR>(difference.0, self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn same(_: u64, difference: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe { _mm512_testn_epi8_mask(difference.0, difference.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn none_near() -> Self {
+        // SAFETY: see above.
+        unsafe { Self::splat(u64::MAX) }
+    }
+
+    #[inline(always)]
+    unsafe fn nearer(nearest: Self, _: u64, difference: Self) -> Self {
+        // SAFETY: see above.
+        unsafe { Self(_mm512_min_epu8(nearest.0, difference.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn any_near(nearest: Self) -> bool {
+        // SAFETY: see above.
+        unsafe { Self::same(0, nearest) != 0 }
+    }
+
     masks_of_bits!();
 }
 
@@ -214,6 +255,55 @@ impl Vector for Words {
             )
         };
         u64::from(low) | u64::from(high) << 32
+    }
+
+    // Vectors: keeping them up beside the masks costs less than a comparison and an OR of masks per slice (a third less
+    // time for 24-bit codes on Zen 5).
+    type Difference = Self;
+    type Nearest = Self;
+
+    #[inline(always)]
+    unsafe fn no_difference() -> Self {
+        // SAFETY: see above.
+        unsafe { Self::splat(0) }
+    }
+
+    #[inline(always)]
+    unsafe fn differ(self, other: Self, difference: Self) -> Self {
+        // SAFETY: see above.
+        unsafe {
+            Self(
+                _mm512_ternarylogic_epi64::<OR_XOR>(difference.0, self.0, other.0),
+                _mm512_ternarylogic_epi64::<OR_XOR>(difference.1, self.1, other.1),
+            )
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn same(_: u64, difference: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe {
+            u64::from(_mm512_testn_epi16_mask(difference.0, difference.0))
+                | u64::from(_mm512_testn_epi16_mask(difference.1, difference.1)) << 32
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn none_near() -> Self {
+        // SAFETY: see above.
+        unsafe { Self::splat(u64::MAX) }
+    }
+
+    #[inline(always)]
+    unsafe fn nearer(nearest: Self, _: u64, difference: Self) -> Self {
+        // SAFETY: see above.
+        unsafe { Self(_mm512_min_epu16(nearest.0, difference.0), _mm512_min_epu16(nearest.1, difference.1)) }
+    }
+
+    #[inline(always)]
+    unsafe fn any_near(nearest: Self) -> bool {
+        // SAFETY: see above.
+        unsafe { Self::same(0, nearest) != 0 }
     }
 
     masks_of_bits!();

@@ -25,6 +25,7 @@ const TRIAL: usize = 4;
 pub(super) struct Chain<V: Vector> {
     pub(super) equal: V::Mask,
     pub(super) less: V::Mask,
+    difference: V::Difference,
 }
 
 impl<V: Vector> Chain<V> {
@@ -35,7 +36,7 @@ impl<V: Vector> Chain<V> {
     #[inline(always)]
     pub(super) unsafe fn new(within: V::Mask) -> Self {
         // SAFETY: the caller's.
-        Self { equal: within, less: unsafe { V::none() } }
+        unsafe { Self { equal: within, less: V::none(), difference: V::no_difference() } }
     }
 
     /// Reads one slice. Only what `LESS` asks for is kept up, and in the last slice only what is the answer.
@@ -49,6 +50,7 @@ impl<V: Vector> Chain<V> {
             if LESS {
                 self.less = V::or(self.less, units.less(other, self.equal));
             }
+            self.difference = units.differ(other, self.difference);
             if !LESS || !LAST {
                 self.equal = units.equal(other, self.equal);
             }
@@ -273,6 +275,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     open.add::<KIND, WAY>(&chain, &low, interest[i]);
                 }
                 let mask = match KIND {
+                    EQUAL if WAY == SET => V::same(chain.equal, chain.difference),
                     EQUAL => chain.equal,
                     LESS => chain.less,
                     _ => V::and_not(chain.less, low.less),
@@ -311,6 +314,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
 
 /// Codes of a group that a further slice could decide: the paper's M_eq, and r_prev AND movemask(M_eq) when piped.
 struct Undecided<V: Vector> {
+    near: V::Nearest,
     mask: V::Mask,
     bits: u64,
 }
@@ -321,7 +325,7 @@ impl<V: Vector> Undecided<V> {
     #[inline(always)]
     unsafe fn new() -> Self {
         // SAFETY: the caller's.
-        Self { mask: unsafe { V::none() }, bits: 0 }
+        unsafe { Self { near: V::none_near(), mask: V::none(), bits: 0 } }
     }
 
     #[inline(always)]
@@ -329,10 +333,15 @@ impl<V: Vector> Undecided<V> {
         // SAFETY: the caller's.
         unsafe {
             let equal = if KIND == WITHIN { V::or(chain.equal, low.equal) } else { chain.equal };
-            if WAY == CONDENSED {
-                self.bits |= V::bits(equal) & interest;
-            } else {
-                self.mask = V::or(self.mask, equal);
+            match WAY {
+                SET => {
+                    self.near = V::nearer(self.near, chain.equal, chain.difference);
+                    if KIND == WITHIN {
+                        self.near = V::nearer(self.near, low.equal, low.difference);
+                    }
+                }
+                CONDENSED => self.bits |= V::bits(equal) & interest,
+                _ => self.mask = V::or(self.mask, equal),
             }
         }
     }
@@ -340,6 +349,12 @@ impl<V: Vector> Undecided<V> {
     #[inline(always)]
     unsafe fn any<const WAY: u8>(&self) -> bool {
         // SAFETY: the caller's.
-        if WAY == CONDENSED { self.bits != 0 } else { unsafe { V::any(self.mask) } }
+        unsafe {
+            match WAY {
+                SET => V::any_near(self.near),
+                CONDENSED => self.bits != 0,
+                _ => V::any(self.mask),
+            }
+        }
     }
 }

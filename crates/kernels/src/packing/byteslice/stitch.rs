@@ -87,8 +87,10 @@ fn lookup_in<U: Unit, L: Lane, C: Code, const M: usize>(
     out: &mut [MaybeUninit<C>],
 ) {
     let starts = slices.starts::<M>(0);
+    // No prefetch: the loop is short enough for the processor to have dozens of lookups under way by itself. With one,
+    // 24 TIDs ahead, random lookups in 64 MiB slices took half as long again (Zen 5).
     for (out, &tid) in out.iter_mut().zip(tids.tids()) {
-        // SAFETY: each TID is below `tids.rows()`, which the slices have, as compared above.
+        // SAFETY: each TID is below `tids.rows()`, which the slices have, as `lookup` compared.
         out.write(unsafe { code::<U, L, C, M>(&starts, tid as usize, slices.padding) });
     }
 }

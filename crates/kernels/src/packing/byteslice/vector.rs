@@ -45,6 +45,30 @@ pub(in crate::packing) trait Vector: Copy {
     /// Whether there is any yes.
     unsafe fn any(mask: Self::Mask) -> bool;
 
+    /// What tells where codes differ, if that is cheaper to keep up than a mask of where they are equal.
+    type Difference: Copy;
+
+    /// No difference so far.
+    unsafe fn no_difference() -> Self::Difference;
+
+    /// The difference so far, and wherever the units differ from the other's.
+    unsafe fn differ(self, other: Self, difference: Self::Difference) -> Self::Difference;
+
+    /// Where there is no difference; `equal` says the same.
+    unsafe fn same(equal: Self::Mask, difference: Self::Difference) -> Self::Mask;
+
+    /// Whether codes of several vectors are the same.
+    type Nearest: Copy;
+
+    /// None is.
+    unsafe fn none_near() -> Self::Nearest;
+
+    /// One is where `nearest` says so, or where there is no difference; `equal` says the same as the latter.
+    unsafe fn nearer(nearest: Self::Nearest, equal: Self::Mask, difference: Self::Difference) -> Self::Nearest;
+
+    /// Whether there is one.
+    unsafe fn any_near(nearest: Self::Nearest) -> bool;
+
     /// A bit per code: the paper's movemask.
     unsafe fn bits(mask: Self::Mask) -> u64;
 
