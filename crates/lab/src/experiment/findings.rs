@@ -121,7 +121,7 @@ pub struct Outcome {
     pub judgements: Vec<Judgement>,
     /// Seconds that it took, set-up included.
     pub seconds: f64,
-    /// Part of the memory that had huge pages while it was measured.
+    /// Part of the memory that had huge pages: of the trial that had most, since small data asks for none.
     pub huge_pages: Option<f64>,
 }
 

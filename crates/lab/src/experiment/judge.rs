@@ -171,7 +171,7 @@ fn corrected(all: &[Expectation]) -> Option<usize> {
 
 /// The first few expectations of a kind; all of them would be a table.
 fn listed<'a>(kind: &str, expectations: impl Iterator<Item = &'a Expectation>) -> String {
-    const SHOWN: usize = 4;
+    const SHOWN: usize = 3;
     let all: Vec<String> =
         expectations.map(|expectation| format!("{} ({})", expectation.label, expectation.figures)).collect();
     match all.len() {

@@ -17,8 +17,10 @@ const LEAST_ROUNDS: usize = 3;
 const SURE_ROUNDS: usize = 5;
 /// Rounds at most.
 const MOST_ROUNDS: usize = 100;
-/// An interval is narrow when its radius is no more than this part of the mean.
+/// An interval of times is narrow when its radius is no more than this part of the mean.
 const NARROW: f64 = 0.01;
+/// The same of what runs find besides their time, which no disturbance of the machine widens.
+const NARROW_FOUND: f64 = 0.001;
 /// A sample takes at least this long; a shorter run is repeated within the sample. The clock's own cost is then below a
 /// part in ten thousand.
 const SAMPLE: Duration = Duration::from_millis(1);
@@ -71,12 +73,12 @@ fn run_one(
 
     let mut runner = Runner { experiment, bench, random, counters: Counters::open(), left: bench.settings.budget };
     let mut done: Vec<(usize, Vec<Point>)> = Vec::new();
-    let mut huge_pages = None;
+    let mut huge_pages: Option<f64> = None;
     let trials = order.len();
     for (number, (place, trial)) in order.into_iter().enumerate() {
         progress.note(&trial.name);
         let variants = (trial.setup)(bench)?;
-        huge_pages = huge_page_share();
+        huge_pages = huge_page_share().into_iter().chain(huge_pages).max_by(f64::total_cmp);
         done.push((place, runner.trial(variants, trials - number)?));
         progress.advance();
     }
@@ -200,9 +202,11 @@ impl Variant {
 impl Sampled {
     /// Judged by what the runs find where they find something, and by their time otherwise.
     fn is_narrow(&self) -> bool {
-        let found = self.samples.iter().filter(|(metric, _)| metric.starts_with("found_"));
-        let mut judged = found.chain(self.samples.get_key_value("time"));
-        judged.next().is_some_and(|(_, samples)| Summary::of(samples).relative_margin() <= NARROW)
+        let narrow = |samples: &Vec<f64>, part| Summary::of(samples).relative_margin() <= part;
+        match self.samples.iter().find(|(metric, _)| metric.starts_with("found_")) {
+            Some((_, found)) => narrow(found, NARROW_FOUND),
+            None => self.samples.get("time").is_some_and(|times| narrow(times, NARROW)),
+        }
     }
 
     fn into_point(self, clock_unit: &str) -> Point {

@@ -37,7 +37,8 @@ pub fn upright_bars(groups: &[(String, Vec<Bar>)], unit: &str) -> String {
         text(&mut svg, (LEFT - 8.0, at + 4.0), "end", &trimmed(tick));
         tick += step;
     }
-    text(&mut svg, (LEFT - 8.0, 10.0), "end", unit);
+    // From the edge on: an axis may be named by more than a unit.
+    text(&mut svg, (0.0, 10.0), "start", unit);
     let slot = (WIDTH - LEFT) / groups.len().max(1) as f64;
     for (place, (label, bars)) in groups.iter().enumerate() {
         let left = LEFT + slot * (place as f64 + 0.12);

@@ -28,7 +28,8 @@ pub static FIG9: Experiment = Experiment {
     claims: &CLAIMS,
 };
 
-const MEMORY: [(&str, &str); 1] = [("size", "memory")];
+/// Where the paper measures. The one selectivity is named so that evidence need not repeat it.
+const MEMORY: [(&str, &str); 2] = [("size", "memory"), ("selectivity", "10")];
 
 static CLAIMS: [Claim; 8] = [
     Claim {
@@ -55,7 +56,7 @@ static CLAIMS: [Claim; 8] = [
         text: "The same of columns that fit the second cache",
         place: "not in the paper",
         ours: Some("the claim is ours"),
-        judge: |context| grid::fastest(context, &[("size", "cache")]),
+        judge: |context| grid::fastest(context, &[("size", "cache"), ("selectivity", "10")]),
     },
     Claim {
         id: "fig9.instructions",

@@ -145,6 +145,7 @@ pub fn variants(bench: &Bench, wide: &Wide, query: &Query, shared: &Levels) -> V
                     condition: query.condition.clone(),
                     projection: projection.clone(),
                     out: Rc::clone(&out),
+                    spare: RefCell::default(),
                     expected: Rc::clone(&expected),
                 }),
             }
@@ -170,6 +171,8 @@ struct Selection {
     condition: Condition,
     projection: Vec<usize>,
     out: Rc<RefCell<Output>>,
+    /// Bit vectors of parts that can't be combined in place, kept so that no run pays for new memory.
+    spare: RefCell<Vec<Vec<u64>>>,
     expected: Rc<Expected>,
 }
 
@@ -197,12 +200,14 @@ impl Selection {
             }
             return;
         }
-        let mut whole = vec![0; out.len()];
+        let spare = self.spare.borrow_mut().pop();
+        let mut whole = spare.unwrap_or_else(|| vec![0; out.len()]);
         self.select_all(parts, inner, Combine::Set, &mut whole);
         match combine {
             Combine::And => bits::and(out, &whole),
             _ => bits::or(out, &whole),
         }
+        self.spare.borrow_mut().push(whole);
     }
 }
 
