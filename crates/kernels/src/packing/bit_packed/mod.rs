@@ -39,6 +39,7 @@ impl<'a> Run<'a> {
     }
 
     /// The bytes of 64 codes, which start with a byte, and the [`PADDING`] bytes that follow them.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn word(&self, row_word: usize) -> &'a [u8] {
         &self.bytes[row_word * 8 * self.width..][..8 * self.width + PADDING]
@@ -63,6 +64,7 @@ fn is_native(packed: Packed<'_>) -> bool {
 }
 
 /// The one or two constants of a comparison.
+#[cfg(target_arch = "x86_64")]
 fn constants(comparison: Comparison) -> [u64; 2] {
     match comparison {
         Comparison::Equal(constant) | Comparison::Less(constant) => [constant, 0],

@@ -108,6 +108,7 @@ fn part_of<const WORD: usize>(word: &[u8; WORD], within: usize) -> u64 {
 }
 
 /// A constant's bits, the most significant first, in groups: a number each.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn patterns(constant: u64, width: usize) -> [u8; 64 / GROUP] {
     let mut patterns = [0; 64 / GROUP];
