@@ -7,15 +7,15 @@ use std::io::Write;
 use std::path::Path;
 
 /// `layout T`: prints the picture.
-pub fn layout(database: &Database, table: &str) -> Result<(), Failure> {
+pub fn layout(database: &Database, table: &str, record: Option<u64>) -> Result<(), Failure> {
     let table = database.connect().table(table)?;
     let mut out = std::io::stdout().lock();
-    Ok(out.write_all(crate::layout::picture(&table)?.as_bytes())?)
+    Ok(out.write_all(crate::layout::picture(&table, record)?.as_bytes())?)
 }
 
 /// `check`: prints what was verified; fails when anything is damaged.
 pub fn check(database: &Database) -> Result<(), Failure> {
-    let spinner = crate::spinner::Spinner::start();
+    let spinner = crate::spinner::Spinner::start(None);
     let report = database.check()?;
     drop(spinner);
     let mut out = std::io::stdout().lock();
@@ -36,7 +36,7 @@ pub fn check(database: &Database) -> Result<(), Failure> {
 
 /// `backup TO`: copies a snapshot.
 pub fn backup(database: &Database, to: &Path) -> Result<(), Failure> {
-    let spinner = crate::spinner::Spinner::start();
+    let spinner = crate::spinner::Spinner::start(None);
     let bytes = database.backup(to)?;
     drop(spinner);
     Ok(writeln!(std::io::stdout(), "{}: {} copied", to.display(), indicatif::HumanBytes(bytes))?)

@@ -71,6 +71,10 @@ pub enum Verb {
     Layout {
         /// The table
         table: String,
+
+        /// Record whose bits are drawn, from 0 [default: 7, or the last of fewer]
+        #[arg(long, value_name = "N")]
+        record: Option<u64>,
     },
     /// DB check: verify every checksum and the catalog
     Check,

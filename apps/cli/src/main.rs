@@ -51,7 +51,7 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
             load::check_files(load)?;
             load::run(&open(&arguments)?, load)
         }
-        Some(Verb::Layout { ref table }) => admin::layout(&open(&arguments)?, table),
+        Some(Verb::Layout { ref table, record }) => admin::layout(&open(&arguments)?, table, record),
         Some(Verb::Check) => admin::check(&open(&arguments)?),
         Some(Verb::Backup { ref to }) => admin::backup(&open(&arguments)?, to),
         None => statements(&arguments, scripts),

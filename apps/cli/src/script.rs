@@ -81,7 +81,7 @@ impl Runner {
             )));
         }
         let running = Running::start(&self.connection);
-        let spinner = Spinner::start();
+        let spinner = Spinner::start(Some(&self.connection));
         let started = Instant::now();
         let mut result = self.connection.query(sql)?;
         let schema = result.schema();

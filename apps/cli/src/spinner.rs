@@ -1,5 +1,7 @@
-//! A sign of life on a terminal's standard error while a statement takes longer than a second.
+//! A sign of life on a terminal's standard error while a statement takes longer than a second: a bar where it is known how
+//! far the statement is.
 
+use gingham::Connection;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::mpsc::{Sender, channel};
@@ -12,23 +14,37 @@ pub struct Spinner {
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
+const SPINNER: &str = "{spinner} running for {elapsed} (Ctrl-C cancels)";
+const BAR: &str = "{bar:30} {human_pos} of {human_len} records, {eta} left (Ctrl-C cancels)";
+
 impl Spinner {
-    /// Starts waiting; does nothing when standard error is not a terminal.
-    pub fn start() -> Self {
+    /// Starts waiting; does nothing when standard error is not a terminal. `connection` is asked how far it is.
+    pub fn start(connection: Option<&Connection>) -> Self {
         if !std::io::stderr().is_terminal() {
             return Self { running: None };
         }
         let (sender, receiver) = channel::<()>();
+        let connection = connection.cloned();
         let thread = std::thread::spawn(move || {
             let stopped = |wait| receiver.recv_timeout(wait) != Err(std::sync::mpsc::RecvTimeoutError::Timeout);
             if stopped(Duration::from_secs(1)) {
                 return;
             }
             let bar = ProgressBar::new_spinner().with_elapsed(Duration::from_secs(1));
-            if let Ok(style) = ProgressStyle::with_template("{spinner} running for {elapsed} (Ctrl-C cancels)") {
-                bar.set_style(style);
-            }
+            let mut template = "";
             while !stopped(Duration::from_millis(100)) {
+                let progress = connection.as_ref().and_then(Connection::progress);
+                if let Some(progress) = progress {
+                    bar.set_length(progress.total);
+                    bar.set_position(progress.records);
+                }
+                let wanted = if progress.is_some() { BAR } else { SPINNER };
+                if template != wanted
+                    && let Ok(style) = ProgressStyle::with_template(wanted)
+                {
+                    template = wanted;
+                    bar.set_style(style.progress_chars("█▌ "));
+                }
                 bar.tick();
             }
             bar.finish_and_clear();

@@ -345,9 +345,12 @@ fn layout_check_and_backup() {
         "CREATE TABLE t AS SELECT value AS n, 'w' || (value % 3) AS w FROM generate_series(1, 300000)",
     ]);
     let picture = place.good(&["db", "layout", "t"]);
-    for part in ["t: 300,000 records, layout column", "BIGINT", "the first record:", "distinct"] {
+    for part in ["t: 300,000 records, layout column", "BIGINT", "record 7: segment", "distinct"] {
         assert!(picture.contains(part), "{part}: {picture}");
     }
+    assert!(place.good(&["db", "layout", "t", "--record", "299999"]).contains("record 299999: segment"));
+    let run = place.run(&["db", "layout", "t", "--record", "300000"]);
+    assert!(run.err.contains("table 't' has no record 300000: its 300000 records are numbered from 0"), "{run:?}");
     assert!(place.run(&["db", "layout", "tt"]).err.contains("did you mean 't'"));
     assert!(place.good(&["db", "check"]).contains("no damage found"));
     place.good(&["db", "backup", "copy"]);
@@ -356,6 +359,39 @@ fn layout_check_and_backup() {
     damage(&place.folder.path().join("db/segments"));
     let run = place.run(&["db", "check"]);
     assert!(run.status == 1 && run.out.contains("damaged: "), "{run:?}");
+}
+
+#[test]
+fn every_layout_is_loaded_drawn_and_written_as_sql() {
+    let place = Place::new();
+    let lines: String = (0..3000).map(|id| format!("{id},{},{}\n", id % 100, id % 7)).collect();
+    place.file("n.csv", format!("a,b,c\n{lines}"));
+    for (layout, drawn) in [
+        ("column", "bytes 14-15"),
+        ("row", "record at 28: bytes 28-29"),
+        ("mempax(5)", "chunk 1 at 20: bytes 24-25"),
+        ("bit_packed", "bits 84-95 in bytes 10-11"),
+        ("vbp", "words 0, 1, 2, 3 of 512 bits, bit 7 of each"),
+        ("vbp(256)", "words 0, 1, 2, 3 of 256 bits, bit 7 of each"),
+        ("hbp", "the delimiter"),
+        ("byteslice", "slice 0, byte 7"),
+        ("byteslice16", "slice 0, bytes 14-15"),
+        ("groups((b,c) row, (a) byteslice, (*) mempax(9))", "row of 2 columns"),
+    ] {
+        let table = format!("t{}", layout.len());
+        place.good(&["db", "load", "n.csv", "--into", &table, "--layout", layout]);
+        place.good(&["db", "-c", &format!("OPTIMIZE {table}")]);
+        let picture = place.good(&["db", "layout", &table]);
+        assert!(picture.contains(&format!("layout {layout}")) && picture.contains(drawn), "{layout}: {picture}");
+        let count = format!("SELECT count(*) AS n FROM {table} WHERE b < 10 AND c = 3");
+        assert_eq!(place.csv(&count), "43\n", "{layout}");
+        place.good(&["db", "-c", &format!("DROP TABLE {table}")]);
+    }
+    let run = place.run(&["db", "load", "n.csv", "--into", "t", "--layout", "byteslcie"]);
+    assert!(run.err.contains("did you mean 'byteslice'?"), "{run:?}");
+    let sql =
+        "CREATE TABLE s (a INTEGER, b VARCHAR) WITH (layout = 'groups((a) vbp(256), (*) row)', encoding = 'b plain')";
+    place.good(&["db", "-c", sql]);
 }
 
 /// Flips a byte in the middle of the first file in a folder or below.

@@ -1,7 +1,9 @@
 //! A connection: statements in, batches out.
 
 use crate::load::{self, LoadOptions, LoadReport, Progress};
-use crate::session::{CancelToken, KeptPlan, Session, Started, StatementContext, start, start_kept, wait};
+use crate::session::{
+    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, start, start_kept, wait,
+};
 use crate::statements::{self, Statement};
 use crate::{Error, QueryResult, Result};
 use datafusion::common::{ParamValues, ScalarValue, TableReference};
@@ -185,6 +187,19 @@ impl Connection {
     /// ```
     pub fn cancel_handle(&self) -> CancelHandle {
         CancelHandle { session: Arc::clone(&self.session) }
+    }
+
+    /// How far this connection's running ALTER TABLE … SET is, for a progress bar on another thread; `None` while nothing
+    /// is rewritten.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (a INTEGER); ALTER TABLE t SET (layout = 'byteslice')")?;
+    /// assert_eq!(connection.progress(), None);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn progress(&self) -> Option<StatementProgress> {
+        self.session.running.progress()
     }
 
     /// The latest state of a table: its definition, segments and statistics (for `gingham layout`).

@@ -1,7 +1,7 @@
 //! Random tables and random filters: Gingham's scans on codes against DataFusion over the same batches in memory.
 //!
-//! Each seed makes a table of every kind of column, loads it in a few pieces (some merged into segments, some left in
-//! the delta), and asks it random conditions. `GINGHAM_NIGHTLY=1` runs many more seeds. A failure names its seed and
+//! Each seed makes a table of every kind of column in a random design, loads it in a few pieces (some merged into
+//! segments, some left in the delta), and asks it random conditions; later in another design, into which it is rewritten. `GINGHAM_NIGHTLY=1` runs many more seeds. A failure names its seed and
 //! condition.
 
 mod random;
@@ -50,9 +50,17 @@ fn gingham(connection: &Connection, sql: &str) -> Result<Vec<RecordBatch>, Strin
     connection.query(sql).and_then(|result| result.collect_batches()).map_err(|error| error.to_string())
 }
 
-/// The table in Gingham, in pieces, and the same batches for the oracle.
-fn load(connection: &Connection, generator: &mut Generator) -> Vec<RecordBatch> {
-    connection.execute(CREATE_TABLE).expect("the table is made");
+/// Writes the table anew in another design; returns it.
+fn rewrite(connection: &Connection, generator: &mut Generator) -> String {
+    let design = random::design::options(generator);
+    connection.execute(&format!("ALTER TABLE t SET ({design})")).unwrap_or_else(|error| panic!("{design}: {error}"));
+    design
+}
+
+/// The table in Gingham, in pieces, the same batches for the oracle, and the table's design.
+fn load(connection: &Connection, generator: &mut Generator) -> (Vec<RecordBatch>, String) {
+    let design = random::design::options(generator);
+    connection.execute(&format!("{CREATE_TABLE} WITH ({design})")).unwrap_or_else(|error| panic!("{design}: {error}"));
     let mut batches = Vec::new();
     let mut next_id = 0;
     for _ in 0..generator.between(1, 4) {
@@ -67,7 +75,7 @@ fn load(connection: &Connection, generator: &mut Generator) -> Vec<RecordBatch> 
         }
         batches.push(batch);
     }
-    batches
+    (batches, design)
 }
 
 fn ids(batches: &[RecordBatch]) -> Vec<i64> {
@@ -79,23 +87,26 @@ fn random_conditions_select_what_datafusion_selects() {
     for seed in seeds() {
         let mut generator = Generator::new(seed);
         let connection = Database::in_memory().expect("a scratch database opens").connect();
-        let batches = load(&connection, &mut generator);
+        let (batches, mut design) = load(&connection, &mut generator);
         let oracle = Oracle::new(batches.clone());
         let mut answered = 0;
-        for _ in 0..CONDITIONS {
+        for number in 0..CONDITIONS {
+            if number == CONDITIONS / 2 {
+                design = rewrite(&connection, &mut generator);
+            }
             let condition = condition(&mut generator, &batches, 3);
             let sql = format!("SELECT id FROM t WHERE {condition} ORDER BY id");
             match (oracle.query(&sql), gingham(&connection, &sql)) {
                 (Ok(expected), Ok(actual)) => {
-                    assert_eq!(ids(&actual), ids(&expected), "seed {seed}: {sql}");
+                    assert_eq!(ids(&actual), ids(&expected), "seed {seed}, {design}: {sql}");
                     answered += 1;
                     let sql = format!("SELECT count(*) FROM t WHERE {condition}");
                     let counted = gingham(&connection, &sql).expect("a count of what was just selected");
-                    assert_eq!(ids(&counted), [ids(&expected).len() as i64], "seed {seed}: {sql}");
+                    assert_eq!(ids(&counted), [ids(&expected).len() as i64], "seed {seed}, {design}: {sql}");
                 }
                 (Err(_), Err(_)) => {}
                 (Err(_), Ok(_)) => {} // Gingham may see from codes alone what DataFusion fails to cast.
-                (Ok(_), Err(error)) => panic!("seed {seed}: {sql}: {error}"),
+                (Ok(_), Err(error)) => panic!("seed {seed}, {design}: {sql}: {error}"),
             }
         }
         assert!(answered * 10 >= CONDITIONS * 8, "seed {seed}: DataFusion answered only {answered} conditions");
@@ -107,7 +118,7 @@ fn whole_tables_and_groups_come_back() {
     for seed in seeds() {
         let mut generator = Generator::new(seed);
         let connection = Database::in_memory().expect("a scratch database opens").connect();
-        let batches = load(&connection, &mut generator);
+        let (batches, design) = load(&connection, &mut generator);
         let oracle = Oracle::new(batches.clone());
         for sql in [
             "SELECT * FROM t ORDER BY id",
@@ -117,9 +128,10 @@ fn whole_tables_and_groups_come_back() {
             "SELECT min(wide), max(wide), min(b), max(b), min(u), max(u), min(dec), max(dec), min(at), max(at) FROM t",
             "SELECT day, count(*) FROM t WHERE day IS NOT NULL GROUP BY day ORDER BY day LIMIT 20",
         ] {
-            let expected = oracle.query(sql).unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));
-            let actual = gingham(&connection, sql).unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));
-            assert_eq!(rows(&actual), rows(&expected), "seed {seed}: {sql}");
+            let expected = oracle.query(sql).unwrap_or_else(|error| panic!("seed {seed}, {design}: {sql}: {error}"));
+            let actual =
+                gingham(&connection, sql).unwrap_or_else(|error| panic!("seed {seed}, {design}: {sql}: {error}"));
+            assert_eq!(rows(&actual), rows(&expected), "seed {seed}, {design}: {sql}");
         }
     }
 }

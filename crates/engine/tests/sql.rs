@@ -1,8 +1,13 @@
-//! The SQL corpus: every `tests/sql/**/*.slt` is a test of its own, run on a database of its own.
+//! The SQL corpus: every `tests/sql/**/*.slt` is a test of its own, run on a database of its own. It is run as it is, and
+//! again under settings of `factors`: another layout for tables that name none, another instruction set, other threads.
+//! Each file meets each layout, and all files together each setting; under `GINGHAM_NIGHTLY` each file meets each. Under
+//! a setting most statements that write are followed by OPTIMIZE, so that records lie in that layout, not in the delta.
 //!
 //! ```text
 //! cargo test --test sql                     all files
 //! cargo test --test sql joins               files whose name has "joins"
+//! cargo test --test sql 'plain/'            all files as they are
+//! cargo test --test sql 'vbp scalar'        files under one setting
 //! GINGHAM_BLESS=1 cargo test --test sql joins      writes what came out into the file: read the difference
 //! ```
 //!
@@ -22,11 +27,15 @@
 //! A query's column types are checked: `B` boolean, `I` integer, `R` float or decimal, `T` string, `D` date,
 //! `P` timestamp, `?` anything else. `statement error` takes a regular expression. In a file with
 //! `control substitution on`, `${DATA}` is the folder `tests/sql/data` and `${__TEST_DIR__}` a folder that is removed
-//! at the end.
+//! at the end. `onlyif plain` marks what tells of the layout, so that it differs from setting to setting.
+
+#[path = "../../../tests/support/factors.rs"]
+mod factors;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use factors::Setting;
 use gingham::{Connection, Database};
 use sqllogictest::harness::{Arguments, Failed, Trial};
 use sqllogictest::{ColumnType, DB, DBOutput, Record, Runner};
@@ -38,12 +47,34 @@ fn main() {
     collect(&folder, &mut files);
     files.sort();
     assert!(!files.is_empty(), "no .slt file under {}", folder.display());
-    let trials = files.into_iter().map(|file| {
-        let name = file.strip_prefix(&folder).unwrap_or(&file).display().to_string();
-        let data = folder.join("data");
-        Trial::test(name, move || run(&file, &data))
-    });
-    sqllogictest::harness::run(&Arguments::from_args(), trials.collect()).exit();
+    let settings = if blessing() { Vec::new() } else { factors::settings() };
+    let mut trials = Vec::new();
+    for (number, file) in files.iter().enumerate() {
+        for setting in std::iter::once(None).chain(shared(&settings, number).into_iter().map(Some)) {
+            let under = setting.map_or("plain".to_owned(), |setting| setting.to_string());
+            let name = format!("{under}/{}", file.strip_prefix(&folder).unwrap_or(file).display());
+            let (file, data) = (file.clone(), folder.join("data"));
+            trials.push(Trial::test(name, move || run(&file, &data, setting)));
+        }
+    }
+    sqllogictest::harness::run(&Arguments::from_args(), trials).exit();
+}
+
+/// What is written into the files are the answers of the plain run.
+fn blessing() -> bool {
+    std::env::var_os("GINGHAM_BLESS").is_some()
+}
+
+/// The settings for file `number`: in CI one for each layout, so that the files share all of them.
+fn shared(settings: &[Setting], number: usize) -> Vec<Setting> {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() {
+        return settings.to_vec();
+    }
+    let of_layout = |layout: &&str| {
+        let same: Vec<&Setting> = settings.iter().filter(|setting| setting.layout == *layout).collect();
+        same.get(number % same.len().max(1)).map(|setting| **setting)
+    };
+    factors::LAYOUTS.iter().filter_map(of_layout).collect()
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -58,12 +89,15 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// Runs all records of a file, and fails with every one that did not give what it should.
-fn run(file: &Path, data: &Path) -> Result<(), Failed> {
+fn run(file: &Path, data: &Path, setting: Option<Setting>) -> Result<(), Failed> {
     let database = Database::in_memory()?;
-    let mut runner = Runner::new(|| std::future::ready(Ok(Session(database.connect()))));
+    let mut runner = Runner::new(|| std::future::ready(Ok(Session::new(database.connect(), setting))));
+    if setting.is_none() {
+        runner.add_label("plain");
+    }
     runner.with_column_validator(sqllogictest::strict_column_validator);
     runner.set_var("DATA".to_owned(), data.display().to_string());
-    if std::env::var_os("GINGHAM_BLESS").is_some() {
+    if blessing() {
         let update = runner.update_test_file(
             file,
             " ",
@@ -89,18 +123,56 @@ fn run(file: &Path, data: &Path) -> Result<(), Failed> {
 }
 
 /// A connection as the runner drives it.
-struct Session(Connection);
+struct Session {
+    connection: Connection,
+    setting: Option<Setting>,
+    /// Statements that wrote so far.
+    writes: usize,
+}
+
+impl Session {
+    fn new(connection: Connection, setting: Option<Setting>) -> Self {
+        if let Some(setting) = setting {
+            setting.apply(&connection);
+        }
+        Self { connection, setting, writes: 0 }
+    }
+
+    /// Has all records written into segments, two times of three that `sql` may have added some.
+    fn settle(&mut self, sql: &str) -> Result<(), gingham::Error> {
+        let first = sql.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+        if self.setting.is_none() || !["INSERT", "COPY", "CREATE", "EXECUTE"].contains(&first.as_str()) {
+            return Ok(());
+        }
+        self.writes += 1;
+        if self.writes.is_multiple_of(3) {
+            return Ok(());
+        }
+        let names = "SELECT table_schema, table_name, temporary FROM gingham_tables WHERE delta_rows > 0";
+        for batch in self.connection.query(names)?.collect_batches()? {
+            let name = |column: usize, row| batch.column(column).as_string_view().value(row).replace('"', "\"\"");
+            for row in 0..batch.num_rows() {
+                // A temporary table is found by a bare name only.
+                let bare = batch.column(2).as_boolean().value(row);
+                let schema = if bare { String::new() } else { format!("\"{}\".", name(0, row)) };
+                self.connection.execute(&format!("OPTIMIZE {schema}\"{}\"", name(1, row)))?;
+            }
+        }
+        Ok(())
+    }
+}
 
 impl DB for Session {
     type Error = gingham::Error;
     type ColumnType = Kind;
 
     fn run(&mut self, sql: &str) -> Result<DBOutput<Kind>, gingham::Error> {
-        let result = self.0.query(sql)?;
+        let result = self.connection.query(sql)?;
         let schema = result.schema();
         if schema.fields().is_empty() {
             let affected = result.rows_affected();
             result.collect_batches()?;
+            self.settle(sql)?;
             return Ok(DBOutput::StatementComplete(affected.unwrap_or_default()));
         }
         let types = schema.fields().iter().map(|field| Kind::of(field.data_type())).collect();

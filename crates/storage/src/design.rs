@@ -302,7 +302,7 @@ pub const fn is_vertical(packing: Packing) -> bool {
 }
 
 /// A packing with the segment size of a vertical one where it is not the usual.
-fn packing_text(packing: Packing, segment_bits: u16) -> String {
+pub(crate) fn packing_text(packing: Packing, segment_bits: u16) -> String {
     if is_vertical(packing) && segment_bits != SEGMENT_BITS {
         format!("{}({segment_bits})", packing.name())
     } else {

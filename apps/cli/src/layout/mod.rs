@@ -1,15 +1,16 @@
-//! The picture of `gingham DB layout T`: what a table is made of, down to the bits of its first record.
+//! The picture of `gingham DB layout T`: what a table is made of, down to the bits of one of its records.
 
 mod bits;
 mod create;
+mod places;
 mod value;
 
 use crate::failure::Failure;
 use crate::output::grid;
 use crate::script::counted;
-use gingham::storage::ColumnDefinition;
 use gingham::storage::catalog::TableSnapshot;
 use gingham::storage::segment::{ColumnMeta, Encoding, Segment};
+use gingham::storage::{ColumnDefinition, ColumnId};
 use indicatif::{HumanBytes, HumanCount};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,16 +22,30 @@ const LISTED: usize = 8;
 /// Characters of a smallest or largest value that are shown.
 const VALUE_WIDTH: usize = 22;
 
-/// The whole picture, ending with a line break.
-pub fn picture(table: &TableSnapshot) -> Result<String, Failure> {
+/// Record that is drawn unless another is asked for, when there is one.
+const RECORD: u64 = 7;
+
+/// The whole picture with the bits of record `number`, ending with a line break.
+pub fn picture(table: &TableSnapshot, number: Option<u64>) -> Result<String, Failure> {
     let mut lines = summary(table);
     lines.push(String::new());
     lines.extend(columns(table)?);
     lines.push(String::new());
     lines.extend(segments(table));
-    if let Some(first) = runs(table).find(|segment| segment.rows() > 0) {
-        lines.push(String::new());
-        lines.extend(bits::first_record(&table.definition, first)?);
+    let number = number.unwrap_or_else(|| RECORD.min(table.rows().saturating_sub(1)));
+    match bits::find(runs(table), number) {
+        Some(found) => {
+            lines.push(String::new());
+            lines.extend(bits::record(&table.definition, number, found)?);
+        }
+        None if table.rows() == 0 => {}
+        None => {
+            return Err(Failure::failed(format!(
+                "table '{}' has no record {number}: its {} are numbered from 0",
+                table.definition.name,
+                counted(table.rows(), "record")
+            )));
+        }
     }
     lines.push(String::new());
     Ok(lines.join("\n"))
@@ -72,9 +87,20 @@ fn summary(table: &TableSnapshot) -> Vec<String> {
 }
 
 fn columns(table: &TableSnapshot) -> Result<Vec<String>, Failure> {
-    let names =
-        ["column", "type", "encoding", "code bits", "width", "on disk", "in memory", "min", "max", "distinct", "NULLs"];
-    let right = [false, false, false, true, true, true, true, false, false, true, true];
+    let names = [
+        "column",
+        "type",
+        "lies in",
+        "encoding",
+        "code bits",
+        "on disk",
+        "in memory",
+        "min",
+        "max",
+        "distinct",
+        "NULLs",
+    ];
+    let right = [false, false, false, false, true, true, true, false, false, true, true];
     let rows = table.definition.columns.iter().map(|column| column_row(table, column));
     Ok(grid(&names, &right, &rows.collect::<Result<Vec<_>, _>>()?))
 }
@@ -82,6 +108,7 @@ fn columns(table: &TableSnapshot) -> Result<Vec<String>, Failure> {
 fn column_row(table: &TableSnapshot, column: &ColumnDefinition) -> Result<Vec<String>, Failure> {
     let metas: Vec<&ColumnMeta> = runs(table).filter_map(|segment| segment.column(column.id)).collect();
     let encodings: BTreeSet<&str> = metas.iter().map(|meta| encoding_name(&meta.encoding)).collect();
+    let forms: BTreeSet<String> = runs(table).filter_map(|segment| form(segment, column.id)).collect();
     let total = |bytes: fn(&ColumnMeta) -> u64| HumanBytes(metas.iter().map(|meta| bytes(meta)).sum()).to_string();
     let summary = table.summary(column.id);
     let shown = |datum| value::shortened(&column.logical_type, datum, VALUE_WIDTH);
@@ -96,9 +123,9 @@ fn column_row(table: &TableSnapshot, column: &ColumnDefinition) -> Result<Vec<St
     Ok(vec![
         column.name.clone(),
         format!("{}{}", column.logical_type, if column.nullable { "" } else { " NOT NULL" }),
+        forms.into_iter().collect::<Vec<_>>().join(", "),
         encodings.into_iter().collect::<Vec<_>>().join(", "),
         range(metas.iter().map(|meta| u64::from(meta.code_bits))),
-        range(metas.iter().map(|meta| u64::from(native_bits(meta)))),
         total(|meta| meta.stored_bytes),
         total(|meta| meta.native_bytes),
         min,
@@ -108,13 +135,13 @@ fn column_row(table: &TableSnapshot, column: &ColumnDefinition) -> Result<Vec<St
     ])
 }
 
-/// Bits that a code takes in memory; those of an offset for byte strings.
-fn native_bits(meta: &ColumnMeta) -> u8 {
-    match (&meta.encoding, meta.code_bits) {
-        (Encoding::Plain, 128) => 128,
-        (Encoding::Plain, _) => 32,
-        (_, bits) => bits.next_power_of_two().clamp(8, 64),
-    }
+/// Where a column lies in a segment, and with how many others.
+fn form(segment: &Segment, column: ColumnId) -> Option<String> {
+    let group = segment.group_of(column)?;
+    Some(match group.columns.len() {
+        1 => group.to_string(),
+        columns => format!("{group} of {columns} columns"),
+    })
 }
 
 fn encoding_name(encoding: &Encoding) -> &'static str {

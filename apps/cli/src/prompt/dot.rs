@@ -54,7 +54,7 @@ pub fn run(runner: &mut Runner, line: &str) -> Result<Next, Failure> {
         }
         (".layout", table) if !table.is_empty() => {
             let table = runner.connection.table(table)?;
-            runner.say(layout::picture(&table)?.trim_end())?;
+            runner.say(layout::picture(&table, None)?.trim_end())?;
         }
         (".timing", "") => runner.say(if runner.timing { "timing is on" } else { "timing is off" })?,
         (".timing", "on") => runner.timing = true,

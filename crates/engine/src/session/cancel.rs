@@ -1,14 +1,31 @@
-//! Cancellation: one token per running statement, and the list of a connection's running statements.
+//! Cancellation and progress: one token per running statement, and the list of a connection's running statements.
 
 use crate::{Error, Result};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
-/// Tells one statement to stop. Cloning gives the same token.
+/// How far a statement that rewrites a table is.
+///
+/// ```
+/// let progress = gingham::StatementProgress { records: 50, total: 200 };
+/// assert_eq!(progress.records * 100 / progress.total, 25);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementProgress {
+    /// Records written so far.
+    pub records: u64,
+    /// Records to write.
+    pub total: u64,
+}
+
+/// Tells one statement to stop, and others how far it is. Cloning gives the same token.
 #[derive(Debug, Clone)]
 pub(crate) struct CancelToken {
     state: Arc<watch::Sender<State>>,
+    /// Records done, and in all; both 0 for a statement that does not count.
+    progress: Arc<(AtomicU64, AtomicU64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +39,19 @@ enum State {
 impl CancelToken {
     /// A token that nobody has cancelled.
     pub(crate) fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(State::Running)) }
+        Self { state: Arc::new(watch::Sender::new(State::Running)), progress: Arc::default() }
+    }
+
+    /// Tells that `records` of `total` are done.
+    pub(crate) fn report(&self, records: u64, total: u64) {
+        self.progress.0.store(records, Ordering::Relaxed);
+        self.progress.1.store(total, Ordering::Relaxed);
+    }
+
+    /// What was reported last; `None` for a statement that does not count.
+    pub(crate) fn progress(&self) -> Option<StatementProgress> {
+        let total = self.progress.1.load(Ordering::Relaxed);
+        (total > 0).then(|| StatementProgress { records: self.progress.0.load(Ordering::Relaxed).min(total), total })
     }
 
     /// Asks the statement to stop; no effect on one that is past [`CancelToken::commit_point`].
@@ -95,6 +124,12 @@ impl Running {
     pub(crate) fn cancel_all(&self) {
         let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.1.values().for_each(CancelToken::cancel);
+    }
+
+    /// How far the statement is that was started last among those that count.
+    pub(crate) fn progress(&self) -> Option<StatementProgress> {
+        let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.1.values().rev().find_map(CancelToken::progress)
     }
 }
 

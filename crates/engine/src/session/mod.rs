@@ -12,7 +12,7 @@
 //! | `literals` | number literals with an exponent |
 //! | `settings` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
-//! | `cancel` | cancelling |
+//! | `cancel` | cancelling, and how far a statement is |
 //! | `yielding` | long joins can be cancelled |
 //! | `suggest` | "did you mean" |
 
@@ -29,6 +29,7 @@ mod state;
 mod suggest;
 mod yielding;
 
+pub use cancel::StatementProgress;
 pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};

@@ -56,7 +56,7 @@ fn refuse(operation: &AlterTableOperation) -> Result<()> {
         Op::DropColumn { drop_behavior: None, .. } => Ok(()),
         Op::AddColumn { .. } => not_yet("ADD COLUMN with a position"),
         Op::DropColumn { .. } => not_yet("DROP COLUMN with CASCADE or RESTRICT"),
-        Op::SetOptionsParens { .. } | Op::SetTblProperties { .. } => not_yet("SET (…)"),
+        Op::SetOptionsParens { .. } | Op::SetTblProperties { .. } => not_yet("SET (…) behind another change"),
         Op::AlterColumn { column_name, op } => not_yet(&format!("ALTER COLUMN {column_name} {op}")),
         Op::AddConstraint { constraint, .. } => not_yet(&format!("ADD {constraint}")),
         Op::DropConstraint { name, .. } => not_yet(&format!("DROP CONSTRAINT {name}")),

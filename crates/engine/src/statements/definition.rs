@@ -219,7 +219,7 @@ pub(crate) fn set_layout(
 }
 
 /// Options as names, in lower case, and values, each at most once. `place` is where they stand.
-fn pairs(options: &[SqlOption], place: &str) -> Result<Vec<(String, String)>> {
+pub(super) fn pairs(options: &[SqlOption], place: &str) -> Result<Vec<(String, String)>> {
     let mut pairs: Vec<(String, String)> = Vec::with_capacity(options.len());
     for option in options {
         let SqlOption::KeyValue { key, value } = option else {

@@ -2,6 +2,7 @@
 //! works does not hide the rest. EXPLAIN is DataFusion's.
 
 use super::headings::Headings;
+use super::system::ColumnRow;
 use super::{ingest, is_view, query, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
@@ -14,7 +15,8 @@ use datafusion::sql::parser::{ExplainStatement, Statement as DataFusionStatement
 use datafusion::sql::sqlparser::ast::{
     ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
 };
-use gingham_storage::{DEFAULT_SCHEMA, TableDefinition};
+use gingham_storage::DEFAULT_SCHEMA;
+use gingham_storage::catalog::TableSnapshot;
 use std::sync::Arc;
 
 /// Runs DESCRIBE t and DESCRIBE SELECT ….
@@ -80,7 +82,7 @@ async fn describe_table(context: &StatementContext, reference: &TableReference) 
     if let Some(target) = context.find(reference)?
         && !is_view(context, &name)
     {
-        return columns_of_table(&target.table.definition);
+        return columns_of_table(&target.table);
     }
     let schema = context.state.schema_for_ref(reference.clone()).map_err(|_| context.unknown_table(&name))?;
     match schema.table(&name.table).await? {
@@ -90,9 +92,24 @@ async fn describe_table(context: &StatementContext, reference: &TableReference) 
 }
 
 const COLUMNS: [&str; 5] = ["column_name", "data_type", "is_nullable", "key", "column_default"];
+/// Of a table: the same, and how each column is stored.
+const STORED_COLUMNS: [&str; 10] = [
+    "column_name",
+    "data_type",
+    "is_nullable",
+    "key",
+    "column_default",
+    "layout",
+    "packing",
+    "encoding",
+    "code_bits",
+    "bytes",
+];
 
-fn columns_of_table(definition: &TableDefinition) -> Result<Outcome> {
-    let described = definition.columns.iter().map(|column| {
+/// The columns of a table, and how they are stored as far as there are records.
+fn columns_of_table(table: &TableSnapshot) -> Result<Outcome> {
+    let definition = &table.definition;
+    let described = definition.columns.iter().zip(ColumnRow::all(table)).map(|(column, stored)| {
         let mut keys = definition.keys.iter().filter(|key| key.columns.contains(&column.id));
         let primary = keys.clone().any(|key| key.primary);
         let key = if primary { Some("PRIMARY KEY") } else { keys.next().map(|_| "UNIQUE") };
@@ -102,9 +119,14 @@ fn columns_of_table(definition: &TableDefinition) -> Result<Outcome> {
             Some(yes_or_no(column.nullable)),
             key.map(str::to_owned),
             column.default.clone(),
+            stored.layout(),
+            stored.packing(),
+            stored.encoding(),
+            stored.code_bits().map(|bits| bits.to_string()),
+            stored.code_bits().map(|_| stored.stored_bytes().to_string()),
         ]
     });
-    rows(COLUMNS, &described.collect::<Vec<_>>())
+    rows(STORED_COLUMNS, &described.collect::<Vec<_>>())
 }
 
 fn columns_of_schema(schema: &Schema) -> Result<Outcome> {

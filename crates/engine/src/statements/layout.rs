@@ -68,12 +68,25 @@ pub(super) fn encodings(text: &str, definition: &TableDefinition, design: &mut D
 }
 
 /// The encoding of that name.
-fn encoding(name: &str) -> Result<EncodingChoice> {
+pub(super) fn encoding(name: &str) -> Result<EncodingChoice> {
     let name = name.trim().to_ascii_lowercase();
     let names = EncodingChoice::ALL.map(EncodingChoice::name);
     EncodingChoice::parse(&name).ok_or_else(|| {
         Error::InvalidInput(format!(
             "encoding '{name}' does not exist (the encodings are: {}){}",
+            names.join(", "),
+            did_you_mean(&name, names)
+        ))
+    })
+}
+
+/// The packing of that name.
+pub(super) fn packing(name: &str) -> Result<Packing> {
+    let name = name.trim().to_ascii_lowercase();
+    let names = Packing::ALL.map(Packing::name);
+    Packing::parse(&name).ok_or_else(|| {
+        Error::InvalidInput(format!(
+            "packing '{name}' does not exist (the packings are: {}){}",
             names.join(", "),
             did_you_mean(&name, names)
         ))

@@ -6,7 +6,7 @@
 //! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
 //! | `headings` | what the columns of a result are called |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
-//! | `layout` | layouts, packings and encodings: their text |
+//! | `layout`, `alter_design` | layouts, packings and encodings: their text, ALTER TABLE … SET |
 //! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
 //! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
@@ -16,6 +16,7 @@
 //! | `system` | gingham_tables, gingham_columns, gingham_segments |
 
 mod alter;
+mod alter_design;
 mod constraints;
 mod copy;
 mod create;
@@ -74,6 +75,7 @@ pub(crate) async fn run(
     let statement = match statement {
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::from(context, *copy).await,
+        Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
     match statement {

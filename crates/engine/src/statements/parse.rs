@@ -1,5 +1,7 @@
-//! Text to statements: DataFusion's parser, with COPY in Gingham's own grammar and refused statements set aside.
+//! Text to statements: DataFusion's parser, with COPY and ALTER TABLE … SET (…) in Gingham's own grammar and refused
+//! statements set aside.
 
+use super::alter_design::{self, AlterDesign};
 use super::copy::{self, CopyFrom};
 use super::{depth, refuse, untyped};
 use crate::{Error, Result};
@@ -14,6 +16,8 @@ pub(crate) enum Statement {
     Sql(Box<DataFusionStatement>),
     /// COPY t FROM 'file'.
     CopyFrom(Box<CopyFrom>),
+    /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
+    AlterDesign(Box<AlterDesign>),
     /// One that is not offered, with the error that running it gives.
     Refused(String),
 }
@@ -23,6 +27,7 @@ impl fmt::Display for Statement {
         match self {
             Self::Sql(statement) => write!(f, "{statement}"),
             Self::CopyFrom(copy) => write!(f, "COPY {} FROM '{}'", copy.table, copy.file),
+            Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
             Self::Refused(error) => write!(f, "({error})"),
         }
     }
@@ -69,6 +74,10 @@ pub(super) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
     }
     if copy::starts(&parser.parser) {
         return copy::parse(&mut parser.parser);
+    }
+    if alter_design::starts(&parser.parser) {
+        let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        return Ok(Statement::AlterDesign(Box::new(alter)));
     }
     if untyped::starts(&parser.parser) {
         let mut statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;

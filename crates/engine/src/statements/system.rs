@@ -6,8 +6,8 @@ use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewAr
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::catalog::{Snapshot, TableSnapshot};
-use gingham_storage::segment::{ColumnMeta, Encoding, Segment};
-use gingham_storage::{ColumnDefinition, Datum, LogicalType};
+use gingham_storage::segment::{ColumnMeta, Encoding, GroupMeta, Segment};
+use gingham_storage::{ColumnDefinition, Datum, LogicalType, Packing, TableDefinition};
 use std::sync::Arc;
 
 /// Names of the system tables.
@@ -75,6 +75,13 @@ fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.flag("temporary", all.iter().map(|table| Some(table.temporary)));
     columns.text("layout", all.iter().map(|table| Some(definition(table).design.text(&definition(table)).into())));
     columns.text(
+        "encodings",
+        all.iter().map(|table| {
+            let encodings = definition(table).design.encodings_text(&definition(table));
+            (!encodings.is_empty()).then(|| encodings.into())
+        }),
+    );
+    columns.text(
         "sort_by",
         all.iter().map(|table| {
             let definition = definition(table);
@@ -93,19 +100,29 @@ fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
 }
 
 /// One column over all segments of its table.
-struct ColumnRow<'a> {
-    table: &'a Described<'a>,
+pub(super) struct ColumnRow<'a> {
+    table: &'a TableSnapshot,
     column: &'a ColumnDefinition,
     position: usize,
-    metas: Vec<&'a ColumnMeta>,
+    parts: Vec<(&'a ColumnMeta, &'a GroupMeta)>,
 }
 
-impl ColumnRow<'_> {
+impl<'a> ColumnRow<'a> {
+    /// The columns of a table, in order.
+    pub(super) fn all(table: &'a TableSnapshot) -> impl Iterator<Item = Self> {
+        // A delta block says little of how a column is stored, unless there is nothing else.
+        let kept = if table.segments.is_empty() { &table.delta } else { &table.segments };
+        table.definition.columns.iter().enumerate().map(move |(position, column)| {
+            let parts = kept.iter().filter_map(|part| Some((part.column(column.id)?, part.group_of(column.id)?)));
+            Self { table, column, position, parts: parts.collect() }
+        })
+    }
+
     /// Distinct descriptions over the segments, in order of appearance.
-    fn each(&self, describe: impl Fn(&ColumnMeta) -> String) -> Option<String> {
+    fn each(&self, describe: impl Fn(&ColumnMeta, &GroupMeta) -> String) -> Option<String> {
         let mut found: Vec<String> = Vec::new();
-        for meta in &self.metas {
-            let description = describe(meta);
+        for (meta, group) in &self.parts {
+            let description = describe(meta, group);
             if !found.contains(&description) {
                 found.push(description);
             }
@@ -113,25 +130,50 @@ impl ColumnRow<'_> {
         (!found.is_empty()).then(|| found.join(","))
     }
 
-    fn sum(&self, bytes: impl Fn(&ColumnMeta) -> u64) -> Option<u64> {
-        Some(self.metas.iter().map(|meta| bytes(meta)).sum())
+    /// Where its attributes lie.
+    pub(super) fn layout(&self) -> Option<String> {
+        self.each(|_, group| group.layout.to_string())
+    }
+
+    /// Number of its column group in the table's design, from 1.
+    fn group(&self) -> Option<u64> {
+        let definition = &self.table.definition;
+        let columns: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
+        let groups = definition.design.resolve(&columns);
+        let place = groups.iter().position(|group| group.columns.contains(&self.column.id))?;
+        Some(place as u64 + 1)
+    }
+
+    /// How its codes are packed.
+    pub(super) fn packing(&self) -> Option<String> {
+        self.each(packing)
+    }
+
+    /// Value <-> code.
+    pub(super) fn encoding(&self) -> Option<String> {
+        self.each(|meta, _| encoding(&meta.encoding).to_owned())
+    }
+
+    /// Bits of the widest segment's codes.
+    pub(super) fn code_bits(&self) -> Option<u64> {
+        self.parts.iter().map(|(meta, _)| u64::from(meta.code_bits)).max()
+    }
+
+    /// Bytes on disk.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        self.parts.iter().map(|(meta, _)| meta.stored_bytes).sum()
+    }
+
+    /// Bytes in memory once all is read.
+    fn memory_bytes(&self) -> u64 {
+        self.parts.iter().map(|(meta, _)| meta.native_bytes).sum()
     }
 }
 
 fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
-    let rows: Vec<ColumnRow<'_>> = all
-        .iter()
-        .flat_map(|table| {
-            table.table.definition.columns.iter().enumerate().map(move |(position, column)| {
-                // A delta block says little of how a column is stored, unless there is nothing else.
-                let kept = if table.table.segments.is_empty() { &table.table.delta } else { &table.table.segments };
-                let metas = kept.iter().filter_map(|part| part.column(column.id)).collect();
-                ColumnRow { table, column, position, metas }
-            })
-        })
-        .collect();
-    let summaries: Vec<_> = rows.iter().map(|row| row.table.table.summary(row.column.id)).collect();
-    let name = |row: &ColumnRow<'_>| row.table.table.definition.name.clone();
+    let rows: Vec<ColumnRow<'_>> = all.iter().flat_map(|table| ColumnRow::all(table.table)).collect();
+    let summaries: Vec<_> = rows.iter().map(|row| row.table.summary(row.column.id)).collect();
+    let name = |row: &ColumnRow<'_>| row.table.definition.name.clone();
     let bound = |pick: fn(&gingham_storage::catalog::ColumnSummary) -> &Datum| {
         rows.iter().zip(&summaries).map(move |(row, summary)| {
             let shown = show(pick(summary.as_ref()?), &row.column.logical_type)?;
@@ -146,11 +188,13 @@ fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.text("data_type", rows.iter().map(|row| Some(row.column.logical_type.to_string().into())));
     columns.flag("nullable", rows.iter().map(|row| Some(row.column.nullable)));
     columns.text("column_default", rows.iter().map(|row| row.column.default.as_deref().map(Into::into)));
-    columns.text("encoding", rows.iter().map(|row| row.each(|meta| encoding(&meta.encoding).into()).map(Into::into)));
-    columns.text("packing", rows.iter().map(|row| row.each(packing).map(Into::into)));
-    columns.number("code_bits", rows.iter().map(|row| row.metas.iter().map(|meta| u64::from(meta.code_bits)).max()));
-    columns.number("stored_bytes", rows.iter().map(|row| row.sum(|meta| meta.stored_bytes)));
-    columns.number("native_bytes", rows.iter().map(|row| row.sum(|meta| meta.native_bytes)));
+    columns.text("layout", rows.iter().map(|row| row.layout().map(Into::into)));
+    columns.number("column_group", rows.iter().map(ColumnRow::group));
+    columns.text("encoding", rows.iter().map(|row| row.encoding().map(Into::into)));
+    columns.text("packing", rows.iter().map(|row| row.packing().map(Into::into)));
+    columns.number("code_bits", rows.iter().map(ColumnRow::code_bits));
+    columns.number("stored_bytes", rows.iter().map(|row| Some(row.stored_bytes())));
+    columns.number("memory_bytes", rows.iter().map(|row| Some(row.memory_bytes())));
     columns.text("min", bound(|summary| &summary.min));
     columns.text("max", bound(|summary| &summary.max));
     columns.flag("min_max_exact", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.exact)));
@@ -161,7 +205,7 @@ fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number(
         "dictionary_entries",
         rows.iter()
-            .map(|row| row.table.table.dictionaries.get(&row.column.id).map(|dictionary| dictionary.distinct() as u64)),
+            .map(|row| row.table.dictionaries.get(&row.column.id).map(|dictionary| dictionary.distinct() as u64)),
     );
     columns.batch()
 }
@@ -178,7 +222,22 @@ fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number("rows", rows.iter().map(|(_, part)| Some(part.rows() as u64)));
     columns.number("zones", rows.iter().map(|(_, part)| Some(part.zones() as u64)));
     columns.number("bytes", rows.iter().map(|(_, part)| Some(part.bytes())));
+    columns.text("layout", rows.iter().map(|(table, part)| Some(groups(&table.table.definition, part).into())));
     columns.batch()
+}
+
+/// The column groups of a segment: `(a, b) row, (c) byteslice`.
+fn groups(definition: &TableDefinition, part: &Segment) -> String {
+    let name = |place: &usize| {
+        let column = part.columns().get(*place).and_then(|meta| definition.column_by_id(meta.column));
+        // A column that was dropped is in the segments from before.
+        column.map_or("dropped", |column| column.name.as_str())
+    };
+    let groups = part.groups().iter().map(|group| {
+        let names: Vec<&str> = group.columns.iter().map(name).collect();
+        format!("({}) {group}", names.join(", "))
+    });
+    groups.collect::<Vec<_>>().join(", ")
 }
 
 fn encoding(encoding: &Encoding) -> &'static str {
@@ -192,8 +251,9 @@ fn encoding(encoding: &Encoding) -> &'static str {
 }
 
 /// How codes lie in memory; values of the plain encoding are no codes.
-fn packing(meta: &ColumnMeta) -> String {
+fn packing(meta: &ColumnMeta, group: &GroupMeta) -> String {
     match (&meta.encoding, meta.code_bits) {
+        _ if group.packing != Packing::Native => group.to_string(),
         (Encoding::Plain, _) => "none".into(),
         (_, bits @ 0..=64) => format!("native{}", u32::from(bits.max(1)).next_power_of_two().max(8)),
         _ => "native128".into(),

@@ -3,6 +3,7 @@
 mod api;
 mod arithmetic;
 mod counts;
+mod designs;
 mod dynamic_filters;
 mod oracle;
 mod repeated;

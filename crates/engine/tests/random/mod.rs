@@ -1,5 +1,6 @@
-//! Random data and conditions for `random_filters.rs`.
+//! Random data, designs and conditions for `random_filters.rs`.
 
 pub mod condition;
 pub mod data;
+pub mod design;
 pub mod generator;

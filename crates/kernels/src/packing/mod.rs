@@ -30,6 +30,7 @@ macro_rules! of_packing {
     };
 }
 
+mod address;
 mod ahead;
 mod bit_packed;
 mod by_runs;
@@ -41,6 +42,7 @@ mod native;
 mod test;
 mod vbp;
 
+pub use address::Address;
 pub use complex::{Connective, Predicate, Way, evaluate};
 pub use format::{Format, FormatError, MAX_ROWS, PART_ROWS, Packed, Packing};
 use test::Plan;

@@ -4,13 +4,14 @@
 //! On disk every column has its blocks, whatever the group; the bytes are laid out when a zone is loaded
 //! (docs/decisions/0012-groups-are-laid-out-when-loaded.md).
 
-use crate::design::{Layout, Packing, packing_name};
+use crate::design::{Layout, Packing, packing_name, packing_text};
 use crate::segment::decode::Native;
 use crate::segment::region::PADDING;
 use crate::view::{Format, Place, Shape};
 use arrow::buffer::Buffer;
 use gingham_kernels::{Isa, Value, chunks, packing};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Bytes of the offset and the length of a byte string.
 const STRING_SLOT: usize = 8;
@@ -34,6 +35,16 @@ impl GroupMeta {
     pub(crate) fn alone(place: usize) -> Self {
         let segment_bits = crate::design::SEGMENT_BITS;
         Self { columns: vec![place], layout: Layout::Column, packing: Packing::Native, segment_bits }
+    }
+}
+
+/// As a layout is written: `row`, `mempax(64)`, `byteslice`, `column`.
+impl fmt::Display for GroupMeta {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.packing {
+            Packing::Native => write!(f, "{}", self.layout),
+            packing => f.write_str(&packing_text(packing, self.segment_bits)),
+        }
     }
 }
 

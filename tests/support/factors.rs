@@ -1,0 +1,94 @@
+//! What must not change any answer: the layout of tables, the instruction set of the kernels, the threads of a query.
+//! Tests include this file. A covering table has every pair of levels of two factors in few runs; `cargo xtask nightly`
+//! runs the full product.
+
+use gingham::{Connection, Database};
+
+/// Layouts for `SET gingham.layout`.
+pub const LAYOUTS: &[&str] = &[
+    "column",
+    "row",
+    "mempax(7)",
+    "mempax(100)",
+    "mempax(4096)",
+    "bit_packed",
+    "vbp",
+    "vbp(256)",
+    "hbp",
+    "byteslice",
+    "byteslice16",
+];
+const ISAS: &[&str] = &["scalar", "avx2", "avx512"];
+const THREADS: &[&str] = &["1", "2"];
+
+/// One level of each factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    pub layout: &'static str,
+    pub isa: &'static str,
+    pub threads: &'static str,
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.layout, self.isa, self.threads)
+    }
+}
+
+impl Setting {
+    /// Gives a connection these levels.
+    pub fn apply(&self, connection: &Connection) {
+        let Self { layout, isa, threads } = self;
+        let sql =
+            format!("SET gingham.layout = '{layout}'; SET gingham.isa = '{isa}'; SET gingham.threads = {threads}");
+        connection.execute(&sql).unwrap_or_else(|error| panic!("{self}: {error}"));
+    }
+}
+
+/// The settings to test: a covering table, or under `GINGHAM_NIGHTLY` all of them.
+pub fn settings() -> Vec<Setting> {
+    // An instruction set that the machine lacks is refused.
+    let connection = Database::in_memory().expect("a scratch database opens").connect();
+    let isas: Vec<_> =
+        ISAS.iter().filter(|isa| connection.execute(&format!("SET gingham.isa = '{isa}'")).is_ok()).collect();
+    let mut product = Vec::new();
+    for layout in LAYOUTS {
+        for isa in &isas {
+            product.extend(THREADS.iter().map(|threads| Setting { layout, isa, threads }));
+        }
+    }
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { product } else { covering(&product) }
+}
+
+/// Few settings of `product` that have all pairs of levels that it has: each time the one with most pairs that none
+/// before it has.
+fn covering(product: &[Setting]) -> Vec<Setting> {
+    let mut chosen = Vec::new();
+    let mut wanted: Vec<(usize, [&str; 2])> = product.iter().flat_map(|setting| pairs(setting)).collect();
+    while !wanted.is_empty() {
+        let gain = |setting: &&Setting| pairs(setting).iter().filter(|pair| wanted.contains(pair)).count();
+        let Some(best) = product.iter().rev().max_by_key(gain) else { break };
+        wanted.retain(|pair| !pairs(best).contains(pair));
+        chosen.push(*best);
+    }
+    chosen
+}
+
+/// The pairs of a setting's levels, each with the number of its two factors.
+fn pairs(setting: &Setting) -> [(usize, [&'static str; 2]); 3] {
+    let Setting { layout, isa, threads } = *setting;
+    [(0, [layout, isa]), (1, [layout, threads]), (2, [isa, threads])]
+}
+
+#[test]
+fn a_covering_table_has_every_pair_and_is_small() {
+    let product: Vec<Setting> = LAYOUTS
+        .iter()
+        .flat_map(|layout| ISAS.iter().map(move |isa| (layout, isa)))
+        .flat_map(|(layout, isa)| THREADS.iter().map(move |threads| Setting { layout, isa, threads }))
+        .collect();
+    let chosen = covering(&product);
+    let missing = product.iter().flat_map(pairs).find(|pair| !chosen.iter().any(|row| pairs(row).contains(pair)));
+    assert_eq!(missing, None);
+    assert!(chosen.len() < product.len() * 2 / 3, "{} of {}", chosen.len(), product.len());
+}
