@@ -125,7 +125,7 @@ fn figure(outcome: &Outcome, figure: &Figure) -> String {
     let series = levels(outcome, figure.series);
     let keys: String = series
         .iter()
-        .zip(SERIES)
+        .zip(SERIES.into_iter().cycle())
         .map(|(level, class)| format!(r#"<span class="key {class}">{}</span>"#, escaped(level)))
         .collect();
     let mut seen = BTreeSet::new();
@@ -190,7 +190,7 @@ fn lines(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String
     };
     let unit = outcome.factors.iter().find(|factor| factor.name == figure.x).map_or("", |factor| factor.unit);
     LinePlot {
-        lines: series.iter().zip(SERIES).map(line).collect(),
+        lines: series.iter().zip(SERIES.into_iter().cycle()).map(line).collect(),
         x_axis: if unit.is_empty() {
             figure.x.replace('_', " ")
         } else {
@@ -204,7 +204,7 @@ fn lines(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String
 
 fn bars(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String]) -> String {
     let group = |level: &String| {
-        let bars = series.iter().zip(SERIES).filter_map(|(of, class)| {
+        let bars = series.iter().zip(SERIES.into_iter().cycle()).filter_map(|(of, class)| {
             let point =
                 points.iter().find(|point| point.level(figure.x) == level && point.level(figure.series) == of)?;
             let summary = point.summary(figure.metric)?;

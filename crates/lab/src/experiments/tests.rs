@@ -32,6 +32,16 @@ fn every_answer_of_every_experiment_is_right() {
     let page = crate::report::html(&bench, &outcomes);
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
     assert!(page.matches("<svg").count() >= outcomes.len() && page.contains("fig9.half_cycle"));
+    // Every line of every figure has its key.
+    for outcome in outcomes.iter().filter(|outcome| !outcome.findings.points.is_empty()) {
+        for figure in outcome.experiment.figures.iter().filter(|figure| figure.metric == "time") {
+            let series = outcome.factors.iter().find(|factor| factor.name == figure.series).unwrap();
+            for level in &series.levels {
+                let key = format!(">{}</span>", crate::plot::escaped(level));
+                assert!(page.contains(&key), "{}: no key of {level}", outcome.experiment.name);
+            }
+        }
+    }
     assert!(!page.contains("src=") && !page.contains("href=") && !page.contains("@import") && !page.contains("NaN"));
     let document = document(&bench, &outcomes);
     assert_eq!(document["experiments"].as_array().map(Vec::len), Some(outcomes.len()));

@@ -18,4 +18,4 @@ pub use page::page;
 pub use svg::escaped;
 
 /// Classes of the style sheet for things that are compared, in the order in which they are handed out.
-pub const SERIES: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
+pub const SERIES: [&str; 10] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"];
