@@ -9,7 +9,18 @@ use std::ops::Range;
 const SHORT: usize = 16;
 
 pub(super) fn scatter<T: Value>(values: &[T], place: Place, bytes: &mut [u8]) {
-    let mut address = place.offset();
+    let (width, mut address) = (size_of::<T>(), place.offset());
+    if place.records() <= SHORT {
+        for run in values.chunks(place.records()) {
+            for (at, value) in run.iter().enumerate() {
+                // SAFETY: `Place::check` held the end of the last record's attribute to lie within the bytes; no other
+                // record's ends later, since attributes lie within their chunks and strides only ascend.
+                unsafe { bytes.as_mut_ptr().add(address + at * width).cast::<T>().write_unaligned(*value) };
+            }
+            address += place.chunk();
+        }
+        return;
+    }
     for run in values.chunks(place.records()) {
         let out = &mut bytes[address..address + size_of_val(run)];
         // SAFETY: the run's bytes, which `out` has as many of; `Value` is implemented for integers only, which have no

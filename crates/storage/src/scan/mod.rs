@@ -224,7 +224,9 @@ fn facts(segment: &Segment, column: &ColumnDefinition) -> Result<Facts> {
             return Ok(Facts::Values { min: meta.statistics.min.clone(), max: meta.statistics.max.clone() });
         }
     };
-    Ok(Facts::Coded { meaning, max_code: u64::MAX.checked_shr(64 - u32::from(meta.code_bits.min(64))).unwrap_or(0) })
+    let max_code = u64::MAX.checked_shr(64 - u32::from(meta.code_bits.min(64))).unwrap_or(0);
+    let gathering = segment.group_of(column.id).map_or(0.0, rank::gathering);
+    Ok(Facts::Coded { meaning, max_code, gathering })
 }
 
 /// Batches of one morsel.

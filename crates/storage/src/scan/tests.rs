@@ -2,14 +2,14 @@
 
 use super::evaluate::Zone;
 use super::prune::{Verdict, judge};
-use super::translate::{Facts, Prepared, translate};
-use super::{decode, lookup};
+use super::translate::{CodePredicate, Facts, Prepared, translate};
+use super::{decode, lookup, rank};
 use crate::dictionary::DictionaryVersion;
-use crate::segment::ZoneMap;
+use crate::segment::{GroupMeta, ZoneMap};
 use crate::view::{ColumnView, Meaning, Shape, float_order, real_order};
 use crate::{
-    ColumnDefinition, ColumnId, ColumnTest, Datum, Design, FloatBits, LogicalType, Predicate, Result, TableDefinition,
-    TableName, Unit,
+    ColumnDefinition, ColumnId, ColumnTest, Datum, Design, FloatBits, Layout, LogicalType, Predicate, Result,
+    TableDefinition, TableName, Unit,
 };
 use arrow::array::*;
 use arrow::buffer::{BooleanBuffer, Buffer};
@@ -263,7 +263,7 @@ impl Column {
             (_, Some(codes)) => {
                 let max = codes.iter().copied().max().unwrap_or(0);
                 let max_code = max.checked_next_power_of_two().map_or(u64::MAX, |power| (power - 1).max(max));
-                Facts::Coded { meaning: meaning.clone(), max_code }
+                Facts::Coded { meaning: meaning.clone(), max_code, gathering: 0.0 }
             }
             (_, None) => {
                 let ordered = |a: &&Datum, b: &&Datum| a.compare(b).expect("values of one column");
@@ -536,4 +536,28 @@ fn an_and_reads_no_further_than_needed() {
     };
     let zone = Zone { rows: 100, isa: Isa::best(), view: &view, zone_map: &|_| None };
     assert_eq!(zone.evaluate(&translated, None).expect("evaluates"), [0, 0]);
+}
+
+#[test]
+fn columns_beside_each_other_are_compared_before_those_in_rows() {
+    let mut numbers = Numbers(8);
+    let kind = Storing::Codes { width: 1, spread: 100 };
+    let mut columns: Vec<Column> =
+        (0..2).map(|id| Column::of_kind(&mut numbers, id, LogicalType::Int(32), kind, 100)).collect();
+    let equals = |column| Predicate::In { column, values: vec![Datum::Integer(-60)], negated: false };
+    for in_rows in [0, 1] {
+        for (id, column) in columns.iter_mut().enumerate() {
+            let group = GroupMeta { columns: vec![0, 1], layout: Layout::Row, ..GroupMeta::alone(0) };
+            let gathering =
+                if id == in_rows { rank::gathering(&group) } else { rank::gathering(&GroupMeta::alone(id)) };
+            let Facts::Coded { gathering: fact, .. } = &mut column.facts else { panic!("codes") };
+            *fact = gathering;
+        }
+        let predicate = Predicate::And(vec![equals(0), equals(1)]);
+        let mut prepared = Prepared::new(&predicate, &table(&columns)).expect("constants fit");
+        let facts = |column: &ColumnDefinition| Ok(columns[column.id as usize].facts.clone());
+        let CodePredicate::And(parts) = translate(&mut prepared, &facts).expect("translates") else { panic!("an AND") };
+        let CodePredicate::Leaf(last) = &parts[1] else { panic!("a leaf") };
+        assert_eq!(last.column.id as usize, in_rows);
+    }
 }

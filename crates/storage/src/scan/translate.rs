@@ -67,8 +67,8 @@ impl Prepared {
 pub(super) enum Facts {
     /// The segment was written before the column was added: every record has this value.
     Absent(Datum),
-    /// Codes up to `max_code`.
-    Coded { meaning: Meaning, max_code: u64 },
+    /// Codes up to `max_code`; `gathering` is what it costs to bring them together (see [`super::rank`]).
+    Coded { meaning: Meaning, max_code: u64, gathering: f64 },
     /// Values as they are, within these bounds (NULL when there are none).
     Values { min: Datum, max: Datum },
 }
@@ -116,6 +116,8 @@ pub(super) struct Leaf {
     pub(super) nulls: bool,
     /// Largest code of the segment, to judge how much a test lets through.
     pub(super) max_code: u64,
+    /// Picoseconds to bring a record's code together with its neighbours' before they are compared.
+    pub(super) gathering: f64,
 }
 
 /// Which codes qualify.
@@ -248,6 +250,7 @@ fn intersect_ranges(parts: Vec<CodePredicate>) -> Vec<CodePredicate> {
 
 fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate> {
     let nulls = leaf.condition.nulls();
+    let gathering = if let Facts::Coded { gathering, .. } = facts { gathering } else { 0.0 };
     let (codes, max_code) = match (&*leaf.condition, facts) {
         (_, Facts::Absent(value)) => {
             return Ok(CodePredicate::Constant(leaf.condition.holds_for(&leaf.column, &value)?));
@@ -266,7 +269,7 @@ fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate
             };
             (codes, max_code)
         }
-        (condition, Facts::Coded { meaning, max_code }) => {
+        (condition, Facts::Coded { meaning, max_code, .. }) => {
             let domain = Domain::new(&meaning, &leaf.column.logical_type, max_code)?;
             (on_keys(condition, &domain), max_code)
         }
@@ -281,6 +284,7 @@ fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate
         codes,
         nulls,
         max_code,
+        gathering,
     }))
 }
 

@@ -135,10 +135,8 @@ impl Form {
     pub fn lay_out(&self, rows: usize, columns: &[(Buffer, Buffer)], codes: &mut [u8], bytes: &mut [u8]) {
         match self {
             Self::Alone(_) => {
-                for (native, out) in columns.iter().zip([(codes, bytes)]) {
-                    out.0.copy_from_slice(&native.0);
-                    out.1.copy_from_slice(&native.1);
-                }
+                codes.copy_from_slice(&columns[0].0);
+                bytes.copy_from_slice(&columns[0].1);
             }
             Self::Packed(format) => pack(*format, rows, &columns[0].0, codes),
             Self::Chunks(form) => form.lay_out(rows, columns, codes, bytes),
