@@ -13,6 +13,7 @@ use super::super::test::{Comparison, Relation};
 use super::super::{Combine, Options};
 use super::Slices;
 use super::vector::{Column, Constant, Operand, Vector};
+use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 /// Words of 64 codes in a group.
 const GROUP: usize = 8;
@@ -20,6 +21,10 @@ const GROUP: usize = 8;
 const PATIENCE: (usize, usize) = (8, 64);
 /// Groups at a lower depth after which the trial of it has not failed.
 const TRIAL: usize = 4;
+
+/// Bytes between what is read of a slice and what memory is asked for meanwhile. Processors fetch ahead by themselves, but
+/// each group goes from slice to slice: of two slices out of cache a scan takes half the time with this (Zen 5).
+const AHEAD: usize = 4096;
 
 /// What is known of 64 codes against one operand, after the slices read so far.
 pub(super) struct Chain<V: Vector> {
@@ -297,8 +302,11 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         slice: usize,
         offset: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's; a prefetch reads nothing and never faults, wherever it points.
         unsafe {
+            for line in (0..64 * size_of::<V::Unit>()).step_by(64) {
+                _mm_prefetch::<_MM_HINT_T0>(bytes.wrapping_add(AHEAD + line).cast());
+            }
             let units = V::load(bytes);
             if KIND == EQUAL {
                 chain.step::<false, LAST>(units, self.operands[0].get(slice, offset));
