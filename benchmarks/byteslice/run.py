@@ -42,8 +42,8 @@ class Child:
 
     def __init__(self, command, processor):
         environment = dict(os.environ)
-        # Huge pages for both alike: the C library asks for them, and takes blocks from its heap, not page by page.
-        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432"
+        # Huge pages for both alike: the C library asks for them for its heap, and takes no block from elsewhere.
+        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0"
         if processor is not None:
             command = ["taskset", "-c", str(processor), *command]
         self.command = command
