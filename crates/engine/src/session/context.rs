@@ -168,6 +168,9 @@ impl StatementContext {
         names.extend(datafusion::catalog::SchemaProvider::table_names(&*self.session.externals));
         let wanted = name.to_string();
         let suggestion = match Path::new(&name.table) {
+            _ if names.contains(&wanted) => {
+                format!("; '{wanted}' without a schema is one that only this session has")
+            }
             file if name.table.contains('/') && file.exists() => {
                 "; FROM reads files that end in .parquet, .csv or .json, and folders whose name ends in /".to_owned()
             }
@@ -213,9 +216,14 @@ impl StatementContext {
     fn explain(&self, error: DataFusionError) -> Error {
         let error = Error::from(error);
         if let Error::InvalidInput(text) = &error
-            && let Some(found) = text.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found"))
+            && let Some((context, rest)) = text.split_once("table '")
+            && let Some(found) = rest.strip_suffix("' not found")
         {
-            return self.unknown_table(&named(found));
+            let unknown = self.unknown_table(&named(found));
+            return match unknown {
+                Error::InvalidInput(unknown) => Error::InvalidInput(format!("{context}{unknown}")),
+                other => other,
+            };
         }
         error
     }

@@ -7,8 +7,11 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql, VisitMut, VisitorMut,
+};
 use futures::StreamExt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Names for the columns of a query.
@@ -117,12 +120,46 @@ pub(crate) fn make_unique(statement: &mut Statement) {
     match statement {
         Statement::Statement(statement) => {
             if let Sql::Query(query) = &mut **statement {
+                let _: ControlFlow<()> = query.visit(&mut Inner { outermost: true });
                 make_lists_unique(&mut query.body);
             }
         }
         Statement::Explain(explain) => make_unique(&mut explain.statement),
         // A file has its names from the plan.
         Statement::CopyTo(_) | Statement::CreateExternalTable(_) | Statement::Reset(_) => {}
+    }
+}
+
+/// Calls the values of queries within a query by their text, so that `SELECT * FROM (SELECT 1)` has a column `1` too.
+struct Inner {
+    outermost: bool,
+}
+
+impl VisitorMut for Inner {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if !std::mem::replace(&mut self.outermost, false)
+            && let SetExpr::Select(select) = &mut *query.body
+            && select.distinct.is_none()
+        {
+            name_values(select);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn name_values(select: &mut Select) {
+    let mut seen: Vec<String> = Vec::new();
+    for item in &mut select.projection {
+        let Some(name) = heading(item) else { continue };
+        if let SelectItem::UnnamedExpr(expression) = item
+            && last_name(expression).is_none()
+            && !seen.contains(&name)
+        {
+            *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias: Ident::with_quote('"', &name) };
+        }
+        seen.push(name);
     }
 }
 

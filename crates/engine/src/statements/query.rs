@@ -3,7 +3,8 @@
 use super::unsupported;
 use crate::Result;
 use datafusion::sql::sqlparser::ast::{
-    Query, Select, SetExpr, Statement as Sql, TableFactor, Value, ValueWithSpan, Visit, Visitor,
+    JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement as Sql, TableFactor, TableWithJoins, Value,
+    ValueWithSpan, Visit, Visitor,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -31,6 +32,19 @@ pub(super) fn parameters(statement: &Sql) -> BTreeSet<String> {
     let mut found = Found(BTreeSet::new());
     let _ = statement.visit(&mut found);
     found.0
+}
+
+const MERGED_COLUMN: &str =
+    "RIGHT or FULL JOIN with USING or NATURAL (use ON, and coalesce(a.x, b.x) for the column that both have)";
+
+/// Whether a join merges columns of which the left one may be missing: DataFusion gives the left one, which is then NULL.
+fn merges_outer_columns(tables: &TableWithJoins) -> bool {
+    tables.joins.iter().any(|join| match &join.join_operator {
+        JoinOperator::Right(by) | JoinOperator::RightOuter(by) | JoinOperator::FullOuter(by) => {
+            matches!(by, JoinConstraint::Using(_) | JoinConstraint::Natural)
+        }
+        _ => false,
+    })
 }
 
 /// Stops at the first clause that nothing would heed.
@@ -73,6 +87,7 @@ impl Visitor for Ignored {
             (select.value_table_mode.is_some(), "SELECT AS VALUE or AS STRUCT"),
             (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
             (!select.cluster_by.is_empty(), "CLUSTER BY"),
+            (select.from.iter().any(merges_outer_columns), MERGED_COLUMN),
         ])
     }
 
@@ -97,6 +112,9 @@ impl Visitor for Ignored {
                 (json_path.is_some(), "a path into a table"),
                 (sample.is_some(), "TABLESAMPLE"),
             ]),
+            TableFactor::NestedJoin { table_with_joins, .. } => {
+                Self::refuse_if(&[(merges_outer_columns(table_with_joins), MERGED_COLUMN)])
+            }
             TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),
             _ => ControlFlow::Continue(()),
         }
