@@ -27,7 +27,7 @@ const SUMS: &str = "SELECT count(*), sum(a), sum(b), count(DISTINCT c) FROM t WH
 fn readers_go_on_while_a_table_is_rewritten() {
     let database = Database::in_memory().unwrap();
     let writer = database.connect();
-    fill(&writer, 200_000);
+    fill(&writer, 80_000);
     let expected = rows(&writer, SUMS);
     let all = "SELECT a, b, c FROM t ORDER BY a";
     let before: Vec<String> = rows(&writer, all);
@@ -49,7 +49,7 @@ fn readers_go_on_while_a_table_is_rewritten() {
             writer.execute(&format!("ALTER TABLE t SET (layout = '{design}')")).unwrap();
             assert_eq!(layout(&writer).replace(' ', ""), design.replace(' ', ""));
             read += open.map(|batch| batch.unwrap().num_rows()).sum::<usize>();
-            assert_eq!(read, 200_000);
+            assert_eq!(read, 80_000);
             assert_eq!(rows(&writer, all), before, "{design}");
         }
         done.store(true, Ordering::Relaxed);
@@ -61,7 +61,7 @@ fn readers_go_on_while_a_table_is_rewritten() {
 fn records_that_come_while_a_table_is_rewritten_are_kept() {
     let database = Database::in_memory().unwrap();
     let writer = database.connect();
-    fill(&writer, 100_000);
+    fill(&writer, 40_000);
     let done = AtomicBool::new(false);
     let inserted = std::thread::scope(|scope| {
         let inserter = scope.spawn(|| {
@@ -79,13 +79,13 @@ fn records_that_come_while_a_table_is_rewritten_are_kept() {
         inserter.join().unwrap()
     });
     assert_eq!(rows(&writer, "SELECT count(*) FROM t WHERE c = 'late'"), [inserted.to_string()]);
-    assert_eq!(rows(&writer, "SELECT count(*) FROM t"), [(100_000 + inserted).to_string()]);
+    assert_eq!(rows(&writer, "SELECT count(*) FROM t"), [(40_000 + inserted).to_string()]);
 }
 
 #[test]
 fn a_cancelled_rewrite_changes_nothing_and_tells_how_far_it_is() {
     let connection = connect();
-    fill(&connection, 400_000);
+    fill(&connection, 150_000);
     let expected = rows(&connection, SUMS);
     let mut seen = false;
     // The one who cancels may come too late: then the table is in its new design.
@@ -106,7 +106,7 @@ fn a_cancelled_rewrite_changes_nothing_and_tells_how_far_it_is() {
         let result = connection.execute(&format!("ALTER TABLE t SET (layout = '{design}')"));
         let progress = canceller.join().unwrap();
         if let Some(progress) = progress {
-            assert_eq!(progress.total, 400_000);
+            assert_eq!(progress.total, 150_000);
             assert!(progress.records <= progress.total);
             seen = true;
         }
