@@ -42,8 +42,10 @@ class Child:
 
     def __init__(self, command, processor):
         environment = dict(os.environ)
-        # Huge pages for both alike: the C library asks for them for its heap, and takes no block from elsewhere.
-        environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0"
+        # Huge pages for both alike: the C library asks for them for its heap, takes no block from elsewhere, and gives
+        # none back, so that what one column had in huge pages the next one has too.
+        tunables = ["hugetlb=1", "mmap_max=0", f"trim_threshold={2**40}"]
+        environment["GLIBC_TUNABLES"] = ":".join(f"glibc.malloc.{tunable}" for tunable in tunables)
         if processor is not None:
             command = ["taskset", "-c", str(processor), *command]
         self.command = command
