@@ -1,6 +1,9 @@
 //! Every kernel under every instruction set of this machine against a plain loop, at all lengths round the edges of
 //! vectors and words, all alignments, all widths.
 
+mod common;
+
+use common::Numbers;
 use gingham_kernels::{Code, Isa, Value, bitpack, bits, decode, integers, lookup, minmax, scan};
 
 /// Lengths round the edges of registers, words and blocks.
@@ -9,17 +12,7 @@ const LENGTHS: &[usize] = &[
     256, 257, 511, 512, 513, 1023, 1024, 1025,
 ];
 
-/// A fixed sequence of well-mixed numbers.
-struct Numbers(u64);
-
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
     /// Codes of `bits` bits, many of them at the ends of the domain.
     fn codes<C: Code>(&mut self, rows: usize, bits: u32) -> Vec<C> {
         let mask = if bits == 0 { 0 } else { u64::MAX >> (64 - bits) };

@@ -1,6 +1,9 @@
 //! Every packing under every instruction set of this machine against a plain loop over the codes: all widths, lengths
 //! round the edges of vectors and segments, bytes at odd addresses, codes that differ early, late or not at all.
 
+mod common;
+
+use common::Numbers;
 use gingham_kernels::packing::byteslice::variants;
 use gingham_kernels::packing::{
     self, Combine, Connective, Format, Operator, Options, Packed, Packing, Predicate, Test, Way,
@@ -13,17 +16,7 @@ const LENGTHS: &[usize] = &[
     1000, 1023, 1024, 1025, 1537, 4095, 4096, 4097, 4700,
 ];
 
-/// A fixed sequence of well-mixed numbers.
-struct Numbers(u64);
-
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
     fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }

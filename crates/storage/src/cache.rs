@@ -4,8 +4,9 @@
 //! clock chooses what goes; one that is being read is passed over, since dropping it would free nothing. When the
 //! budget has no room, readers load their zone for themselves and the cache stays out of the way.
 
-use crate::memory::{CacheCharge, MemoryBudget};
-use crate::segment::GroupMemory;
+use crate::Result;
+use crate::memory::MemoryBudget;
+use crate::segment::{GroupMemory, ZoneParts};
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -41,19 +42,20 @@ impl BlockCache {
         cache
     }
 
-    /// The group of that key, made by `make` when it is not here; `None` when `bytes` more don't fit.
-    pub(crate) fn group<E>(
+    /// The group of that key, made when it is not here, with `zones`; `None` when its bytes don't fit.
+    pub(crate) fn group(
         &self,
         key: CacheKey,
-        bytes: usize,
-        make: impl FnOnce(CacheCharge) -> Result<GroupMemory, E>,
-    ) -> Result<Option<Arc<GroupMemory>>, E> {
+        zones: impl FnOnce() -> Vec<ZoneParts>,
+    ) -> Result<Option<Arc<GroupMemory>>> {
         if let Some(entry) = self.lock().entries.get_mut(&key) {
             entry.used = true;
             return Ok(Some(Arc::clone(&entry.memory)));
         }
+        let zones = zones();
+        let bytes = GroupMemory::size(&zones);
         let Some(charge) = self.budget.charge(bytes) else { return Ok(None) };
-        let memory = Arc::new(make(charge)?);
+        let memory = Arc::new(GroupMemory::new(zones, Some(charge))?);
         let mut groups = self.lock();
         if let Some(entry) = groups.entries.get(&key) {
             let theirs = Arc::clone(&entry.memory);

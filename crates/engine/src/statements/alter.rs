@@ -119,7 +119,8 @@ fn add(scope: &Scope<'_>, definition: &mut TableDefinition, rows: u64, column: &
     constraints.apply(scope, definition)
 }
 
-fn find(definition: &TableDefinition, name: &str) -> Result<ColumnId> {
+/// The column of that name; errors suggest another.
+pub(super) fn find(definition: &TableDefinition, name: &str) -> Result<ColumnId> {
     let existing = definition.columns.iter().map(|column| column.name.as_str());
     definition.column(name).map(|column| column.id).ok_or_else(|| {
         Error::InvalidInput(format!(

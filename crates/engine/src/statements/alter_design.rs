@@ -143,15 +143,8 @@ fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> 
 }
 
 fn set_column(definition: &mut TableDefinition, name: &str, options: &[(String, String)]) -> Result<()> {
-    let Some(column) = definition.column(name) else {
-        let names = definition.columns.iter().map(|column| column.name.as_str());
-        return Err(Error::InvalidInput(format!(
-            "column '{name}' does not exist in table '{}'{}",
-            definition.name,
-            did_you_mean(name, names)
-        )));
-    };
-    let own = definition.design.column_mut(column.id);
+    let column = super::alter::find(definition, name)?;
+    let own = definition.design.column_mut(column);
     for (key, value) in options {
         match key.as_str() {
             "packing" => own.packing = Some(layout::packing(value)?),

@@ -3,7 +3,7 @@
 use super::ingest::Ingest;
 use super::values::{self, Rows};
 use super::{fold, pipeline, unsupported};
-use crate::session::{Outcome, StatementContext, Target, blocking, did_you_mean};
+use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::logical_expr::LogicalPlan;
@@ -105,14 +105,7 @@ fn columns(definition: &TableDefinition, statement: &Insert) -> Result<Option<Ve
 /// Refuses column names that are unknown or appear twice.
 pub(super) fn check_columns(definition: &TableDefinition, names: &[String]) -> Result<()> {
     for (position, name) in names.iter().enumerate() {
-        if definition.column(name).is_none() {
-            let existing = definition.columns.iter().map(|column| column.name.as_str());
-            return Err(Error::InvalidInput(format!(
-                "column '{name}' does not exist in table '{}'{}",
-                definition.name,
-                did_you_mean(name, existing)
-            )));
-        }
+        super::alter::find(definition, name)?;
         if names[..position].contains(name) {
             return Err(Error::InvalidInput(format!("column '{name}' appears twice in the list of columns")));
         }

@@ -69,26 +69,22 @@ pub(super) fn encodings(text: &str, definition: &TableDefinition, design: &mut D
 
 /// The encoding of that name.
 pub(super) fn encoding(name: &str) -> Result<EncodingChoice> {
-    let name = name.trim().to_ascii_lowercase();
-    let names = EncodingChoice::ALL.map(EncodingChoice::name);
-    EncodingChoice::parse(&name).ok_or_else(|| {
-        Error::InvalidInput(format!(
-            "encoding '{name}' does not exist (the encodings are: {}){}",
-            names.join(", "),
-            did_you_mean(&name, names)
-        ))
-    })
+    named("encoding", name, &EncodingChoice::ALL.map(EncodingChoice::name), EncodingChoice::parse)
 }
 
 /// The packing of that name.
 pub(super) fn packing(name: &str) -> Result<Packing> {
+    named("packing", name, &Packing::ALL.map(Packing::name), Packing::parse)
+}
+
+/// What `parse` finds under a name, in any case; errors say which names there are.
+fn named<T>(kind: &str, name: &str, names: &[&str], parse: impl Fn(&str) -> Option<T>) -> Result<T> {
     let name = name.trim().to_ascii_lowercase();
-    let names = Packing::ALL.map(Packing::name);
-    Packing::parse(&name).ok_or_else(|| {
+    parse(&name).ok_or_else(|| {
         Error::InvalidInput(format!(
-            "packing '{name}' does not exist (the packings are: {}){}",
+            "{kind} '{name}' does not exist (the {kind}s are: {}){}",
             names.join(", "),
-            did_you_mean(&name, names)
+            did_you_mean(&name, names.iter().copied())
         ))
     })
 }

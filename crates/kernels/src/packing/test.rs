@@ -171,6 +171,14 @@ impl Comparison {
             Self::Within { low, end } => low <= code && code < end,
         }
     }
+
+    /// Its one or two constants.
+    pub(super) const fn constants(self) -> [u64; 2] {
+        match self {
+            Self::Equal(constant) | Self::Less(constant) => [constant, 0],
+            Self::Within { low, end } => [low, end],
+        }
+    }
 }
 
 /// How the answer of a scan meets the bits that are in `out`.

@@ -124,12 +124,7 @@ fn in_place(table: &TableSnapshot) -> Result<usize> {
     }
     let delta = TableSnapshot { segments: Vec::new(), ..copy_of(table) };
     let delta = sort_rows(definition, read_rows(&Arc::new(delta))?)?;
-    let of_delta: Vec<usize> = definition
-        .sort_by
-        .iter()
-        .filter_map(|id| definition.columns.iter().position(|column| column.id == *id))
-        .collect();
-    let delta = delta.into_iter().map(|batch| Ok(batch.project(&of_delta)?));
+    let delta = delta.into_iter().map(|batch| Ok(batch.project(keys.places())?));
     // The least key behind each segment.
     let mut least = keys.bounds(Box::new(delta))?.map(|(first, _)| first);
     let mut stays = vec![false; bounds.len()];

@@ -66,6 +66,11 @@ impl SortKeys {
         Ok(Self { converter: RowConverter::new(places.iter().map(field).collect())?, places })
     }
 
+    /// Places of the columns of `sort_by` in the table.
+    pub(crate) fn places(&self) -> &[usize] {
+        &self.places
+    }
+
     /// Keys of whole records.
     fn of_records(&self, batch: &RecordBatch) -> Result<Rows> {
         self.of_columns(&self.places.iter().map(|place| Arc::clone(batch.column(*place))).collect::<Vec<_>>())

@@ -5,24 +5,24 @@ use crate::{Error, Result};
 use arrow::buffer::Buffer;
 use gingham_kernels::Value;
 
-/// The codes of a contiguous view, as a slice of the width's type, given to an expression.
-macro_rules! with_codes {
-    ($view:expr, $buffer:expr, $width:expr, |$codes:ident| $body:expr) => {
+/// Runs `$body` with `$code` as the native integer of `$width` bytes.
+macro_rules! with_code {
+    ($view:expr, $width:expr, $code:ident => $body:expr) => {
         match $width {
             1 => {
-                let $codes: &[u8] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                type $code = u8;
                 $body
             }
             2 => {
-                let $codes: &[u16] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                type $code = u16;
                 $body
             }
             4 => {
-                let $codes: &[u32] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                type $code = u32;
                 $body
             }
             8 => {
-                let $codes: &[u64] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+                type $code = u64;
                 $body
             }
             other => Err($crate::scan::access::misfit($view, &format!("codes of {other} bytes"))),
@@ -30,7 +30,17 @@ macro_rules! with_codes {
     };
 }
 
-pub(super) use with_codes;
+/// The codes of a contiguous view, as a slice of the width's type, given to an expression.
+macro_rules! with_codes {
+    ($view:expr, $buffer:expr, $width:expr, |$codes:ident| $body:expr) => {
+        $crate::scan::access::with_code!($view, $width, C => {
+            let $codes: &[C] = $crate::scan::access::slice($view, $buffer, $view.rows)?;
+            $body
+        })
+    };
+}
+
+pub(super) use {with_code, with_codes};
 
 /// The first `length` elements of a view's buffer.
 pub(super) fn slice<'a, T: Value>(view: &ColumnView, buffer: &'a Buffer, length: usize) -> Result<&'a [T]> {

@@ -4,13 +4,13 @@
 //! The parts of an AND come cheapest first; when no bit is left the rest is not read, and a part that must look at
 //! values looks only at those whose bit is still set.
 
-use super::access::{Strings, misfit, slice, with_codes};
+use super::access::{Strings, misfit, slice, with_code, with_codes};
 use super::condition::{Condition, is_true, run_test};
-use super::gather::{check_chunks, from_chunks, from_packed, native_width, packed, spans, with_code};
+use super::gather::{check_chunks, from_chunks, from_packed, packed, spans};
 use super::output::{Selection, values};
 use super::prune::{Verdict, judge_leaf};
 use super::translate::{CodePredicate, CodeTest, Leaf};
-use crate::segment::ZoneMap;
+use crate::segment::{ZoneMap, code_bytes};
 use crate::view::{ColumnView, Place, Shape};
 use crate::{ColumnDefinition, ColumnId, Result};
 use arrow::array::Array;
@@ -97,7 +97,7 @@ impl Zone<'_> {
             })?,
             (test, Shape::Packed { bytes, format }) => {
                 let packed = packed(&view, bytes, *format)?;
-                with_code!(&view, native_width(*format), C => {
+                with_code!(&view, code_bytes(format.width()), C => {
                     Ok(self.evaluate_packed::<C>(test, packed, candidates))
                 })?
             }

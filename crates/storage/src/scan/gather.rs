@@ -10,43 +10,6 @@ use gingham_kernels::packing::{self, Packed};
 use gingham_kernels::{Code, Isa, Value, chunks};
 use std::ops::Range;
 
-/// Runs `$body` with `$code` as the native integer of `$width` bytes.
-macro_rules! with_code {
-    ($view:expr, $width:expr, $code:ident => $body:expr) => {
-        match $width {
-            1 => {
-                type $code = u8;
-                $body
-            }
-            2 => {
-                type $code = u16;
-                $body
-            }
-            4 => {
-                type $code = u32;
-                $body
-            }
-            8 => {
-                type $code = u64;
-                $body
-            }
-            other => Err($crate::scan::access::misfit($view, &format!("codes of {other} bytes"))),
-        }
-    };
-}
-
-pub(super) use with_code;
-
-/// Bytes of a packed code that is unpacked.
-pub(super) fn native_width(format: Format) -> u8 {
-    match format.width() {
-        0..=8 => 1,
-        9..=16 => 2,
-        17..=32 => 4,
-        _ => 8,
-    }
-}
-
 /// Refuses chunks that don't hold the view's records.
 pub(super) fn check_chunks<T: Value>(view: &ColumnView, bytes: &Buffer, place: Place) -> Result<()> {
     let width = size_of::<T>();

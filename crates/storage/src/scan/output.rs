@@ -2,9 +2,10 @@
 //!
 //! Strings come as views: those of a dictionary share its entries' buffers, those stored as bytes share the zone's.
 
-use super::access::{Strings, misfit, slice, with_codes};
-use super::gather::{from_chunks, from_packed, native_width, packed, spans, with_code};
+use super::access::{Strings, misfit, slice, with_code, with_codes};
+use super::gather::{from_chunks, from_packed, packed, spans};
 use crate::dictionary::DictionaryVersion;
+use crate::segment::code_bytes;
 use crate::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
 use crate::{Datum, Error, LogicalType, Result};
 use arrow::array::*;
@@ -95,7 +96,7 @@ pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
                 _ => viewed::<StringViewType>(view, views, bytes, nulls),
             }
         }
-        Shape::Packed { bytes, format } => with_code!(view, native_width(*format), C => {
+        Shape::Packed { bytes, format } => with_code!(view, code_bytes(format.width()), C => {
             let codes = from_packed::<C>(packed(view, bytes, *format)?, selection, isa);
             coded(view, &codes, &Selection::Run(0..codes.len()), nulls, isa)
         }),

@@ -8,7 +8,7 @@ use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::region::{ZoneParts, ZonedRegion};
 use crate::segment::source::Source;
-use crate::segment::{ColumnMeta, Encoding, GroupMemory, SegmentId, ZoneMap};
+use crate::segment::{ColumnMeta, Encoding, SegmentId, ZoneMap};
 use crate::view::{ColumnView, Meaning, Shape};
 use crate::{ColumnDefinition, ColumnId, Error, Result};
 use arrow::array::Array;
@@ -263,10 +263,7 @@ impl Opened {
     /// the column's, for errors.
     fn load(&self, place: usize, zone: usize, name: &str) -> Result<(Shape, Option<BooleanBuffer>)> {
         let (group, member) = self.members[place];
-        let zones = self.parts(group);
-        let size = GroupMemory::size(&zones);
-        let cached = self.cache.group((self.key, group), size, |charge| ZonedRegion::new(zones, Some(charge)))?;
-        let Some(memory) = cached else {
+        let Some(memory) = self.cache.group((self.key, group), || self.parts(group))? else {
             let (codes, bytes, validity) = self.load_block(place, zone, Some(name))?;
             return Ok((self.directory.columns[place].native().shape(codes, bytes), validity));
         };

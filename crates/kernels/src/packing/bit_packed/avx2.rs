@@ -6,7 +6,7 @@
 
 use super::super::Options;
 use super::super::test::Comparison;
-use super::{Run, constants, each_word, scalar};
+use super::{Run, each_word, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 
@@ -68,7 +68,7 @@ struct Lanes {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn lanes<const BYTES: usize, const KINDS: usize>(width: usize, comparison: Comparison, flip: u64) -> [Lanes; KINDS] {
-    let constants = constants(comparison);
+    let constants = comparison.constants();
     std::array::from_fn(|j| {
         let first = 16 / BYTES * j * width % 8;
         let (mut shuffle, mut mask, mut shifted) = ([0; 16], [0; 16], [[0; 16]; 2]);

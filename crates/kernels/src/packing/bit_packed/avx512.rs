@@ -4,7 +4,7 @@
 
 use super::super::Options;
 use super::super::test::Comparison;
-use super::{Run, constants, each_word, scalar};
+use super::{Run, each_word, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 
@@ -130,7 +130,7 @@ impl Lanes {
                 index[lane * BYTES / 2 + word] = (at + word).min(31) as u16;
             }
             put(&mut mask, lane, BYTES, u64::MAX >> (64 - width) << shift);
-            for (shifted, constant) in shifted.iter_mut().zip(constants(comparison)) {
+            for (shifted, constant) in shifted.iter_mut().zip(comparison.constants()) {
                 put(shifted, lane, BYTES, constant << shift);
             }
         }
@@ -158,7 +158,7 @@ impl Lanes {
         }
         for lane in 0..64 / BYTES {
             put(&mut mask, lane, BYTES, u64::MAX >> (64 - width));
-            for (plain, constant) in plain.iter_mut().zip(constants(comparison)) {
+            for (plain, constant) in plain.iter_mut().zip(comparison.constants()) {
                 put(plain, lane, BYTES, constant);
             }
         }

@@ -63,15 +63,6 @@ fn is_native(packed: Packed<'_>) -> bool {
     matches!(packed.format().width(), 8 | 16 | 32 | 64)
 }
 
-/// The one or two constants of a comparison.
-#[cfg(target_arch = "x86_64")]
-fn constants(comparison: Comparison) -> [u64; 2] {
-    match comparison {
-        Comparison::Equal(constant) | Comparison::Less(constant) => [constant, 0],
-        Comparison::Within { low, end } => [low, end],
-    }
-}
-
 /// Combines the answers of each 64 codes with `out`, but for those that it has decided when the options allow it.
 #[inline(always)]
 fn each_word(negate: bool, options: Options, out: &mut [u64], answer: impl Fn(usize) -> u64) {

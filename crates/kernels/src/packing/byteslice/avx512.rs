@@ -19,23 +19,11 @@ pub(super) fn scan<U: Unit>(
     comparison: Comparison,
     negate: bool,
     options: Options,
+    expanded: bool,
     out: &mut [u64],
 ) {
     // SAFETY: this function runs only where its own target features exist.
-    unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, false, out) }
-}
-
-/// Expands the bits of a previous predicate to a mask: a variant for experiments.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn scan_expanded<U: Unit>(
-    slices: Slices<'_, U>,
-    comparison: Comparison,
-    negate: bool,
-    options: Options,
-    out: &mut [u64],
-) {
-    // SAFETY: this function runs only where its own target features exist.
-    unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, true, out) }
+    unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, expanded, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
@@ -229,7 +217,6 @@ impl Vector for Words {
     #[inline(always)]
     unsafe fn load(bytes: *const u8) -> Self {
         // SAFETY: 64 units are there; the loads ask for no alignment.
-        // SAFETY: see above.
         unsafe { Self(_mm512_loadu_si512(bytes.cast()), _mm512_loadu_si512(bytes.add(64).cast())) }
     }
 

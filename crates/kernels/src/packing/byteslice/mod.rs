@@ -201,7 +201,7 @@ pub(super) fn scan(
     options: Options,
     out: &mut [u64],
 ) {
-    on_slices!(isa, packed, scan(comparison, negate, options, out));
+    on_slices!(isa, packed, scan(comparison, negate, options, false, out));
 }
 
 /// [`scan`] in the way of [`variants::scan_expanded`].
@@ -213,7 +213,7 @@ fn scan_expanded(
     options: Options,
     out: &mut [u64],
 ) {
-    on_slices!(isa, packed, scan_expanded(comparison, negate, options, out));
+    on_slices!(isa, packed, scan(comparison, negate, options, true, out));
 }
 
 /// Compares two columns of one format, slice by slice.

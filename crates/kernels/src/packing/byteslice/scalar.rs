@@ -23,11 +23,13 @@ pub(super) fn pack<U: Unit, C: Code>(format: Format, codes: &[C], row: usize, un
     }
 }
 
+/// There is nothing here to expand.
 pub(super) fn scan<U: Unit>(
     slices: Slices<'_, U>,
     comparison: Comparison,
     negate: bool,
     options: Options,
+    _expanded: bool,
     out: &mut [u64],
 ) {
     each_word(slices.rows, options, out, |row| comparison.holds(slices.code(row)) != negate);
@@ -65,17 +67,6 @@ pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out
     };
     let rows = slices.map_or(out.len() * 64, |slices| slices.rows);
     each_word(rows, Options::default(), out, |row| code(row) < tail.constant);
-}
-
-/// Expands the bits of a previous predicate to a mask: a variant for experiments, which here is the scan as it is.
-pub(super) fn scan_expanded<U: Unit>(
-    slices: Slices<'_, U>,
-    comparison: Comparison,
-    negate: bool,
-    options: Options,
-    out: &mut [u64],
-) {
-    scan(slices, comparison, negate, options, out);
 }
 
 /// Answers each row, save for words that are decided.

@@ -6,7 +6,7 @@
 
 use super::super::test::Comparison;
 use super::super::{Combine, Format, Options};
-use super::{GROUP, Words, constants, patterns, scalar};
+use super::{GROUP, Words, patterns, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -60,7 +60,7 @@ fn scan_kind<const WORD: usize, const N: usize, const OUT: usize, const KIND: u8
 ) {
     let scan = Scan::<WORD> {
         words,
-        patterns: constants(comparison).map(|constant| patterns(constant, words.width)),
+        patterns: comparison.constants().map(|constant| patterns(constant, words.width)),
         flip: splat(if negate { u64::MAX } else { 0 }),
         options,
     };

@@ -3,7 +3,7 @@
 
 use super::super::test::Comparison;
 use super::super::{Combine, Format, Options};
-use super::{GROUP, Words, avx2, constants, patterns, scalar};
+use super::{GROUP, Words, avx2, patterns, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -61,7 +61,7 @@ fn scan_kind<const WORD: usize, const KIND: u8>(
     options: Options,
     out: &mut [u64],
 ) {
-    let patterns = constants(comparison).map(|constant| patterns(constant, words.width));
+    let patterns = comparison.constants().map(|constant| patterns(constant, words.width));
     let scan = Scan { words, patterns, flip: splat(if negate { u64::MAX } else { 0 }), options };
     let (whole, rest) = out.as_chunks_mut::<8>();
     segments::<WORD, KIND>(&scan, 0, whole);

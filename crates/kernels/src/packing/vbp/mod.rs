@@ -121,14 +121,6 @@ fn patterns(constant: u64, width: usize) -> [u8; 64 / GROUP] {
     patterns
 }
 
-/// The one or two constants of a comparison.
-fn constants(comparison: Comparison) -> [u64; 2] {
-    match comparison {
-        Comparison::Equal(constant) | Comparison::Less(constant) => [constant, 0],
-        Comparison::Within { low, end } => [low, end],
-    }
-}
-
 pub(super) fn bytes(format: Format, rows: usize) -> usize {
     let size = usize::from(format.segment_bits());
     rows.div_ceil(size) * size / 8 * usize::from(format.width())

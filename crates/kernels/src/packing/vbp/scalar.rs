@@ -4,7 +4,7 @@ use super::super::ahead::{prefetch, read_ahead};
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::transpose::{bytes_of, words_of};
-use super::{GROUP, Words, constants, part_of};
+use super::{GROUP, Words, part_of};
 use crate::Code;
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub(super) fn scan<const WORD: usize>(
     options: Options,
     out: &mut [u64],
 ) {
-    let [first, second] = constants(comparison).map(|constant| {
+    let [first, second] = comparison.constants().map(|constant| {
         let mut masks = [0; 64];
         for (bit, mask) in masks.iter_mut().take(words.width).enumerate() {
             *mask = (constant >> (words.width - 1 - bit) & 1).wrapping_neg();
