@@ -10,6 +10,7 @@
 //! | [`bitpack`] | codes of any width to bytes and back, for blocks on disk |
 //! | [`chunks`] | attributes in chunks of k records, and rows |
 //! | [`minmax`] | smallest and largest code |
+//! | [`order`] | partitioning, sorting, merging and searching codes |
 //!
 //! Each primitive is a folder: `scalar.rs` is the oracle and runs everywhere, `avx2.rs` and `avx512.rs` are the same for
 //! x86-64, and `mod.rs` chooses between them once per call. Callers name the [`Isa`]; one that the machine lacks is
@@ -39,6 +40,7 @@ pub mod decode;
 mod isa;
 pub mod lookup;
 pub mod minmax;
+pub mod order;
 pub mod packing;
 pub mod scan;
 mod ticks;

@@ -5,6 +5,7 @@
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
 use super::chain::{Place, Scan};
+use super::order::Search;
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
 use super::{Slices, Term, Unit, bit_tail, chain, scalar, stitch, terms};
@@ -37,6 +38,13 @@ pub(super) fn predicate_first<U: Unit>(terms: &[Term<'_, U>], all: bool, early_s
 pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out: &mut [u64]) {
     // SAFETY: this function runs only where its own target features exist.
     unsafe { bit_tail::less::<Bytes>(slices, tail, out) }
+}
+
+/// The rows at which constants belong in a sorted column.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn search(search: Search<'_>, out: &mut [u32]) {
+    // SAFETY: this function runs only where its own target features exist.
+    search.all(out, |search, row, slice, constant| unsafe { search.less_in_vector::<Bytes>(row, slice, constant) });
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]

@@ -16,6 +16,7 @@ mod avx512;
 mod bit_tail;
 #[cfg(target_arch = "x86_64")]
 mod chain;
+pub mod order;
 mod scalar;
 mod stitch;
 #[cfg(target_arch = "x86_64")]
@@ -126,6 +127,18 @@ impl<'a, U: Unit> Slices<'a, U> {
     fn code(&self, row: usize) -> u64 {
         let stitched = (0..self.count).fold(0, |code, slice| code << U::BITS | self.unit(slice, row));
         stitched >> self.padding
+    }
+}
+
+impl<'a> Slices<'a, u8> {
+    /// The bytes of a slice, one per row (of the part).
+    ///
+    /// # Panics
+    /// When there is no such slice.
+    #[inline(always)]
+    fn slice(&self, slice: usize) -> &'a [u8] {
+        assert!(slice < self.count, "slice {slice} of {}", self.count);
+        &self.bytes[slice * self.units + self.first..][..self.rows]
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
+use super::order::Search;
 use super::variants::{BLOCK, Tail};
 use super::{Slices, Term, Unit, measures};
 use crate::Code;
@@ -67,6 +68,11 @@ pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out
     };
     let rows = slices.map_or(out.len() * 64, |slices| slices.rows);
     each_word(rows, Options::default(), out, |row| code(row) < tail.constant);
+}
+
+/// The rows at which constants belong in a sorted column.
+pub(super) fn search(search: Search<'_>, out: &mut [u32]) {
+    search.all(out, Search::less);
 }
 
 /// Answers each row, save for words that are decided.

@@ -1,0 +1,185 @@
+//! LSB radix sort of native codes.
+//!
+//! A run that fits the caches is sorted from its last digit up, as pairs of a code and its TID, which one store moves.
+//! More codes than that are first partitioned by their leading digits, until the runs fit: passes over all of memory from
+//! the last digit up would write to 256 far places at a time, each time (Zen 5, 2^24 codes of 32 bits: about twice the
+//! time).
+
+use super::{Digits, Histogram, Places, SMALL, histogram, is_single};
+use crate::Code;
+use std::ops::Range;
+
+/// Codes of a run that is sorted from its last digit up. Shorter runs would leave buckets of a few hundred codes, for which
+/// counting 256 digits costs more than moving the codes does.
+pub const RUN: usize = 1 << 18;
+
+/// Memory that a sort works in. What it holds is of no use.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Pairs of codes up to 32 bits with their TIDs, twice: passes go from one to the other.
+    narrow: [Vec<u64>; 2],
+    /// The same of wider codes.
+    wide: [Vec<u128>; 2],
+}
+
+/// Sorts codes of `width` bits: `tids` gets the rows in the order of their codes, and of equal codes in the order of
+/// their TIDs; `out` gets the codes.
+///
+/// # Panics
+/// When `width` is not from 1 to the bits of a code, or there are 2^32 codes or more.
+pub fn sort<C: Code>(codes: &[C], width: u8, scratch: &mut Scratch, tids: &mut Vec<u32>, out: &mut Vec<C>) {
+    assert!((1..=C::BITS).contains(&width.into()), "codes of {width} bits in {}", C::BITS);
+    assert!(u32::try_from(codes.len()).is_ok(), "{} codes have no TIDs of 32 bits", codes.len());
+    tids.resize(codes.len(), 0);
+    out.resize(codes.len(), C::default());
+    let digits = Digits::of(width);
+    if C::BITS <= 32 {
+        sort_pairs(codes, digits, &mut scratch.narrow, tids, out);
+    } else {
+        sort_pairs(codes, digits, &mut scratch.wide, tids, out);
+    }
+}
+
+/// A code and a TID in one integer.
+trait Pair: Copy + Default + Ord {
+    fn new(code: u64, tid: u32) -> Self;
+    fn code(self) -> u64;
+    fn tid(self) -> u32;
+}
+
+macro_rules! pair {
+    ($pair:ty) => {
+        impl Pair for $pair {
+            #[inline(always)]
+            fn new(code: u64, tid: u32) -> Self {
+                <$pair>::from(code) << 32 | <$pair>::from(tid)
+            }
+
+            #[inline(always)]
+            fn code(self) -> u64 {
+                (self >> 32) as u64
+            }
+
+            #[inline(always)]
+            fn tid(self) -> u32 {
+                self as u32
+            }
+        }
+    };
+}
+
+pair!(u64);
+pair!(u128);
+
+fn sort_pairs<C: Code, P: Pair>(codes: &[C], digits: Digits, sets: &mut [Vec<P>; 2], tids: &mut [u32], out: &mut [C]) {
+    let rows = codes.len();
+    // The codes come in a pass of their own: the first of all, whether runs or all of them are sorted.
+    let first = if rows > RUN { 0 } else { digits.count() - 1 };
+    let counts = histogram(codes, |code| digits.get(code.to_u64(), first));
+    let mut places = Places::new(&counts);
+    let pairs = codes.iter().enumerate().map(|(tid, code)| P::new(code.to_u64(), tid as u32));
+    if digits.count() == 1 {
+        return pairs.for_each(|pair| split(pair, places.take(digits.get(pair.code(), 0)), tids, out));
+    }
+    sets.iter_mut().for_each(|set| set.resize(rows, P::default()));
+    pairs.for_each(|pair| sets[0][places.take(digits.get(pair.code(), first))] = pair);
+    let mut sorter = Sorter { digits, sets, tids, out };
+    if rows > RUN {
+        sorter.buckets(0, 0, &counts, 1);
+    } else {
+        sorter.passes(0, 0..rows, 0..first);
+    }
+}
+
+/// Puts a pair at its place in the output.
+#[inline(always)]
+fn split<C: Code, P: Pair>(pair: P, place: usize, tids: &mut [u32], out: &mut [C]) {
+    tids[place] = pair.tid();
+    out[place] = C::truncate(pair.code());
+}
+
+struct Sorter<'a, C, P> {
+    digits: Digits,
+    sets: &'a mut [Vec<P>; 2],
+    tids: &'a mut [u32],
+    out: &'a mut [C],
+}
+
+impl<C: Code, P: Pair> Sorter<'_, C, P> {
+    /// Sorts the buckets that lie in a set from row `start` on, which agree in the digits before `digit`.
+    fn buckets(&mut self, set: usize, mut start: usize, counts: &Histogram, digit: usize) {
+        for count in *counts {
+            self.run(set, start..start + count as usize, digit);
+            start += count as usize;
+        }
+    }
+
+    /// Sorts rows of a set, which agree in the digits before `digit`, to the output.
+    fn run(&mut self, set: usize, rows: Range<usize>, digit: usize) {
+        if rows.len() <= SMALL {
+            // Equal codes keep their order, since their TIDs, in the lower bits, ascend.
+            self.sets[set][rows.clone()].sort_unstable();
+            return self.finish(set, rows);
+        }
+        if rows.len() <= RUN {
+            return self.passes(set, rows, digit..self.digits.count());
+        }
+        if digit == self.digits.count() {
+            return self.finish(set, rows);
+        }
+        let counts = self.histogram(set, rows.clone(), digit);
+        if is_single(&counts, rows.len()) {
+            return self.run(set, rows, digit + 1);
+        }
+        self.pass(set, rows.clone(), digit, &counts);
+        self.buckets(1 - set, rows.start, &counts, digit + 1);
+    }
+
+    /// Sorts rows of a set by some digits, the last first, to the output.
+    fn passes(&mut self, mut set: usize, rows: Range<usize>, digits: Range<usize>) {
+        for digit in digits.clone().rev() {
+            let counts = self.histogram(set, rows.clone(), digit);
+            if is_single(&counts, rows.len()) {
+                continue;
+            }
+            if digit == digits.start {
+                return self.last_pass(set, rows, digit, &counts);
+            }
+            self.pass(set, rows.clone(), digit, &counts);
+            set = 1 - set;
+        }
+        self.finish(set, rows);
+    }
+
+    fn histogram(&self, set: usize, rows: Range<usize>, digit: usize) -> Histogram {
+        histogram(&self.sets[set][rows], |pair| self.digits.get(pair.code(), digit))
+    }
+
+    /// Takes rows of a set to their places by one digit, in the other set.
+    fn pass(&mut self, set: usize, rows: Range<usize>, digit: usize, counts: &Histogram) {
+        let [first, second] = self.sets;
+        let (from, to) = if set == 0 { (first, second) } else { (second, first) };
+        let (mut places, to) = (Places::new(counts), &mut to[rows.clone()]);
+        for pair in &from[rows] {
+            to[places.take(self.digits.get(pair.code(), digit))] = *pair;
+        }
+    }
+
+    /// The same to the output.
+    fn last_pass(&mut self, set: usize, rows: Range<usize>, digit: usize, counts: &Histogram) {
+        let (tids, out) = (&mut self.tids[rows.clone()], &mut self.out[rows.clone()]);
+        let mut places = Places::new(counts);
+        for pair in &self.sets[set][rows] {
+            split(*pair, places.take(self.digits.get(pair.code(), digit)), tids, out);
+        }
+    }
+
+    /// Takes sorted rows of a set to the output.
+    fn finish(&mut self, set: usize, rows: Range<usize>) {
+        let pairs = self.sets[set][rows.clone()].iter();
+        for ((pair, tid), code) in pairs.zip(&mut self.tids[rows.clone()]).zip(&mut self.out[rows]) {
+            *tid = pair.tid();
+            *code = C::truncate(pair.code());
+        }
+    }
+}
