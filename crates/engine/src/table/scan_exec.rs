@@ -89,6 +89,12 @@ impl Rounds {
         }
         Arc::clone(&rounds[round])
     }
+
+    /// The scan of the last run that has begun to read.
+    fn last_scan(&self) -> Option<Arc<TableScan>> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.1.iter().rev().find_map(|round| Some(Arc::clone(&round.filtered.get()?.0)))
+    }
 }
 
 /// What a partition needs to begin to read.
@@ -271,7 +277,14 @@ impl DisplayAs for ScanExec {
                     let dynamic: Vec<_> = self.dynamic.iter().map(ToString::to_string).collect();
                     write!(f, ", dynamic={}", dynamic.join(" AND "))?;
                 }
-                write!(f, ", zones={} of {zones}", scan.morsels())
+                write!(f, ", zones={} of {zones}", scan.morsels())?;
+                // Before anything was read it is an estimate of this machine's costs, which are not for every EXPLAIN.
+                let last = self.rounds.last_scan();
+                let scan = last.as_ref().unwrap_or(scan);
+                match scan.order().filter(|_| scan.has_seen() || format == DisplayFormatType::Verbose) {
+                    Some(order) => write!(f, ", order=[{order}]"),
+                    None => Ok(()),
+                }
             }
         }
     }

@@ -1,21 +1,24 @@
 //! Evaluating a translated predicate on a zone: one bit per record, set where the predicate is TRUE.
 //!
 //! A leaf compares codes, then ANDs the validity bits in (and ORs the NULLs, for the few leaves that NULL fulfils).
-//! The parts of an AND come cheapest first; when no bit is left the rest is not read, and a part that must look at
-//! values looks only at those whose bit is still set.
+//! The parts of an AND or OR come in the order and way that [`super::rank`] chose. Column-first, each part is told which
+//! records the ones before left undecided: a part that must look at values looks only at those, and when none is left
+//! the rest is not read.
 
 use super::access::{Strings, misfit, slice, with_code, with_codes};
+use super::code::{CodePredicate, CodeTest, Junction, Leaf};
 use super::condition::{Condition, is_true, run_test};
 use super::gather::{check_chunks, from_chunks, from_packed, packed, spans};
+use super::observe::Tally;
 use super::output::{Selection, values};
 use super::prune::{Verdict, judge_leaf};
-use super::translate::{CodePredicate, CodeTest, Leaf};
+use super::rank::in_place;
 use crate::segment::{ZoneMap, code_bytes};
 use crate::view::{ColumnView, Place, Shape};
 use crate::{ColumnDefinition, ColumnId, Result};
 use arrow::array::Array;
 use arrow::buffer::Buffer;
-use gingham_kernels::packing::{self, Combine, Operator, Options, Packed, Test};
+use gingham_kernels::packing::{self, Combine, Connective, Operator, Options, Packed, Predicate, Test, Way};
 use gingham_kernels::{Code, Isa, bits, chunks, integers, scan};
 
 /// Codes of chunks that are copied together at once: they stay in the first-level cache.
@@ -27,6 +30,8 @@ pub(super) struct Zone<'a> {
     pub(super) isa: Isa,
     pub(super) view: &'a dyn Fn(&ColumnDefinition) -> Result<ColumnView>,
     pub(super) zone_map: &'a dyn Fn(ColumnId) -> Option<ZoneMap>,
+    /// Where to count what each part lets through, when this zone is looked at closely.
+    pub(super) tally: Option<&'a Tally>,
 }
 
 impl Zone<'_> {
@@ -39,31 +44,105 @@ impl Zone<'_> {
                 Verdict::None => Ok(self.all(false)),
                 Verdict::Some => self.evaluate_leaf(leaf, candidates),
             },
-            CodePredicate::And(parts) => {
-                let mut result: Option<Vec<u64>> = None;
-                for part in parts {
-                    result = Some(match result {
-                        None => self.evaluate(part, candidates)?,
-                        Some(mut result) => {
-                            let part = self.evaluate(part, Some(&result))?;
-                            bits::and(&mut result, &part);
-                            result
-                        }
-                    });
-                    if result.as_deref().is_some_and(bits::is_empty) {
-                        break;
-                    }
+            CodePredicate::Junction(junction) => {
+                // Each part can be counted column-first only.
+                if junction.way == Way::PredicateFirst
+                    && self.tally.is_none()
+                    && let Some(result) = self.predicate_first(junction)?
+                {
+                    return Ok(result);
                 }
-                Ok(result.unwrap_or_else(|| self.all(true)))
-            }
-            CodePredicate::Or(parts) => {
-                let mut result = self.all(false);
-                for part in parts {
-                    bits::or(&mut result, &self.evaluate(part, candidates)?);
-                }
-                Ok(result)
+                self.in_turn(junction, candidates)
             }
         }
+    }
+
+    /// One part after the other: column-first, or each for itself.
+    fn in_turn(&self, junction: &Junction, candidates: Option<&[u64]>) -> Result<Vec<u64>> {
+        let and = junction.connective == Connective::And;
+        let mut answer: Option<Vec<u64>> = None;
+        // What the parts so far left undecided, where that is not what the answer itself says.
+        let mut open: Option<Vec<u64>> = None;
+        for part in &junction.parts {
+            let known = match &answer {
+                Some(answer) if and && candidates.is_none() => Some(answer.as_slice()),
+                _ => open.as_deref().or(candidates),
+            };
+            let result = self.evaluate(part, if junction.way == Way::Baseline { candidates } else { known })?;
+            self.count(part, known, &result);
+            let answer = match &mut answer {
+                None => answer.insert(result),
+                Some(answer) => {
+                    let join = if and { bits::and } else { bits::or };
+                    join(answer, &result);
+                    answer
+                }
+            };
+            if !and || candidates.is_some() {
+                let open = open.insert(answer.clone());
+                if !and {
+                    bits::not(open, self.rows);
+                }
+                if let Some(candidates) = candidates {
+                    bits::and(open, candidates);
+                }
+            }
+            if bits::is_empty(open.as_deref().unwrap_or(answer)) {
+                break;
+            }
+        }
+        Ok(answer.unwrap_or_else(|| self.all(and)))
+    }
+
+    /// Notes which of the undecided records a part lets through.
+    pub(super) fn count(&self, part: &CodePredicate, open: Option<&[u64]>, result: &[u64]) {
+        let Some(tally) = self.tally else { return };
+        let (node, expected) = match part {
+            CodePredicate::Constant(_) => return,
+            CodePredicate::Leaf(leaf) => {
+                if judge_leaf(leaf, self.rows, (self.zone_map)(leaf.column.id)) != Verdict::Some {
+                    return;
+                }
+                (leaf.node, leaf.expected)
+            }
+            CodePredicate::Junction(junction) => (junction.node, junction.expected),
+        };
+        let looked = open.map_or(self.rows, |open| bits::count(self.isa, open));
+        let mut passed = result.to_vec();
+        if let Some(open) = open {
+            bits::and(&mut passed, open);
+        }
+        tally.add(node, looked, bits::count(self.isa, &passed), expected);
+    }
+
+    /// All parts over a short run of records before the next; `None` when they are not all comparisons of columns that
+    /// lie packed in this zone.
+    fn predicate_first(&self, junction: &Junction) -> Result<Option<Vec<u64>>> {
+        if !in_place(junction) {
+            return Ok(None);
+        }
+        let mut views = Vec::with_capacity(junction.parts.len());
+        for part in &junction.parts {
+            let CodePredicate::Leaf(leaf) = part else { return Ok(None) };
+            let view = self.view_of(leaf)?;
+            let validity = self.validity(&view)?;
+            views.push((leaf, view, validity));
+        }
+        let mut predicates = Vec::with_capacity(views.len());
+        for (leaf, view, validity) in &views {
+            let test = match leaf.codes {
+                CodeTest::Range { low, high } => Test::Between(low, high),
+                CodeTest::Outside { low, high } => Test::Outside(low, high),
+                _ => return Ok(None),
+            };
+            // Without memory for the packed form, a column is loaded native.
+            let Shape::Packed { bytes, format } = &view.shape else { return Ok(None) };
+            predicates.push(Predicate { column: packed(view, bytes, *format)?, test, validity: validity.as_deref() });
+        }
+        let mut result = self.all(false);
+        let (rows, way) = (self.rows, Way::PredicateFirst);
+        packing::evaluate(self.isa, rows, &predicates, junction.connective, way, true, &mut result);
+        Ok(Some(result))
     }
 
     fn all(&self, value: bool) -> Vec<u64> {
@@ -75,10 +154,7 @@ impl Zone<'_> {
     }
 
     fn evaluate_leaf(&self, leaf: &Leaf, candidates: Option<&[u64]>) -> Result<Vec<u64>> {
-        let view = (self.view)(&leaf.column)?;
-        if view.rows != self.rows {
-            return Err(misfit(&view, &format!("{} records expected", self.rows)));
-        }
+        let view = self.view_of(leaf)?;
         if let Shape::Constant(value) = &view.shape {
             return Ok(self.all(leaf.condition.holds_for(&leaf.column, value)?));
         }
@@ -103,12 +179,7 @@ impl Zone<'_> {
             }
             _ => return Err(misfit(&view, "codes expected")),
         };
-        if let Some(validity) = &view.validity {
-            if validity.len() < self.rows {
-                return Err(misfit(&view, &format!("{} validity bits", validity.len())));
-            }
-            let mut valid = vec![0; bits::words(self.rows)];
-            bits::load(validity.values(), validity.offset(), self.rows, &mut valid);
+        if let Some(mut valid) = self.validity(&view)? {
             bits::and(&mut result, &valid);
             if leaf.nulls {
                 bits::not(&mut valid, self.rows);
@@ -116,6 +187,25 @@ impl Zone<'_> {
             }
         }
         Ok(result)
+    }
+
+    fn view_of(&self, leaf: &Leaf) -> Result<ColumnView> {
+        let view = (self.view)(&leaf.column)?;
+        if view.rows != self.rows {
+            return Err(misfit(&view, &format!("{} records expected", self.rows)));
+        }
+        Ok(view)
+    }
+
+    /// A bit per record whose value is not NULL; `None` where no value is.
+    fn validity(&self, view: &ColumnView) -> Result<Option<Vec<u64>>> {
+        let Some(validity) = &view.validity else { return Ok(None) };
+        if validity.len() < self.rows {
+            return Err(misfit(view, &format!("{} validity bits", validity.len())));
+        }
+        let mut valid = vec![0; bits::words(self.rows)];
+        bits::load(validity.values(), validity.offset(), self.rows, &mut valid);
+        Ok(Some(valid))
     }
 
     /// Compares codes in chunks: long runs of them where they lie, others copied together first.
@@ -173,8 +263,8 @@ impl Zone<'_> {
                     packing::scan(isa, packed, test, Options::from(Combine::And), out);
                 }
             }
-            CodeTest::Bitmap { words, negated: false } => packing::scan_bitmap(isa, packed, words, options, out),
-            CodeTest::Bitmap { words, negated: true } => {
+            CodeTest::Bitmap { words, negated: false, .. } => packing::scan_bitmap(isa, packed, words, options, out),
+            CodeTest::Bitmap { words, negated: true, .. } => {
                 packing::scan_bitmap(isa, packed, words, Options::default(), out);
                 bits::not(out, self.rows);
             }

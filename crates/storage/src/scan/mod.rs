@@ -3,18 +3,26 @@
 //! | file | what |
 //! |---|---|
 //! | `condition` | a predicate's leaf in normal form |
-//! | `translate` | the same on one segment's codes |
-//! | `rank` | the order in which the parts of an AND are evaluated |
+//! | `translate`, `code` | the same on one segment's codes |
 //! | `prune` | what zone maps already decide |
+//! | `estimate` | the share of records that metadata lets expect to qualify |
+//! | `rank`, `costs` | the order and way in which the parts of an AND or OR are evaluated |
+//! | `observe` | the share that really does, and the order when the estimate was wrong |
+//! | `explain` | both, as EXPLAIN shows them |
 //! | `evaluate` | codes of a zone -> bit vector |
 //! | `output` | codes -> Arrow arrays |
 //! | `access` | slices behind a view, checked |
 //! | `gather` | codes that lie in chunks or packed, brought together |
 
 mod access;
+mod code;
 mod condition;
+mod costs;
+mod estimate;
 mod evaluate;
+mod explain;
 mod gather;
+mod observe;
 mod output;
 mod prune;
 mod rank;
@@ -23,27 +31,33 @@ mod tests;
 mod translate;
 
 use crate::catalog::TableSnapshot;
-use crate::segment::{Encoding, Segment};
-use crate::view::{ColumnView, Meaning};
-use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
+use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, code_bytes};
+use crate::view::{ColumnView, Format, Meaning};
+use crate::{ColumnDefinition, ColumnId, Error, Layout, Packing, Predicate, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
+use code::{CodePredicate, Reach};
+use estimate::Metadata;
 use evaluate::Zone;
 use gingham_kernels::{Isa, bits};
+use observe::{Arranged, Observed};
 use output::Selection;
 use prune::{Verdict, judge};
 use std::ops::Range;
 use std::sync::Arc;
-use translate::{CodePredicate, Facts, Prepared, translate};
+use translate::{Facts, Prepared, translate};
 
 /// A prepared scan of one table snapshot; shared by the threads that read its morsels.
 #[derive(Debug)]
 pub struct TableScan {
-    table: Arc<TableDefinition>,
+    table: Arc<TableSnapshot>,
     projection: Vec<ColumnDefinition>,
     schema: SchemaRef,
-    segments: Vec<(Arc<Segment>, CodePredicate)>,
+    segments: Vec<(Arc<Segment>, Arranged)>,
     morsels: Vec<Morsel>,
+    /// The next free number of a part of the predicate.
+    nodes: usize,
+    observed: Observed,
     skipped: usize,
     batch_rows: usize,
     isa: Isa,
@@ -80,17 +94,20 @@ impl TableScan {
         let field =
             |column: &ColumnDefinition| Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);
         let schema = Arc::new(Schema::new(projection.iter().map(field).collect::<Vec<_>>()));
+        let mut nodes = 0;
+        let mut prepared = Prepared::new(&predicate, definition, &mut nodes)?;
         let mut scan = Self {
-            table: Arc::clone(definition),
+            table: Arc::clone(&table),
             projection,
             schema,
             segments: Vec::new(),
             morsels: Vec::new(),
+            nodes,
+            observed: Observed::new(nodes),
             skipped: 0,
             batch_rows: batch_rows.max(1),
             isa,
         };
-        let mut prepared = Prepared::new(&predicate, definition)?;
         for segment in table.segments.iter().chain(&table.delta) {
             let predicate = translate(&mut prepared, &|column| facts(segment, column))?;
             scan.add(Arc::clone(segment), predicate);
@@ -99,7 +116,8 @@ impl TableScan {
     }
 
     /// Adds the zones of a segment that the zone maps leave.
-    fn add(&mut self, segment: Arc<Segment>, predicate: CodePredicate) {
+    fn add(&mut self, segment: Arc<Segment>, mut predicate: CodePredicate) {
+        estimate(&self.table, &segment, &mut predicate);
         for zone in 0..segment.zones() {
             let rows = segment.zone_rows(zone).len();
             match judge(&predicate, rows, &|column| segment.zone_map(column, zone)) {
@@ -107,22 +125,30 @@ impl TableScan {
                 verdict => self.morsels.push(Morsel { segment: self.segments.len(), zone, rows, verdict }),
             }
         }
-        self.segments.push((segment, predicate));
+        self.segments.push((segment, Arranged::new(predicate)));
     }
 
     /// The same scan, its morsels under the same numbers, of the records that fulfil `predicate` too: for a condition
     /// that becomes stricter while the scan is under way. Fails as [`TableScan::new`] does.
     pub fn narrowed(&self, predicate: &Predicate) -> Result<Self> {
-        let mut prepared = Prepared::new(predicate, &self.table)?;
-        let mut segments = Vec::with_capacity(self.segments.len());
-        for (segment, known) in &self.segments {
-            let added = translate(&mut prepared, &|column| facts(segment, column))?;
-            segments.push((Arc::clone(segment), CodePredicate::all(vec![known.clone(), added])));
-        }
+        let mut nodes = self.nodes;
+        let mut prepared = Prepared::new(predicate, &self.table.definition, &mut nodes)?;
+        let all = nodes;
+        nodes += 1;
         let mut morsels = self.morsels.clone();
-        for morsel in &mut morsels {
-            let (segment, predicate) = &segments[morsel.segment];
-            morsel.verdict = judge(predicate, morsel.rows, &|column| segment.zone_map(column, morsel.zone));
+        let mut undecided = morsels.as_mut_slice();
+        let mut segments = Vec::with_capacity(self.segments.len());
+        for (number, (segment, known)) in self.segments.iter().enumerate() {
+            let added = translate(&mut prepared, &|column| facts(segment, column))?;
+            let mut predicate = CodePredicate::all(vec![CodePredicate::clone(&known.last()), added], all);
+            estimate(&self.table, segment, &mut predicate);
+            let own = undecided.partition_point(|morsel| morsel.segment == number);
+            let (own, rest) = undecided.split_at_mut(own);
+            for morsel in own {
+                morsel.verdict = judge(&predicate, morsel.rows, &|column| segment.zone_map(column, morsel.zone));
+            }
+            undecided = rest;
+            segments.push((Arc::clone(segment), Arranged::new(predicate)));
         }
         Ok(Self {
             table: Arc::clone(&self.table),
@@ -130,6 +156,8 @@ impl TableScan {
             schema: Arc::clone(&self.schema),
             segments,
             morsels,
+            nodes,
+            observed: self.observed.extended(nodes),
             skipped: self.skipped,
             batch_rows: self.batch_rows,
             isa: self.isa,
@@ -198,15 +226,31 @@ impl TableScan {
 
     /// Evaluates the predicate on a morsel.
     fn qualifying(&self, morsel: &Morsel) -> Result<Vec<u64>> {
-        let (segment, predicate) = &self.segments[morsel.segment];
+        let (segment, arranged) = &self.segments[morsel.segment];
+        let predicate = self.observed.arranged(self.isa, arranged);
+        let tally = self.observed.look();
         let zone = Zone {
             rows: morsel.rows,
             isa: self.isa,
             view: &|column| segment.view(column, morsel.zone),
             zone_map: &|column| segment.zone_map(column, morsel.zone),
+            tally,
         };
-        zone.evaluate(predicate, None)
+        let qualifying = zone.evaluate(&predicate, None)?;
+        if tally.is_some() {
+            zone.count(&predicate, None, &qualifying);
+            self.observed.recheck(self.isa, &predicate);
+        }
+        Ok(qualifying)
     }
+}
+
+/// Writes into a predicate what the metadata lets expect of a segment.
+fn estimate(table: &TableSnapshot, segment: &Segment, predicate: &mut CodePredicate) {
+    let zones: Vec<usize> = (0..segment.zones()).map(|zone| segment.zone_rows(zone).len()).collect();
+    let zone_map = |column, zone| segment.zone_map(column, zone);
+    let distinct = |column| table.summary(column).map(|summary| summary.distinct);
+    Metadata { zones: &zones, zone_map: &zone_map, distinct: &distinct }.estimate(predicate);
 }
 
 /// What a segment's directory says of a column.
@@ -225,8 +269,23 @@ fn facts(segment: &Segment, column: &ColumnDefinition) -> Result<Facts> {
         }
     };
     let max_code = u64::MAX.checked_shr(64 - u32::from(meta.code_bits.min(64))).unwrap_or(0);
-    let gathering = segment.group_of(column.id).map_or(0.0, rank::gathering);
-    Ok(Facts::Coded { meaning, max_code, gathering })
+    Ok(Facts::Coded { meaning, max_code, reach: reach(segment.group_of(column.id), meta) })
+}
+
+/// Where the codes of a column lie.
+fn reach(group: Option<&GroupMeta>, meta: &ColumnMeta) -> Reach {
+    let width = code_bytes(meta.code_bits);
+    match group {
+        Some(group) if group.packing != Packing::Native => {
+            let format = Format::new(group.packing, meta.code_bits.max(1));
+            let format = format.and_then(|format| format.with_segment_bits(group.segment_bits));
+            format.map_or(Reach::Native(width), Reach::Packed)
+        }
+        Some(group) if group.columns.len() > 1 && group.layout != Layout::Column => {
+            Reach::Chunks { width, gathering: rank::gathering(group) }
+        }
+        _ => Reach::Native(width),
+    }
 }
 
 /// Batches of one morsel.

@@ -1,8 +1,9 @@
 //! Zone maps: what a zone's smallest and largest code already decide.
 
-use super::translate::{CodePredicate, CodeTest, Leaf};
+use super::code::{CodePredicate, CodeTest, Junction, Leaf};
 use crate::ColumnId;
 use crate::segment::ZoneMap;
+use gingham_kernels::packing::Connective;
 
 /// What is known without reading a zone's blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,25 +35,23 @@ pub(super) fn judge(predicate: &CodePredicate, rows: usize, zone_map: &dyn Fn(Co
     match predicate {
         CodePredicate::Constant(value) => Verdict::of(*value),
         CodePredicate::Leaf(leaf) => judge_leaf(leaf, rows, zone_map(leaf.column.id)),
-        CodePredicate::And(parts) => {
-            let mut verdicts = parts.iter().map(|part| judge(part, rows, zone_map));
-            verdicts
-                .try_fold(Verdict::All, |all, verdict| match (all, verdict) {
-                    (_, Verdict::None) => Err(Verdict::None),
-                    (Verdict::All, Verdict::All) => Ok(Verdict::All),
-                    _ => Ok(Verdict::Some),
-                })
-                .unwrap_or_else(|none| none)
-        }
-        CodePredicate::Or(parts) => {
-            let mut verdicts = parts.iter().map(|part| judge(part, rows, zone_map));
-            verdicts
-                .try_fold(Verdict::None, |none, verdict| match (none, verdict) {
-                    (_, Verdict::All) => Err(Verdict::All),
-                    (Verdict::None, Verdict::None) => Ok(Verdict::None),
-                    _ => Ok(Verdict::Some),
-                })
-                .unwrap_or_else(|all| all)
+        CodePredicate::Junction(Junction { connective, parts, .. }) => {
+            // One part with this verdict decides; without any, all others must agree.
+            let (decides, neutral) = match connective {
+                Connective::And => (Verdict::None, Verdict::All),
+                Connective::Or => (Verdict::All, Verdict::None),
+            };
+            let mut joined = neutral;
+            for part in parts {
+                let verdict = judge(part, rows, zone_map);
+                if verdict == decides {
+                    return decides;
+                }
+                if verdict == Verdict::Some {
+                    joined = Verdict::Some;
+                }
+            }
+            joined
         }
     }
 }
@@ -94,7 +93,7 @@ fn judge_codes(codes: &CodeTest, map: &ZoneMap) -> Verdict {
             };
             signed(verdict, *negated)
         }
-        CodeTest::Bitmap { words, negated } => signed(judge_bits(words, map.min, map.max), *negated),
+        CodeTest::Bitmap { words, negated, .. } => signed(judge_bits(words, map.min, map.max), *negated),
         CodeTest::Values => Verdict::Some,
     }
 }

@@ -1,9 +1,18 @@
-//! In which order the parts of an AND are evaluated: first what drops most records for the least work.
+//! In which order the parts of an AND or OR are evaluated, and in which of the ByteSlice paper's ways (section 3.1.2):
+//! what costs least by a model of the work, from the share of records that each part lets through.
+//!
+//! The model counts what the kernels do: a scan of packed codes skips runs of 64 that are decided, chunks are left out
+//! by the 1024, a test of values looks at single records. The parts of an AND are taken to be independent, until
+//! [`super::observe`] has seen what they let through one after the other.
 
+use super::code::{CodePredicate, CodeTest, Junction, Leaf, Reach};
 use super::condition::Condition;
-use super::translate::{CodePredicate, CodeTest, Leaf};
+use super::costs::Costs;
+use super::estimate::joined;
 use crate::Layout;
 use crate::segment::GroupMeta;
+use crate::view::Format;
+use gingham_kernels::packing::{Connective, Packing, Way};
 
 /// Picoseconds to copy a code together from rows, measured on an AMD EPYC with AVX-512 at records of 48 bytes. Chunks of two
 /// cost more, being loops of two; from then on it is the loop that is shared by k records, down to a plain copy.
@@ -12,31 +21,14 @@ const PER_RUN: f64 = 1800.0;
 const FROM_PAIRS: f64 = 800.0;
 const FROM_LONG_RUNS: f64 = 50.0;
 
-/// Sorts the parts of an AND. The best order of independent filters ascends by cost / (1 - share passed).
-pub(super) fn order_by_cost(parts: &mut [CodePredicate]) {
-    parts.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
-}
+/// Records that are left out together when all are decided: of packed codes, of unpacked runs, of chunks.
+const PACKED_RUN: i32 = 64;
+const UNPACKED_RUN: i32 = 512;
+const CHUNKED_RUN: i32 = 1024;
 
-fn rank(predicate: &CodePredicate) -> f64 {
-    let (cost, passed) = estimate(predicate);
-    cost / (1.001 - passed)
-}
-
-/// Rough picoseconds per record, and the share of records that pass.
-fn estimate(predicate: &CodePredicate) -> (f64, f64) {
-    match predicate {
-        CodePredicate::Constant(value) => (0.0, f64::from(u8::from(*value))),
-        CodePredicate::Leaf(leaf) => estimate_leaf(leaf),
-        CodePredicate::And(parts) => parts.iter().fold((0.0, 1.0), |(cost, passed), part| {
-            let (part_cost, part_passed) = estimate(part);
-            (cost + part_cost * passed, passed * part_passed)
-        }),
-        CodePredicate::Or(parts) => parts.iter().fold((0.0, 0.0), |(cost, passed), part| {
-            let (part_cost, part_passed) = estimate(part);
-            (cost + part_cost, passed + part_passed * (1.0 - passed))
-        }),
-    }
-}
+/// Another way than column-first must save this share of the modelled work: the model is no better than that, and
+/// column-first was the fastest in all measured cases (docs/papers.md, figures 12 and 19).
+const WORTH_ANOTHER_WAY: f64 = 0.1;
 
 /// Rough picoseconds a record to bring codes together that lie in chunks: a load each in rows, the copying of short runs
 /// in small chunks. Packed codes are compared where they lie.
@@ -48,37 +40,154 @@ pub(super) fn gathering(group: &GroupMeta) -> f64 {
     }
 }
 
-fn estimate_leaf(leaf: &Leaf) -> (f64, f64) {
-    let (cost, passed) = estimate_codes(leaf);
-    match leaf.codes {
-        CodeTest::All | CodeTest::None | CodeTest::Values => (cost, passed),
-        _ => (cost + leaf.gathering, passed),
+/// What the order of work is judged by.
+pub(super) struct Model<'a> {
+    /// What codes of a format cost.
+    pub(super) costs: &'a dyn Fn(Format) -> Costs,
+    /// The share of records that node number .. lets through, of which the metadata expects ..
+    pub(super) share: &'a dyn Fn(usize, f64) -> f64,
+}
+
+impl Model<'_> {
+    /// Puts the parts of every AND and OR in the cheapest order and chooses the way.
+    pub(super) fn arrange(&self, predicate: &mut CodePredicate) {
+        let CodePredicate::Junction(junction) = predicate else { return };
+        junction.parts.iter_mut().for_each(|part| self.arrange(part));
+        // The best order of independent filters of fixed cost; what the cost of a part gains by those before it is
+        // left to swapping neighbours.
+        let rank = |part: &CodePredicate| {
+            let share = self.share(part);
+            let decided = if junction.connective == Connective::And { 1.0 - share } else { share };
+            self.cost(part, 1.0) / (decided + 0.001)
+        };
+        junction.parts.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+        junction.way = Way::ColumnFirst;
+        let mut cost = self.junction(junction, 1.0);
+        for _ in 1..junction.parts.len() {
+            let before = cost;
+            for at in 1..junction.parts.len() {
+                junction.parts.swap(at - 1, at);
+                let swapped = self.junction(junction, 1.0);
+                if swapped < cost {
+                    cost = swapped;
+                } else {
+                    junction.parts.swap(at - 1, at);
+                }
+            }
+            if cost >= before {
+                break;
+            }
+        }
+        junction.way = self.way(junction, cost);
+    }
+
+    /// The way that is worth it, given what column-first costs.
+    fn way(&self, junction: &mut Junction, column_first: f64) -> Way {
+        let (mut best, mut way) = (column_first * (1.0 - WORTH_ANOTHER_WAY), Way::ColumnFirst);
+        for other in [Way::Baseline, Way::PredicateFirst] {
+            if other == Way::PredicateFirst && !in_place(junction) {
+                continue;
+            }
+            junction.way = other;
+            let cost = self.junction(junction, 1.0);
+            if cost < best {
+                (best, way) = (cost, other);
+            }
+        }
+        way
+    }
+
+    /// The share of records that a predicate lets through.
+    pub(super) fn share(&self, predicate: &CodePredicate) -> f64 {
+        match predicate {
+            CodePredicate::Constant(value) => f64::from(u8::from(*value)),
+            CodePredicate::Leaf(leaf) => (self.share)(leaf.node, leaf.expected),
+            CodePredicate::Junction(Junction { connective, parts, .. }) => {
+                joined(*connective, parts.iter().map(|part| self.share(part)))
+            }
+        }
+    }
+
+    /// Picoseconds a record of the zone to evaluate a predicate as it is arranged, when a share of `open` records is
+    /// undecided.
+    pub(super) fn cost(&self, predicate: &CodePredicate, open: f64) -> f64 {
+        match predicate {
+            CodePredicate::Constant(_) => 0.0,
+            CodePredicate::Leaf(leaf) => self.leaf(leaf, open),
+            CodePredicate::Junction(junction) => self.junction(junction, open),
+        }
+    }
+
+    fn junction(&self, junction: &Junction, open: f64) -> f64 {
+        let (mut left, mut cost) = (open, 0.0);
+        for part in &junction.parts {
+            cost += match (junction.way, part) {
+                (Way::Baseline, part) => self.cost(part, open),
+                (Way::PredicateFirst, CodePredicate::Leaf(Leaf { reach: Reach::Packed(format), .. })) => {
+                    let slices = matches!(format.packing(), Packing::ByteSlice | Packing::ByteSlice16);
+                    let run = if slices { PACKED_RUN } else { UNPACKED_RUN };
+                    (self.costs)(*format).together * touched(left, run)
+                }
+                (_, part) => self.cost(part, left),
+            };
+            let share = self.share(part);
+            left *= if junction.connective == Connective::And { share } else { 1.0 - share };
+        }
+        cost
+    }
+
+    fn leaf(&self, leaf: &Leaf, open: f64) -> f64 {
+        let native = |width: u8| {
+            let format = Format::new(Packing::Native, width * 8).expect("codes of 1, 2, 4 or 8 bytes");
+            (self.costs)(format).scan
+        };
+        match (&leaf.codes, leaf.reach) {
+            (CodeTest::All | CodeTest::None, _) => 5.0,
+            (CodeTest::Values, _) | (_, Reach::Values) => of_values(leaf) * open,
+            (codes, Reach::Native(width)) => comparing(codes, native(width)),
+            (codes, Reach::Chunks { width, gathering }) => {
+                (comparing(codes, native(width)) + gathering) * touched(open, CHUNKED_RUN)
+            }
+            (codes @ (CodeTest::Bitmap { .. } | CodeTest::Sorted { .. }), Reach::Packed(format)) => {
+                comparing(codes, (self.costs)(format).scan) * touched(open, UNPACKED_RUN)
+            }
+            (codes, Reach::Packed(format)) => {
+                let costs = (self.costs)(format);
+                // Scans that know what is decided cost a little more than one that does not have to.
+                let live = touched(open, PACKED_RUN);
+                let scan = if open >= 1.0 { costs.scan } else { costs.decided + (costs.masked - costs.decided) * live };
+                comparing(codes, scan)
+            }
+        }
     }
 }
 
-fn estimate_codes(leaf: &Leaf) -> (f64, f64) {
-    let codes = leaf.max_code as f64 + 1.0;
-    let share = |low: u64, high: u64| ((high.min(leaf.max_code) as f64 - low as f64 + 1.0) / codes).clamp(0.0, 1.0);
-    let either = |share: f64, negated: bool| if negated { 1.0 - share } else { share };
-    match &leaf.codes {
-        CodeTest::All => (5.0, 0.9),
-        CodeTest::None => (5.0, 0.1),
-        CodeTest::Range { low, high } => (50.0, share(*low, *high)),
-        CodeTest::Outside { low, high } => (50.0, 1.0 - share(*low, *high)),
-        CodeTest::Any { codes: list, negated } => {
-            (40.0 * list.len() as f64, either(list.len() as f64 / codes, *negated))
-        }
-        CodeTest::Bitmap { words, negated } => {
-            let set: u32 = words.iter().map(|word| word.count_ones()).sum();
-            (400.0, either(f64::from(set) / codes, *negated))
-        }
-        CodeTest::Sorted { codes: list, negated } => (10_000.0, either(list.len() as f64 / codes, *negated)),
-        CodeTest::Values => match &*leaf.condition {
-            Condition::Keys { .. } => (700.0, 0.3),
-            Condition::KeySet { negated, .. } => (5_000.0, either(0.1, *negated)),
-            Condition::Bytes { .. } => (5_000.0, 0.3),
-            Condition::BytesSet { negated, .. } => (5_000.0, either(0.1, *negated)),
-            _ => (50_000.0, 0.3),
-        },
+/// Whether all parts are comparisons of packed codes, as predicate-first wants them.
+pub(super) fn in_place(junction: &Junction) -> bool {
+    junction.parts.iter().all(|part| matches!(part, CodePredicate::Leaf(leaf) if leaf.in_place()))
+}
+
+/// The share of runs of `run` records in which any is undecided, when a share of `open` is.
+fn touched(open: f64, run: i32) -> f64 {
+    1.0 - (1.0 - open.clamp(0.0, 1.0)).powi(run)
+}
+
+/// Picoseconds a code, when one comparison takes `scan`.
+fn comparing(codes: &CodeTest, scan: f64) -> f64 {
+    match codes {
+        CodeTest::Any { codes, .. } => scan * codes.len() as f64,
+        // A gather of a word each.
+        CodeTest::Bitmap { .. } => scan + 400.0,
+        CodeTest::Sorted { .. } => scan + 10_000.0,
+        _ => scan,
+    }
+}
+
+/// Picoseconds a value.
+fn of_values(leaf: &Leaf) -> f64 {
+    match &*leaf.condition {
+        Condition::Keys { .. } => 700.0,
+        Condition::KeySet { .. } | Condition::Bytes { .. } | Condition::BytesSet { .. } => 5_000.0,
+        _ => 50_000.0,
     }
 }

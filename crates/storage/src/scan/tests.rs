@@ -1,9 +1,12 @@
 //! Scans of views built by hand against the same condition on plain values, one record at a time.
 
+use super::code::{CodePredicate, Junction, Reach};
+use super::estimate::Metadata;
 use super::evaluate::Zone;
+use super::observe::Tally;
 use super::prune::{Verdict, judge};
-use super::translate::{CodePredicate, Facts, Prepared, translate};
-use super::{decode, lookup, rank};
+use super::translate::{Facts, Prepared, translate};
+use super::{decode, lookup};
 use crate::dictionary::DictionaryVersion;
 use crate::segment::{GroupMeta, ZoneMap};
 use crate::view::{ColumnView, Meaning, Shape, float_order, real_order};
@@ -19,6 +22,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
+mod order;
 mod output;
 mod shapes;
 
@@ -234,7 +238,19 @@ impl Column {
         let (logical_type, storing) = kinds[numbers.below(kinds.len())].clone();
         let mut column = Self::of_kind(numbers, id, logical_type, storing, rows);
         column.view = shapes::any(numbers, &column.view);
+        column.lies_as_its_view();
         column
+    }
+
+    /// Makes the facts agree with the view's shape, as those of a segment do.
+    fn lies_as_its_view(&mut self) {
+        let Facts::Coded { reach, .. } = &mut self.facts else { return };
+        *reach = match &self.view.shape {
+            Shape::Packed { format, .. } => Reach::Packed(*format),
+            Shape::Chunked { width, .. } => Reach::Chunks { width: *width, gathering: 450.0 },
+            Shape::Contiguous { width, .. } => Reach::Native(*width),
+            _ => Reach::Values,
+        };
     }
 
     fn of_kind(numbers: &mut Numbers, id: ColumnId, logical_type: LogicalType, storing: Storing, rows: usize) -> Self {
@@ -263,7 +279,7 @@ impl Column {
             (_, Some(codes)) => {
                 let max = codes.iter().copied().max().unwrap_or(0);
                 let max_code = max.checked_next_power_of_two().map_or(u64::MAX, |power| (power - 1).max(max));
-                Facts::Coded { meaning: meaning.clone(), max_code, gathering: 0.0 }
+                Facts::Coded { meaning: meaning.clone(), max_code, reach: Reach::Native(1) }
             }
             (_, None) => {
                 let ordered = |a: &&Datum, b: &&Datum| a.compare(b).expect("values of one column");
@@ -440,6 +456,22 @@ fn table(columns: &[Column]) -> TableDefinition {
     }
 }
 
+/// More parts than any predicate of the tests has.
+const NODES: usize = 200;
+
+/// A predicate on the columns' codes, with what their zone maps let expect.
+fn translated(predicate: &Predicate, columns: &[Column]) -> CodePredicate {
+    let mut nodes = 0;
+    let mut prepared = Prepared::new(predicate, &table(columns), &mut nodes).expect("constants fit");
+    assert!(nodes < NODES);
+    let facts = |column: &ColumnDefinition| Ok(columns[column.id as usize].facts.clone());
+    let mut translated = translate(&mut prepared, &facts).expect("translates");
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    let zone_map = |column: ColumnId, _| columns[column as usize].zone_map;
+    Metadata { zones: &[rows], zone_map: &zone_map, distinct: &|_| None }.estimate(&mut translated);
+    translated
+}
+
 const ROWS: &[usize] = &[0, 1, 5, 63, 64, 65, 127, 200, 513, 1100];
 
 #[test]
@@ -454,9 +486,7 @@ fn random_predicates_on_random_zones() {
         let expected: Vec<bool> = (0..rows).map(|row| oracle(&columns, row)).collect();
         qualifying += expected.iter().filter(|holds| **holds).count();
 
-        let mut prepared = Prepared::new(&predicate, &table(&columns)).expect("constants fit");
-        let facts = |column: &ColumnDefinition| Ok(columns[column.id as usize].facts.clone());
-        let translated = translate(&mut prepared, &facts).expect("translates");
+        let translated = translated(&predicate, &columns);
         let zone_map = |column: ColumnId| columns[column as usize].zone_map;
         let verdict = judge(&translated, rows, &zone_map);
         let all = expected.iter().all(|holds| *holds);
@@ -465,16 +495,19 @@ fn random_predicates_on_random_zones() {
         assert!(verdict != Verdict::None || none, "seed {seed}: none, by zone map, of {predicate:?}");
         for isa in Isa::available() {
             let view = |column: &ColumnDefinition| Ok(columns[column.id as usize].view.clone());
-            let zone = Zone { rows, isa, view: &view, zone_map: &zone_map };
-            let result = zone.evaluate(&translated, None).expect("evaluates");
-            assert_eq!(result.len(), rows.div_ceil(64));
-            for row in 0..result.len() * 64 {
-                let holds = row < rows && expected[row];
-                assert_eq!(
-                    result[row / 64] >> (row % 64) & 1 == 1,
-                    holds,
-                    "seed {seed}, {isa:?}, row {row} of {rows}: {predicate:?} as {translated:?}"
-                );
+            let tally = numbers.chance(2).then(|| Tally::new(NODES));
+            let zone = Zone { rows, isa, view: &view, zone_map: &zone_map, tally: tally.as_ref() };
+            for arranged in order::any(&mut numbers, isa, &translated) {
+                let result = zone.evaluate(&arranged, None).expect("evaluates");
+                assert_eq!(result.len(), rows.div_ceil(64));
+                for row in 0..result.len() * 64 {
+                    let holds = row < rows && expected[row];
+                    assert_eq!(
+                        result[row / 64] >> (row % 64) & 1 == 1,
+                        holds,
+                        "seed {seed}, {isa:?}, row {row} of {rows}: {predicate:?} as {arranged:?}"
+                    );
+                }
             }
         }
     }
@@ -506,58 +539,5 @@ fn values_of_every_type() {
                 }
             }
         }
-    }
-}
-
-#[test]
-fn an_and_reads_no_further_than_needed() {
-    let mut numbers = Numbers(5);
-    let kind = |width| Storing::Codes { width, spread: 100 };
-    let mut columns: Vec<Column> =
-        (0..2).map(|id| Column::of_kind(&mut numbers, id, LogicalType::Int(32), kind(1), 100)).collect();
-    columns.iter_mut().for_each(|column| column.zone_map = None);
-    let range = |column, low: i128, high: i128| Predicate::Range {
-        column,
-        low: Bound::Included(Datum::Integer(low)),
-        high: Bound::Included(Datum::Integer(high)),
-    };
-    // Codes 25 and 24 of column 0 never are both; the other range passes nearly all, so it comes last.
-    let predicate = Predicate::And(vec![
-        range(1, -99, 1000),
-        Predicate::In { column: 0, values: vec![Datum::Integer(-500), Datum::Integer(-75)], negated: false },
-        Predicate::In { column: 0, values: vec![Datum::Integer(-76)], negated: false },
-    ]);
-    let mut prepared = Prepared::new(&predicate, &table(&columns)).expect("constants fit");
-    let facts = |column: &ColumnDefinition| Ok(columns[column.id as usize].facts.clone());
-    let translated = translate(&mut prepared, &facts).expect("translates");
-    let view = |column: &ColumnDefinition| {
-        assert_eq!(column.id, 0, "the empty result needs no other column");
-        Ok(columns[0].view.clone())
-    };
-    let zone = Zone { rows: 100, isa: Isa::best(), view: &view, zone_map: &|_| None };
-    assert_eq!(zone.evaluate(&translated, None).expect("evaluates"), [0, 0]);
-}
-
-#[test]
-fn columns_beside_each_other_are_compared_before_those_in_rows() {
-    let mut numbers = Numbers(8);
-    let kind = Storing::Codes { width: 1, spread: 100 };
-    let mut columns: Vec<Column> =
-        (0..2).map(|id| Column::of_kind(&mut numbers, id, LogicalType::Int(32), kind, 100)).collect();
-    let equals = |column| Predicate::In { column, values: vec![Datum::Integer(-60)], negated: false };
-    for in_rows in [0, 1] {
-        for (id, column) in columns.iter_mut().enumerate() {
-            let group = GroupMeta { columns: vec![0, 1], layout: Layout::Row, ..GroupMeta::alone(0) };
-            let gathering =
-                if id == in_rows { rank::gathering(&group) } else { rank::gathering(&GroupMeta::alone(id)) };
-            let Facts::Coded { gathering: fact, .. } = &mut column.facts else { panic!("codes") };
-            *fact = gathering;
-        }
-        let predicate = Predicate::And(vec![equals(0), equals(1)]);
-        let mut prepared = Prepared::new(&predicate, &table(&columns)).expect("constants fit");
-        let facts = |column: &ColumnDefinition| Ok(columns[column.id as usize].facts.clone());
-        let CodePredicate::And(parts) = translate(&mut prepared, &facts).expect("translates") else { panic!("an AND") };
-        let CodePredicate::Leaf(last) = &parts[1] else { panic!("a leaf") };
-        assert_eq!(last.column.id as usize, in_rows);
     }
 }

@@ -5,8 +5,8 @@
 //! For a dictionary the translation depends on the version only and is kept for the other segments that name it; a test
 //! is run once per entry.
 
+use super::code::{BITMAP_WORDS, CodePredicate, CodeTest, FEW, Leaf, Reach};
 use super::condition::{Condition, is_true, run_test};
-use super::rank::order_by_cost;
 use crate::dictionary::DictionaryVersion;
 use crate::view::{Meaning, float_from_order, float_order, real_from_order};
 use crate::{ColumnDefinition, ColumnId, Datum, Error, IntegerSet, LogicalType, Predicate, Result, TableDefinition};
@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub(super) enum Prepared {
     Constant(bool),
     Leaf(PreparedLeaf),
-    And(Vec<Prepared>),
-    Or(Vec<Prepared>),
+    And(Vec<Prepared>, usize),
+    Or(Vec<Prepared>, usize),
 }
 
 /// A leaf in normal form, and what it translated to for the dictionary versions met so far.
@@ -30,18 +30,26 @@ pub(super) struct PreparedLeaf {
     column: Arc<ColumnDefinition>,
     condition: Arc<Condition>,
     by_version: HashMap<u32, CodeTest>,
+    node: usize,
 }
 
 impl Prepared {
-    /// Brings the leaves of `predicate` into normal form. Fails for a column that the table does not have and for
-    /// constants of another class than the column's.
-    pub(super) fn new(predicate: &Predicate, table: &TableDefinition) -> Result<Self> {
+    /// Brings the leaves of `predicate` into normal form and numbers leaves and junctions, from `nodes` on, which
+    /// becomes the next free number. Fails for a column that the table does not have and for constants of another class
+    /// than the column's.
+    pub(super) fn new(predicate: &Predicate, table: &TableDefinition, nodes: &mut usize) -> Result<Self> {
+        let node = *nodes;
+        *nodes += 1;
         let leaf = |column: ColumnId, condition: &dyn Fn(&ColumnDefinition) -> Result<Condition>| {
             let column = table
                 .column_by_id(column)
                 .ok_or_else(|| Error::InvalidInput(format!("table {} has no column of number {column}", table.name)))?;
             let condition = Arc::new(condition(column)?);
-            Ok(Self::Leaf(PreparedLeaf { column: Arc::new(column.clone()), condition, by_version: HashMap::new() }))
+            let (column, by_version) = (Arc::new(column.clone()), HashMap::new());
+            Ok(Self::Leaf(PreparedLeaf { column, condition, by_version, node }))
+        };
+        let mut each = |parts: &[Predicate]| -> Result<Vec<Self>> {
+            parts.iter().map(|part| Self::new(part, table, nodes)).collect()
         };
         match predicate {
             Predicate::Constant(value) => Ok(Self::Constant(*value)),
@@ -52,12 +60,8 @@ impl Prepared {
             Predicate::Among { column, set } => leaf(*column, &|column| Condition::among(column, set)),
             Predicate::IsNull { column, negated } => leaf(*column, &|_| Ok(Condition::Null { negated: *negated })),
             Predicate::Test { column, test } => leaf(*column, &|column| Condition::test(column, test)),
-            Predicate::And(parts) => {
-                Ok(Self::And(parts.iter().map(|part| Self::new(part, table)).collect::<Result<_>>()?))
-            }
-            Predicate::Or(parts) => {
-                Ok(Self::Or(parts.iter().map(|part| Self::new(part, table)).collect::<Result<_>>()?))
-            }
+            Predicate::And(parts) => Ok(Self::And(each(parts)?, node)),
+            Predicate::Or(parts) => Ok(Self::Or(each(parts)?, node)),
         }
     }
 }
@@ -67,116 +71,10 @@ impl Prepared {
 pub(super) enum Facts {
     /// The segment was written before the column was added: every record has this value.
     Absent(Datum),
-    /// Codes up to `max_code`; `gathering` is what it costs to bring them together (see [`super::rank`]).
-    Coded { meaning: Meaning, max_code: u64, gathering: f64 },
+    /// Codes up to `max_code`, which lie as `reach` says.
+    Coded { meaning: Meaning, max_code: u64, reach: Reach },
     /// Values as they are, within these bounds (NULL when there are none).
     Values { min: Datum, max: Datum },
-}
-
-/// A predicate on the codes of one segment.
-#[derive(Debug, Clone)]
-pub(super) enum CodePredicate {
-    Constant(bool),
-    Leaf(Leaf),
-    And(Vec<CodePredicate>),
-    Or(Vec<CodePredicate>),
-}
-
-impl CodePredicate {
-    /// All of `parts`, in the order in which they are best evaluated.
-    pub(super) fn all(parts: Vec<Self>) -> Self {
-        let mut flat = Vec::with_capacity(parts.len());
-        for part in parts {
-            match part {
-                Self::Constant(true) => {}
-                Self::Constant(false) => return Self::Constant(false),
-                Self::And(inner) => flat.extend(inner),
-                other => flat.push(other),
-            }
-        }
-        let mut flat = intersect_ranges(flat);
-        order_by_cost(&mut flat);
-        match flat.len() {
-            0 => Self::Constant(true),
-            1 => flat.remove(0),
-            _ => Self::And(flat),
-        }
-    }
-}
-
-/// A condition on the codes of one column of one segment.
-#[derive(Debug, Clone)]
-pub(super) struct Leaf {
-    pub(super) column: Arc<ColumnDefinition>,
-    /// The same on values, for what has no codes.
-    pub(super) condition: Arc<Condition>,
-    /// Which codes of values qualify.
-    pub(super) codes: CodeTest,
-    /// Whether NULL qualifies.
-    pub(super) nulls: bool,
-    /// Largest code of the segment, to judge how much a test lets through.
-    pub(super) max_code: u64,
-    /// Picoseconds to bring a record's code together with its neighbours' before they are compared.
-    pub(super) gathering: f64,
-}
-
-/// Which codes qualify.
-#[derive(Debug, Clone)]
-pub(super) enum CodeTest {
-    /// Every value.
-    All,
-    /// No value.
-    None,
-    /// `low..=high`.
-    Range { low: u64, high: u64 },
-    /// All but `low..=high`.
-    Outside { low: u64, high: u64 },
-    /// One of a few, or none of them.
-    Any { codes: Arc<[u64]>, negated: bool },
-    /// Those whose bit is set, or those whose bit is not.
-    Bitmap { words: Arc<[u64]>, negated: bool },
-    /// One of many (ascending) over a domain too wide for a bitmap, or none of them.
-    Sorted { codes: Arc<[u64]>, negated: bool },
-    /// The condition must be evaluated on values.
-    Values,
-}
-
-/// Lists up to this long are compared code by code.
-const FEW: usize = 6;
-/// Bitmaps of a list may take this many words (8 MB); wider domains are searched.
-const BITMAP_WORDS: u64 = 1 << 20;
-
-impl CodeTest {
-    /// The test for membership in `codes`, ascending without duplicates, of the domain `0..=max_code`.
-    fn members(codes: &[u64], negated: bool, max_code: u64) -> Self {
-        let (&[low, ..], &[.., high]) = (codes, codes) else {
-            return if negated { Self::All } else { Self::None };
-        };
-        if high - low == codes.len() as u64 - 1 {
-            return Self::span(low..=high, negated, max_code);
-        }
-        let codes: Arc<[u64]> = codes.into();
-        if codes.len() <= FEW {
-            Self::Any { codes, negated }
-        } else if high / 64 < BITMAP_WORDS {
-            let mut words = vec![0u64; (high / 64 + 1) as usize];
-            codes.iter().for_each(|code| words[(code / 64) as usize] |= 1 << (code % 64));
-            Self::Bitmap { words: words.into(), negated }
-        } else {
-            Self::Sorted { codes, negated }
-        }
-    }
-
-    /// The test for a range of the domain `0..=max_code`.
-    fn span(range: RangeInclusive<u64>, negated: bool, max_code: u64) -> Self {
-        let (low, high) = range.into_inner();
-        match (low == 0 && high >= max_code, negated) {
-            (true, false) => Self::All,
-            (true, true) => Self::None,
-            (false, false) => Self::Range { low, high },
-            (false, true) => Self::Outside { low, high },
-        }
-    }
 }
 
 /// Translates `predicate` for a segment, of which `facts` tells per column.
@@ -190,7 +88,7 @@ pub(super) fn translate(
             let facts = facts(&leaf.column)?;
             translate_leaf(leaf, facts)?
         }
-        Prepared::And(parts) => {
+        Prepared::And(parts, node) => {
             let mut translated = Vec::with_capacity(parts.len());
             for part in parts {
                 match translate(part, facts)? {
@@ -198,59 +96,24 @@ pub(super) fn translate(
                     part => translated.push(part),
                 }
             }
-            CodePredicate::all(translated)
+            CodePredicate::all(translated, *node)
         }
-        Prepared::Or(parts) => {
-            let mut translated = Vec::new();
+        Prepared::Or(parts, node) => {
+            let mut translated = Vec::with_capacity(parts.len());
             for part in parts {
                 match translate(part, facts)? {
-                    CodePredicate::Constant(false) => {}
                     CodePredicate::Constant(true) => return Ok(CodePredicate::Constant(true)),
-                    CodePredicate::Or(parts) => translated.extend(parts),
-                    other => translated.push(other),
+                    part => translated.push(part),
                 }
             }
-            match translated.len() {
-                0 => CodePredicate::Constant(false),
-                1 => translated.remove(0),
-                _ => CodePredicate::Or(translated),
-            }
+            CodePredicate::any(translated, *node)
         }
     })
 }
 
-/// Makes one range of all ranges of a column: a BETWEEN that was written as two comparisons.
-fn intersect_ranges(parts: Vec<CodePredicate>) -> Vec<CodePredicate> {
-    let mut merged: Vec<CodePredicate> = Vec::with_capacity(parts.len());
-    for part in parts {
-        if let CodePredicate::Leaf(Leaf { column, codes: CodeTest::Range { low, high }, nulls: false, .. }) = &part {
-            let same = merged.iter_mut().find_map(|other| match other {
-                CodePredicate::Leaf(other @ Leaf { codes: CodeTest::Range { .. }, nulls: false, .. })
-                    if other.column.id == column.id =>
-                {
-                    Some(other)
-                }
-                _ => None,
-            });
-            if let Some(other) = same
-                && let CodeTest::Range { low: other_low, high: other_high } = &mut other.codes
-            {
-                *other_low = (*other_low).max(*low);
-                *other_high = (*other_high).min(*high);
-                if other_low > other_high {
-                    return vec![CodePredicate::Constant(false)];
-                }
-                continue;
-            }
-        }
-        merged.push(part);
-    }
-    merged
-}
-
 fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate> {
     let nulls = leaf.condition.nulls();
-    let gathering = if let Facts::Coded { gathering, .. } = facts { gathering } else { 0.0 };
+    let reach = if let Facts::Coded { reach, .. } = facts { reach } else { Reach::Values };
     let (codes, max_code) = match (&*leaf.condition, facts) {
         (_, Facts::Absent(value)) => {
             return Ok(CodePredicate::Constant(leaf.condition.holds_for(&leaf.column, &value)?));
@@ -284,7 +147,9 @@ fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate
         codes,
         nulls,
         max_code,
-        gathering,
+        reach,
+        node: leaf.node,
+        expected: 0.5,
     }))
 }
 
@@ -414,7 +279,7 @@ fn among(set: &IntegerSet, base: i128, max_code: u64) -> CodeTest {
     if high - low == found - 1 {
         return CodeTest::span(low..=high, false, max_code);
     }
-    CodeTest::Bitmap { words: words.into(), negated: false }
+    CodeTest::Bitmap { words: words.into(), members: found, negated: false }
 }
 
 fn on_dictionary(column: &ColumnDefinition, condition: &Condition, version: &DictionaryVersion) -> Result<CodeTest> {

@@ -43,10 +43,10 @@ fn wrong_input_is_refused() {
     let column = Column::of_kind(&mut numbers, 0, LogicalType::Date, Storing::Codes { width: 2, spread: 9 }, 70);
     let columns = [column];
     let text = Predicate::In { column: 0, values: vec![Datum::Bytes(b"1995".as_slice().into())], negated: false };
-    let error = Prepared::new(&text, &table(&columns)).expect_err("text for a date").to_string();
+    let error = Prepared::new(&text, &table(&columns), &mut 0).expect_err("text for a date").to_string();
     assert!(error.contains("'c0' of type DATE"), "{error}");
     let missing = Predicate::IsNull { column: 4, negated: true };
-    let error = Prepared::new(&missing, &table(&columns)).expect_err("no such column").to_string();
+    let error = Prepared::new(&missing, &table(&columns), &mut 0).expect_err("no such column").to_string();
     assert!(error.contains("table t has no column of number 4"), "{error}");
     let error = lookup(&columns[0].view, &[3, 70], Isa::best()).expect_err("past the end").to_string();
     assert!(error.contains("records past the 70"), "{error}");
