@@ -16,8 +16,8 @@
 use gingham::load::LoadOptions;
 use gingham::{Connection, Database, DatabaseOptions};
 use gingham_lab::tpch::answers::Answer;
-use gingham_lab::tpch::reference::Reference;
 use gingham_lab::tpch::{self, Table};
+use gingham_reference::Reference;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -158,11 +158,11 @@ impl Engine for DataFusion {
     }
 
     fn query(&mut self, sql: &str) -> Result<usize> {
-        let batches = self.reference.query(sql)?;
+        let (_, batches) = self.reference.query(sql)?;
         Ok(batches.iter().map(|batch| batch.num_rows()).sum())
     }
 
     fn answer(&mut self, sql: &str) -> Result<Answer> {
-        Ok(self.reference.answer(sql)?)
+        Ok(Answer::of_datafusion(&self.reference, sql)?)
     }
 }

@@ -7,8 +7,8 @@ mod factors;
 
 use gingham::{Connection, Database};
 use gingham_lab::tpch::answers::Answer;
-use gingham_lab::tpch::reference::Reference;
 use gingham_lab::tpch::{create_tables, generate_all, load, published, queries};
+use gingham_reference::Reference;
 use std::path::PathBuf;
 
 const SCALE: f64 = 0.01;
@@ -31,7 +31,7 @@ fn datafusion_gives_the_golden_answers() {
         reference.register_memory(table.name(), &batches).unwrap();
     }
     for number in queries::NUMBERS {
-        let answer = reference.answer(&queries::text(number, SCALE)).unwrap();
+        let answer = Answer::of_datafusion(&reference, &queries::text(number, SCALE)).unwrap();
         if std::env::var_os("UPDATE_ANSWERS").is_some() {
             std::fs::create_dir_all(golden_file(number).parent().unwrap()).unwrap();
             std::fs::write(golden_file(number), answer.to_csv()).unwrap();
@@ -87,7 +87,7 @@ fn published_answers_at_scale_1() {
         reference.register_memory(table.name(), &batches).unwrap();
     }
     for number in queries::NUMBERS {
-        let expected = reference.answer(&queries::text(number, 1.0)).unwrap();
+        let expected = Answer::of_datafusion(&reference, &queries::text(number, 1.0)).unwrap();
         published::check(number, &expected).unwrap_or_else(|error| panic!("DataFusion, query {number}: {error}"));
         let found = gingham_answer(&connection, number, 1.0);
         published::check(number, &found).unwrap_or_else(|error| panic!("Gingham, query {number}: {error}"));

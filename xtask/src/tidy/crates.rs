@@ -9,6 +9,7 @@ const LEVELS: &[(&str, &str, &[&str])] = &[
     ("crates/storage/", "gingham-storage", &["datafusion", "tokio"]),
     ("crates/execution/", "gingham-execution", &[]),
     ("crates/engine/", "gingham", &[]),
+    ("crates/reference/", "gingham-reference", &[]),
     ("crates/lab/", "gingham-lab", &[]),
 ];
 

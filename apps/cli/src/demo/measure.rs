@@ -8,7 +8,7 @@ use gingham::Connection;
 use gingham_lab::statistics::{geometric_mean, median};
 use gingham_lab::tpch::answers::Answer;
 use gingham_lab::tpch::queries;
-use gingham_lab::tpch::reference::Reference;
+use gingham_reference::Reference;
 use std::time::{Duration, Instant};
 
 /// Measured rounds, when the time allows.
@@ -89,7 +89,7 @@ fn check_answer(connection: &Connection, reference: &Reference, number: usize, s
     let schema = result.schema();
     let batches = result.collect_batches().map_err(|error| failed(error.to_string()))?;
     let found = Answer::new(&schema, &batches)?;
-    let expected = reference.answer(&sql).map_err(reference_failed)?;
+    let expected = Answer::of_datafusion(reference, &sql).map_err(reference_failed)?;
     expected
         .check(number, &found)
         .map_err(|error| failed(format!("Gingham's answer is not DataFusion's: {error} (expected is DataFusion's)")))?;

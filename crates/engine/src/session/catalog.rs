@@ -236,8 +236,8 @@ impl Visible {
         let dialect = state.config_options().sql_parser.dialect;
         let mut statement = state.sql_to_statement(&view.query, &dialect).map_err(in_view)?;
         limit_depth(&mut statement)?;
-        exponents_are_doubles(&mut statement);
-        make_names_unique(&mut statement);
+        exponents_are_doubles(&mut statement)?;
+        make_names_unique(&mut statement)?;
         let plan = state.statement_to_plan(statement).await.map_err(in_view)?;
         rename_columns(plan, &view.columns)
     }

@@ -186,8 +186,8 @@ impl StatementContext {
 
     /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
     pub(crate) async fn plan(&self, mut statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
-        exponents_are_doubles(&mut statement);
-        make_names_unique(&mut statement);
+        exponents_are_doubles(&mut statement)?;
+        make_names_unique(&mut statement)?;
         let plan = self.state.statement_to_plan(statement).await.map_err(|error| self.explain(error))?;
         match parameters {
             Some(values) => Ok(plan.with_param_values(values)?),

@@ -3,28 +3,30 @@
 //! DataFusion makes every literal with a point or an exponent a decimal once it is told to keep `0.1` exact, and then
 //! refuses `1e300`, whose scale no decimal has.
 
+use crate::Result;
+use crate::statements::walk::{Tree, Visit};
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{
-    CastKind, DataType, ExactNumberInfo, Expr, Query, Value, VisitMut, visit_expressions_mut,
-};
-use std::ops::ControlFlow;
+use datafusion::sql::sqlparser::ast::{CastKind, DataType, ExactNumberInfo, Expr, Value};
 
 /// Replaces each literal with an exponent by the cast of its text.
-pub(super) fn exponents_are_doubles(statement: &mut Statement) {
+pub(super) fn exponents_are_doubles(statement: &mut Statement) -> Result<()> {
     match statement {
-        Statement::Statement(statement) => replace(&mut **statement),
+        Statement::Statement(statement) => statement.walk(&mut Exponents),
         Statement::Explain(explain) => exponents_are_doubles(&mut explain.statement),
         Statement::CopyTo(copy) => {
             if let CopyToSource::Query(query) = &mut copy.source {
-                replace::<Query>(query);
+                query.walk(&mut Exponents)?;
             }
+            Ok(())
         }
-        Statement::CreateExternalTable(_) | Statement::Reset(_) => {}
+        Statement::CreateExternalTable(_) | Statement::Reset(_) => Ok(()),
     }
 }
 
-fn replace<T: VisitMut>(tree: &mut T) {
-    let _: ControlFlow<()> = visit_expressions_mut(tree, |expression| {
+struct Exponents;
+
+impl Visit for Exponents {
+    fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
         if let Expr::Value(literal) = expression
             && let Value::Number(text, _) = &literal.value
             && text.contains(['e', 'E'])
@@ -38,8 +40,8 @@ fn replace<T: VisitMut>(tree: &mut T) {
                 format: None,
             };
         }
-        ControlFlow::Continue(())
-    });
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -60,7 +62,7 @@ mod tests {
         ];
         for (sql, expected) in cases {
             let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
-            exponents_are_doubles(&mut statement);
+            exponents_are_doubles(&mut statement).unwrap();
             assert!(statement.to_string().starts_with(expected), "{statement}");
         }
     }

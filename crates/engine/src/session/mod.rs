@@ -71,6 +71,8 @@ pub(crate) struct Session {
 pub(crate) struct PreparedStatement {
     /// The statement with its `$1`, `$2`, ….
     pub(crate) statement: Statement,
+    /// How many `$1`, `$2`, … it has.
+    pub(crate) parameters: usize,
     /// Types given in PREPARE name (type, …), or empty.
     pub(crate) types: Vec<arrow::datatypes::DataType>,
 }

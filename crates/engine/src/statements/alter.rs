@@ -2,17 +2,15 @@
 //! before it one value, which must satisfy its constraints, and segments know columns by number.
 
 use super::constraints::{Constraints, Scope};
+use super::walk::{Tree, Visit};
 use super::{definition, existing, expression, fold, table_reference, types, unsupported, write};
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{
-    AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind, VisitMut, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use gingham_storage::catalog::Snapshot;
 use gingham_storage::{ColumnId, TableDefinition, TableName};
-use std::ops::ControlFlow;
 
 /// Runs ALTER TABLE.
 pub(super) async fn run(context: &StatementContext, statement: AlterTable) -> Result<Outcome> {
@@ -205,21 +203,20 @@ fn rename_table(scope: &Scope<'_>, definition: &mut TableDefinition, to: &TableN
 /// Calls `change` for each column's name in a condition and gives the condition's text after.
 fn visit_columns(condition: &str, change: impl FnMut(&mut Ident)) -> Result<String> {
     struct Columns<F>(F);
-    impl<F: FnMut(&mut Ident)> VisitorMut for Columns<F> {
-        type Break = ();
-        fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<()> {
+    impl<F: FnMut(&mut Ident)> Visit for Columns<F> {
+        fn expression(&mut self, expression: &mut Expr) -> Result<()> {
             match expression {
                 Expr::Identifier(ident) => self.0(ident),
                 Expr::CompoundIdentifier(parts) => parts.last_mut().into_iter().for_each(&mut self.0),
                 _ => {}
             }
-            ControlFlow::Continue(())
+            Ok(())
         }
     }
     let parsed = Parser::new(&GenericDialect {}).try_with_sql(condition).and_then(|mut parser| parser.parse_expr());
     let mut parsed =
         parsed.map_err(|error| Error::Internal(format!("CHECK ({condition}) is not readable: {error}")))?;
-    let _ = parsed.visit(&mut Columns(change));
+    parsed.walk(&mut Columns(change))?;
     Ok(parsed.to_string())
 }
 

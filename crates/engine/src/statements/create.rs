@@ -135,10 +135,10 @@ async fn create_as(
     context: &StatementContext,
     statement: CreateTable,
     place: Place,
-    query: Query,
+    mut query: Query,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    super::query::refuse_ignored(&query)?;
+    super::query::refuse_ignored(&mut query)?;
     let headings = Headings::of(&query);
     let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
     if matches!(plan, LogicalPlan::Ddl(_)) {

@@ -2,10 +2,10 @@
 //! its depth, so that a chain of thousands of operators would overflow a stack: chains of AND and OR, which programs do
 //! write, are made shallow; others are refused past a limit.
 
+use super::walk::{Tree, Visit};
 use crate::{Error, Result};
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Value, VisitMut, VisitorMut};
-use std::ops::ControlFlow;
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Value};
 
 /// Deepest expression.
 const LIMIT: usize = 400;
@@ -28,41 +28,36 @@ pub(crate) fn limit(statement: &mut Statement) -> Result<()> {
 }
 
 /// The same for one expression or query.
-pub(super) fn check<T: VisitMut>(tree: &mut T) -> Result<()> {
-    match tree.visit(&mut Depth { depth: 0 }) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(error) => Err(error),
-    }
+pub(super) fn check(tree: &mut impl Tree) -> Result<()> {
+    tree.walk(&mut Depth { depth: 0 })
 }
 
 struct Depth {
     depth: usize,
 }
 
-impl VisitorMut for Depth {
-    type Break = Error;
-
-    fn pre_visit_expr(&mut self, expression: &mut Expr) -> ControlFlow<Error> {
+impl Visit for Depth {
+    fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         if let Expr::BinaryOp { op: op @ (BinaryOperator::And | BinaryOperator::Or), .. } = expression {
             let op = op.clone();
             balance(expression, &op);
         }
         self.depth += 1;
         if self.depth <= LIMIT {
-            return ControlFlow::Continue(());
+            return Ok(());
         }
         dismantle(take(expression));
-        ControlFlow::Break(Error::InvalidInput(format!(
+        Err(Error::InvalidInput(format!(
             "an expression is nested more than {LIMIT} deep; write it in parts, or a list as IN (…)"
         )))
     }
 
-    fn post_visit_expr(&mut self, _: &mut Expr) -> ControlFlow<Error> {
+    fn expression_end(&mut self, _: &mut Expr) -> Result<()> {
         self.depth -= 1;
-        ControlFlow::Continue(())
+        Ok(())
     }
 
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+    fn query(&mut self, query: &mut Query) -> Result<()> {
         let mut chain = 0;
         let mut body = query.body.as_ref();
         while let SetExpr::SetOperation { left, .. } = body {
@@ -70,9 +65,9 @@ impl VisitorMut for Depth {
             body = left;
         }
         if chain <= SET_LIMIT {
-            return ControlFlow::Continue(());
+            return Ok(());
         }
-        ControlFlow::Break(Error::InvalidInput(format!(
+        Err(Error::InvalidInput(format!(
             "a query combines {} others by UNION, INTERSECT or EXCEPT, more than {SET_LIMIT}; use VALUES",
             chain + 1
         )))

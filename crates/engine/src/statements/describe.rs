@@ -25,8 +25,8 @@ pub(super) async fn describe(context: &StatementContext, statement: Sql) -> Resu
         Sql::ExplainTable { hive_format: None, table_name, .. } => {
             describe_table(context, &table_reference(&table_name)?).await
         }
-        Sql::Explain { statement: inner, .. } => {
-            only_queries(&inner)?;
+        Sql::Explain { statement: mut inner, .. } => {
+            only_queries(&mut inner)?;
             let headings = if let Sql::Query(query) = &*inner { Headings::of(query) } else { Headings::default() };
             let plan = context.plan(DataFusionStatement::Statement(inner), None).await?;
             columns_of_schema(&headings.rename(plan.schema().as_arrow()))
@@ -155,10 +155,10 @@ pub(super) fn rows<const N: usize>(names: [&str; N], values: &[[Option<String>; 
 /// Runs EXPLAIN and EXPLAIN ANALYZE of a query.
 pub(super) async fn explain(
     context: &StatementContext,
-    statement: ExplainStatement,
+    mut statement: ExplainStatement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    match statement.statement.as_ref() {
+    match statement.statement.as_mut() {
         DataFusionStatement::Statement(inner) => only_queries(inner)?,
         DataFusionStatement::Explain(_) => return Err(Error::InvalidInput("EXPLAIN of EXPLAIN makes no sense".into())),
         other => return Err(refusal(&other.to_string())),
@@ -167,9 +167,9 @@ pub(super) async fn explain(
     Ok(Outcome::Rows(context.rows(&plan).await?))
 }
 
-fn only_queries(statement: &Sql) -> Result<()> {
+fn only_queries(statement: &mut Sql) -> Result<()> {
     match statement {
-        Sql::Query(_) => query::refuse_ignored(statement),
+        Sql::Query(query) => query::refuse_ignored(query),
         other => Err(refusal(&other.to_string())),
     }
 }

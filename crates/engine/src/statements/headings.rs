@@ -2,16 +2,15 @@
 //! DataFusion's plan has `Int64(1)` and `sum(t.a)`. And a list may have the same value twice, which a plan may not.
 
 use super::fold;
+use super::walk::{Tree, Visit};
+use crate::Result;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql, VisitMut, VisitorMut,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql};
 use futures::StreamExt;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Names for the columns of a query.
@@ -116,17 +115,18 @@ fn last_name(expression: &Expr) -> Option<&Ident> {
 
 /// Gives names of their own to values that a plan would call the same, as in `SELECT a, a`; [`Headings`] has the names
 /// that their user sees.
-pub(crate) fn make_unique(statement: &mut Statement) {
+pub(crate) fn make_unique(statement: &mut Statement) -> Result<()> {
     match statement {
         Statement::Statement(statement) => {
             if let Sql::Query(query) = &mut **statement {
-                let _: ControlFlow<()> = query.visit(&mut Inner { outermost: true });
+                query.walk(&mut Inner { outermost: true })?;
                 make_lists_unique(&mut query.body);
             }
+            Ok(())
         }
         Statement::Explain(explain) => make_unique(&mut explain.statement),
         // A file has its names from the plan.
-        Statement::CopyTo(_) | Statement::CreateExternalTable(_) | Statement::Reset(_) => {}
+        Statement::CopyTo(_) | Statement::CreateExternalTable(_) | Statement::Reset(_) => Ok(()),
     }
 }
 
@@ -135,17 +135,15 @@ struct Inner {
     outermost: bool,
 }
 
-impl VisitorMut for Inner {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+impl Visit for Inner {
+    fn query(&mut self, query: &mut Query) -> Result<()> {
         if !std::mem::replace(&mut self.outermost, false)
             && let SetExpr::Select(select) = &mut *query.body
             && select.distinct.is_none()
         {
             name_values(select);
         }
-        ControlFlow::Continue(())
+        Ok(())
     }
 }
 

@@ -65,10 +65,10 @@ async fn select(
     context: &StatementContext,
     target: &Target,
     given: Option<Vec<String>>,
-    query: Query,
+    mut query: Query,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    super::query::refuse_ignored(&query)?;
+    super::query::refuse_ignored(&mut query)?;
     let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
     if matches!(plan, LogicalPlan::Ddl(_)) {
         return Err(unsupported("SELECT INTO within INSERT".into()));

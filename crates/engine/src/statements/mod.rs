@@ -44,6 +44,7 @@ mod types;
 mod untyped;
 mod values;
 mod view;
+pub(crate) mod walk;
 
 pub(crate) use create::for_load;
 pub(crate) use definition::set_layout;
@@ -89,8 +90,8 @@ pub(crate) async fn run(
 
 async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<ParamValues>) -> Result<Outcome> {
     match statement {
-        Sql::Query(query) => {
-            query::refuse_ignored(&query)?;
+        Sql::Query(mut query) => {
+            query::refuse_ignored(&mut query)?;
             let headings = Headings::of(&query);
             let logical = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(query))), parameters).await?;
             let plan = context.physical_plan(&logical).await?;

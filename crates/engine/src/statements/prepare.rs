@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError};
 
 /// Runs PREPARE.
 pub(super) async fn prepare(context: &StatementContext, statement: Sql) -> Result<Outcome> {
-    let Sql::Prepare { name, data_types, statement } = statement else {
+    let Sql::Prepare { name, data_types, mut statement } = statement else {
         return Err(Error::Internal("not PREPARE".into()));
     };
     let name = fold(&name);
@@ -20,7 +20,7 @@ pub(super) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
         prepared => prepared,
     };
-    match statement.as_ref() {
+    match statement.as_mut() {
         Sql::Query(inner) => {
             query::refuse_ignored(inner)?;
             context.plan(DataFusionStatement::Statement(statement.clone()), None).await?;
@@ -37,7 +37,7 @@ pub(super) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
         .enumerate()
         .map(|(position, data_type)| Ok(types::logical_type(&format!("${}", position + 1), data_type)?.to_arrow()))
         .collect::<Result<Vec<_>>>()?;
-    let needed = query::parameters(&statement).len();
+    let needed = query::parameters(&mut statement)?.len();
     if !types.is_empty() && types.len() != needed {
         return Err(Error::InvalidInput(format!(
             "PREPARE {name} gives {} types, but the statement has {needed} parameters",
@@ -50,7 +50,7 @@ pub(super) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
             "prepared statement '{name}' already exists; DEALLOCATE {name} first"
         )));
     }
-    all.insert(name, Arc::new(PreparedStatement { statement: prepared, types }));
+    all.insert(name, Arc::new(PreparedStatement { statement: prepared, parameters: needed, types }));
     Ok(Outcome::Done)
 }
 
@@ -82,13 +82,7 @@ pub(super) async fn execute(
     };
     let name = name.ok_or_else(|| Error::InvalidInput("EXECUTE names a prepared statement".into()))?;
     let prepared = find(context, &name)?;
-    let needed = match &prepared.statement {
-        Statement::Sql(statement) => match statement.as_ref() {
-            DataFusionStatement::Statement(statement) => query::parameters(statement).len(),
-            _ => 0,
-        },
-        _ => 0,
-    };
+    let needed = prepared.parameters;
     if arguments.len() != needed {
         return Err(Error::InvalidInput(format!(
             "prepared statement '{name}' has {needed} parameters, but EXECUTE gives {} values",

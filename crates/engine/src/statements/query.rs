@@ -1,37 +1,33 @@
 //! Clauses of queries that DataFusion's planner parses and ignores: refused by name instead.
 
 use super::unsupported;
+use super::walk::{Tree, Visit};
 use crate::Result;
 use datafusion::sql::sqlparser::ast::{
     JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement as Sql, TableFactor, TableWithJoins, Value,
-    ValueWithSpan, Visit, Visitor,
+    ValueWithSpan,
 };
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 /// Refuses a query with a clause that would be ignored, anywhere in it.
-pub(super) fn refuse_ignored(query: &impl Visit) -> Result<()> {
-    match query.visit(&mut Ignored) {
-        ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(clause) => Err(unsupported(clause)),
-    }
+pub(super) fn refuse_ignored(query: &mut Query) -> Result<()> {
+    query.walk(&mut Ignored)
 }
 
 /// Parameters `$1`, `$2`, … of a statement, by name without the `$`.
-pub(super) fn parameters(statement: &Sql) -> BTreeSet<String> {
+pub(super) fn parameters(statement: &mut Sql) -> Result<BTreeSet<String>> {
     struct Found(BTreeSet<String>);
-    impl Visitor for Found {
-        type Break = ();
-        fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<()> {
+    impl Visit for Found {
+        fn value(&mut self, value: &mut ValueWithSpan) -> Result<()> {
             if let Value::Placeholder(name) = &value.value {
                 self.0.insert(name.trim_start_matches('$').to_owned());
             }
-            ControlFlow::Continue(())
+            Ok(())
         }
     }
     let mut found = Found(BTreeSet::new());
-    let _ = statement.visit(&mut found);
-    found.0
+    statement.walk(&mut found)?;
+    Ok(found.0)
 }
 
 const MERGED_COLUMN: &str =
@@ -51,18 +47,16 @@ fn merges_outer_columns(tables: &TableWithJoins) -> bool {
 struct Ignored;
 
 impl Ignored {
-    fn refuse_if(clauses: &[(bool, &str)]) -> ControlFlow<String> {
+    fn refuse_if(clauses: &[(bool, &str)]) -> Result<()> {
         match clauses.iter().find(|(given, _)| *given) {
-            Some((_, clause)) => ControlFlow::Break((*clause).to_owned()),
-            None => ControlFlow::Continue(()),
+            Some((_, clause)) => Err(unsupported((*clause).to_owned())),
+            None => Ok(()),
         }
     }
 }
 
-impl Visitor for Ignored {
-    type Break = String;
-
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
+impl Visit for Ignored {
+    fn query(&mut self, query: &mut Query) -> Result<()> {
         let changes = matches!(
             query.body.as_ref(),
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
@@ -77,7 +71,7 @@ impl Visitor for Ignored {
         ])
     }
 
-    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<String> {
+    fn select(&mut self, select: &mut Select) -> Result<()> {
         Self::refuse_if(&[
             (select.into.is_some(), "SELECT … INTO (use CREATE TABLE … AS)"),
             (select.prewhere.is_some(), "PREWHERE"),
@@ -91,7 +85,7 @@ impl Visitor for Ignored {
         ])
     }
 
-    fn pre_visit_table_factor(&mut self, table: &TableFactor) -> ControlFlow<String> {
+    fn table_factor(&mut self, table: &mut TableFactor) -> Result<()> {
         match table {
             TableFactor::Table {
                 name: _,
@@ -116,7 +110,7 @@ impl Visitor for Ignored {
                 Self::refuse_if(&[(merges_outer_columns(table_with_joins), MERGED_COLUMN)])
             }
             TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),
-            _ => ControlFlow::Continue(()),
+            _ => Ok(()),
         }
     }
 }

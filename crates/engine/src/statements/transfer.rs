@@ -90,10 +90,10 @@ fn read_options(copy: &CopyFrom) -> Result<LoadOptions> {
 /// Runs COPY … TO: a file of that name is replaced. Gives the number of records written.
 pub(super) async fn to(
     context: &StatementContext,
-    statement: CopyToStatement,
+    mut statement: CopyToStatement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    if let CopyToSource::Query(query) = &statement.source {
+    if let CopyToSource::Query(query) = &mut statement.source {
         super::query::refuse_ignored(query)?;
     }
     let plan = context.plan(DataFusionStatement::CopyTo(statement), parameters).await?;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Runs CREATE VIEW.
 pub(super) async fn run(context: &StatementContext, statement: CreateView) -> Result<Outcome> {
     refuse_clauses(&statement)?;
-    let CreateView { or_replace, name, columns, query, if_not_exists, temporary, .. } = statement;
+    let CreateView { or_replace, name, columns, mut query, if_not_exists, temporary, .. } = statement;
     if or_replace && if_not_exists {
         return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
     }
@@ -37,7 +37,7 @@ pub(super) async fn run(context: &StatementContext, statement: CreateView) -> Re
         }
         names.push(fold(&column.name));
     }
-    super::query::refuse_ignored(&query)?;
+    super::query::refuse_ignored(&mut query)?;
     let columns = validate(context, &place.name, &query, names, temporary).await?;
     let view = ViewDefinition { name: place.name, query: query.to_string(), columns };
     write(context, &place.store, move |transaction| Ok(transaction.create_view(view, or_replace)?)).await?;

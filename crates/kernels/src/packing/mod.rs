@@ -33,6 +33,7 @@ macro_rules! of_packing {
 mod address;
 mod ahead;
 mod bit_packed;
+mod by_code;
 mod by_runs;
 pub mod byteslice;
 mod complex;
@@ -43,26 +44,21 @@ mod test;
 mod vbp;
 
 pub use address::Address;
+pub use by_code::{PackedCodes, append, lookup, lookup_bits, pack, unpack};
 pub use complex::{Connective, Predicate, Way, evaluate};
 pub use format::{Format, FormatError, MAX_ROWS, PART_ROWS, Packed, Packing};
 use test::Plan;
 pub use test::{Combine, Operator, Options, Test};
 
-/// Appends `codes` to `out`: exactly [`Format::bytes`] of them. Bits of a code above the format's width are cut off.
-///
-/// # Panics
-/// When there are more than [`MAX_ROWS`] codes.
-pub fn pack<C: Code>(isa: Isa, format: Format, codes: &[C], out: &mut Vec<u8>) {
+/// [`by_code::pack`] of one type of codes.
+fn pack_codes<C: Code>(isa: Isa, format: Format, codes: &[C], out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + format.bytes(codes.len()), 0);
     of_packing!(format.packing(), pack(isa, format, codes, &mut out[start..]));
 }
 
-/// Appends `codes` to a column of `rows` codes, whose [`Format::bytes`] are all of `bytes`.
-///
-/// # Panics
-/// When `bytes` has another length, or there are more than [`MAX_ROWS`] codes in the end.
-pub fn append<C: Code>(isa: Isa, format: Format, rows: usize, codes: &[C], bytes: &mut Vec<u8>) {
+/// [`by_code::append`] of one type of codes.
+fn append_codes<C: Code>(isa: Isa, format: Format, rows: usize, codes: &[C], bytes: &mut Vec<u8>) {
     assert_eq!(bytes.len(), format.bytes(rows), "bytes of {rows} packed codes");
     match format.packing() {
         Packing::ByteSlice | Packing::ByteSlice16 => byteslice::append(isa, format, rows, codes, bytes),
@@ -70,11 +66,8 @@ pub fn append<C: Code>(isa: Isa, format: Format, rows: usize, codes: &[C], bytes
     }
 }
 
-/// Appends the codes of a range of rows to `out`.
-///
-/// # Panics
-/// When the range is not within the rows, or `C` is narrower than the format's width.
-pub fn unpack<C: Code>(isa: Isa, packed: Packed<'_>, rows: Range<usize>, out: &mut Vec<C>) {
+/// [`by_code::unpack`] of one type of codes.
+fn unpack_codes<C: Code>(isa: Isa, packed: Packed<'_>, rows: Range<usize>, out: &mut Vec<C>) {
     check_width::<C>(packed);
     let within = rows.start <= rows.end && rows.end <= packed.rows();
     assert!(within, "rows {rows:?} of a run of {} records", packed.rows());
@@ -137,21 +130,14 @@ pub fn get(packed: Packed<'_>, tid: u32) -> u64 {
     of_packing!(packed.format().packing(), get(packed, tid as usize))
 }
 
-/// Appends the codes at `tids`, which may come in any order, to `out`.
-///
-/// # Panics
-/// When a TID is not below the number of rows, or `C` is narrower than the format's width.
-pub fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: &[u32], out: &mut Vec<C>) {
+/// [`by_code::lookup`] of one type of codes.
+fn lookup_codes<C: Code>(isa: Isa, packed: Packed<'_>, tids: &[u32], out: &mut Vec<C>) {
     check_width::<C>(packed);
     of_packing!(packed.format().packing(), lookup(isa, packed, Tids::new(tids, packed.rows()), out));
 }
 
-/// Appends the codes of the rows whose bits are set to `out`.
-///
-/// # Panics
-/// When `bits` has not one word per 64 codes, a bit past the last row is set, or `C` is narrower than the format's
-/// width.
-pub fn lookup_bits<C: Code>(isa: Isa, packed: Packed<'_>, bits: &[u64], out: &mut Vec<C>) {
+/// [`by_code::lookup_bits`] of one type of codes.
+fn lookup_bits_codes<C: Code>(isa: Isa, packed: Packed<'_>, bits: &[u64], out: &mut Vec<C>) {
     check_width::<C>(packed);
     check_words(packed, bits);
     let past = bits.last().is_some_and(|last| !packed.rows().is_multiple_of(64) && last >> (packed.rows() % 64) != 0);

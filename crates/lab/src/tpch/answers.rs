@@ -9,6 +9,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use gingham_reference::Reference;
 use std::borrow::Cow;
 
 /// How far two floats may differ, relative to the larger.
@@ -37,6 +38,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// DataFusion's answer to a query.
+    pub fn of_datafusion(reference: &Reference, sql: &str) -> gingham_reference::Result<Self> {
+        let (schema, batches) = reference.query(sql)?;
+        Ok(Self::new(&schema, &batches)?)
+    }
+
     /// The rows of `batches`, which have `schema`.
     pub fn new(schema: &Schema, batches: &[RecordBatch]) -> Result<Self, ArrowError> {
         let columns = schema.fields().iter().map(|field| field.name().clone()).collect();

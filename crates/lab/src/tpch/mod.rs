@@ -9,7 +9,6 @@
 //! | `queries` | the query texts |
 //! | `answers` | results as comparable rows, golden files |
 //! | `published` | the answers at scale factor 1 that the specification publishes |
-//! | `reference` | DataFusion over the same data: the oracle, and the engine to measure against |
 
 pub mod answers;
 mod files;
@@ -18,7 +17,6 @@ mod load;
 mod parallel;
 pub mod published;
 pub mod queries;
-pub mod reference;
 
 pub use files::write_parquet;
 pub use generate::batches;

@@ -1,13 +1,17 @@
-//! Plain DataFusion over the same data: the oracle of every answer, and what Gingham's times stand beside.
+//! Plain DataFusion: the oracle of every answer, and what Gingham's times stand beside.
+//!
+//! A crate of its own, without any other crate of Gingham, because whoever awaits DataFusion's planning makes the
+//! compiler build its planner once more: here it is built beside the other crates, and optimised as DataFusion is.
 
-use super::answers::Answer;
 use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
 use datafusion::datasource::MemTable;
-use datafusion::error::Result;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
+
+pub use datafusion::error::{DataFusionError as Error, Result};
 
 /// Bytes of stack of a worker thread: planning recurses, and debug builds have large frames.
 const STACK_BYTES: usize = 8 << 20;
@@ -54,17 +58,11 @@ impl Reference {
     }
 
     /// Runs a query to its last row.
-    pub fn query(&self, sql: &str) -> Result<Vec<RecordBatch>> {
-        self.runtime.block_on(self.run(sql)).map(|(_, batches)| batches)
+    pub fn query(&self, sql: &str) -> Result<(SchemaRef, Vec<RecordBatch>)> {
+        self.runtime.block_on(self.run(sql))
     }
 
-    /// Runs a query and gives its result as comparable rows.
-    pub fn answer(&self, sql: &str) -> Result<Answer> {
-        let (schema, batches) = self.runtime.block_on(self.run(sql))?;
-        Ok(Answer::new(&schema, &batches)?)
-    }
-
-    async fn run(&self, sql: &str) -> Result<(arrow::datatypes::SchemaRef, Vec<RecordBatch>)> {
+    async fn run(&self, sql: &str) -> Result<(SchemaRef, Vec<RecordBatch>)> {
         let task_sql = sql.to_string();
         let context = self.context.clone();
         // On a worker, so that planning has its stack and execution does not cross threads needlessly.
