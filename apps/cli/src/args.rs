@@ -38,7 +38,7 @@ pub struct Arguments {
     pub database: Option<PathBuf>,
 
     /// Run SQL; may be repeated and mixed with -f, in order
-    #[arg(short = 'c', long = "command", value_name = "SQL")]
+    #[arg(short = 'c', long = "command", value_name = "SQL", allow_hyphen_values = true)]
     pub commands: Vec<String>,
 
     /// Run the statements of a file

@@ -77,7 +77,16 @@ impl Place {
 fn statements_come_from_arguments_files_and_pipes_in_order() {
     let place = Place::new();
     place.file("b.sql", "SELECT 2 AS b; -- and\nSELECT 3 AS c");
-    let out = place.good(&["--format", "csv", "-c", "SELECT 1 AS a", "-f", "b.sql", "-c", "SELECT 4 AS d"]);
+    let out = place.good(&[
+        "--format",
+        "csv",
+        "-c",
+        "-- a comment first\nSELECT 1 AS a",
+        "-f",
+        "b.sql",
+        "-c",
+        "SELECT 4 AS d",
+    ]);
     assert_eq!(out, "a\n1\nb\n2\nc\n3\nd\n4\n");
     let run = place.pipe(&["--format", "csv"], "select 1 as x");
     assert_eq!((run.status, run.out.as_str(), run.err.as_str()), (0, "x\n1\n", ""));
