@@ -83,7 +83,7 @@ pub struct ColumnDesign {
     /// Its encoding.
     #[serde(default)]
     pub encoding: EncodingChoice,
-    /// Records of a segment of a vertical packing: 256 or 512; `None` for the design's.
+    /// Records of a segment of a packing that has any ([`has_segments`]): 256 or 512; `None` for the design's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment_bits: Option<u16>,
 }
@@ -117,7 +117,7 @@ pub struct Design {
     /// are native all the same; a packing that is said of a column by name asks for codes instead.
     #[serde(default = "native", with = "packing_name")]
     pub packing: Packing,
-    /// Records of a segment of the vertical packings: 256 or 512.
+    /// Records of a segment of the packings that have any ([`has_segments`]): 256 or 512.
     #[serde(default = "default_segment_bits")]
     pub segment_bits: u16,
     /// What is said of single columns, each at most once.
@@ -153,7 +153,7 @@ pub struct ColumnChoice {
     pub packing: Packing,
     /// Whether the packing was asked of this column by name, so that it must have codes.
     pub by_name: bool,
-    /// Records of a segment of a vertical packing.
+    /// Records of a segment of a packing that has any.
     pub segment_bits: u16,
     /// Its encoding.
     pub encoding: EncodingChoice,
@@ -296,14 +296,15 @@ impl Design {
     }
 }
 
-/// Whether a packing cuts codes into slices or bit groups, in segments of [`Design::segment_bits`] records.
-pub const fn is_vertical(packing: Packing) -> bool {
-    matches!(packing, Packing::Vbp | Packing::ByteSlice | Packing::ByteSlice16)
+/// Whether a packing lies in segments of [`Design::segment_bits`] records. Byte slices are as long as their column, so
+/// that the number would change nothing of theirs.
+pub const fn has_segments(packing: Packing) -> bool {
+    matches!(packing, Packing::Vbp)
 }
 
-/// A packing with the segment size of a vertical one where it is not the usual.
+/// A packing with the segment size of one that has segments, where it is not the usual.
 pub(crate) fn packing_text(packing: Packing, segment_bits: u16) -> String {
-    if is_vertical(packing) && segment_bits != SEGMENT_BITS {
+    if has_segments(packing) && segment_bits != SEGMENT_BITS {
         format!("{}({segment_bits})", packing.name())
     } else {
         packing.name().to_owned()

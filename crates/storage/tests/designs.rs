@@ -70,7 +70,7 @@ fn tables_of_every_design_are_loaded_and_rewritten() {
                 seen.push((done, all));
                 Ok(())
             };
-            let rewritten = store.set_design(&name("t"), next.clone(), &mut watch).unwrap();
+            let rewritten = store.set_design(&name("t"), next.clone(), 2, &mut watch).unwrap();
             assert_eq!(rewritten, if before.definition.design == next { 0 } else { 20_100 });
             if rewritten > 0 {
                 assert_eq!((seen.first(), seen.last()), (Some(&(0, 20_100)), Some(&(20_100, 20_100))));
@@ -89,9 +89,10 @@ fn records_that_come_during_a_rewrite_are_rewritten_too() {
     let store = Store::scratch(budget()).unwrap();
     create(&store, definition("t")).unwrap();
     insert(&store, "t", 0..20_000).unwrap();
-    let mut inserts = 0;
+    let (mut inserts, mut seen) = (0, Vec::new());
     let inside = Arc::clone(&store);
     let mut watch = |done, all| {
+        seen.push((done, all));
         // Once, while nobody holds the writer's lock.
         if done == all && inserts == 0 {
             inserts += 1;
@@ -100,8 +101,10 @@ fn records_that_come_during_a_rewrite_are_rewritten_too() {
         }
         Ok(())
     };
-    let rewritten = store.set_design(&name("t"), Design::of_layout(Layout::Row), &mut watch).unwrap();
+    let rewritten = store.set_design(&name("t"), Design::of_layout(Layout::Row), 2, &mut watch).unwrap();
     assert_eq!(rewritten, 40_010);
+    let later = seen.iter().find(|(_, all)| *all == 40_010);
+    assert_eq!(later, Some(&(20_000, 40_010)), "what was rewritten before stays so");
     let t = table(&store.snapshot().unwrap(), "t");
     assert!(t.delta.is_empty());
     let layouts: Vec<_> = t.segments.iter().flat_map(|segment| segment.groups()).map(|group| group.layout).collect();
@@ -119,16 +122,16 @@ fn a_rewrite_that_ends_early_changes_nothing() {
     let files = segment_files(&path);
     for at in [0, 20_000] {
         let mut watch = |done, _| if done == at { Err(Error::Cancelled) } else { Ok(()) };
-        let error = store.set_design(&name("t"), Design::of_layout(Layout::Row), &mut watch).unwrap_err();
+        let error = store.set_design(&name("t"), Design::of_layout(Layout::Row), 2, &mut watch).unwrap_err();
         assert!(matches!(error, Error::Cancelled), "{error}");
         assert_eq!(segment_files(&path), files);
         assert_eq!(table(&store.snapshot().unwrap(), "t").definition.design, Design::default());
         verify(&store, 0..20_000);
     }
     let wrong = Design::of_layout(Layout::MemPax(0));
-    let error = store.set_design(&name("t"), wrong, &mut no_watch()).unwrap_err();
+    let error = store.set_design(&name("t"), wrong, 2, &mut no_watch()).unwrap_err();
     assert!(error.to_string().contains("mempax(0)"), "{error}");
-    let error = store.set_design(&name("u"), Design::default(), &mut no_watch()).unwrap_err();
+    let error = store.set_design(&name("u"), Design::default(), 2, &mut no_watch()).unwrap_err();
     assert!(error.to_string().contains("table 'u' does not exist"), "{error}");
 }
 

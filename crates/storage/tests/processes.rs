@@ -42,7 +42,7 @@ fn load_child() {
         }
         if load % 4 == 1 {
             let design = Design::of_layout([Layout::Row, Layout::Column][load as usize % 8 / 4]);
-            store.set_design(&name("t"), design, &mut |_, _| Ok(())).unwrap();
+            store.set_design(&name("t"), design, 2, &mut |_, _| Ok(())).unwrap();
         }
     }
 }

@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast::{Ident, ObjectName, SqlOption};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
+use gingham_storage::design::has_segments;
 use gingham_storage::{Design, TableDefinition};
 
 /// ALTER TABLE that changes a table's design.
@@ -79,13 +80,13 @@ pub(super) async fn run(context: &StatementContext, statement: AlterDesign) -> R
         Err(_) if if_exists && !super::objects::exists(context, &known) => return Ok(Outcome::Done),
         Err(error) => return Err(error),
     };
-    let cancel = context.cancel.clone();
+    let (cancel, threads) = (context.cancel.clone(), context.settings().threads);
     blocking(move || {
         let table = &target.table.definition;
         let design = changed(table, &changes)?;
         // Our error travels beside the store's, which has an error type of its own.
         let mut own = None;
-        let result = target.store.set_design(&table.name, design, &mut |records, total| {
+        let result = target.store.set_design(&table.name, design, threads, &mut |records, total| {
             cancel.report(records, total);
             // With the last record there is nothing left but the commit.
             let ended = if records == total { cancel.commit_point() } else { cancel.check() };
@@ -156,6 +157,12 @@ fn set_column(definition: &mut TableDefinition, name: &str, options: &[(String, 
             }
             _ => return Err(unknown(key, "a column", &["packing", "encoding", "segment_bits"])),
         }
+    }
+    let packing = definition.design.choice(column).packing;
+    if options.iter().any(|(key, _)| key == "segment_bits") && !has_segments(packing) {
+        return Err(Error::InvalidInput(format!(
+            "column '{name}' can't have segment_bits with packing {packing}: only vbp has segments"
+        )));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! group    = (column, …) form        the columns that lie together
 //!          | (*) form                those that no group names
 //! form     = row | column | mempax(k)
-//!          | a packing, a vertical one with the records of a segment in brackets when they are not 512
+//!          | a packing; vbp with the records of a segment in brackets when they are not 512
 //! encoding = column name, …
 //! ```
 //!
@@ -13,7 +13,7 @@
 
 use crate::session::did_you_mean;
 use crate::{Error, Result};
-use gingham_storage::design::is_vertical;
+use gingham_storage::design::has_segments;
 use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableDefinition};
 
 /// Layouts that are planned.
@@ -114,7 +114,11 @@ fn form(reader: &mut Reader<'_>) -> Result<Form> {
     let argument = reader.argument(&name)?;
     if let Some(packing) = Packing::parse(&name).filter(|packing| *packing != Packing::Native) {
         let segment_bits = match argument {
-            Some(_) if !is_vertical(packing) => return Err(takes_nothing(&name)),
+            Some(_) if !has_segments(packing) => {
+                return Err(Error::InvalidInput(format!(
+                    "packing '{name}' takes nothing in brackets: only vbp has segments, of 256 or 512 records"
+                )));
+            }
             Some(text) => Some(number(&name, &text, "the records of a segment, 256 or 512")?),
             None => None,
         };

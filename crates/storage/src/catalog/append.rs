@@ -30,6 +30,7 @@ impl Transaction<'_> {
         if rows.rows == 0 {
             return Ok(());
         }
+        self.check_ranges(table, &record.definition, &rows)?;
         let written_for = rows.table;
         if let Some(files) = rows.take_files() {
             self.made.absorb(files);

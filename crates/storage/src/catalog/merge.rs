@@ -67,7 +67,7 @@ impl Store {
             return Ok(None);
         }
         let replaced = segments.iter().chain(&table.delta).map(|segment| segment.id()).collect();
-        let part = TableSnapshot { segments, ..copy_of(table) };
+        let part = table.reduced(segments, table.delta.clone());
         Ok(Some(Plan { part: Arc::new(part), replaced, sorted }))
     }
 
@@ -80,7 +80,7 @@ impl Store {
             for segment in &plan.part.segments {
                 runs.push(sorted::run(&only(&plan.part, segment))?);
             }
-            let delta = TableSnapshot { segments: Vec::new(), ..copy_of(&plan.part) };
+            let delta = plan.part.reduced(Vec::new(), plan.part.delta.clone());
             runs.push(Box::new(sort_rows(definition, read_rows(&Arc::new(delta))?)?.into_iter().map(Ok)));
             sorted::merge(&SortKeys::new(definition)?, runs, |batch| writer.append(0, batch))?;
         } else {
@@ -91,18 +91,6 @@ impl Store {
     }
 }
 
-/// A snapshot that shares everything with `table`.
-fn copy_of(table: &TableSnapshot) -> TableSnapshot {
-    TableSnapshot {
-        definition: Arc::clone(&table.definition),
-        version: table.version,
-        segments: table.segments.clone(),
-        delta: table.delta.clone(),
-        dictionaries: table.dictionaries.clone(),
-        summaries: Default::default(),
-    }
-}
-
 fn still_there(table: &TableSnapshot, replaced: &HashSet<SegmentId>) -> bool {
     let present = table.segments.iter().chain(&table.delta).filter(|segment| replaced.contains(&segment.id())).count();
     present == replaced.len() && table.delta.iter().all(|block| replaced.contains(&block.id()))
@@ -110,7 +98,7 @@ fn still_there(table: &TableSnapshot, replaced: &HashSet<SegmentId>) -> bool {
 
 /// The part of `table` that is one segment.
 fn only(table: &TableSnapshot, segment: &Arc<Segment>) -> Arc<TableSnapshot> {
-    Arc::new(TableSnapshot { segments: vec![Arc::clone(segment)], delta: Vec::new(), ..copy_of(table) })
+    Arc::new(table.reduced(vec![Arc::clone(segment)], Vec::new()))
 }
 
 /// Number of segments at the beginning of a sorted table that can stay: large ones that no record behind them, in a
@@ -122,7 +110,7 @@ fn in_place(table: &TableSnapshot) -> Result<usize> {
     for segment in &table.segments {
         bounds.push(keys.bounds(sorted::ends(&only(table, segment))?)?);
     }
-    let delta = TableSnapshot { segments: Vec::new(), ..copy_of(table) };
+    let delta = table.reduced(Vec::new(), table.delta.clone());
     let delta = sort_rows(definition, read_rows(&Arc::new(delta))?)?;
     let delta = delta.into_iter().map(|batch| Ok(batch.project(keys.places())?));
     // The least key behind each segment.

@@ -12,6 +12,7 @@ mod keys;
 mod load_snapshot;
 mod merge;
 mod pending;
+mod ranges;
 mod records;
 mod redesign;
 mod registry;

@@ -78,6 +78,18 @@ pub struct ColumnSummary {
 }
 
 impl TableSnapshot {
+    /// The part of the table that is these of its segments and delta blocks.
+    pub(crate) fn reduced(&self, segments: Vec<Arc<Segment>>, delta: Vec<Arc<Segment>>) -> Self {
+        Self {
+            definition: Arc::clone(&self.definition),
+            version: self.version,
+            segments,
+            delta,
+            dictionaries: self.dictionaries.clone(),
+            summaries: Summaries::default(),
+        }
+    }
+
     /// A table without records: one that is not created yet, with number 0, or the start of a new one.
     pub fn empty(definition: TableDefinition) -> Self {
         Self {

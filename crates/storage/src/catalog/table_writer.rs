@@ -27,6 +27,8 @@ pub struct TableWriter {
     files: Mutex<WrittenFiles>,
     /// Whether few records may go to the delta.
     delta: bool,
+    /// Records of a full segment.
+    full: usize,
 }
 
 /// One lane: segments written, and the records that do not fill one yet.
@@ -67,6 +69,18 @@ impl WrittenRows {
     pub(crate) fn take_files(&mut self) -> Option<WrittenFiles> {
         self.files.take()
     }
+
+    /// Adds the segments of `other`, written for the same definition, behind these.
+    pub(crate) fn absorb(&mut self, mut other: Self) {
+        self.segments.append(&mut other.segments);
+        self.delta.append(&mut other.delta);
+        self.keys.append(&mut other.keys);
+        self.rows += other.rows;
+        match (&mut self.files, other.files.take()) {
+            (Some(files), Some(others)) => files.absorb(others),
+            (files, others) => *files = files.take().or(others),
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -77,12 +91,20 @@ impl TableWriter {
     /// A writer for tables of this definition.
     pub(crate) fn new(store: Arc<Store>, definition: Arc<TableDefinition>) -> Self {
         let files = Mutex::new(store.written_files());
-        Self { store, definition, lanes: Mutex::default(), files, delta: true }
+        let full = definition.design.segment_rows();
+        Self { store, definition, lanes: Mutex::default(), files, delta: true, full }
     }
 
     /// Writes even few records as a segment.
     pub(crate) fn without_delta(mut self) -> Self {
         self.delta = false;
+        self
+    }
+
+    /// Writes segments of that many records at most, where they are more than the design's. In a segment that is no
+    /// multiple of a chunk the last chunk is short.
+    pub(crate) fn with_segments_of(mut self, rows: usize) -> Self {
+        self.full = self.full.max(rows);
         self
     }
 
@@ -99,7 +121,7 @@ impl TableWriter {
             Arc::clone(&lanes[lane])
         };
         let mut lane = lock(&lane);
-        let (mut rest, full) = (batch, self.definition.design.segment_rows());
+        let (mut rest, full) = (batch, self.full);
         while rest.num_rows() > 0 {
             let taken = rest.num_rows().min(full - lane.rows);
             let part = rest.slice(0, taken);

@@ -116,7 +116,7 @@ fn encodings_suit_the_type() {
     }
     of(ColumnDesign { encoding: EncodingChoice::Plain, ..packed(0, Packing::ByteSlice16) }).validate(&mixed()).unwrap();
     let refused = refusal(&of(ColumnDesign { segment_bits: Some(300), ..packed(0, Packing::ByteSlice16) }));
-    assert_eq!(refused, "segments of vertical packings have 256 or 512 records, not 300");
+    assert_eq!(refused, "segments of vbp have 256 or 512 records, not 300");
 }
 
 #[test]
@@ -155,14 +155,16 @@ fn designs_read_as_sql_writes_them() {
     assert_eq!(Design::of_packing(Packing::ByteSlice16).text(&table), "byteslice16");
     design.segment_bits = 256;
     design.packing = Packing::ByteSlice;
-    assert_eq!(design.text(&table), "byteslice(256)");
+    assert_eq!(design.text(&table), "byteslice", "byte slices have no segments");
+    design.packing = Packing::Vbp;
+    assert_eq!(design.text(&table), "vbp(256)");
     design.packing = Packing::Native;
     design.groups = vec![group(&[0, 3], Layout::Row), group(&[2], Layout::Column)];
-    design.columns = vec![packed(2, Packing::ByteSlice), packed(1, Packing::ByteSlice16)];
-    assert_eq!(design.text(&table), "groups((a,\"D e\") row, (c) byteslice(256), (b) byteslice16(256))");
+    design.columns = vec![packed(2, Packing::Vbp), packed(1, Packing::ByteSlice16)];
+    assert_eq!(design.text(&table), "groups((a,\"D e\") row, (c) vbp(256), (b) byteslice16)");
     design.layout = Layout::MemPax(7);
     design.columns.pop();
-    assert_eq!(design.text(&table), "groups((a,\"D e\") row, (c) byteslice(256), (*) mempax(7))");
+    assert_eq!(design.text(&table), "groups((a,\"D e\") row, (c) vbp(256), (*) mempax(7))");
     design.remove_column(0);
     design.remove_column(2);
     assert_eq!(design.text(&table), "groups((\"D e\") row, (*) mempax(7))");

@@ -120,5 +120,5 @@ fn validate_segment_bits(bits: u16) -> Result<()> {
     if bits == 256 || bits == 512 {
         return Ok(());
     }
-    Err(Error::InvalidInput(format!("segments of vertical packings have 256 or 512 records, not {bits}")))
+    Err(Error::InvalidInput(format!("segments of vbp have 256 or 512 records, not {bits}")))
 }

@@ -1,6 +1,8 @@
-//! Limits of types, and shortened bounds of byte strings.
+//! Limits of types, values that lie too far apart for codes, and shortened bounds of byte strings.
 
-use crate::{Datum, LogicalType};
+use crate::design::{ColumnChoice, plain_bits};
+use crate::{ColumnDefinition, Datum, Error, LogicalType, ValueClass};
+use arrow::datatypes::{Decimal128Type, DecimalType};
 
 /// Most bytes of a byte string that statistics keep.
 pub(crate) const BOUND_BYTES: usize = 64;
@@ -16,6 +18,31 @@ pub(crate) fn integer_limits(logical_type: &LogicalType) -> (i128, i128) {
         LogicalType::Time(_) | LogicalType::Timestamp(..) => (i64::MIN.into(), i64::MAX.into()),
         _ => (i128::MIN, i128::MAX),
     }
+}
+
+/// Whether values of a type may lie further apart than 64 bits tell.
+pub(crate) fn may_be_wide(logical_type: &LogicalType) -> bool {
+    logical_type.class() == ValueClass::Integer && plain_bits(logical_type).is_none()
+}
+
+/// Why values from `low` to `high` can't be stored in a column.
+pub(crate) fn too_wide(column: &ColumnDefinition, choice: ColumnChoice, low: i128, high: i128) -> Error {
+    let ColumnDefinition { name, logical_type, .. } = column;
+    let text = |value: i128| match logical_type {
+        LogicalType::Decimal { precision, scale } => Decimal128Type::format_decimal(value, *precision, *scale),
+        _ => value.to_string(),
+    };
+    let (what, instead) = if choice.by_name {
+        (format!("packing {}", choice.packing), "packing = 'native'")
+    } else {
+        ("encoding frame_of_reference".to_owned(), "encoding = 'auto'")
+    };
+    Error::Unsupported(format!(
+        "column '{name}' of type {logical_type} can't have values from {} to {}: {what} makes codes of at most 64 bits \
+         of them; ALTER TABLE … ALTER COLUMN {name} SET ({instead}) takes any values",
+        text(low),
+        text(high)
+    ))
 }
 
 /// A lower bound of `value`, and whether it is the value itself.

@@ -112,16 +112,8 @@ impl ColumnEncoder {
             },
             ValueClass::Bytes => {}
         }
-        match choice.encoding {
-            EncodingChoice::Plain => encoder.widen(logical_type),
-            EncodingChoice::FrameOfReference if matches!(encoder.kind, Kind::Wide { .. }) => {
-                return Err(Error::Unsupported(format!(
-                    "column '{name}' has values from {:?} to {:?}, a range of more than 64 bits, \
-                     so it can't have encoding frame_of_reference",
-                    encoder.min, encoder.max
-                )));
-            }
-            _ => {}
+        if choice.encoding == EncodingChoice::Plain {
+            encoder.widen(logical_type);
         }
         if encoder.sketch.is_some()
             && encoder.code_bits <= MARKED_BITS
@@ -237,6 +229,14 @@ impl ColumnEncoder {
             Kind::Wide { .. } => ZoneKind::Wide,
             Kind::Strings { .. } => ZoneKind::Bytes,
             _ => ZoneKind::Codes,
+        }
+    }
+
+    /// Smallest and largest value of a column of integers; `None` when all are NULL.
+    pub fn integers(&self) -> Option<(i128, i128)> {
+        match (&self.min, &self.max) {
+            (Datum::Integer(min), Datum::Integer(max)) => Some((*min, *max)),
+            _ => None,
         }
     }
 

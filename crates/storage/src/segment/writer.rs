@@ -1,13 +1,14 @@
 //! Writing a segment: choose an encoding per column, encode, pack, checksum.
 
-use crate::design::{ColumnChoice, SEGMENT_BITS};
+use crate::design::{ColumnChoice, EncodingChoice, SEGMENT_BITS};
+use crate::encoding::bounds::{may_be_wide, too_wide};
 use crate::encoding::encoder::{ColumnEncoder, ZoneKind, ZoneValues};
 use crate::segment::block::BlockWriter;
 use crate::segment::directory::{Directory, MAX_STRING_BYTES};
 use crate::segment::format::{BLOCK_HEADER, BlockEntry, BlockHeader, Header, Trailer};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::{ColumnMeta, SegmentId, ZONE_ROWS};
-use crate::{ColumnDefinition, ColumnId, Design, Error, Group, Layout, Packing, Result, TableDefinition};
+use crate::{ColumnDefinition, ColumnId, Datum, Design, Error, Group, Layout, Packing, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -27,6 +28,8 @@ pub struct WrittenSegment {
     /// Sorted distinct entries of each column that was encoded by dictionary (Utf8View or BinaryView); the commit finds
     /// or gives them a version.
     pub dictionaries: Vec<(ColumnId, ArrayRef)>,
+    /// Smallest and largest value of the columns whose type allows more than 64 bits tell apart, where there is any.
+    pub(crate) ranges: Vec<(ColumnId, i128, i128)>,
 }
 
 /// Writes `batches` (in `definition.arrow_schema()`, together at most a few million records) as the segment file `path`
@@ -148,6 +151,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         written.sort_by_key(|column| column.place);
         let dictionaries =
             written.iter_mut().filter_map(|column| Some((column.meta.column, column.entries.take()?))).collect();
+        let ranges = written.iter().filter_map(|column| range(&column.meta)).collect();
         let columns = written.into_iter().map(|column| column.meta).collect();
         let blocks = std::mem::take(&mut self.entries);
         let directory = Directory { rows, zone_rows: self.zone_rows, columns, groups, blocks };
@@ -156,7 +160,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         self.put(&bytes)?;
         self.put(&trailer.to_bytes())?;
         let (bytes, directory_checksum) = (self.offset, trailer.checksum);
-        Ok((WrittenSegment { id, rows: rows as u64, bytes, directory_checksum, dictionaries }, self.sink))
+        Ok((WrittenSegment { id, rows: rows as u64, bytes, directory_checksum, dictionaries, ranges }, self.sink))
     }
 
     /// The groups to write: the design's, in a delta image each column on its own.
@@ -243,6 +247,13 @@ impl<'a> Column<'a> {
     ) -> Result<Self> {
         let encoder = ColumnEncoder::new(&definition.name, &definition.logical_type, chunks, rich, choice)?;
         let coded = encoder.zone_kind() == ZoneKind::Codes;
+        let asked = choice.by_name || choice.encoding == EncodingChoice::FrameOfReference;
+        if asked
+            && !coded
+            && let Some((low, high)) = encoder.integers()
+        {
+            return Err(too_wide(definition, choice, low, high));
+        }
         if choice.by_name && !coded && encoder.rows() > 0 {
             return Err(Error::Unsupported(format!(
                 "column '{}' has values without codes of at most 64 bits, so it can't have packing {}; \
@@ -308,6 +319,16 @@ fn finish_column(column: Column<'_>) -> WrittenColumn {
         statistics,
     };
     WrittenColumn { place: column.place, meta, entries }
+}
+
+/// Smallest and largest value of a column that may be wide.
+fn range(meta: &ColumnMeta) -> Option<(ColumnId, i128, i128)> {
+    match (&meta.statistics.min, &meta.statistics.max) {
+        (Datum::Integer(low), Datum::Integer(high)) if may_be_wide(&meta.logical_type) => {
+            Some((meta.column, *low, *high))
+        }
+        _ => None,
+    }
 }
 
 /// The batches' columns, so that each can be freed on its own.

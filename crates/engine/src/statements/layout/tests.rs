@@ -43,12 +43,12 @@ fn a_layout_for_all_columns() {
     for packing in Packing::ALL.into_iter().filter(|packing| *packing != Packing::Native) {
         assert_eq!(read(packing.name()), Design::of_packing(packing));
     }
-    assert_eq!(read("byteslice(256)"), Design { segment_bits: 256, ..Design::of_packing(Packing::ByteSlice) });
+    assert_eq!(read("vbp(256)"), Design { segment_bits: 256, ..Design::of_packing(Packing::Vbp) });
 }
 
 #[test]
 fn groups_name_columns() {
-    let design = read("groups((amount, \"D \"\"x\"\"\") row, (C) byteslice(256), (e) byteslice16, (*) mempax(64))");
+    let design = read("groups((amount, \"D \"\"x\"\"\") row, (C) vbp(256), (e) byteslice16, (*) mempax(64))");
     let group = |columns: &[ColumnId], layout| Group { columns: columns.to_vec(), layout };
     assert_eq!(design.groups, [group(&[0, 3], Layout::Row), group(&[2], Layout::Column), group(&[4], Layout::Column)]);
     assert_eq!((design.layout, design.packing), (Layout::MemPax(64), Packing::Native));
@@ -57,9 +57,9 @@ fn groups_name_columns() {
         segment_bits,
         ..ColumnDesign::new(column)
     };
-    assert_eq!(design.columns, [packed(2, Packing::ByteSlice, Some(256)), packed(4, Packing::ByteSlice16, None)]);
+    assert_eq!(design.columns, [packed(2, Packing::Vbp, Some(256)), packed(4, Packing::ByteSlice16, None)]);
     assert_eq!(read("groups((b,c) mempax(7))").layout, Layout::Column);
-    assert_eq!(read("groups((b) row,(*) byteslice16(256))").segment_bits, 256);
+    assert_eq!(read("groups((b) row,(*) vbp(256))").segment_bits, 256);
 }
 
 #[test]
@@ -70,11 +70,11 @@ fn a_design_is_what_its_text_says() {
         "column",
         "mempax(3)",
         "byteslice",
-        "byteslice(256)",
+        "vbp(256)",
         "groups((amount,c) row, (b) byteslice16)",
-        "groups((amount,b) mempax(64), (\"D \"\"x\"\"\",e) row, (c) byteslice(256))",
+        "groups((amount,b) mempax(64), (\"D \"\"x\"\"\",e) row, (c) vbp(256))",
         "groups((amount,b) row, (*) mempax(100))",
-        "groups((amount,b) row, (c) column, (*) byteslice(256))",
+        "groups((amount,b) row, (c) column, (*) vbp(256))",
     ] {
         assert_eq!(read(text).text(&table), text);
     }
@@ -114,8 +114,12 @@ fn errors_name_what_is_wrong() {
         ("mempax(-1)", "mempax(-1): '-1' is not the records of a chunk, such as mempax(64)".into()),
         ("mempax(0)", "mempax(0): a chunk has at least one record".into()),
         ("mempax(64", "'mempax(64': expected ')' after mempax(64, found its end".into()),
-        ("byteslice(300)", "segments of vertical packings have 256 or 512 records, not 300".into()),
-        ("byteslice(99999999)", "byteslice(99999999): '99999999' is not the records of a segment, 256 or 512".into()),
+        ("vbp(300)", "segments of vbp have 256 or 512 records, not 300".into()),
+        (
+            "byteslice(256)",
+            "packing 'byteslice' takes nothing in brackets: only vbp has segments, of 256 or 512 records".into(),
+        ),
+        ("vbp(99999999)", "vbp(99999999): '99999999' is not the records of a segment, 256 or 512".into()),
         ("groups", "'groups': expected '(' after groups, found its end".into()),
         ("groups(a row)", "'groups(a row)': expected '(' before the columns of a group, found 'a'".into()),
         ("groups(() row)", "'groups(() row)': expected the name of a column, found ')'".into()),
@@ -143,7 +147,7 @@ fn errors_name_what_is_wrong() {
 #[test]
 fn a_default_layout_names_no_columns() {
     assert!(check_general("mempax(100)").is_ok());
-    assert!(check_general("byteslice(256)").is_ok());
+    assert!(check_general("vbp(256)").is_ok());
     assert!(check_general("groups((a) row)").expect_err("groups").to_string().contains("for all columns"));
     assert!(check_general("diagonal").is_err());
 }

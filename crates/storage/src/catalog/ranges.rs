@@ -1,0 +1,80 @@
+//! Columns whose values must lie within 64 bits of each other, because a packing or frame of reference was asked of them
+//! by name: DECIMAL of more than 18 digits. What brings in a value too many fails at once and whole, so that no later
+//! merge can.
+
+use crate::catalog::{TableSnapshot, Transaction, WrittenRows};
+use crate::design::{ColumnChoice, EncodingChoice};
+use crate::encoding::bounds::{may_be_wide, too_wide};
+use crate::encoding::integers;
+use crate::{ColumnDefinition, Datum, Design, Result, TableDefinition, TableId};
+
+/// Smallest and largest value.
+type Range = Option<(i128, i128)>;
+
+impl Transaction<'_> {
+    /// Refuses new records whose values, with those that are there, no segment could hold as the table's design says.
+    pub(crate) fn check_ranges(&self, table: TableId, definition: &TableDefinition, rows: &WrittenRows) -> Result<()> {
+        if bounded(&definition.design, definition).next().is_none() {
+            return Ok(());
+        }
+        let now = self.current(table)?;
+        for (place, column, choice) in bounded(&definition.design, definition) {
+            let mut range = range_of(&now, column);
+            for segment in &rows.segments {
+                let own = segment.ranges.iter().find(|(id, ..)| *id == column.id);
+                range = joined(range, own.map(|(_, low, high)| (*low, *high)));
+            }
+            let delta: Vec<_> = rows.delta.iter().map(|batch| batch.column(place).clone()).collect();
+            require(column, choice, joined(range, integers::range(&delta)?))?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a design that a table's values do not allow.
+pub(crate) fn check_design(table: &TableSnapshot, design: &Design) -> Result<()> {
+    bounded(design, &table.definition)
+        .try_for_each(|(_, column, choice)| require(column, choice, range_of(table, column)))
+}
+
+/// The columns that must stay within 64 bits, with their places in the definition.
+fn bounded<'a>(
+    design: &'a Design,
+    definition: &'a TableDefinition,
+) -> impl Iterator<Item = (usize, &'a ColumnDefinition, ColumnChoice)> {
+    let choices =
+        definition.columns.iter().enumerate().map(|(place, column)| (place, column, design.choice(column.id)));
+    choices.filter(|(_, column, choice)| {
+        may_be_wide(&column.logical_type) && (choice.by_name || choice.encoding == EncodingChoice::FrameOfReference)
+    })
+}
+
+fn range_of(table: &TableSnapshot, column: &ColumnDefinition) -> Range {
+    let of = |min: &Datum, max: &Datum| match (min, max) {
+        (Datum::Integer(min), Datum::Integer(max)) => Some((*min, *max)),
+        _ => None,
+    };
+    table.segments.iter().chain(&table.delta).fold(None, |range, segment| {
+        let own = match segment.column(column.id) {
+            Some(meta) => of(&meta.statistics.min, &meta.statistics.max),
+            None => of(&column.initial, &column.initial),
+        };
+        joined(range, own)
+    })
+}
+
+fn joined(left: Range, right: Range) -> Range {
+    match (left, right) {
+        (Some((low, high)), Some((other_low, other_high))) => Some((low.min(other_low), high.max(other_high))),
+        (range, None) | (None, range) => range,
+    }
+}
+
+fn require(column: &ColumnDefinition, choice: ColumnChoice, range: Range) -> Result<()> {
+    match range {
+        Some((low, high)) if high.checked_sub(low).is_none_or(|span| u64::try_from(span).is_err()) => {
+            Err(too_wide(column, choice, low, high))
+        }
+        _ => Ok(()),
+    }
+}
