@@ -119,10 +119,11 @@ def is_tpch(query):
     return query[0] == "q" and query[1:].isdigit()
 
 
-def cell(query):
+def cell(query, digits=1):
     if query is None:
         return "–"
-    return f"{query['median'] * 1e3:.1f} ({query['low'] * 1e3:.1f} – {query['high'] * 1e3:.1f})"
+    median_, low, high = (f"{query[key] * 1e3:.{digits}f}" for key in ("median", "low", "high"))
+    return f"{median_} ({low} – {high})"
 
 
 def medians(entry):

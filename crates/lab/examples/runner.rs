@@ -1,8 +1,8 @@
 //! A child process of benchmarks/run.py: one engine of this build, driven over standard input and output.
 //!
-//! `runner ENGINE FILES DATABASE THREADS`, where ENGINE is `gingham`, `datafusion-memory` or `datafusion-parquet`, FILES
-//! is the folder of Parquet files and DATABASE a folder for Gingham's database. Each line of input is one JSON request,
-//! answered by one JSON line:
+//! `runner ENGINE FILES DATABASE THREADS`, where ENGINE is `gingham`, `datafusion-memory`, `datafusion-parquet` or
+//! `kernels`, FILES is the folder of Parquet files and DATABASE a folder for Gingham's database. Each line of input is one
+//! JSON request, answered by one JSON line:
 //!
 //! | request | answer |
 //! |---|---|
@@ -10,14 +10,21 @@
 //! | `{"do": "open"}` | `{"seconds": …}`: opens what an earlier process loaded |
 //! | `{"do": "query", "sql": …}` | `{"seconds": …, "rows": …}`: from text to last row |
 //! | `{"do": "answer", "sql": …}` | `{"columns": […], "rows": [[…]]}`: the result as text |
+//! | `{"do": "execute", "sql": …}` | `{"seconds": …}`: runs statements, such as settings (`gingham` only) |
+//!
+//! The engine `kernels` takes `query` and `answer` with `"conditions"` beside the text (see `runner/kernels.rs`).
 //!
 //! `runner generate FILES SCALE THREADS` writes the Parquet files and ends.
+
+#[path = "runner/kernels.rs"]
+mod kernels;
 
 use gingham::load::LoadOptions;
 use gingham::{Connection, Database, DatabaseOptions};
 use gingham_lab::tpch::answers::Answer;
 use gingham_lab::tpch::{self, Table};
 use gingham_reference::Reference;
+use kernels::Kernels;
 use serde_json::{Value, json};
 use std::error::Error;
 use std::io::{BufRead, Write};
@@ -37,6 +44,7 @@ fn main() -> Result<()> {
         "gingham" => serve(Gingham { files, database: PathBuf::from(third), threads, connection: None }),
         "datafusion-memory" => serve(DataFusion { files, memory: true, reference: Reference::new(threads)? }),
         "datafusion-parquet" => serve(DataFusion { files, memory: false, reference: Reference::new(threads)? }),
+        "kernels" => serve(Kernels::new(files, threads)),
         other => Err(format!("no engine '{other}'").into()),
     }
 }
@@ -57,12 +65,21 @@ trait Engine {
     /// Runs to the last row and returns the number of rows.
     fn query(&mut self, sql: &str) -> Result<usize>;
     fn answer(&mut self, sql: &str) -> Result<Answer>;
+    /// Runs statements without a result.
+    fn execute(&mut self, _sql: &str) -> Result<()> {
+        Err("this engine takes no statements".into())
+    }
 }
 
-fn serve(mut engine: impl Engine) -> Result<()> {
+/// What answers a request.
+trait Responder {
+    fn respond(&mut self, request: &Value) -> Result<Value>;
+}
+
+fn serve(mut engine: impl Responder) -> Result<()> {
     for line in std::io::stdin().lock().lines() {
         let request: Value = serde_json::from_str(&line?)?;
-        let reply = respond(&mut engine, &request).unwrap_or_else(|error| json!({ "error": error.to_string() }));
+        let reply = engine.respond(&request).unwrap_or_else(|error| json!({ "error": error.to_string() }));
         let mut out = std::io::stdout().lock();
         writeln!(out, "{reply}")?;
         out.flush()?;
@@ -70,19 +87,36 @@ fn serve(mut engine: impl Engine) -> Result<()> {
     Ok(())
 }
 
-fn respond(engine: &mut impl Engine, request: &Value) -> Result<Value> {
-    let sql = request["sql"].as_str().unwrap_or_default();
-    let start = Instant::now();
-    let seconds = || start.elapsed().as_secs_f64();
-    match request["do"].as_str() {
-        Some("load") => engine.load().map(|()| json!({ "seconds": seconds() })),
-        Some("open") => engine.open().map(|()| json!({ "seconds": seconds() })),
-        Some("query") => engine.query(sql).map(|rows| json!({ "seconds": seconds(), "rows": rows })),
-        Some("answer") => {
-            engine.answer(sql).map(|answer| json!({ "columns": answer.columns(), "rows": answer.rows() }))
+impl<E: Engine> Responder for E {
+    fn respond(&mut self, request: &Value) -> Result<Value> {
+        let sql = request["sql"].as_str().unwrap_or_default();
+        let start = Instant::now();
+        let seconds = || start.elapsed().as_secs_f64();
+        match request["do"].as_str() {
+            Some("load") => self.load().map(|()| json!({ "seconds": seconds() })),
+            Some("open") => self.open().map(|()| json!({ "seconds": seconds() })),
+            Some("query") => self.query(sql).map(|rows| json!({ "seconds": seconds(), "rows": rows })),
+            Some("answer") => self.answer(sql).map(rows_of),
+            Some("execute") => self.execute(sql).map(|()| json!({ "seconds": seconds() })),
+            _ => Err(format!("no such request: {request}").into()),
         }
-        _ => Err(format!("no such request: {request}").into()),
     }
+}
+
+impl Responder for Kernels {
+    fn respond(&mut self, request: &Value) -> Result<Value> {
+        let conditions = &request["conditions"];
+        self.prepare(conditions)?;
+        match request["do"].as_str() {
+            Some("query") => self.count(conditions).map(|(_, seconds)| json!({ "seconds": seconds, "rows": 1 })),
+            Some("answer") => self.answer(conditions).map(rows_of),
+            _ => Err(format!("no such request: {request}").into()),
+        }
+    }
+}
+
+fn rows_of(answer: Answer) -> Value {
+    json!({ "columns": answer.columns(), "rows": answer.rows() })
 }
 
 fn file(folder: &Path, table: Table) -> PathBuf {
@@ -123,6 +157,10 @@ impl Engine for Gingham {
     fn query(&mut self, sql: &str) -> Result<usize> {
         let batches = self.connection()?.query(sql)?.collect_batches()?;
         Ok(batches.iter().map(|batch| batch.num_rows()).sum())
+    }
+
+    fn execute(&mut self, sql: &str) -> Result<()> {
+        Ok(self.connection()?.execute(sql).map(|_| ())?)
     }
 
     fn answer(&mut self, sql: &str) -> Result<Answer> {
