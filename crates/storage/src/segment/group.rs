@@ -15,6 +15,8 @@ use std::fmt;
 
 /// Bytes of the offset and the length of a byte string.
 const STRING_SLOT: usize = 8;
+/// Records that short chunks are written together for: at 60 bytes each they fill half of the first cache.
+const TOGETHER: usize = 256;
 
 /// A column group of a segment, as its directory describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -203,15 +205,23 @@ impl ChunkForm {
 
     fn lay_out(&self, rows: usize, columns: &[(Buffer, Buffer)], codes: &mut [u8], bytes: &mut [u8]) {
         let slots = self.string_slots(rows, columns, bytes);
-        for (member, (native, (buffer, _))) in self.natives.iter().zip(columns).enumerate() {
-            let place = self.place(member, rows);
-            match native {
-                Native::Codes { width: 1 } => chunks::scatter(typed::<u8>(buffer, rows), place, codes),
-                Native::Codes { width: 2 } => chunks::scatter(typed::<u16>(buffer, rows), place, codes),
-                Native::Codes { width: 4 } => chunks::scatter(typed::<u32>(buffer, rows), place, codes),
-                Native::Codes { .. } => chunks::scatter(typed::<u64>(buffer, rows), place, codes),
-                Native::Wide => chunks::scatter(typed::<i128>(buffer, rows), place, codes),
-                Native::Bytes { .. } => chunks::scatter(&slots[member], place, codes),
+        // Short chunks are written a few at a time, all columns of them, so that each cache line is written while it is
+        // in the first cache and not once per column. In long chunks a column's records lie beside each other.
+        let records = self.records(rows);
+        let step = if records < TOGETHER { TOGETHER / records * records } else { rows.max(1) };
+        for first in (0..rows).step_by(step) {
+            let part = first..rows.min(first + step);
+            let out = &mut codes[first / records * self.chunk(rows)..];
+            for (member, (native, (buffer, _))) in self.natives.iter().zip(columns).enumerate() {
+                let (place, part) = (self.place(member, rows), part.clone());
+                match native {
+                    Native::Codes { width: 1 } => chunks::scatter(&typed::<u8>(buffer, rows)[part], place, out),
+                    Native::Codes { width: 2 } => chunks::scatter(&typed::<u16>(buffer, rows)[part], place, out),
+                    Native::Codes { width: 4 } => chunks::scatter(&typed::<u32>(buffer, rows)[part], place, out),
+                    Native::Codes { .. } => chunks::scatter(&typed::<u64>(buffer, rows)[part], place, out),
+                    Native::Wide => chunks::scatter(&typed::<i128>(buffer, rows)[part], place, out),
+                    Native::Bytes { .. } => chunks::scatter(&slots[member][part], place, out),
+                }
             }
         }
     }
