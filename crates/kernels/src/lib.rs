@@ -32,6 +32,7 @@ macro_rules! dispatch {
     };
 }
 
+mod ahead;
 pub mod bitpack;
 pub mod bits;
 pub mod chunks;

@@ -31,7 +31,6 @@ macro_rules! of_packing {
 }
 
 mod address;
-mod ahead;
 mod bit_packed;
 mod by_code;
 mod by_runs;

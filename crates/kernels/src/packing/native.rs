@@ -3,7 +3,7 @@
 
 use super::by_runs::{RUN, each_run, with_code};
 use super::test::Comparison;
-use super::{Format, Options, Packed, Tids};
+use super::{Combine, Format, Options, Packed, Tids};
 use crate::{Code, Isa, integers, lookup, scan};
 use std::ops::Range;
 
@@ -43,14 +43,13 @@ pub(super) fn scan(
     };
     with_code!(packed.format().width(), N => {
         let (low, high) = (N::truncate(low), N::truncate(high));
+        let scan = if negate { scan::outside::<N> } else { scan::range::<N> };
+        if let (Combine::Set, Some(codes)) = (options.combine, aligned::<N>(packed)) {
+            return scan(isa, codes, low, high, out);
+        }
         let mut scratch = Vec::new();
         each_run(packed.rows(), options, out, |rows, answers| {
-            let codes = run::<N>(packed, rows, &mut scratch);
-            if negate {
-                scan::outside(isa, codes, low, high, answers);
-            } else {
-                scan::range(isa, codes, low, high, answers);
-            }
+            scan(isa, run::<N>(packed, rows, &mut scratch), low, high, answers);
         });
     });
 }

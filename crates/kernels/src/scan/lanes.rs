@@ -1,5 +1,10 @@
 //! The one loop of all scans, and the trait by which it reaches the comparisons of a code width.
 
+use crate::ahead::prefetch;
+
+/// Bytes between what a scan reads and what it asks memory for meanwhile.
+const AHEAD: usize = 4096;
+
 /// Comparisons of 64 codes at once, per code width and instruction set. Each gives one bit per code.
 ///
 /// # Safety
@@ -80,7 +85,13 @@ scalar_only!(u8, u16, u32, u64);
 pub(super) fn each_word<C: Copy + Default>(codes: &[C], out: &mut [u64], word: impl Fn(&[C; 64]) -> u64) {
     let (full, rest) = codes.as_chunks::<64>();
     for (codes, out) in full.iter().zip(out.iter_mut()) {
-        *out = word(codes);
+        for line in (0..size_of_val(codes)).step_by(64) {
+            prefetch(codes, AHEAD + line);
+        }
+        let word = word(codes);
+        // SAFETY: a reference can be written through. Volatile, because the compiler would otherwise carry words into
+        // vector registers, just to store several together, which takes longer than the comparisons.
+        unsafe { std::ptr::from_mut(out).write_volatile(word) };
     }
     if !rest.is_empty() {
         let mut padded = [C::default(); 64];

@@ -1,10 +1,10 @@
 //! Bit-packed one code at a time.
 
 use super::super::Options;
-use super::super::ahead::{prefetch, read_ahead};
 use super::super::test::Comparison;
 use super::{Run, each_word};
 use crate::Code;
+use crate::ahead::{prefetch, read_ahead};
 
 #[inline(always)]
 pub(super) fn scan(run: Run<'_>, comparison: Comparison, negate: bool, options: Options, out: &mut [u64]) {

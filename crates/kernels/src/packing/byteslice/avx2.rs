@@ -161,21 +161,13 @@ macro_rules! masks_of_bytes {
         }
 
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-        unsafe fn sweep<
-            O: Operand<Self>,
-            const KIND: u8,
-            const WAY: u8,
-            const N: usize,
-            const DEPTH: usize,
-            const LAST: bool,
-        >(
+        unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
             scan: &Scan<'_, Self, O>,
-            first: usize,
             place: Place,
-            out: &mut [[u64; N]],
+            out: &mut [u64],
         ) -> Place {
             // SAFETY: the caller's.
-            unsafe { scan.sweep::<KIND, WAY, N, DEPTH, LAST>(first, place, out) }
+            unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
     };
 }
@@ -192,6 +184,11 @@ impl Vector for Bytes {
     unsafe fn splat(unit: u64) -> Self {
         // SAFETY: the caller has AVX2, here and below.
         Self(unsafe { [_mm256_set1_epi8(unit as i8); 2] })
+    }
+
+    #[inline(always)]
+    unsafe fn uniform(self) -> Self {
+        Self([self.0[0]; 2])
     }
 
     #[inline(always)]
@@ -219,6 +216,22 @@ impl Vector for Bytes {
                 _mm256_andnot_si256(at_least_u8(self.0[0], other.0[0]), within[0]),
                 _mm256_andnot_si256(at_least_u8(self.0[1], other.0[1]), within[1]),
             ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below(self, other: Self) -> u64 {
+        // SAFETY: as above.
+        unsafe { !Self::bits([at_least_u8(self.0[0], other.0[0]), at_least_u8(self.0[1], other.0[1])]) }
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below_pair(self, next: Self, [_, second]: [Self; 2], raised: Self) -> u64 {
+        // SAFETY: as above.
+        unsafe {
+            // Lanes of ones are minus one: raised, and back where the second unit is no less.
+            let first = |i: usize| _mm256_add_epi8(raised.0[i], at_least_u8(next.0[i], second.0[i]));
+            self.bits_below(Self([first(0), first(1)]))
         }
     }
 
@@ -277,6 +290,11 @@ impl Vector for Words {
     }
 
     #[inline(always)]
+    unsafe fn uniform(self) -> Self {
+        Self([self.0[0]; 4])
+    }
+
+    #[inline(always)]
     unsafe fn load(bytes: *const u8) -> Self {
         // SAFETY: 64 units are there; the loads ask for no alignment.
         Self(unsafe {
@@ -308,6 +326,26 @@ impl Vector for Words {
             let low = _mm256_packs_epi16(at_least_u16(a, e), at_least_u16(b, f));
             let high = _mm256_packs_epi16(at_least_u16(c, g), at_least_u16(d, h));
             [_mm256_andnot_si256(low, within[0]), _mm256_andnot_si256(high, within[1])]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below(self, other: Self) -> u64 {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        // SAFETY: as above.
+        unsafe {
+            let low = _mm256_packs_epi16(at_least_u16(a, e), at_least_u16(b, f));
+            !Self::bits([low, _mm256_packs_epi16(at_least_u16(c, g), at_least_u16(d, h))])
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below_pair(self, next: Self, [_, second]: [Self; 2], raised: Self) -> u64 {
+        // SAFETY: as above.
+        unsafe {
+            // Lanes of ones are minus one: raised, and back where the second unit is no less.
+            let first = |i: usize| _mm256_add_epi16(raised.0[i], at_least_u16(next.0[i], second.0[i]));
+            self.bits_below(Self([first(0), first(1), first(2), first(3)]))
         }
     }
 

@@ -112,21 +112,13 @@ macro_rules! masks_of_bits {
         }
 
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-        unsafe fn sweep<
-            O: Operand<Self>,
-            const KIND: u8,
-            const WAY: u8,
-            const N: usize,
-            const DEPTH: usize,
-            const LAST: bool,
-        >(
+        unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
             scan: &Scan<'_, Self, O>,
-            first: usize,
             place: Place,
-            out: &mut [[u64; N]],
+            out: &mut [u64],
         ) -> Place {
             // SAFETY: the caller's.
-            unsafe { scan.sweep::<KIND, WAY, N, DEPTH, LAST>(first, place, out) }
+            unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
     };
 }
@@ -146,6 +138,11 @@ impl Vector for Bytes {
     }
 
     #[inline(always)]
+    unsafe fn uniform(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
     unsafe fn load(bytes: *const u8) -> Self {
         // SAFETY: 64 units are there; the load asks for no alignment.
         Self(unsafe { _mm512_loadu_si512(bytes.cast()) })
@@ -161,6 +158,21 @@ impl Vector for Bytes {
     unsafe fn less(self, other: Self, within: u64) -> u64 {
         // SAFETY: see above.
         unsafe { _mm512_mask_cmplt_epu8_mask(within, self.0, other.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below(self, other: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe { _mm512_cmplt_epu8_mask(self.0, other.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below_pair(self, next: Self, [first, second]: [Self; 2], raised: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe {
+            let below = _mm512_cmplt_epu8_mask(next.0, second.0);
+            _mm512_cmplt_epu8_mask(self.0, _mm512_mask_blend_epi8(below, first.0, raised.0))
+        }
     }
 
     // Vectors: keeping them up beside the masks costs less than a comparison and an OR of masks per slice (a third less
@@ -223,6 +235,11 @@ impl Vector for Words {
     }
 
     #[inline(always)]
+    unsafe fn uniform(self) -> Self {
+        Self(self.0, self.0)
+    }
+
+    #[inline(always)]
     unsafe fn load(bytes: *const u8) -> Self {
         // SAFETY: 64 units are there; the loads ask for no alignment.
         unsafe { Self(_mm512_loadu_si512(bytes.cast()), _mm512_loadu_si512(bytes.add(64).cast())) }
@@ -250,6 +267,25 @@ impl Vector for Words {
             )
         };
         u64::from(low) | u64::from(high) << 32
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below(self, other: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe { self.less(other, u64::MAX) }
+    }
+
+    #[inline(always)]
+    unsafe fn bits_below_pair(self, next: Self, [first, second]: [Self; 2], raised: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe {
+            let low = _mm512_cmplt_epu16_mask(next.0, second.0);
+            let high = _mm512_cmplt_epu16_mask(next.1, second.1);
+            self.bits_below(Self(
+                _mm512_mask_blend_epi16(low, first.0, raised.0),
+                _mm512_mask_blend_epi16(high, first.1, raised.1),
+            ))
+        }
     }
 
     // Vectors: keeping them up beside the masks costs less than a comparison and an OR of masks per slice (a third less

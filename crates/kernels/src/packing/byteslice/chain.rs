@@ -55,10 +55,19 @@ impl<V: Vector> Chain<V> {
             if LESS {
                 self.less = V::or(self.less, units.less(other, self.equal));
             }
-            self.difference = units.differ(other, self.difference);
             if !LESS || !LAST {
-                self.equal = units.equal(other, self.equal);
+                self.step_equal(units, other);
             }
+        }
+    }
+
+    /// Reads one slice, to know what is still equal.
+    #[inline(always)]
+    unsafe fn step_equal(&mut self, units: V, other: V) {
+        // SAFETY: the caller's.
+        unsafe {
+            self.difference = units.differ(other, self.difference);
+            self.equal = units.equal(other, self.equal);
         }
     }
 }
@@ -79,6 +88,16 @@ const EXPANDED: u8 = 2;
 pub(in crate::packing) struct Place {
     group: usize,
     depth: usize,
+}
+
+/// A loop over groups: [`Scan::sweep`] for one instruction set.
+type Sweep<V, O> = unsafe fn(&Scan<'_, V, O>, Place, &mut [u64]) -> Place;
+
+/// Where the slices of a scan lie: its first unit of the first one, and bytes from one to the next.
+#[derive(Clone, Copy)]
+struct Lines {
+    start: *const u8,
+    stride: usize,
 }
 
 /// A scan: what is the same for all of its groups.
@@ -173,25 +192,16 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     #[inline(always)]
     unsafe fn words<const KIND: u8, const WAY: u8>(&self, out: &mut [u64]) {
         let count = self.slices.count;
-        let (groups, rest) = out.as_chunks_mut::<GROUP>();
-        let first = groups.len() * GROUP;
+        let groups = out.len() / GROUP;
         let mut patience = PATIENCE.0;
         let mut place = Place { group: 0, depth: if self.early_stop { 1 } else { count } };
         // SAFETY: the caller's.
         unsafe {
-            while place.group < groups.len() {
+            while place.group < groups {
                 let start = place.group;
-                let end =
-                    if place.depth > 1 && self.early_stop { groups.len().min(start + patience) } else { groups.len() };
-                let run = &mut groups[..end];
-                let next = match (place.depth, place.depth == count) {
-                    (1, true) => V::sweep::<O, KIND, WAY, GROUP, 1, true>(self, 0, place, run),
-                    (1, false) => V::sweep::<O, KIND, WAY, GROUP, 1, false>(self, 0, place, run),
-                    (2, true) => V::sweep::<O, KIND, WAY, GROUP, 2, true>(self, 0, place, run),
-                    (2, false) => V::sweep::<O, KIND, WAY, GROUP, 2, false>(self, 0, place, run),
-                    (_, true) => V::sweep::<O, KIND, WAY, GROUP, 0, true>(self, 0, place, run),
-                    (_, false) => V::sweep::<O, KIND, WAY, GROUP, 0, false>(self, 0, place, run),
-                };
+                let end = if place.depth > 1 && self.early_stop { groups.min(start + patience) } else { groups };
+                let sweep = self.sweep_of::<KIND, WAY>(place.depth);
+                let next = sweep(self, place, &mut out[..end * GROUP]);
                 if next.depth > place.depth {
                     patience = if next.group < start + TRIAL { (patience * 2).min(PATIENCE.1) } else { PATIENCE.0 };
                     place = next;
@@ -199,85 +209,128 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     place = Place { depth: next.depth.max(2) - 1, ..next };
                 }
             }
-            // Fewer words than a group, one by one, as deep as it goes.
-            let (rest, place) = (rest.as_chunks_mut().0, Place { group: 0, depth: count });
-            V::sweep::<O, KIND, WAY, 1, 0, true>(self, first, place, rest);
+            // Fewer words than a group, as deep as it goes.
+            V::sweep::<O, KIND, WAY, 0, false>(self, Place { group: groups, depth: count }, out);
         }
     }
 
-    /// Answers groups of N words, from `place` on and as long as they need the same number of slices, which `DEPTH`
-    /// says too, unless it is 0, and which are all of them if `LAST`. Gives the place to go on at. The words in `out`
-    /// start at word `first`; where there is no interest the answers mean nothing.
+    /// The loop for a depth: the first two slices of a column against constants have loops of their own.
+    #[inline(always)]
+    fn sweep_of<const KIND: u8, const WAY: u8>(&self, depth: usize) -> Sweep<V, O> {
+        if !O::SAME {
+            return V::sweep::<O, KIND, WAY, 0, false>;
+        }
+        let pairs = self.operands.iter().all(Operand::pairs);
+        match (depth, depth == self.slices.count) {
+            (1, true) => V::sweep::<O, KIND, WAY, 1, true>,
+            (1, false) => V::sweep::<O, KIND, WAY, 1, false>,
+            (2, true) if pairs => V::sweep::<O, KIND, WAY, 2, true>,
+            (2, false) if pairs => V::sweep::<O, KIND, WAY, 2, false>,
+            _ => V::sweep::<O, KIND, WAY, 0, false>,
+        }
+    }
+
+    /// Answers groups of words, from `place` on and as long as they need the same number of slices, which `DEPTH` says
+    /// too, unless it is 0, and which are all of them if `LAST`. Gives the place to go on at. Where there is no interest
+    /// the answers mean nothing. The last group may be shorter when `DEPTH` is 0.
     ///
     /// # Safety
     /// As for [`Vector`] and [`Operand::get`]; the slices have the words.
     #[inline(always)]
-    pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const N: usize, const DEPTH: usize, const LAST: bool>(
+    pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
         &self,
-        first: usize,
         place: Place,
-        out: &mut [[u64; N]],
+        out: &mut [u64],
     ) -> Place {
         let depth = if DEPTH == 0 { place.depth } else { DEPTH };
-        for (group, out) in out.iter_mut().enumerate().skip(place.group) {
-            let mut interest = [0; N];
-            if WAY != SET {
-                interest = out.map(|word| word ^ self.or);
-                if self.early_stop && interest.iter().fold(0, |any, bits| any | bits) == 0 {
-                    continue;
+        // Found once: the compiler can't know that writing answers leaves them as they are.
+        let lines = Lines { start: self.slices.start(), stride: self.slices.stride() };
+        if DEPTH == 0 {
+            for (group, out) in (place.group..).zip(out[place.group * GROUP..].chunks_mut(GROUP)) {
+                // SAFETY: the caller's.
+                if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
+                    return Place { group, depth: depth + 1 };
                 }
             }
-            let mut answers = [0; N];
-            // SAFETY: the caller's.
-            let open = unsafe {
-                let word = first + group * N;
-                self.group::<KIND, WAY, N, DEPTH, LAST>(
-                    word,
-                    depth,
-                    &interest,
-                    if WAY == SET { out } else { &mut answers },
-                )
-            };
-            if !LAST && open {
-                return Place { group, depth: depth + 1 };
-            }
-            if WAY != SET {
-                for (out, answer) in out.iter_mut().zip(answers) {
-                    let answer = answer ^ self.negate;
-                    *out = *out & answer | (*out | answer) & self.or;
+        } else {
+            for (group, out) in (place.group..).zip(out[place.group * GROUP..].as_chunks_mut::<GROUP>().0) {
+                // SAFETY: the caller's.
+                if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
+                    return Place { group, depth: depth + 1 };
                 }
-            } else if self.negate != 0 {
-                out.iter_mut().for_each(|word| *word = !*word);
             }
         }
-        Place { group: out.len(), depth }
+        Place { group: out.len() / GROUP, depth }
     }
 
-    /// Answers N words of codes from word `word` on, without negation, from the first `depth` slices. Tells whether a
-    /// deeper one is needed.
+    /// Answers the words of a group from the first `depth` slices, unless a deeper one is needed, which it tells.
     #[inline(always)]
-    unsafe fn group<const KIND: u8, const WAY: u8, const N: usize, const DEPTH: usize, const LAST: bool>(
+    unsafe fn group<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
         &self,
-        word: usize,
+        lines: Lines,
+        group: usize,
         depth: usize,
-        interest: &[u64; N],
-        answers: &mut [u64; N],
+        out: &mut [u64],
     ) -> bool {
+        let mut interest = [0; GROUP];
+        let mut scratch = [0; GROUP];
+        if WAY != SET {
+            for (interest, word) in interest.iter_mut().zip(&*out) {
+                *interest = word ^ self.or;
+            }
+            if self.early_stop && interest.iter().fold(0, |any, bits| any | bits) == 0 {
+                return false;
+            }
+        }
+        // SAFETY: the caller's.
+        let open = unsafe {
+            let answers = if WAY == SET { &mut *out } else { &mut scratch[..out.len()] };
+            if O::SAME && WAY == SET && KIND != EQUAL && DEPTH != 0 {
+                self.below::<KIND, DEPTH, LAST>(lines, group, answers)
+            } else {
+                self.chains::<KIND, WAY, LAST>(lines, group, depth, &interest, answers)
+            }
+        };
+        if open {
+            return true;
+        }
+        if WAY != SET {
+            for (out, answer) in out.iter_mut().zip(scratch) {
+                let answer = answer ^ self.negate;
+                *out = *out & answer | (*out | answer) & self.or;
+            }
+        } else if self.negate != 0 {
+            out.iter_mut().for_each(|word| *word = !*word);
+        }
+        false
+    }
+
+    /// [`Scan::group`] without negation and previous bits, for any comparison.
+    #[inline(always)]
+    unsafe fn chains<const KIND: u8, const WAY: u8, const LAST: bool>(
+        &self,
+        lines: Lines,
+        group: usize,
+        depth: usize,
+        interest: &[u64; GROUP],
+        answers: &mut [u64],
+    ) -> bool {
+        let last = LAST || depth == self.slices.count;
         // SAFETY: the caller's; there are `depth` slices, `stride` bytes from each other.
         unsafe {
             let mut open = Undecided::<V>::new();
-            for (i, answer) in answers.iter_mut().enumerate() {
-                let offset = (word + i) * 64 * size_of::<V::Unit>();
-                let mut bytes = self.slices.start().add(offset);
-                let within = if WAY == EXPANDED { V::expand(interest[i]) } else { V::all() };
+            for (i, (answer, interest)) in answers.iter_mut().zip(interest).enumerate() {
+                let offset = (group * GROUP + i) * 64 * size_of::<V::Unit>();
+                let mut bytes = lines.start.add(offset);
+                let within = if WAY == EXPANDED { V::expand(*interest) } else { V::all() };
                 let (mut chain, mut low) = (Chain::<V>::new(within), Chain::<V>::new(within));
                 for slice in 0..depth - 1 {
                     self.step::<KIND, false>(&mut chain, &mut low, bytes, slice, offset);
-                    bytes = bytes.add(self.slices.stride());
+                    bytes = bytes.add(lines.stride);
                 }
                 self.step::<KIND, LAST>(&mut chain, &mut low, bytes, depth - 1, offset);
-                if !LAST {
-                    open.add::<KIND, WAY>(&chain, &low, interest[i]);
+                if !last {
+                    open.add::<KIND, WAY>(&chain, &low, *interest);
                 }
                 let mask = match KIND {
                     EQUAL if WAY == SET => V::same(chain.equal, chain.difference),
@@ -289,7 +342,48 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 // just to store them together; that costs more than the comparisons.
                 std::ptr::from_mut(answer).write_volatile(V::bits(mask));
             }
-            open.any::<WAY>()
+            !last && open.any::<WAY>()
+        }
+    }
+
+    /// The same from one or two slices and against constants, when nothing is known before: what is less in the second
+    /// slice raises the constant's unit in the first by one. That takes fewer comparisons than the chain, and under
+    /// AVX-512 they are what is scarce: one in a cycle, on Zen 5.
+    #[inline(always)]
+    unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool>(
+        &self,
+        lines: Lines,
+        group: usize,
+        answers: &mut [u64],
+    ) -> bool {
+        // SAFETY: the caller's; there are `DEPTH` slices, `stride` bytes from each other.
+        unsafe {
+            let mut open = Undecided::<V>::new();
+            for (i, answer) in answers.iter_mut().enumerate() {
+                let offset = (group * GROUP + i) * 64 * size_of::<V::Unit>();
+                let bytes = lines.start.add(offset);
+                let first = load_ahead::<V>(bytes);
+                let second = if DEPTH == 2 { load_ahead::<V>(bytes.add(lines.stride)) } else { first };
+                let mut bits = 0;
+                for (i, constant) in self.operands[..if KIND == WITHIN { 2 } else { 1 }].iter().enumerate() {
+                    let mut chain = Chain::<V>::new(V::all());
+                    let units = [constant.get(0, offset), constant.get(DEPTH - 1, offset)];
+                    chain.step_equal(first, units[0]);
+                    let below = if DEPTH == 2 {
+                        chain.step_equal(second, units[1]);
+                        first.bits_below_pair(second, units, constant.raised())
+                    } else {
+                        first.bits_below(units[0])
+                    };
+                    bits = if i == 0 { below } else { bits & !below };
+                    if !LAST {
+                        open.near = V::nearer(open.near, chain.equal, chain.difference);
+                    }
+                }
+                // Volatile as above.
+                std::ptr::from_mut(answer).write_volatile(bits);
+            }
+            !LAST && open.any::<SET>()
         }
     }
 
@@ -302,12 +396,9 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         slice: usize,
         offset: usize,
     ) {
-        // SAFETY: the caller's; a prefetch reads nothing and never faults, wherever it points.
+        // SAFETY: the caller's.
         unsafe {
-            for line in (0..64 * size_of::<V::Unit>()).step_by(64) {
-                _mm_prefetch::<_MM_HINT_T0>(bytes.wrapping_add(AHEAD + line).cast());
-            }
-            let units = V::load(bytes);
+            let units = load_ahead::<V>(bytes);
             if KIND == EQUAL {
                 chain.step::<false, LAST>(units, self.operands[0].get(slice, offset));
             } else {
@@ -317,6 +408,21 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 low.step::<true, LAST>(units, self.operands[1].get(slice, offset));
             }
         }
+    }
+}
+
+/// The units of 64 codes in a slice, asking memory for those that come [`AHEAD`] bytes later.
+///
+/// # Safety
+/// As for [`Vector::load`].
+#[inline(always)]
+unsafe fn load_ahead<V: Vector>(bytes: *const u8) -> V {
+    // SAFETY: the caller's; a prefetch reads nothing and never faults, wherever it points.
+    unsafe {
+        for line in (0..64 * size_of::<V::Unit>()).step_by(64) {
+            _mm_prefetch::<_MM_HINT_T0>(bytes.wrapping_add(AHEAD + line).cast());
+        }
+        V::load(bytes)
     }
 }
 

@@ -18,6 +18,9 @@ pub(in crate::packing) trait Vector: Copy {
     /// `unit` for every code.
     unsafe fn splat(unit: u64) -> Self;
 
+    /// A vector made by [`Vector::splat`], which tells the compiler that its registers are the same.
+    unsafe fn uniform(self) -> Self;
+
     /// 64 units from `bytes` on, which need no alignment.
     ///
     /// # Safety
@@ -29,6 +32,13 @@ pub(in crate::packing) trait Vector: Copy {
 
     /// Where `within` and the unit is less than the other's.
     unsafe fn less(self, other: Self, within: Self::Mask) -> Self::Mask;
+
+    /// A bit per code whose unit is less than the other's.
+    unsafe fn bits_below(self, other: Self) -> u64;
+
+    /// A bit per code of two units, this one and `next`, that is less than a constant of two. `raised` is the
+    /// constant's first unit plus one: it is not the largest.
+    unsafe fn bits_below_pair(self, next: Self, constant: [Self; 2], raised: Self) -> u64;
 
     /// Yes for every code.
     unsafe fn all() -> Self::Mask;
@@ -79,23 +89,27 @@ pub(in crate::packing) trait Vector: Copy {
     ///
     /// # Safety
     /// As for [`Scan::sweep`].
-    unsafe fn sweep<
-        O: Operand<Self>,
-        const KIND: u8,
-        const WAY: u8,
-        const N: usize,
-        const DEPTH: usize,
-        const LAST: bool,
-    >(
+    unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
         scan: &Scan<'_, Self, O>,
-        first: usize,
         place: Place,
-        out: &mut [[u64; N]],
+        out: &mut [u64],
     ) -> Place;
 }
 
 /// What the units of a slice are compared with.
 pub(in crate::packing) trait Operand<V: Vector> {
+    /// Whether it is the same for all codes.
+    const SAME: bool;
+
+    /// Whether its first two units can be compared as [`Vector::bits_below_pair`] does, if it is the same for all codes.
+    fn pairs(&self) -> bool;
+
+    /// The first unit plus one, if it is the same for all codes and not the largest.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    unsafe fn raised(&self) -> V;
+
     /// What meets the units `offset` bytes into slice `slice`.
     ///
     /// # Safety
@@ -104,7 +118,12 @@ pub(in crate::packing) trait Operand<V: Vector> {
 }
 
 /// A constant, as its unit in each slice.
-pub(super) struct Constant<V>([V; 8]);
+pub(super) struct Constant<V> {
+    units: [V; 8],
+    /// The first unit plus one, unless that is too large for a unit.
+    raised: V,
+    pairs: bool,
+}
 
 impl<V: Vector> Constant<V> {
     /// The units of `code`, shifted left by `padding` bits, in `count` slices.
@@ -120,14 +139,30 @@ impl<V: Vector> Constant<V> {
             // SAFETY: the caller's.
             *unit = unsafe { V::splat(code << padding >> shift) };
         }
-        Self(units)
+        let first = V::Unit::truncate(code << padding >> (count.saturating_sub(1) as u32 * V::Unit::BITS));
+        // SAFETY: the caller's.
+        let raised = unsafe { V::splat(first.to_u64() + 1) };
+        Self { units, raised, pairs: first != V::Unit::MAX }
     }
 }
 
 impl<V: Vector> Operand<V> for Constant<V> {
+    const SAME: bool = true;
+
+    fn pairs(&self) -> bool {
+        self.pairs
+    }
+
+    #[inline(always)]
+    unsafe fn raised(&self) -> V {
+        // SAFETY: the caller's.
+        unsafe { self.raised.uniform() }
+    }
+
     #[inline(always)]
     unsafe fn get(&self, slice: usize, _: usize) -> V {
-        self.0[slice]
+        // SAFETY: the caller's.
+        unsafe { self.units[slice].uniform() }
     }
 }
 
@@ -138,6 +173,17 @@ pub(super) struct Column {
 }
 
 impl<V: Vector> Operand<V> for Column {
+    const SAME: bool = false;
+
+    fn pairs(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn raised(&self) -> V {
+        unreachable!("units of a column differ from code to code")
+    }
+
     #[inline(always)]
     unsafe fn get(&self, slice: usize, offset: usize) -> V {
         // SAFETY: the columns have as many slices and rows as each other, so what one has the other has too.

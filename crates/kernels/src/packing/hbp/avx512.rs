@@ -1,11 +1,11 @@
 //! HBP with AVX-512: eight banks in a register; the loops that touch one code at a time are the scalar ones.
 
-use super::super::ahead::prefetch;
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::collect::each_block;
 use super::{AHEAD, Banks, LANES, scalar};
 use crate::Code;
+use crate::ahead::prefetch;
 use std::arch::x86_64::*;
 use std::ops::Range;
 

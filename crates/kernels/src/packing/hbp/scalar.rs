@@ -1,11 +1,11 @@
 //! HBP a bank at a time: BitWeaving/H on processor words.
 
-use super::super::ahead::{prefetch, read_ahead};
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::collect::each_block;
 use super::{Banks, LANES, Shape};
 use crate::Code;
+use crate::ahead::{prefetch, read_ahead};
 use std::ops::Range;
 
 #[inline(always)]

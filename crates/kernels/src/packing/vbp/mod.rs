@@ -28,10 +28,10 @@ mod avx512;
 mod scalar;
 mod transpose;
 
-#[cfg(target_arch = "x86_64")]
-use super::ahead::prefetch;
 use super::test::Comparison;
 use super::{Format, Options, Packed, Tids};
+#[cfg(target_arch = "x86_64")]
+use crate::ahead::prefetch;
 use crate::{Code, Isa};
 use std::ops::Range;
 

@@ -1,11 +1,11 @@
 //! VBP 64 codes at a time, in plain words: BitWeaving/V with a processor word for a register.
 
-use super::super::ahead::{prefetch, read_ahead};
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::transpose::{bytes_of, words_of};
 use super::{GROUP, Words, part_of};
 use crate::Code;
+use crate::ahead::{prefetch, read_ahead};
 use std::ops::Range;
 
 #[inline(always)]

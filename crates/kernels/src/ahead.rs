@@ -1,6 +1,7 @@
 //! Asking for cache lines before they are needed. A lookup takes few instructions and then waits for memory; a processor
 //! that runs ahead through the list of TIDs has room for a few dozen of them. Prefetches wait for nothing, so that many
-//! more are under way.
+//! more are under way. Scans ask too: what processors fetch by themselves of a run of bytes doesn't use all of the
+//! bandwidth.
 
 /// Bytes of a column from which on lookups go ahead: smaller ones stay in the second-level cache of most processors,
 /// where the second pass over the TIDs costs more than it brings.
@@ -9,7 +10,7 @@ const FAR: usize = 1 << 20;
 /// Calls `read` with the TIDs, up to `count` at a time, and for columns of many bytes `touch` with each of them one
 /// call earlier.
 #[inline(always)]
-pub(super) fn read_ahead(bytes: &[u8], tids: &[u32], count: usize, touch: impl Fn(u32), mut read: impl FnMut(&[u32])) {
+pub(crate) fn read_ahead(bytes: &[u8], tids: &[u32], count: usize, touch: impl Fn(u32), mut read: impl FnMut(&[u32])) {
     if bytes.len() < FAR {
         return read(tids);
     }
@@ -21,15 +22,15 @@ pub(super) fn read_ahead(bytes: &[u8], tids: &[u32], count: usize, touch: impl F
     }
 }
 
-/// Asks for the cache line of the byte that is `at` bytes from the start of `bytes`, which it need not belong to.
+/// Asks for the cache line of the byte that is `at` bytes from the start of `run`, which it need not belong to.
 #[inline(always)]
-pub(super) fn prefetch(bytes: &[u8], at: usize) {
+pub(crate) fn prefetch<T>(run: &[T], at: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch gives the program nothing to see and never faults, wherever it points.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().wrapping_add(at).cast());
+        _mm_prefetch::<_MM_HINT_T0>(run.as_ptr().cast::<i8>().wrapping_add(at));
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, at);
+    let _ = (run, at);
 }
