@@ -115,8 +115,8 @@ fn scans(packings: &[Packing], widths: &[u8], rows: usize) {
 fn lookups(packings: &[Packing], widths: &[u8]) {
     println!("\nlookup of codes as 32 bits out of {MEMORY} codes, ns per TID (bits: per row)");
     println!(
-        "{:<12} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
-        "packing", "width", "isa", "random", "sorted", "bits 1%", "bits 50%", "unpack"
+        "{:<12} {:>5} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "packing", "width", "isa", "random", "sorted", "bits 1%", "bits 10%", "bits 50%", "unpack"
     );
     let random: Vec<u32> = (0..1 << 20).map(|i| (number(i) % MEMORY as u64) as u32).collect();
     let mut sorted = random.clone();
@@ -135,7 +135,7 @@ fn lookups(packings: &[Packing], widths: &[u8]) {
                     assert!(out.iter().zip(tids).all(|(code, tid)| column.codes[*tid as usize] == *code));
                     print!(" {each:>8.3}");
                 }
-                for percent in [1, 50] {
+                for percent in [1, 10, 50] {
                     let words: Vec<u64> = (0..MEMORY as u64 / 64)
                         .map(|word| {
                             (0..64)

@@ -1,7 +1,7 @@
 //! HBP with AVX-512: eight banks in a register; the loops that touch one code at a time are the scalar ones.
 
 use super::super::test::Comparison;
-use super::super::{Format, Options};
+use super::super::{Format, Options, Tids};
 use super::collect::each_block;
 use super::{AHEAD, Banks, LANES, scalar};
 use crate::Code;
@@ -15,7 +15,7 @@ pub(super) fn pack<C: Code>(format: Format, codes: &[C], out: &mut [u8]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn lookup<C: Code>(banks: Banks<'_>, tids: &[u32], out: &mut Vec<C>) {
+pub(super) fn lookup<C: Code>(banks: Banks<'_>, tids: Tids<'_>, out: &mut Vec<C>) {
     scalar::lookup(banks, tids, out);
 }
 

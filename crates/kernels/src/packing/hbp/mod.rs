@@ -27,7 +27,7 @@ const LANES: usize = 8;
 /// Bytes that a scan asks for memory ahead of what it reads. Processors fetch ahead by themselves, but of one run of bytes
 /// not far enough to use all of the bandwidth.
 #[cfg(target_arch = "x86_64")]
-const AHEAD: usize = 2048;
+const AHEAD: usize = 4096;
 
 /// Measures of a segment.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +117,7 @@ pub(super) fn get(packed: Packed<'_>, tid: usize) -> u64 {
 }
 
 pub(super) fn lookup<C: Code>(isa: Isa, packed: Packed<'_>, tids: Tids<'_>, out: &mut Vec<C>) {
-    dispatch!(isa, lookup(Banks::new(packed), tids.tids(), out));
+    dispatch!(isa, lookup(Banks::new(packed), tids, out));
 }
 
 pub(super) fn unpack<C: Code>(isa: Isa, packed: Packed<'_>, rows: Range<usize>, out: &mut Vec<C>) {

@@ -1,7 +1,7 @@
 //! HBP a bank at a time: BitWeaving/H on processor words.
 
 use super::super::test::Comparison;
-use super::super::{Format, Options};
+use super::super::{Format, Options, Tids};
 use super::collect::each_block;
 use super::{Banks, LANES, Shape};
 use crate::Code;
@@ -98,8 +98,7 @@ pub(super) fn code(banks: &Banks<'_>, row: usize) -> u64 {
 }
 
 #[inline(always)]
-pub(super) fn lookup<C: Code>(banks: Banks<'_>, tids: &[u32], out: &mut Vec<C>) {
-    // Divisions by a constant are a multiplication.
+pub(super) fn lookup<C: Code>(banks: Banks<'_>, tids: Tids<'_>, out: &mut Vec<C>) {
     match banks.shape.codes() {
         60 => lookup_in::<60, C>(&banks, tids, out),
         63 => lookup_in::<63, C>(&banks, tids, out),
@@ -108,21 +107,29 @@ pub(super) fn lookup<C: Code>(banks: Banks<'_>, tids: &[u32], out: &mut Vec<C>) 
 }
 
 #[inline(always)]
-fn lookup_in<const CODES: usize, C: Code>(banks: &Banks<'_>, tids: &[u32], out: &mut Vec<C>) {
-    let places = places(banks.shape);
+fn lookup_in<const CODES: u64, C: Code>(banks: &Banks<'_>, tids: Tids<'_>, out: &mut Vec<C>) {
+    assert!(tids.rows() <= banks.rows, "TIDs of {} records in a run of {}", tids.rows(), banks.rows);
+    let (places, block) = (places(banks.shape), banks.shape.block());
+    let (first, mask) = (banks.first as u64, u64::MAX >> (64 - banks.width));
+    // The bank's first byte, and the code's first bit.
     let place = |tid: u32| {
-        let row = banks.first + tid as usize;
-        (row / CODES, places[row % CODES])
+        let row = first + u64::from(tid);
+        // What a division by a constant becomes, but for numbers this small without its last steps: the reciprocal is
+        // too large by less than CODES, whose product with a row is less than 2^64.
+        let segment = ((u128::from(row) * u128::from(u64::MAX / CODES + 1)) >> 64) as usize;
+        let (bytes, shift) = places[row as usize - segment * CODES as usize];
+        (segment / LANES * block + segment % LANES * 8 + usize::from(bytes), shift)
     };
-    let touch = |tid| {
-        let (segment, (bytes, _)) = place(tid);
-        prefetch(banks.bytes, bank_at(banks, segment, bytes));
-    };
-    out.reserve(tids.len());
-    read_ahead(banks.bytes, tids, 64, touch, |tids| {
+    out.reserve(tids.tids().len());
+    let touch = |tid| prefetch(banks.bytes, place(tid).0);
+    read_ahead(banks.bytes, tids.tids(), 64, touch, |tids| {
         out.extend(tids.iter().map(|tid| {
-            let (segment, place) = place(*tid);
-            C::truncate(code_at(banks, segment, place))
+            let (at, shift) = place(*tid);
+            debug_assert!(at + 8 <= banks.bytes.len());
+            // SAFETY: the TID is below the rows of the part, as compared above, whose segments all lie whole in the
+            // bytes; the read asks for no alignment.
+            let bank = u64::from_le(unsafe { banks.bytes.as_ptr().add(at).cast::<u64>().read_unaligned() });
+            C::truncate((bank >> shift) & mask)
         }));
     });
 }
