@@ -1,9 +1,9 @@
 //! Where a float meets a decimal, both are floats, as the SQL standard has it.
 //!
 //! DataFusion would make them decimals: `x < 0.5` over a DOUBLE column would cast each stored value to DECIMAL(30,15),
-//! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too.
+//! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too, and TIMESTAMPs with what they are compared with.
 
-use super::{sets, times};
+use super::{sets, times, timestamps};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -89,6 +89,9 @@ fn align(operands: Vec<&mut Expr>, compares: bool, schema: &dyn ExprSchema) -> b
 pub(super) fn align_typed(operands: Vec<&mut Expr>, types: Vec<DataType>, compares: bool) -> bool {
     if compares && times::differ(&types) {
         return times::align(operands, &types);
+    }
+    if compares && types.iter().any(|data_type| matches!(data_type, DataType::Timestamp(..))) {
+        return timestamps::align(operands, &types);
     }
     if !mixes(&types) {
         return false;

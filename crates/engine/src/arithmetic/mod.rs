@@ -6,7 +6,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `approximate`, `sets`, `times` | floats with decimals are floats; TIMEs of different units compare |
+//! | `approximate`, `sets`, `times`, `timestamps` | floats with decimals are floats; times and timestamps of different units compare |
 //! | `zeros` | 0.0 and -0.0 in lists |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
@@ -21,6 +21,7 @@ mod rule;
 mod sets;
 mod sum;
 mod times;
+mod timestamps;
 mod zeros;
 
 pub(crate) use approximate::ApproximateWins;

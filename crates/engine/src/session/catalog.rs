@@ -2,9 +2,10 @@
 
 use crate::Error;
 use crate::session::Session;
-use crate::session::literals::exponents_are_doubles;
+use crate::session::information_schema::{self, InformationSchema};
+use crate::session::planning::logical_plan;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::statements::{external, limit_depth, make_names_unique, system};
+use crate::statements::{external, limit_depth, system};
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
@@ -26,7 +27,7 @@ pub(super) struct Catalogs {
 
 /// What one statement, or one view within it, can see.
 #[derive(Debug)]
-struct Visible {
+pub(super) struct Visible {
     session: Arc<Session>,
     snapshot: Arc<Snapshot>,
     /// `None` inside a view of the database, which must mean the same to every session.
@@ -96,6 +97,10 @@ impl CatalogProvider for Catalog {
     }
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
+        if name == information_schema::NAME {
+            let catalogs = Arc::new(Catalogs { visible: Arc::clone(&self.visible) });
+            return Some(Arc::new(InformationSchema::new(Arc::clone(&self.visible), catalogs)));
+        }
         let known = [DEFAULT_SCHEMA, BARE_NAMES].contains(&name)
             || self.visible.snapshot.schemas.iter().any(|schema| schema == name);
         known.then(|| Arc::new(Schema { visible: Arc::clone(&self.visible), name: name.to_string() }) as _)
@@ -193,6 +198,17 @@ impl SchemaProvider for Schema {
 }
 
 impl Visible {
+    /// The catalog of what is visible.
+    pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
+        Catalog { visible: Arc::clone(self) }
+    }
+
+    /// TEMP tables' snapshot where they are seen, then the database's.
+    pub(super) fn snapshots(&self) -> Vec<&Snapshot> {
+        let temporary = self.session_only.as_ref().and_then(|own| own.temp.as_deref());
+        temporary.into_iter().chain([self.snapshot.as_ref()]).collect()
+    }
+
     /// The table or view of that name in `snapshot`, which is that of the TEMP tables when `temporary`.
     async fn look_up(
         self: &Arc<Self>,
@@ -236,9 +252,7 @@ impl Visible {
         let dialect = state.config_options().sql_parser.dialect;
         let mut statement = state.sql_to_statement(&view.query, &dialect).map_err(in_view)?;
         limit_depth(&mut statement)?;
-        exponents_are_doubles(&mut statement)?;
-        make_names_unique(&mut statement)?;
-        let plan = state.statement_to_plan(statement).await.map_err(in_view)?;
+        let plan = logical_plan(&state, statement).await.map_err(in_view)?;
         rename_columns(plan, &view.columns)
     }
 }

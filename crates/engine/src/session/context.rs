@@ -1,10 +1,9 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
 use crate::session::catalog::{Catalogs, Planned};
-use crate::session::literals::exponents_are_doubles;
+use crate::session::planning::logical_plan;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, Session, Settings, did_you_mean};
-use crate::statements::make_names_unique;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::error::DataFusionError;
@@ -185,10 +184,8 @@ impl StatementContext {
     }
 
     /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
-    pub(crate) async fn plan(&self, mut statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
-        exponents_are_doubles(&mut statement)?;
-        make_names_unique(&mut statement)?;
-        let plan = self.state.statement_to_plan(statement).await.map_err(|error| self.explain(error))?;
+    pub(crate) async fn plan(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
+        let plan = logical_plan(&self.state, statement).await.map_err(|error| self.explain(error))?;
         match parameters {
             Some(values) => Ok(plan.with_param_values(values)?),
             None => Ok(plan),

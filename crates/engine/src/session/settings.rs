@@ -30,6 +30,8 @@ const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512"
 const KEEP_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
+/// The zone in which TIMESTAMP WITH TIME ZONE is read and shown.
+pub(crate) const ZONE: &str = "+00:00";
 /// The layout of new tables unless a setting or a statement says otherwise.
 pub(super) const DEFAULT_LAYOUT: &str = "column";
 
@@ -127,6 +129,7 @@ pub(super) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
     session.change_state(|state| {
         let options = state.config_mut().options_mut();
         check_name(options, &name)?;
+        let value = checked_value(&name, value)?;
         options.set(&name, value)?;
         apply(session, options, &name);
         Ok(())
@@ -148,6 +151,22 @@ pub(super) fn reset(session: &Session, name: &str) -> Result<()> {
         apply(session, options, &name);
         Ok(())
     })
+}
+
+/// The value that DataFusion's setting gets; settings that nothing here would heed are refused.
+fn checked_value<'v>(name: &str, value: &'v str) -> Result<&'v str> {
+    if name.starts_with("datafusion.format.") {
+        return Err(Error::Unsupported(format!("setting {name}: results are written in one format")));
+    }
+    if name != "datafusion.execution.time_zone" {
+        return Ok(value);
+    }
+    match value.to_ascii_uppercase().as_str() {
+        "UTC" | "GMT" | "Z" | "+00:00" | "+00" => Ok(ZONE),
+        _ => Err(Error::Unsupported(format!(
+            "time zone '{value}': times with a zone are read with the zone in their text, else as UTC, and shown in UTC"
+        ))),
+    }
 }
 
 fn check_name(options: &ConfigOptions, name: &str) -> Result<()> {

@@ -1,12 +1,14 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
-use crate::session::settings::{DEFAULT_LAYOUT, merge_reserve};
+use crate::session::planning::WrittenAs;
+use crate::session::settings::{DEFAULT_LAYOUT, ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::table::{CountOnCodes, GatherJoinKeys};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
@@ -20,12 +22,15 @@ pub(crate) const BARE_NAMES: &str = "gingham_session";
 pub(super) fn template(engine: &Engine) -> SessionState {
     let mut config = SessionConfig::new()
         .with_target_partitions(engine.threads)
-        .with_information_schema(true)
+        // Ours, which the catalog gives, instead of DataFusion's.
+        .with_information_schema(false)
         .with_create_default_catalog_and_schema(false)
         .with_default_catalog_and_schema(CATALOG, BARE_NAMES);
     let options = config.options_mut();
     // 0.1 + 0.2 = 0.3, as a user of SQL expects; see docs/decisions.
     options.sql_parser.parse_float_as_decimal = true;
+    // The zone of TIMESTAMP WITH TIME ZONE in expressions is that of columns.
+    options.execution.time_zone = Some(ZONE.to_owned());
     options.execution.sort_spill_reservation_bytes = merge_reserve(engine.budget.limit());
     // Scans take a join's keys as a set of codes, at a fraction of the cost of probing its table for each record. Those
     // that are no integers come as a list, which costs 200 ns for each record of the build side.
@@ -48,6 +53,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_physical_optimizer_rule(Arc::new(YieldingJoins));
     // The last function of a name counts.
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
+    builder.scalar_functions().get_or_insert_default().push(Arc::new(ScalarUDF::from(WrittenAs::new())));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
     builder.build()
 }

@@ -45,7 +45,7 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
     let source = if parser.consume_token(&Token::LParen) {
         let mut query = parser.parse_query()?;
         parser.expect_token(&Token::RParen)?;
-        if let Err(error) = depth::check(query.as_mut()) {
+        if let Err(error) = depth::limit(query.as_mut()) {
             return Ok(Err(error));
         }
         CopyToSource::Query(query)

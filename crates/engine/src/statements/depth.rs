@@ -4,7 +4,6 @@
 
 use super::walk::{Tree, Visit};
 use crate::{Error, Result};
-use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Value};
 
 /// Deepest expression.
@@ -14,22 +13,10 @@ const LONG: usize = 64;
 /// Longest chain of UNION, INTERSECT and EXCEPT.
 const SET_LIMIT: usize = 1000;
 
-/// Makes the expressions of a statement shallow, or refuses it.
-pub(crate) fn limit(statement: &mut Statement) -> Result<()> {
-    match statement {
-        Statement::Statement(statement) => check(statement.as_mut()),
-        Statement::Explain(explain) => limit(&mut explain.statement),
-        Statement::CopyTo(copy) => match &mut copy.source {
-            CopyToSource::Query(query) => check(query.as_mut()),
-            CopyToSource::Relation(_) => Ok(()),
-        },
-        Statement::CreateExternalTable(_) | Statement::Reset(_) => Ok(()),
-    }
-}
-
-/// The same for one expression or query.
-pub(super) fn check(tree: &mut impl Tree) -> Result<()> {
-    tree.walk(&mut Depth { depth: 0 })
+/// Makes the expressions of a statement, query or expression shallow, or refuses it; operators get their operands.
+pub(crate) fn limit(tree: &mut impl Tree) -> Result<()> {
+    tree.walk(&mut Depth { depth: 0 })?;
+    super::precedence::mend(tree)
 }
 
 struct Depth {

@@ -88,7 +88,7 @@ fn analyze(state: &SessionState, schema: &SchemaRef, text: &str, what: &str) -> 
     let unqualified = DFSchema::try_from(schema.as_ref().clone())?;
     let mut parsed =
         state.sql_to_expr_with_alias(text, &state.config_options().sql_parser.dialect).map_err(in_context)?;
-    depth::check(&mut parsed.expr)?;
+    depth::limit(&mut parsed.expr)?;
     let expression = state.create_logical_expr_from_sql_expr(parsed, &unqualified).map_err(in_context)?;
     if let Some(part) = unsuitable(&expression)? {
         return Err(Error::Unsupported(format!("{what} has {part}, which it can't have")));

@@ -9,7 +9,9 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::Statement;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql};
+use datafusion::sql::sqlparser::ast::{
+    Distinct, Expr, Ident, OrderBy, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Sql, Value,
+};
 use futures::StreamExt;
 use std::sync::Arc;
 
@@ -143,7 +145,28 @@ impl Visit for Inner {
         {
             name_values(select);
         }
+        number_order_of_distinct(query);
         Ok(())
+    }
+}
+
+/// In `SELECT DISTINCT f(a) … ORDER BY f(a)` makes `ORDER BY 1` of what the list has: the planner would look for `a`.
+fn number_order_of_distinct(query: &mut Query) {
+    let SetExpr::Select(select) = query.body.as_ref() else { return };
+    let Some(OrderBy { kind: OrderByKind::Expressions(order), .. }) = &mut query.order_by else { return };
+    if select.distinct != Some(Distinct::Distinct) || select.projection.iter().any(|item| heading(item).is_none()) {
+        return;
+    }
+    for by in order.iter_mut().filter(|by| last_name(&by.expr).is_none()) {
+        let same = |item: &SelectItem| match item {
+            SelectItem::UnnamedExpr(expression) | SelectItem::ExprWithAlias { expr: expression, .. } => {
+                *expression == by.expr
+            }
+            _ => false,
+        };
+        if let Some(position) = select.projection.iter().position(same) {
+            by.expr = Expr::value(Value::Number((position + 1).to_string(), false));
+        }
     }
 }
 

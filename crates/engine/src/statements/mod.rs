@@ -33,6 +33,7 @@ mod layout;
 mod objects;
 mod parse;
 mod pipeline;
+mod precedence;
 mod prepare;
 mod query;
 mod refuse;

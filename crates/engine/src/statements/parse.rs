@@ -81,7 +81,7 @@ pub(super) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
     }
     if untyped::starts(&parser.parser) {
         let mut statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
-        depth::check(&mut statement)?;
+        depth::limit(&mut statement)?;
         return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
     }
     let mut statement = parser.parse_statement()?;

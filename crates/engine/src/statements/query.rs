@@ -3,11 +3,14 @@
 use super::unsupported;
 use super::walk::{Tree, Visit};
 use crate::Result;
+use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
-    JoinConstraint, JoinOperator, Query, Select, SetExpr, Statement as Sql, TableFactor, TableWithJoins, Value,
+    Expr, Function, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, Query, Select, SelectFlavor,
+    SelectItem, SetExpr, SetOperator, SetQuantifier, Statement as Sql, TableFactor, TableWithJoins, Value,
     ValueWithSpan,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::OnceLock;
 
 /// Refuses a query with a clause that would be ignored, anywhere in it.
 pub(super) fn refuse_ignored(query: &mut Query) -> Result<()> {
@@ -43,6 +46,78 @@ fn merges_outer_columns(tables: &TableWithJoins) -> bool {
     })
 }
 
+fn has_modifiers(group_by: &GroupByExpr) -> bool {
+    match group_by {
+        GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) => !modifiers.is_empty(),
+    }
+}
+
+fn picks_by_pattern(item: &SelectItem) -> bool {
+    match item {
+        SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => options.opt_ilike.is_some(),
+        _ => false,
+    }
+}
+
+/// EXCEPT ALL and INTERSECT ALL, which would be answered as if each row occurred once.
+fn refuse_bag_operations(body: &SetExpr) -> Result<()> {
+    let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return Ok(()) };
+    if *op != SetOperator::Union && !matches!(set_quantifier, SetQuantifier::None | SetQuantifier::Distinct) {
+        return Err(unsupported(format!("{op} {set_quantifier} (use {op}, which gives each row once)")));
+    }
+    refuse_bag_operations(left)?;
+    refuse_bag_operations(right)
+}
+
+/// Clauses of aggregates and window functions with a function of single values, which would not heed them.
+fn refuse_clauses(function: &Function) -> Result<()> {
+    let name = fold_name(function);
+    let what = |clause: &str| Err(unsupported(format!("{clause} with function '{name}'")));
+    if function.parameters != FunctionArguments::None {
+        return what("a second list of arguments");
+    }
+    if !is_scalar(&name) {
+        return Ok(());
+    }
+    if function.over.is_some() {
+        return what("OVER");
+    }
+    if function.filter.is_some() {
+        return what("FILTER");
+    }
+    if function.null_treatment.is_some() {
+        return what("IGNORE or RESPECT NULLS");
+    }
+    if !function.within_group.is_empty() {
+        return what("WITHIN GROUP");
+    }
+    match &function.args {
+        FunctionArguments::List(list) if list.duplicate_treatment.is_some() => what("DISTINCT or ALL"),
+        FunctionArguments::List(list) if !list.clauses.is_empty() => what("ORDER BY or another clause"),
+        _ => Ok(()),
+    }
+}
+
+fn fold_name(function: &Function) -> String {
+    match function.name.0.as_slice() {
+        [part] => part.as_ident().map_or_else(|| part.to_string(), super::fold),
+        _ => function.name.to_string(),
+    }
+}
+
+/// Whether a function of that name takes single values.
+fn is_scalar(name: &str) -> bool {
+    static NAMES: OnceLock<HashSet<String>> = OnceLock::new();
+    let names = || {
+        let functions = SessionStateDefaults::default_scalar_functions();
+        let names = functions
+            .iter()
+            .flat_map(|function| std::iter::once(function.name().to_owned()).chain(function.aliases().iter().cloned()));
+        names.collect()
+    };
+    NAMES.get_or_init(names).contains(name)
+}
+
 /// Stops at the first clause that nothing would heed.
 struct Ignored;
 
@@ -68,7 +143,8 @@ impl Visit for Ignored {
             (query.format_clause.is_some(), "SELECT … FORMAT"),
             (query.fetch.is_some(), "SELECT … FETCH (use LIMIT)"),
             (changes, "INSERT, UPDATE, DELETE or MERGE within a query"),
-        ])
+        ])?;
+        refuse_bag_operations(&query.body)
     }
 
     fn select(&mut self, select: &mut Select) -> Result<()> {
@@ -82,7 +158,17 @@ impl Visit for Ignored {
             (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
             (!select.cluster_by.is_empty(), "CLUSTER BY"),
             (select.from.iter().any(merges_outer_columns), MERGED_COLUMN),
+            (has_modifiers(&select.group_by), "GROUP BY … WITH (use GROUP BY ROLLUP (…) or CUBE (…))"),
+            (select.flavor == SelectFlavor::FromFirstNoSelect, "FROM without SELECT (use SELECT * FROM …)"),
+            (select.projection.iter().any(picks_by_pattern), "* ILIKE (name the columns)"),
         ])
+    }
+
+    fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+        match expression {
+            Expr::Function(function) => refuse_clauses(function),
+            _ => Ok(()),
+        }
     }
 
     fn table_factor(&mut self, table: &mut TableFactor) -> Result<()> {

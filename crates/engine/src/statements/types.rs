@@ -1,12 +1,11 @@
 //! Column types as SQL writes them, to the types that a table stores; anything else is refused by column and type.
 
+use crate::session::ZONE;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::TimezoneInfo;
 use datafusion::sql::sqlparser::ast::{BinaryLength, CharLengthUnits, CharacterLength, DataType, ExactNumberInfo};
 use gingham_storage::{LogicalType, Unit};
 
-/// The zone of a TIMESTAMP WITH TIME ZONE: values are points in time, shown in UTC.
-const ZONE: &str = "+00:00";
 /// Precision and scale of DECIMAL without any, as DataFusion's casts have it.
 const PLAIN_DECIMAL: (u8, i8) = (38, 10);
 /// Most digits of a DECIMAL.

@@ -4,6 +4,7 @@
 //! all kinds of nodes. Visitors are therefore called through a reference, and the walk is built once.
 
 use crate::{Error, Result};
+use datafusion::sql::parser::{CopyToSource, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{
     Expr, Query, Select, Statement, TableFactor, ValueWithSpan, VisitMut, VisitorMut,
 };
@@ -66,6 +67,20 @@ macro_rules! trees {
 }
 
 trees!(Statement, Query, Expr);
+
+impl Tree for DataFusionStatement {
+    fn walk(&mut self, visitor: &mut dyn Visit) -> Result<()> {
+        match self {
+            Self::Statement(statement) => statement.walk(visitor),
+            Self::Explain(explain) => explain.statement.walk(visitor),
+            Self::CopyTo(copy) => match &mut copy.source {
+                CopyToSource::Query(query) => query.walk(visitor),
+                CopyToSource::Relation(_) => Ok(()),
+            },
+            Self::CreateExternalTable(_) | Self::Reset(_) => Ok(()),
+        }
+    }
+}
 
 struct Calling<'v>(&'v mut dyn Visit);
 

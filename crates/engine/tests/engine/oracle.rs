@@ -125,9 +125,10 @@ fn condition() -> impl Strategy<Value = String> {
         .prop_map(str::to_string),
     ];
     leaf.prop_recursive(3, 10, 3, |inner| {
+        // Brackets around each, since DataFusion's parser gives IS DISTINCT FROM all that follows.
         prop_oneof![
-            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} AND {b})")),
-            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} OR {b})")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("(({a}) AND ({b}))")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("(({a}) OR ({b}))")),
             inner.prop_map(|a| format!("NOT ({a})")),
         ]
     })

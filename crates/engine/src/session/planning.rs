@@ -1,0 +1,142 @@
+//! From a statement's syntax tree to DataFusion's logical plan, past two of its limits: literals with an exponent
+//! ([`super::literals`]), and expressions that differ in a cast alone.
+//!
+//! DataFusion names an expression without the casts in it, and a plan may not have a name twice: it refuses
+//! `SELECT sum(a), sum(CAST(a AS INT))`, and no alias helps. When a plan is refused (or may be, later), it is tried with each cast in a
+//! function of its own, which gives its first argument, is named by its second, and is gone once the plan is optimised.
+
+use super::literals::make_plannable;
+use crate::statements::make_names_unique;
+use crate::statements::walk::{Tree, Visit};
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr as PlanExpr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDFImpl, Signature,
+    Volatility,
+};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
+    ObjectName, Select, Value,
+};
+
+/// The logical plan of a statement, not yet optimised.
+pub(super) async fn logical_plan(state: &SessionState, mut statement: Statement) -> Result<LogicalPlan> {
+    make_plannable(&mut statement)?;
+    make_names_unique(&mut statement)?;
+    let mut marked = statement.clone();
+    if groups_by_casts(&mut marked)? {
+        mark_casts(&mut marked)?;
+        return state.statement_to_plan(marked).await;
+    }
+    match state.statement_to_plan(statement).await {
+        Err(refused) => match mark_casts(&mut marked)? {
+            0 => Err(refused),
+            _ => state.statement_to_plan(marked).await.map_err(|_| refused),
+        },
+        planned => planned,
+    }
+}
+
+/// Whether a GROUP BY has casts: such a plan is refused only when it is optimised.
+fn groups_by_casts(statement: &mut Statement) -> crate::Result<bool> {
+    struct Grouped(bool);
+    impl Visit for Grouped {
+        fn select(&mut self, select: &mut Select) -> crate::Result<()> {
+            if let GroupByExpr::Expressions(expressions, _) = &mut select.group_by {
+                for expression in expressions {
+                    let mut casts = Casts { marked: 0 };
+                    expression.clone().walk(&mut casts)?;
+                    self.0 |= casts.marked > 0;
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut found = Grouped(false);
+    statement.walk(&mut found)?;
+    Ok(found.0)
+}
+
+/// Puts each cast into a call of [`WrittenAs`]; gives how many there are.
+fn mark_casts(statement: &mut Statement) -> crate::Result<usize> {
+    let mut casts = Casts { marked: 0 };
+    statement.walk(&mut casts)?;
+    Ok(casts.marked)
+}
+
+struct Casts {
+    marked: usize,
+}
+
+impl Visit for Casts {
+    fn expression_end(&mut self, expression: &mut Expr) -> crate::Result<()> {
+        if matches!(expression, Expr::Cast { .. }) {
+            let text = Expr::value(Value::SingleQuotedString(expression.to_string()));
+            let cast = std::mem::replace(expression, Expr::value(Value::Null));
+            let args = [cast, text].map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
+            *expression = Expr::Function(Function {
+                name: ObjectName::from(vec![Ident::new(WRITTEN_AS)]),
+                uses_odbc_syntax: false,
+                parameters: FunctionArguments::None,
+                args: FunctionArguments::List(FunctionArgumentList {
+                    duplicate_treatment: None,
+                    args: args.into(),
+                    clauses: Vec::new(),
+                }),
+                filter: None,
+                null_treatment: None,
+                over: None,
+                within_group: Vec::new(),
+            });
+            self.marked += 1;
+        }
+        Ok(())
+    }
+}
+
+const WRITTEN_AS: &str = "gingham_written_as";
+
+/// `gingham_written_as(value, text)`: the value.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct WrittenAs {
+    signature: Signature,
+}
+
+impl WrittenAs {
+    pub(super) fn new() -> Self {
+        Self { signature: Signature::any(2, Volatility::Immutable) }
+    }
+}
+
+fn misused() -> DataFusionError {
+    DataFusionError::Plan(format!("{WRITTEN_AS}(value, text) takes two arguments"))
+}
+
+impl ScalarUDFImpl for WrittenAs {
+    fn name(&self) -> &str {
+        WRITTEN_AS
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        arguments.first().cloned().ok_or_else(misused)
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        arguments.arg_fields.first().cloned().ok_or_else(misused)
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        arguments.args.into_iter().next().ok_or_else(misused)
+    }
+
+    fn simplify(&self, arguments: Vec<PlanExpr>, _: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        arguments.into_iter().next().map(ExprSimplifyResult::Simplified).ok_or_else(misused)
+    }
+}
