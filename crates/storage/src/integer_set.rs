@@ -31,6 +31,11 @@ impl IntegerSet {
         Some(Self { low, words, len })
     }
 
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> usize {
+        self.words.len() * size_of::<u64>()
+    }
+
     /// Number of integers.
     pub fn len(&self) -> usize {
         self.len

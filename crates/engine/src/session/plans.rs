@@ -4,6 +4,9 @@
 //! which the scan was 0.6. A plan holds for the very tables that it was made for, so it is kept with the snapshot that
 //! it reads, and goes with it at the next commit. What a plan may depend on besides is its text, the session's settings,
 //! and tables that only the session sees; a session with any of the latter plans anew.
+//!
+//! Copies of a plan share nothing that a run changes, but for the values of scalar subqueries, which its expressions hold:
+//! such a plan has a [`Turn`], and who comes while it is taken plans anew.
 
 use crate::Result;
 use crate::session::{Session, StatementContext};
@@ -12,6 +15,7 @@ use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanEx
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{Expr, LogicalPlan, Volatility};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -24,20 +28,29 @@ use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use futures::StreamExt;
 use gingham_storage::catalog::Snapshot;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most plans kept with a snapshot; the one not used for longest goes first.
 const PLANS: usize = 64;
 /// Longest text whose plan is kept, in bytes: what is longer is rarely sent twice.
 const TEXT_BYTES: usize = 16 << 10;
+/// The plans of a snapshot take one part in so many of the memory limit at most.
+const SHARE: usize = 64;
+/// An operator with its expressions, schema and properties, generously.
+const OPERATOR_BYTES: usize = 8 << 10;
 
 /// The plans kept with one snapshot, the one used last at the end.
 #[derive(Debug, Default)]
@@ -54,10 +67,45 @@ pub(crate) struct KeptPlan {
     headings: Headings,
     /// Scans take filters that joins or sorts make while the query runs.
     dynamic: bool,
+    /// Set while a run is under way, when there can be only one.
+    busy: Option<Arc<AtomicBool>>,
+    /// Its bytes, about, of the memory limit.
+    held: Arc<MemoryReservation>,
+}
+
+/// The run of a plan of which there can be only one at a time. The next may begin once the rows of this one were all
+/// delivered; when they were not, tasks of it may still be at work, and the plan is not run again.
+#[derive(Debug)]
+pub(crate) struct Turn(Option<Arc<AtomicBool>>);
+
+impl Turn {
+    /// Gives rows and ends with them.
+    pub(crate) fn give(self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+        let Some(busy) = self.0 else { return rows };
+        let schema = rows.schema();
+        // The rows are dropped before the turn ends.
+        let rows = futures::stream::unfold(Some(rows), move |rows| {
+            let busy = Arc::clone(&busy);
+            async move {
+                let mut rows = rows?;
+                let item = rows.next().await;
+                match item {
+                    Some(Ok(batch)) => Some((Ok(batch), Some(rows))),
+                    Some(Err(error)) => Some((Err(error), None)),
+                    None => {
+                        drop(rows);
+                        busy.store(false, Ordering::Release);
+                        None
+                    }
+                }
+            }
+        });
+        Box::pin(RecordBatchStreamAdapter::new(schema, rows))
+    }
 }
 
 impl KeptPlan {
-    /// The plan kept for `text` under the session's settings and the latest snapshot.
+    /// The plan kept for `text` under the session's settings and the latest snapshot, unless it has to be waited for.
     pub(crate) fn find(session: &Session, text: &str) -> Result<Option<Self>> {
         if text.len() > TEXT_BYTES || has_own_tables(session) {
             return Ok(None);
@@ -68,34 +116,40 @@ impl KeptPlan {
         let found = plans.iter().position(|kept| kept.settings == settings && *kept.text == *text);
         let Some(kept) = found.and_then(|at| plans.remove(at)) else { return Ok(None) };
         plans.push_back(kept.clone());
-        Ok(Some(kept))
+        let taken = kept.busy.as_ref().is_some_and(|busy| busy.swap(true, Ordering::Acquire));
+        Ok((!taken).then_some(kept))
     }
 
-    /// Keeps the plan of a statement, when it would be the same again.
+    /// Keeps the plan of a statement that is about to run, when it would be the same again. Its rows are given by the turn.
     pub(crate) fn keep(
         context: &StatementContext,
         logical: &LogicalPlan,
         plan: &Arc<dyn ExecutionPlan>,
         headings: &Headings,
-    ) -> Result<()> {
-        let Some(text) = &context.text else { return Ok(()) };
+    ) -> Result<Turn> {
+        let Some(text) = &context.text else { return Ok(Turn(None)) };
         let wanted = context.settings().keep_plans && text.len() <= TEXT_BYTES && !has_own_tables(&context.session);
-        if !wanted || !is_lasting(logical) || !is_repeatable(plan) {
-            return Ok(());
+        if !wanted || !is_lasting(logical) || !is_repeatable(plan, true) {
+            return Ok(Turn(None));
         }
-        let Some(mut plans) = plans(&context.snapshot) else { return Ok(()) };
-        if plans.len() == PLANS {
-            plans.pop_front();
-        }
+        let Some(mut plans) = plans(&context.snapshot) else { return Ok(Turn(None)) };
+        // One that is busy, or was given up.
+        plans.retain(|kept| kept.settings != context.settings_number || *kept.text != **text);
+        let task = context.state.task_ctx();
+        let Some(held) = hold(&mut plans, text.len() + bytes(plan), &task) else { return Ok(Turn(None)) };
+        let alone = plan.exists(|plan| Ok(plan.is::<ScalarSubqueryExec>()))?;
+        let busy = alone.then(|| Arc::new(AtomicBool::new(true)));
         plans.push_back(Self {
             text: Arc::clone(text),
             settings: context.settings_number,
             plan: reset_plan_states(Arc::clone(plan))?,
-            task: context.state.task_ctx(),
+            task,
             headings: headings.clone(),
             dynamic: plan.exists(|plan| Ok(plan.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_dynamic)))?,
+            busy: busy.clone(),
+            held: Arc::new(held),
         });
-        Ok(())
+        Ok(Turn(busy))
     }
 
     /// Starts a copy of the plan.
@@ -107,8 +161,33 @@ impl KeptPlan {
             plan = FilterPushdown::new_post_optimization().optimize(plan, options)?;
             plan = GatherJoinKeys.optimize(plan, options)?;
         }
-        Ok(self.headings.give(execute_stream(plan, Arc::clone(&self.task))?))
+        let rows = self.headings.give(execute_stream(plan, Arc::clone(&self.task))?);
+        Ok(Turn(self.busy.clone()).give(rows))
     }
+}
+
+/// Takes `bytes` of the memory limit for another plan, in the place of others where they would be too many; `None` when
+/// that is not enough.
+fn hold(plans: &mut VecDeque<KeptPlan>, bytes: usize, task: &TaskContext) -> Option<MemoryReservation> {
+    let pool = task.memory_pool();
+    let most = match pool.memory_limit() {
+        MemoryLimit::Finite(limit) => limit / SHARE,
+        _ => usize::MAX,
+    };
+    if bytes > most {
+        return None;
+    }
+    while plans.len() >= PLANS || plans.iter().map(|kept| kept.held.size()).sum::<usize>() > most - bytes {
+        plans.pop_front()?;
+    }
+    let held = MemoryConsumer::new("kept plans").register(pool);
+    held.try_grow(bytes).ok().map(|()| held)
+}
+
+/// Bytes that a plan takes, about.
+fn bytes(plan: &Arc<dyn ExecutionPlan>) -> usize {
+    let own = plan.downcast_ref::<ScanExec>().map_or(0, ScanExec::bytes);
+    own + OPERATOR_BYTES + plan.children().into_iter().map(bytes).sum::<usize>()
 }
 
 fn plans(snapshot: &Snapshot) -> Option<MutexGuard<'_, VecDeque<KeptPlan>>> {
@@ -143,26 +222,36 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
     visited.is_ok() && lasting
 }
 
-/// True when copies of the plan share nothing that a run changes.
-fn is_repeatable(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    let repeatable = plan.is::<ScanExec>()
-        || plan.is::<CountExec>()
-        || plan.is::<CoalescePartitionsExec>()
+/// True when copies of the plan share nothing that a run changes, but for the values of subqueries that are all computed
+/// before the first row of the plan that needs them: `root` says whether it is at the top of one, where it ends when its
+/// rows do.
+fn is_repeatable(plan: &Arc<dyn ExecutionPlan>, root: bool) -> bool {
+    if let Some(level) = plan.downcast_ref::<ScalarSubqueryExec>() {
+        let subqueries = level.subqueries().iter().all(|subquery| is_repeatable(&subquery.plan, true));
+        return root && subqueries && is_repeatable(level.input(), false);
+    }
+    let passes = plan.is::<CoalescePartitionsExec>()
         || plan.is::<CooperativeExec>()
+        || plan.is::<ProjectionExec>()
+        || plan.is::<SortPreservingMergeExec>();
+    let repeatable = passes
+        || plan.is::<ScanExec>()
+        || plan.is::<CountExec>()
         || plan.is::<EmptyExec>()
         || plan.is::<FilterExec>()
         || plan.is::<GlobalLimitExec>()
         || plan.is::<HashJoinExec>()
         || plan.is::<JoinKeysExec>()
         || plan.is::<LocalLimitExec>()
-        || plan.is::<ProjectionExec>()
+        || plan.is::<PlaceholderRowExec>()
         || plan.is::<RepartitionExec>()
         || plan.is::<SortExec>()
-        || plan.is::<SortPreservingMergeExec>()
         || plan.is::<UnionExec>()
         // Copies would share the bounds of MIN and MAX.
         || plan.is::<AggregateExec>() && plan.dynamic_expressions_produced().is_empty();
-    repeatable && plan.children().into_iter().all(is_repeatable)
+    // With a limit, rows may end before those below have.
+    let root = root && passes && plan.fetch().is_none();
+    repeatable && plan.children().into_iter().all(|child| is_repeatable(child, root))
 }
 
 #[cfg(test)]
@@ -195,13 +284,14 @@ mod tests {
             "SELECT x.a FROM t x JOIN t y ON x.a = y.a WHERE x.b IN (SELECT b FROM t)",
             "SELECT a FROM t WHERE a = 1 UNION ALL SELECT a FROM t WHERE a = 2",
             "SELECT a FROM v",
+            "SELECT a FROM t WHERE a > (SELECT min(a) FROM t)",
+            "SELECT a, (SELECT sum(a) FROM t) FROM t WHERE a > (SELECT avg(a) FROM t WHERE a < (SELECT 5)) ORDER BY a",
         ] {
             assert!(is_kept(sql), "{sql}");
         }
         for sql in [
             "SELECT a, now() FROM t",
             "SELECT a FROM t WHERE a > random()",
-            "SELECT a FROM t WHERE a > (SELECT min(a) FROM t)",
             "SELECT n FROM clock",
             "SELECT * FROM gingham_tables",
             "SELECT value FROM generate_series(1, 3)",

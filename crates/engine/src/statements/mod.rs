@@ -96,8 +96,8 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             let headings = Headings::of(&query);
             let logical = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(query))), parameters).await?;
             let plan = context.physical_plan(&logical).await?;
-            KeptPlan::keep(context, &logical, &plan, &headings)?;
-            Ok(Outcome::Rows(headings.give(context.execute(plan)?)))
+            let turn = KeptPlan::keep(context, &logical, &plan, &headings)?;
+            Ok(Outcome::Rows(turn.give(headings.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,

@@ -23,6 +23,11 @@ pub(super) fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
     filter.is::<DynamicFilterPhysicalExpr>() || filter.children().into_iter().any(is_dynamic)
 }
 
+/// Whether so many keys leave out enough of a column's distinct values to be worth a look at each code.
+pub(super) fn rules_out_enough(keys: u64, distinct: u64) -> bool {
+    keys as f64 * DISTINCT_PER_KEY <= distinct as f64
+}
+
 /// The translation of filters over the columns that a scan gives.
 pub(super) struct Implied<'a> {
     /// The scan's output columns.
@@ -95,7 +100,7 @@ impl Implied<'_> {
     }
 
     fn among(&self, column: &ColumnDefinition, set: &Arc<IntegerSet>) -> Predicate {
-        if set.len() as f64 * DISTINCT_PER_KEY > (self.distinct)(column.id) as f64 {
+        if !rules_out_enough(set.len() as u64, (self.distinct)(column.id)) {
             return Predicate::Constant(true);
         }
         Predicate::Among { column: column.id, set: Arc::clone(set) }

@@ -10,15 +10,19 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, NullEquality, Statistics, internal_err};
 use datafusion::error::Result;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter_pushdown::{
     ChildPushdownResult, FilterDescription, FilterPushdownPhase, FilterPushdownPropagation,
 };
 use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::StreamExt;
@@ -34,7 +38,20 @@ const MOST: usize = 1 << 20;
 pub(super) struct JoinKeys {
     /// Positions of the key columns on the build side; `None` for a key that is no column of integers.
     columns: Vec<Option<usize>>,
+    /// What is known of each key before any is gathered.
+    whole: Vec<KeysOfWhole>,
     gathered: Mutex<Gathered>,
+}
+
+/// What is known of a join's key before it runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum KeysOfWhole {
+    /// It is no column of integers, or has too many records.
+    NotGathered,
+    /// The build side may be any part of its table.
+    Unknown,
+    /// The build side has all records of a table, with so many distinct keys, about.
+    Distinct(u64),
 }
 
 /// One set per key of a join; `None` for a key that is no integer, or too far from others.
@@ -50,24 +67,32 @@ struct Gathered {
     keys: Vec<Vec<i64>>,
     /// Too many, or a partition ran twice.
     given_up: bool,
+    /// What keys and sets take of the memory limit; made when the first partition begins.
+    held: Option<MemoryReservation>,
     /// Made when they are first asked for.
     sets: Option<Sets>,
 }
 
 impl JoinKeys {
-    fn new(columns: Vec<Option<usize>>, partitions: usize) -> Self {
+    fn new(columns: Vec<Option<usize>>, whole: Vec<KeysOfWhole>, partitions: usize) -> Self {
         let keys = vec![Vec::new(); columns.len()];
         let begun = vec![false; partitions];
-        let gathered = Gathered { begun, left: partitions, keys, given_up: false, sets: None };
-        Self { columns, gathered: Mutex::new(gathered) }
+        let gathered = Gathered { begun, left: partitions, keys, given_up: false, held: None, sets: None };
+        Self { columns, whole, gathered: Mutex::new(gathered) }
+    }
+
+    /// What is known of each key before any is gathered.
+    pub(super) fn distinct_of_whole(&self) -> impl Iterator<Item = KeysOfWhole> {
+        self.whole.iter().copied()
     }
 
     fn gathered(&self) -> MutexGuard<'_, Gathered> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn begin(&self, partition: usize) {
+    fn begin(&self, partition: usize, pool: &Arc<dyn MemoryPool>) {
         let mut gathered = self.gathered();
+        gathered.held.get_or_insert_with(|| MemoryConsumer::new("keys of a join").register(pool));
         match gathered.begun.get_mut(partition) {
             Some(begun) if !*begun => *begun = true,
             _ => gathered.given_up = true,
@@ -83,10 +108,12 @@ impl JoinKeys {
             let Some(column) = column else { continue };
             let keys = &mut gathered.keys[number];
             if keys.len() + batch.num_rows() > MOST || !integers(batch.column(*column), keys) {
-                gathered.given_up = true;
-                gathered.keys.iter_mut().for_each(|keys| *keys = Vec::new());
-                return;
+                return gathered.give_up();
             }
+        }
+        let bytes = gathered.keys.iter().map(|keys| keys.capacity() * size_of::<i64>()).sum();
+        if !gathered.hold(bytes) {
+            gathered.give_up();
         }
     }
 
@@ -105,9 +132,28 @@ impl JoinKeys {
             let keys = std::mem::take(&mut gathered.keys);
             let set =
                 |(column, keys): (&Option<usize>, Vec<i64>)| column.and_then(|_| IntegerSet::new(&keys)).map(Arc::new);
-            gathered.sets = Some(self.columns.iter().zip(keys).map(set).collect());
+            let sets: Sets = self.columns.iter().zip(keys).map(set).collect();
+            if !gathered.hold(sets.iter().flatten().map(|set| set.bytes()).sum()) {
+                gathered.give_up();
+                return None;
+            }
+            gathered.sets = Some(sets);
         }
         gathered.sets.clone()
+    }
+}
+
+impl Gathered {
+    /// Takes `bytes` of the memory limit instead of what it has; false when they can't be had. Filters only spare work, so
+    /// that a query goes on without.
+    fn hold(&self, bytes: usize) -> bool {
+        self.held.as_ref().is_some_and(|held| held.try_resize(bytes).is_ok())
+    }
+
+    fn give_up(&mut self) {
+        self.given_up = true;
+        self.keys.iter_mut().for_each(|keys| *keys = Vec::new());
+        self.held = None;
     }
 }
 
@@ -182,7 +228,15 @@ fn gathering(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     if columns.iter().all(Option::is_none) {
         return Ok(None);
     }
-    let keys = Arc::new(JoinKeys::new(columns, left.properties().partitioning.partition_count()));
+    let whole = columns.iter().map(|column| match column.map(|column| distinct_of_whole(left, column)) {
+        None => KeysOfWhole::NotGathered,
+        Some(None) => KeysOfWhole::Unknown,
+        // They would be given up half-way.
+        Some(Some((_, rows))) if rows > MOST as u64 => KeysOfWhole::NotGathered,
+        Some(Some((distinct, _))) => KeysOfWhole::Distinct(distinct),
+    });
+    let whole = whole.collect();
+    let keys = Arc::new(JoinKeys::new(columns, whole, left.properties().partitioning.partition_count()));
     let right = Arc::clone(join.right()).transform_up(|plan| {
         let scan = plan.downcast_ref::<ScanExec>().and_then(|scan| scan.with_join_keys(filter, &keys));
         Ok(match scan {
@@ -195,6 +249,22 @@ fn gathering(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     }
     let left = Arc::new(JoinKeysExec { input: Arc::clone(left), keys });
     Ok(Some(join.builder().with_new_children(vec![left, right.data])?.build_exec()?))
+}
+
+/// Distinct values of a column of a plan, about, and its rows, when it has all records of a table, as they are.
+fn distinct_of_whole(plan: &Arc<dyn ExecutionPlan>, position: usize) -> Option<(u64, u64)> {
+    if let Some(scan) = plan.downcast_ref::<ScanExec>() {
+        return scan.distinct_of_whole(position);
+    }
+    if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+        let column = projection.expr().get(position)?.expr.downcast_ref::<Column>()?.index();
+        return distinct_of_whole(projection.input(), column);
+    }
+    let passes = plan.is::<RepartitionExec>() || plan.is::<CoalescePartitionsExec>() || plan.is::<JoinKeysExec>();
+    match plan.children().as_slice() {
+        [input] if passes && plan.fetch().is_none() => distinct_of_whole(input, position),
+        _ => None,
+    }
 }
 
 /// Passes batches on and gathers the keys in them.
@@ -263,13 +333,14 @@ impl ExecutionPlan for JoinKeysExec {
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
         // The scans forget the keys too: see `ScanExec`.
         let partitions = self.properties().partitioning.partition_count();
-        let keys = Arc::new(JoinKeys::new(self.keys.columns.clone(), partitions));
+        let keys = Arc::new(JoinKeys::new(self.keys.columns.clone(), self.keys.whole.clone(), partitions));
         Ok(Arc::new(Self { input: Arc::clone(&self.input), keys }))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let pool = Arc::clone(context.memory_pool());
         let mut input = self.input.execute(partition, context)?;
-        self.keys.begin(partition);
+        self.keys.begin(partition, &pool);
         let keys = Arc::clone(&self.keys);
         let mut ended = false;
         let stream = futures::stream::poll_fn(move |context| {

@@ -1,9 +1,9 @@
 //! The operator that reads a table: its partitions take morsels from one counter, so that none waits while another has
 //! work left.
 
-use super::dynamic::{Implied, is_dynamic};
+use super::dynamic::{Implied, is_dynamic, rules_out_enough};
 use super::filter::all_of;
-use super::join_keys::JoinKeys;
+use super::join_keys::{JoinKeys, KeysOfWhole};
 use super::statistics::{selectivity, statistics};
 use super::stream::ScanStream;
 use crate::Result;
@@ -14,6 +14,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Statistics, internal_err};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_expr_common::physical_expr::snapshot_generation;
 use datafusion::physical_plan::coop::cooperative;
@@ -204,18 +205,20 @@ impl ScanExec {
         Arc::new(Self { dynamic, ..Self::of(Arc::clone(&self.shape), fetch, Arc::clone(&self.properties)) })
     }
 
-    /// The same with the keys of the join that makes its dynamic filter number `filter`; `None` when it takes no such one.
+    /// The same with the keys of the join that makes its dynamic filter number `filter`; `None` when it takes no such one,
+    /// or when the keys can't rule out much: those of a whole table that has nearly all of this one's values.
     pub(super) fn with_join_keys(&self, filter: u64, keys: &Arc<JoinKeys>) -> Option<Arc<dyn ExecutionPlan>> {
-        let takes = |known: &Arc<dyn PhysicalExpr>| {
-            let mut found = false;
+        let mut useful = false;
+        for known in &self.dynamic {
             // The walk does not fail.
             let _ = known.apply(|part| {
-                found |= part.expression_id() == Some(filter);
+                let found = part.expression_id() == Some(filter);
+                let mut keys = part.children().into_iter().zip(keys.distinct_of_whole());
+                useful |= found && keys.any(|(key, distinct)| self.is_narrowed_by(key, distinct));
                 Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
             });
-            found
-        };
-        if !self.dynamic.iter().any(takes) {
+        }
+        if !useful {
             return None;
         }
         let mut join_keys = self.join_keys.clone();
@@ -224,6 +227,36 @@ impl ScanExec {
         let (shape, properties) = (Arc::clone(&self.shape), Arc::clone(&self.properties));
         let dynamic = self.dynamic.clone();
         Some(Arc::new(Self { dynamic, join_keys, ..Self::of(shape, self.fetch, properties) }))
+    }
+
+    /// Whether a set of keys may rule out values of a column: `Some` of so many keys, when all of them are known to come.
+    fn is_narrowed_by(&self, key: &Arc<dyn PhysicalExpr>, distinct: KeysOfWhole) -> bool {
+        match (self.column(key), distinct) {
+            (None, _) | (_, KeysOfWhole::NotGathered) => false,
+            (_, KeysOfWhole::Unknown) => true,
+            (Some(column), KeysOfWhole::Distinct(keys)) => {
+                let distinct = self.shape.table.summary(column).map_or(u64::MAX, |summary| summary.distinct);
+                rules_out_enough(keys, distinct)
+            }
+        }
+    }
+
+    /// The column that an expression over the scan's output is.
+    fn column(&self, expression: &Arc<dyn PhysicalExpr>) -> Option<ColumnId> {
+        self.shape.columns.get(expression.downcast_ref::<Column>()?.index()).copied()
+    }
+
+    /// Distinct values of an output column, about, and the records, when the scan gives all of its table's.
+    pub(super) fn distinct_of_whole(&self, position: usize) -> Option<(u64, u64)> {
+        let whole = self.counts_all() && matches!(self.shape.predicate, Predicate::Constant(true));
+        let column = self.shape.columns.get(position).filter(|_| whole)?;
+        let table = &self.shape.table;
+        Some((table.summary(*column)?.distinct, table.rows()))
+    }
+
+    /// Bytes of memory that it takes besides the table, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.shape.scan.bytes()
     }
 
     /// True when it takes filters that change while the query runs.

@@ -103,3 +103,46 @@ fn the_best_rows_so_far_rule_zones_out() {
     let skipped = metric(&connection, "SELECT a, b FROM t ORDER BY a LIMIT 3", "t", "zones_skipped");
     assert!(skipped >= 5, "all zones but the first can be ruled out, {skipped} were");
 }
+
+#[test]
+fn keys_of_a_whole_table_are_gathered_only_where_they_rule_something_out() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE parts AS SELECT value AS id, value % 7 AS kind FROM generate_series(0, 999);
+             CREATE TABLE sales AS SELECT value % 1000 AS part, value % 100000 AS other, value AS v
+                 FROM generate_series(0, 199999)",
+        )
+        .expect("tables");
+    let gathers = |sql: &str| rows(&connection, &format!("EXPLAIN {sql}")).join("\n").contains("JoinKeysExec");
+    let all = "SELECT count(*), sum(v) FROM sales JOIN parts ON sales.part = parts.id";
+    assert!(!gathers(all), "each part has sales");
+    assert_eq!(rows(&connection, all), ["200000|19999900000"]);
+    let some = format!("{all} WHERE kind = 3");
+    assert!(gathers(&some), "some parts do not count");
+    assert_eq!(rows(&connection, &some), rows(&connection, "SELECT count(*), sum(v) FROM sales WHERE part % 7 = 3"));
+    let few = "SELECT count(*), sum(v) FROM sales JOIN parts ON sales.other = parts.id";
+    assert!(gathers(few), "few sales have such a number");
+    assert_eq!(rows(&connection, few), rows(&connection, "SELECT count(*), sum(v) FROM sales WHERE other < 1000"));
+}
+
+#[test]
+fn keys_without_room_are_left_out() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE big AS SELECT value AS k, value % 9 AS v FROM generate_series(1, 300000);
+             CREATE TABLE keys AS SELECT value * 3 AS k FROM generate_series(1, 60000)",
+        )
+        .expect("tables");
+    let sql = "SELECT count(*), sum(v) FROM big JOIN keys ON big.k = keys.k WHERE keys.k > 0";
+    let expected = rows(&connection, sql);
+    // Room for the join, and less and less for its keys.
+    for limit in ["64MB", "9MB", "7MB", "6MB", "5MB"] {
+        connection.execute(&format!("SET gingham.memory_limit = '{limit}'")).expect("a setting");
+        match connection.query(sql).and_then(gingham::QueryResult::collect_batches) {
+            Ok(_) => assert_eq!(rows(&connection, sql), expected, "{limit}"),
+            Err(error) => assert!(error.to_string().contains("memory_limit"), "{limit}: {error}"),
+        }
+    }
+}

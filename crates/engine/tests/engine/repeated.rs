@@ -113,3 +113,42 @@ fn copies_run_side_by_side() {
         }
     });
 }
+
+#[test]
+fn values_of_subqueries_are_computed_by_each_run() {
+    let database = Database::in_memory().expect("a database");
+    let connection = database.connect();
+    connection.execute("CREATE TABLE t AS SELECT value AS a FROM generate_series(1, 1000)").expect("a table");
+    let sql = "SELECT count(*), (SELECT max(a) FROM t) FROM t WHERE a > (SELECT avg(a) FROM t)";
+    for _ in 0..3 {
+        assert_eq!(rows(&connection, sql), ["500|1000"]);
+    }
+    connection.execute("INSERT INTO t SELECT value FROM generate_series(1001, 2000)").expect("rows");
+    for _ in 0..3 {
+        assert_eq!(rows(&connection, sql), ["1000|2000"]);
+    }
+    // One run that is left in the middle, and several at once.
+    let rows_of = "SELECT a FROM t WHERE a > (SELECT min(a) FROM t) AND a <> (SELECT max(a) FROM t)";
+    assert_eq!(rows(&connection, rows_of).len(), 1998);
+    for _ in 0..3 {
+        drop(connection.query(rows_of).expect("a query"));
+        assert_eq!(rows(&connection, rows_of).len(), 1998);
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let connection = database.connect();
+                for _ in 0..20 {
+                    assert_eq!(rows(&connection, sql), ["1000|2000"]);
+                    assert_eq!(rows(&connection, rows_of).len(), 1998);
+                }
+            });
+        }
+    });
+    // An error in a subquery is one each time.
+    let wrong = "SELECT a FROM t WHERE a = (SELECT a FROM t WHERE a < 3)";
+    for _ in 0..3 {
+        let error = connection.query(wrong).and_then(gingham::QueryResult::collect_batches).expect_err("two rows");
+        assert!(error.to_string().contains("more than one row"), "{error}");
+    }
+}

@@ -62,6 +62,21 @@ impl CodePredicate {
         Self::joined(Connective::Or, flat, node)
     }
 
+    /// Bytes of memory that it takes; sets that segments share count once for each.
+    pub(super) fn bytes(&self) -> usize {
+        let own = match self {
+            Self::Constant(_) => 0,
+            Self::Leaf(leaf) => match &leaf.codes {
+                CodeTest::Any { codes: words, .. }
+                | CodeTest::Sorted { codes: words, .. }
+                | CodeTest::Bitmap { words, .. } => size_of_val(&**words),
+                _ => 0,
+            },
+            Self::Junction(junction) => junction.parts.iter().map(Self::bytes).sum(),
+        };
+        size_of::<Self>() + own
+    }
+
     fn joined(connective: Connective, mut parts: Vec<Self>, node: usize) -> Self {
         match parts.len() {
             0 => Self::Constant(connective == Connective::And),

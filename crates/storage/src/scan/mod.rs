@@ -174,6 +174,12 @@ impl TableScan {
         self.morsels.len()
     }
 
+    /// Bytes of memory that the prepared scan takes, about.
+    pub fn bytes(&self) -> usize {
+        let predicates = self.segments.iter().map(|(_, arranged)| arranged.last().bytes());
+        predicates.sum::<usize>() + self.morsels.len() * size_of::<Morsel>()
+    }
+
     /// Zones ruled out by zone maps, for EXPLAIN ANALYZE.
     pub fn skipped(&self) -> usize {
         self.skipped
