@@ -243,6 +243,45 @@ fn plain_words(text: &str) -> Option<String> {
 }
 
 /// DataFusion's text without its prefixes, its backtrace and its wish for a bug report.
+/// Types as SQL writes them instead of Arrow, outside quotes.
+fn sql_types(text: &str) -> String {
+    const NAMES: &[(&str, &str)] = &[
+        ("Boolean", "BOOLEAN"),
+        ("Int8", "TINYINT"),
+        ("Int16", "SMALLINT"),
+        ("Int32", "INTEGER"),
+        ("Int64", "BIGINT"),
+        ("UInt8", "TINYINT UNSIGNED"),
+        ("UInt16", "SMALLINT UNSIGNED"),
+        ("UInt32", "INTEGER UNSIGNED"),
+        ("UInt64", "BIGINT UNSIGNED"),
+        ("Float32", "REAL"),
+        ("Float64", "DOUBLE"),
+        ("Decimal128", "DECIMAL"),
+        ("Decimal256", "DECIMAL"),
+        ("Utf8View", "VARCHAR"),
+        ("LargeUtf8", "VARCHAR"),
+        ("Utf8", "VARCHAR"),
+        ("BinaryView", "BINARY"),
+        ("Date32", "DATE"),
+    ];
+    let mut plain = String::with_capacity(text.len());
+    for (number, part) in text.split('\'').enumerate() {
+        plain.push_str(if number == 0 { "" } else { "'" });
+        if number % 2 == 1 {
+            plain.push_str(part);
+            continue;
+        }
+        for word in part.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            let known = NAMES.iter().find(|(arrow, _)| *arrow == name);
+            plain.push_str(known.map_or(name, |(_, sql)| sql));
+            plain.push_str(&word[name.len()..]);
+        }
+    }
+    plain
+}
+
 fn clean(text: &str) -> String {
     const PREFIXES: &[&str] = &[
         "Error during planning: ",
@@ -268,5 +307,5 @@ fn clean(text: &str) -> String {
     if let Some(plain) = plain_words(text) {
         return plain;
     }
-    text.trim_end().trim_end_matches('.').to_string()
+    sql_types(text.trim_end().trim_end_matches('.'))
 }

@@ -5,9 +5,9 @@ use super::walk::{Tree, Visit};
 use crate::Result;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, Query, Select, SelectFlavor,
-    SelectItem, SetExpr, SetOperator, SetQuantifier, Statement as Sql, TableFactor, TableWithJoins, Value,
-    ValueWithSpan,
+    Expr, Function, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, Query, Select,
+    SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement as Sql, TableFactor, TableWithJoins,
+    Value, ValueWithSpan,
 };
 use std::collections::{BTreeSet, HashSet};
 use std::sync::OnceLock;
@@ -46,10 +46,32 @@ fn merges_outer_columns(tables: &TableWithJoins) -> bool {
     })
 }
 
+const STRANGE_JOIN: &str =
+    "a join other than INNER, LEFT, RIGHT, FULL, CROSS and LEFT or RIGHT SEMI or ANTI (SEMI JOIN is LEFT SEMI JOIN)";
+
+fn has_strange_join(tables: &TableWithJoins) -> bool {
+    tables.joins.iter().any(|join| {
+        matches!(
+            join.join_operator,
+            JoinOperator::Semi(_)
+                | JoinOperator::Anti(_)
+                | JoinOperator::AsOf { .. }
+                | JoinOperator::StraightJoin(_)
+                | JoinOperator::ArrayJoin
+                | JoinOperator::LeftArrayJoin
+                | JoinOperator::InnerArrayJoin
+        )
+    })
+}
+
 fn has_modifiers(group_by: &GroupByExpr) -> bool {
     match group_by {
         GroupByExpr::All(modifiers) | GroupByExpr::Expressions(_, modifiers) => !modifiers.is_empty(),
     }
+}
+
+fn limits_by(limit: Option<&LimitClause>) -> bool {
+    matches!(limit, Some(LimitClause::LimitOffset { limit_by, .. }) if !limit_by.is_empty())
 }
 
 fn picks_by_pattern(item: &SelectItem) -> bool {
@@ -143,6 +165,7 @@ impl Visit for Ignored {
             (query.format_clause.is_some(), "SELECT … FORMAT"),
             (query.fetch.is_some(), "SELECT … FETCH (use LIMIT)"),
             (changes, "INSERT, UPDATE, DELETE or MERGE within a query"),
+            (limits_by(query.limit_clause.as_ref()), "LIMIT … BY"),
         ])?;
         refuse_bag_operations(&query.body)
     }
@@ -158,6 +181,7 @@ impl Visit for Ignored {
             (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
             (!select.cluster_by.is_empty(), "CLUSTER BY"),
             (select.from.iter().any(merges_outer_columns), MERGED_COLUMN),
+            (select.from.iter().any(has_strange_join), STRANGE_JOIN),
             (has_modifiers(&select.group_by), "GROUP BY … WITH (use GROUP BY ROLLUP (…) or CUBE (…))"),
             (select.flavor == SelectFlavor::FromFirstNoSelect, "FROM without SELECT (use SELECT * FROM …)"),
             (select.projection.iter().any(picks_by_pattern), "* ILIKE (name the columns)"),
@@ -167,6 +191,9 @@ impl Visit for Ignored {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         match expression {
             Expr::Function(function) => refuse_clauses(function),
+            Expr::Collate { .. } => Err(unsupported("COLLATE (texts compare by their characters' code points)".into())),
+            Expr::IsNormalized { .. } => Err(unsupported("IS NORMALIZED".into())),
+            Expr::RLike { .. } => Err(unsupported("RLIKE and REGEXP (use ~)".into())),
             _ => Ok(()),
         }
     }
@@ -192,9 +219,10 @@ impl Visit for Ignored {
                 (json_path.is_some(), "a path into a table"),
                 (sample.is_some(), "TABLESAMPLE"),
             ]),
-            TableFactor::NestedJoin { table_with_joins, .. } => {
-                Self::refuse_if(&[(merges_outer_columns(table_with_joins), MERGED_COLUMN)])
-            }
+            TableFactor::NestedJoin { table_with_joins, .. } => Self::refuse_if(&[
+                (merges_outer_columns(table_with_joins), MERGED_COLUMN),
+                (has_strange_join(table_with_joins), STRANGE_JOIN),
+            ]),
             TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),
             _ => Ok(()),
         }
