@@ -95,11 +95,3 @@ impl Places {
         place as usize
     }
 }
-
-/// Puts each value at its place.
-#[inline(always)]
-pub(crate) fn scatter<T: Copy>(places: &[u32], from: &[T], to: &mut [T]) {
-    for (place, value) in places.iter().zip(from) {
-        to[*place as usize] = *value;
-    }
-}

@@ -8,14 +8,16 @@
 //! None of it comes in several instruction sets: where a code goes depends on the one before it, and on the bucket that
 //! it falls into, which vectors don't help with. Searches of byte slices are the exception.
 
+mod combine;
 mod digits;
 mod merge;
 mod partition;
 mod search;
 mod sort;
 
+pub(crate) use combine::{Combiner, FAR, Output};
 pub use digits::{Bounds, DIGITS};
-pub(crate) use digits::{Digits, Histogram, Places, SMALL, bounds, histogram, is_single, scatter};
+pub(crate) use digits::{Digits, Histogram, Places, SMALL, bounds, histogram, is_single};
 pub use merge::merge;
 pub(crate) use merge::{check_rows, merge_while_both, rest};
 pub use partition::{partition, partition_tids};

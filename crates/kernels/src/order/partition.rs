@@ -1,7 +1,7 @@
 //! Radix partitioning of native codes (ByteSlice paper, section 6, after Kim and others): a histogram, then each code to
 //! the next place of its bucket.
 
-use super::{Bounds, Digits, Histogram, Places, bounds, histogram};
+use super::{Bounds, Combiner, Digits, FAR, Histogram, Output, Places, bounds, histogram};
 use crate::Code;
 
 /// Partitions codes of `width` bits by their digit number `digit`, the most significant being 0: `tids` and `out` get
@@ -13,13 +13,23 @@ pub fn partition<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut Vec<u
     let (digits, counts) = count(codes, width, digit);
     tids.resize(codes.len(), 0);
     out.resize(codes.len(), C::default());
-    let mut places = Places::new(&counts);
-    for (tid, code) in codes.iter().enumerate() {
-        let place = places.take(digits.get(code.to_u64(), digit));
-        tids[place] = tid as u32;
-        out[place] = *code;
+    let (places, bounds) = (Places::new(&counts), bounds(&counts));
+    let digit = |code: C| digits.get(code.to_u64(), digit);
+    if codes.len() > FAR {
+        let (mut tids, mut out) = (Combiner::new(tids, &bounds), Combiner::new(out, &bounds));
+        each_place(codes, digit, places, |digit, place, tid, code| {
+            tids.put(digit, place, tid);
+            out.put(digit, place, code);
+        });
+        tids.finish();
+        out.finish();
+    } else {
+        each_place(codes, digit, places, |_, place, tid, code| {
+            tids[place] = tid;
+            out[place] = code;
+        });
     }
-    bounds(&counts)
+    bounds
 }
 
 /// The same without the codes.
@@ -29,11 +39,28 @@ pub fn partition<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut Vec<u
 pub fn partition_tids<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut Vec<u32>) -> Bounds {
     let (digits, counts) = count(codes, width, digit);
     tids.resize(codes.len(), 0);
-    let mut places = Places::new(&counts);
-    for (tid, code) in codes.iter().enumerate() {
-        tids[places.take(digits.get(code.to_u64(), digit))] = tid as u32;
+    let (mut places, bounds) = (Places::new(&counts), bounds(&counts));
+    let mut out = Output::new(tids, &bounds);
+    out.put_all(codes.iter().zip(0..).map(|(code, tid)| {
+        let digit = digits.get(code.to_u64(), digit);
+        (digit, places.take(digit), tid)
+    }));
+    out.finish();
+    bounds
+}
+
+/// Calls `put` with the digit, the place and the TID of each code.
+#[inline(always)]
+fn each_place<C: Code>(
+    codes: &[C],
+    digit: impl Fn(C) -> u8,
+    mut places: Places,
+    mut put: impl FnMut(u8, usize, u32, C),
+) {
+    for (code, tid) in codes.iter().zip(0..) {
+        let digit = digit(*code);
+        put(digit, places.take(digit), tid, *code);
     }
-    bounds(&counts)
 }
 
 fn count<C: Code>(codes: &[C], width: u8, digit: usize) -> (Digits, Histogram) {

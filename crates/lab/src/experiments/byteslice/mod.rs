@@ -13,6 +13,8 @@ mod fig8;
 mod fig9;
 mod grid;
 mod lookup;
+mod option2;
+mod order;
 mod query;
 mod s512;
 mod scan;
@@ -22,7 +24,7 @@ mod tpch_queries;
 
 use crate::experiment::Experiment;
 
-/// All of them: figures, then tables, then what the paper only predicts.
+/// All of them: figures, then tables, then what the paper only predicts, rejects or leaves for later.
 pub static ALL: &[&Experiment] = &[
     &fig8::FIG8,
     &fig9::FIG9,
@@ -42,4 +44,9 @@ pub static ALL: &[&Experiment] = &[
     &table1::TABLE1,
     &table2::TABLE2,
     &s512::S512,
+    &option2::OPTION2,
+    &order::SORT,
+    &order::PARTITION,
+    &order::MERGE,
+    &order::SEARCH,
 ];

@@ -9,9 +9,9 @@
 //! permutation must lie near. Of a partition only the slices that are still to come are carried; those before them are
 //! the same for a whole bucket, and are filled in.
 
-use super::partition::{each_block, fill};
+use super::partition::{each_block, fill, put_all};
 use super::{Ordered, slices};
-use crate::order::{Histogram, Places, RUN, SMALL, histogram, is_single, scatter};
+use crate::order::{Histogram, Output, Places, RUN, SMALL, bounds, histogram, is_single};
 use crate::packing::Packed;
 use crate::packing::byteslice::{GROUP, Slices};
 use std::ops::Range;
@@ -108,20 +108,25 @@ impl Sorter<'_> {
             Place::Source => &source.slice(slice)[rows.clone()],
             Place::Set(_) => &from.bytes[slice * stride..][rows.clone()],
         };
+        let bounds = bounds(counts);
         let (tids, next) = (&mut to.tids[rows.clone()], &mut to.bytes[(slice + 1) * stride..]);
+        let mut tids = Output::new(tids, &bounds);
         let carried = (slice + 1..source.count).zip(next.chunks_mut(stride));
-        let mut carried: Vec<_> = carried.map(|(slice, to)| (from_slice(slice), &mut to[rows.clone()])).collect();
-        each_block(from_slice(slice), &mut Places::new(counts), |start, places| {
+        let mut carried: Vec<_> =
+            carried.map(|(slice, to)| (from_slice(slice), Output::new(&mut to[rows.clone()], &bounds))).collect();
+        each_block(from_slice(slice), &mut Places::new(counts), |start, digits, places| {
             match place {
-                Place::Source => {
-                    places.iter().zip(start as u32..).for_each(|(place, tid)| tids[*place as usize] = tid);
+                Place::Source => put_all(digits, places, start as u32.., &mut tids),
+                Place::Set(_) => {
+                    put_all(digits, places, from.tids[rows.clone()][start..].iter().copied(), &mut tids);
                 }
-                Place::Set(_) => scatter(places, &from.tids[rows.clone()][start..], tids),
             }
             for (from, to) in &mut carried {
-                scatter(places, &from[start..], to);
+                put_all(digits, places, from[start..].iter().copied(), to);
             }
         });
+        tids.finish();
+        carried.into_iter().for_each(|(_, to)| to.finish());
     }
 
     /// Sorts a run that fits the cache by the slices from `first` on.
