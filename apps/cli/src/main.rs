@@ -58,13 +58,14 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
     }
 }
 
-/// Opens the database of the arguments, or a scratch one. Only running SQL and loading make a missing database.
+/// Opens the database of the arguments, or a scratch one. Only running SQL and loading make a missing database; the
+/// other verbs read it, beside another process that writes and where nothing can be written.
 fn open(arguments: &Arguments) -> Result<Database, Failure> {
     let Some(path) = &arguments.database else {
         return Ok(Database::in_memory()?);
     };
-    let makes = matches!(arguments.verb, None | Some(Verb::Load(_))) && !arguments.read_only;
-    let options = DatabaseOptions { create: makes, read_only: arguments.read_only, ..DatabaseOptions::default() };
+    let writes = matches!(arguments.verb, None | Some(Verb::Load(_))) && !arguments.read_only;
+    let options = DatabaseOptions { create: writes, read_only: !writes, ..DatabaseOptions::default() };
     Database::open_with(path, &options).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
 }
 

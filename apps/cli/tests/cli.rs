@@ -201,6 +201,48 @@ fn read_only_never_writes() {
 }
 
 #[test]
+fn what_reads_works_beside_a_writer() {
+    let place = Place::new();
+    place.good(&["db", "-c", "CREATE TABLE t AS SELECT 7 AS a"]);
+    let writer = gingham::Database::open(place.folder.path().join("db")).expect("this process writes");
+    let run = place.run(&["db", "-c", "SELECT a FROM t"]);
+    assert!(run.status == 1 && run.err.contains("in another process") && run.err.contains("--read-only"), "{run:?}");
+    assert_eq!(place.good(&["db", "--read-only", "--format", "csv", "-c", "SELECT a FROM t"]), "a\n7\n");
+    assert!(place.good(&["db", "check"]).contains("no damage found"));
+    place.good(&["db", "layout", "t"]);
+    place.good(&["db", "backup", "copy"]);
+    assert_eq!(place.good(&["copy", "--format", "csv", "-c", "SELECT a FROM t"]), "a\n7\n");
+    drop(writer);
+    place.good(&["db", "-c", "DROP TABLE t"]);
+}
+
+#[test]
+fn what_is_written_as_text_loads_back() {
+    let place = Place::new();
+    place.good(&[
+        "db",
+        "-c",
+        "CREATE TABLE t (i BINARY, s VARCHAR); INSERT INTO t VALUES (X'00ff', ''), (X'', NULL), (NULL, 'x')",
+    ]);
+    let text = place.good(&["db", "--format", "csv", "-c", "SELECT * FROM t"]);
+    assert_eq!(text, "i,s\n\\x00ff,\"\"\n\\x,\n,x\n");
+    place.file("t.csv", text);
+    place.good(&["db", "-c", "CREATE TABLE u (i BINARY, s VARCHAR)"]);
+    place.good(&["db", "load", "t.csv", "--into", "u"]);
+    assert_eq!(place.csv("SELECT count(*) FROM (SELECT * FROM t EXCEPT SELECT * FROM u)"), "0\n");
+    assert_eq!(place.csv("SELECT encode(i, 'hex') FROM u WHERE s = ''"), "00ff\n");
+}
+
+#[test]
+fn null_without_a_type_is_null() {
+    let place = Place::new();
+    let sql = "SELECT NULL AS a, 1 AS b";
+    assert_eq!(place.good(&["--format", "json", "-c", sql]), "[{\"a\":null,\"b\":1}]\n");
+    assert_eq!(place.good(&["--format", "csv", "-c", sql]), "a,b\n,1\n");
+    assert!(place.good(&["-c", sql]).contains("NULL"));
+}
+
+#[test]
 fn csv_is_sniffed() {
     let place = Place::new();
     place.file(
@@ -251,6 +293,26 @@ fn options_say_what_the_text_does_not() {
 }
 
 #[test]
+fn what_is_no_regular_file_is_refused_before_it_is_opened() {
+    let place = Place::new();
+    let arguments = ["db", "load", "/dev/stdin", "--into", "t", "--format-of-files", "csv"];
+    let run = place.pipe(&arguments, "a,b\n1,2\n");
+    assert!(run.status == 1 && run.err.contains("/dev/stdin is no regular file"), "{run:?}");
+}
+
+#[test]
+fn numbers_that_do_not_fit_are_refused() {
+    let place = Place::new();
+    place.file("f.csv", "f\n1\n1e400\ninf\n");
+    let run = place.run(&["db", "load", "f.csv", "--into", "f", "--schema", "f DOUBLE"]);
+    assert_eq!(run.err, "error: f.csv:3, column 'f': value '1e400' is not a valid DOUBLE\n");
+    place.good(&["db", "load", "f.csv", "--into", "f"]);
+    assert_eq!(place.csv("SELECT arrow_typeof(f), f FROM f WHERE f LIKE '1e%'"), "Utf8View,1e400\n");
+    let run = place.run(&["db", "load", "f.csv", "--into", "g", "--date-format", "%d.%m"]);
+    assert!(run.status == 1 && run.err.contains("'%d.%m' does not say a whole date"), "{run:?}");
+}
+
+#[test]
 fn bad_lines_are_named_and_may_be_skipped() {
     let place = Place::new();
     place.good(&["db", "-c", "CREATE TABLE t (a INT NOT NULL, b DATE, c VARCHAR(3))"]);
@@ -281,6 +343,7 @@ fn files_that_can_not_be_loaded_say_why() {
     place.file("packed.csv", b"\x1f\x8b\x08\x00");
     place.file("unknown.xyz", "a,b\n1,2\n");
     place.file("other.tbl", "1|2|\n");
+    place.file("x.csv.gz", b"\x1f\x8b\x08\x00");
     fs::create_dir(place.folder.path().join("folder")).expect("a folder");
     for (file, reason) in [
         ("empty.csv", "is empty"),
@@ -289,6 +352,7 @@ fn files_that_can_not_be_loaded_say_why() {
         ("packed.csv", "compressed"),
         ("unknown.xyz", "give the format"),
         ("other.tbl", "give a schema"),
+        ("x.csv.gz", "unpack it first"),
         ("folder", "folder without files"),
     ] {
         let run = place.run(&["db", "load", file, "--into", "t"]);

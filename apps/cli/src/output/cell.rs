@@ -1,7 +1,8 @@
 //! One value as text.
 
 use crate::failure::Failure;
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::Write;
@@ -57,15 +58,22 @@ pub fn sql() -> FormatOptions<'static> {
 
 /// The values of one batch.
 pub struct Cells<'a> {
-    columns: Vec<(&'a dyn Array, Kind, ArrayFormatter<'a>)>,
+    columns: Vec<Column<'a>>,
+}
+
+struct Column<'a> {
+    kind: Kind,
+    /// Also those of arrays without validity bits of their own: the type NULL, dictionaries.
+    nulls: Option<NullBuffer>,
+    formatter: ArrayFormatter<'a>,
 }
 
 impl<'a> Cells<'a> {
     /// Prepares the columns of `batch`.
     pub fn new(batch: &'a RecordBatch, options: &'a FormatOptions<'a>) -> Result<Self, Failure> {
-        let column = |array: &'a arrow::array::ArrayRef| {
+        let column = |array: &'a ArrayRef| {
             let formatter = ArrayFormatter::try_new(array.as_ref(), options)?;
-            Ok((array.as_ref(), Kind::of(array.data_type()), formatter))
+            Ok(Column { kind: Kind::of(array.data_type()), nulls: array.logical_nulls(), formatter })
         };
         Ok(Self { columns: batch.columns().iter().map(column).collect::<Result<_, Failure>>()? })
     }
@@ -77,14 +85,14 @@ impl<'a> Cells<'a> {
 
     /// How a column's values are written.
     pub fn kind(&self, column: usize) -> Kind {
-        self.columns[column].1
+        self.columns[column].kind
     }
 
     /// Puts a value into `text` in place of what it held; false, and nothing in it, for NULL.
     pub fn read(&self, column: usize, row: usize, text: &mut String) -> Result<bool, Failure> {
         text.clear();
-        let (array, kind, formatter) = &self.columns[column];
-        if array.is_null(row) {
+        let Column { kind, nulls, formatter } = &self.columns[column];
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(false);
         }
         if *kind == Kind::Binary {

@@ -8,6 +8,7 @@ use datafusion::common::{ScalarValue, TableReference};
 use datafusion::error::DataFusionError;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::stream;
+use gingham_storage::{ColumnDefinition, TableDefinition, TableName};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -40,7 +41,7 @@ enum Message {
 /// ```
 #[derive(Debug)]
 pub struct Appender {
-    table: String,
+    definition: Arc<TableDefinition>,
     schema: SchemaRef,
     /// One list of values per column, at most [`BATCH_ROWS`] long.
     columns: Vec<Vec<ScalarValue>>,
@@ -62,10 +63,10 @@ impl Appender {
             Ok(Outcome::Affected(statements::insert_stream(&context, &target, rows).await?))
         })?;
         let columns = vec![Vec::new(); schema.fields().len()];
-        Ok(Self { table: definition.name.to_string(), schema, columns, sender, insert: Some(insert) })
+        Ok(Self { definition, schema, columns, sender, insert: Some(insert) })
     }
 
-    /// Adds a row: one value per column of the table, cast to the column's type.
+    /// Adds a row: one value per column of the table, which the column's type must be able to keep.
     ///
     /// ```
     /// use gingham::{Database, ScalarValue};
@@ -82,14 +83,15 @@ impl Appender {
         if values.len() != self.columns.len() {
             return Err(Error::InvalidInput(format!(
                 "a row of table '{}' has {} values, not {}",
-                self.table,
+                self.definition.name,
                 self.columns.len(),
                 values.len()
             )));
         }
         let mut row = Vec::with_capacity(values.len());
-        for (value, field) in values.iter().zip(self.schema.fields()) {
-            row.push(cast(value, field)?);
+        for (value, column) in values.iter().zip(&self.definition.columns) {
+            let kept = assign(&value.to_array()?, column, |_| String::new())?;
+            row.push(ScalarValue::try_from_array(&kept, 0)?);
         }
         for (column, value) in self.columns.iter_mut().zip(row) {
             column.push(value);
@@ -115,18 +117,15 @@ impl Appender {
         if batch.num_columns() != self.columns.len() {
             return Err(Error::InvalidInput(format!(
                 "a batch for table '{}' has {} columns, not {}",
-                self.table,
+                self.definition.name,
                 self.columns.len(),
                 batch.num_columns()
             )));
         }
         self.flush()?;
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(batch.num_columns());
-        let options = arrow::compute::CastOptions { safe: false, ..Default::default() };
-        for (column, field) in batch.columns().iter().zip(self.schema.fields()) {
-            let cast = arrow::compute::cast_with_options(column, field.data_type(), &options)
-                .map_err(|error| in_column(field.name(), error.into()))?;
-            columns.push(cast);
+        for (values, column) in batch.columns().iter().zip(&self.definition.columns) {
+            columns.push(assign(values, column, |row| format!("row {} of the batch, ", row + 1))?);
         }
         self.send(columns, batch.num_rows())
     }
@@ -153,7 +152,7 @@ impl Appender {
         }
         match self.insert.take() {
             Some(insert) => Ok(wait(insert.result())?.rows_affected().unwrap_or(0)),
-            None => Err(already_failed(&self.table)),
+            None => Err(already_failed(&self.definition.name)),
         }
     }
 
@@ -188,12 +187,12 @@ impl Appender {
                 Err(error) => error,
                 Ok(_) => Error::Internal("the rows were not taken".into()),
             },
-            None => already_failed(&self.table),
+            None => already_failed(&self.definition.name),
         }
     }
 }
 
-fn already_failed(table: &str) -> Error {
+fn already_failed(table: &TableName) -> Error {
     Error::InvalidInput(format!("appending to table '{table}' has failed before; start a new appender"))
 }
 
@@ -209,16 +208,13 @@ fn batches(receiver: mpsc::Receiver<Message>) -> impl futures::Stream<Item = Res
     })
 }
 
-fn cast(value: &ScalarValue, field: &arrow::datatypes::Field) -> Result<ScalarValue> {
-    if value.data_type() == *field.data_type() {
-        return Ok(value.clone());
+/// Values as `column` keeps them; `row` names one of them in errors.
+fn assign(values: &ArrayRef, column: &ColumnDefinition, row: impl Fn(usize) -> String) -> Result<ArrayRef> {
+    let (name, logical_type) = (&column.name, &column.logical_type);
+    if !statements::ingest::assignable(values.data_type(), logical_type) {
+        let given = statements::ingest::type_name(values.data_type());
+        return Err(Error::InvalidInput(format!("column '{name}' is {logical_type}, but its new value is {given}")));
     }
-    value.cast_to(field.data_type()).map_err(|error| in_column(field.name(), error.into()))
-}
-
-fn in_column(column: &str, error: Error) -> Error {
-    match error {
-        Error::InvalidInput(text) => Error::InvalidInput(format!("column '{column}': {text}")),
-        error => error,
-    }
+    statements::ingest::assign(values, logical_type)?
+        .map_err(|misfit| Error::InvalidInput(format!("{}column '{name}': {}", row(misfit.row), misfit.problem)))
 }

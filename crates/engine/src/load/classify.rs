@@ -106,7 +106,16 @@ impl DateFormat {
         }
         let has_time =
             ["%H", "%I", "%k", "%l", "%T", "%R", "%s", "%c", "%r", "%X", "%+"].iter().any(|item| text.contains(item));
-        Ok(Self { text: text.to_owned(), has_time })
+        let format = Self { text: text.to_owned(), has_time };
+        // A format that can't read what it writes would find no value of any file valid.
+        let written = chrono::DateTime::UNIX_EPOCH.format(text).to_string();
+        if format.timestamp(&written).is_none() {
+            return Err(crate::Error::InvalidInput(format!(
+                "the date format '{text}' does not say a whole date; it needs year, month and day, such as %d.%m.%Y, and \
+                 with a time of day hour and minute, such as %Y-%m-%d %H:%M"
+            )));
+        }
+        Ok(format)
     }
 
     /// Days since 1970.
@@ -145,16 +154,18 @@ fn number(text: &[u8]) -> Types {
             (0, _) => Types::TEXT,
             (_, true) => Types::BIGINT.or(Types::WIDE).or(Types::DOUBLE),
             (..=38, false) => Types::WIDE.or(Types::DOUBLE),
-            _ => Types::DOUBLE,
+            _ if is_double(text) => Types::DOUBLE,
+            _ => Types::TEXT,
         };
     }
     let rest = &digits[whole..];
     let shaped = rest.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-    if shaped && std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok()) {
-        Types::DOUBLE
-    } else {
-        Types::TEXT
-    }
+    if shaped && is_double(text) { Types::DOUBLE } else { Types::TEXT }
+}
+
+/// Whether digits are a number that a DOUBLE can hold.
+fn is_double(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok_and(f64::is_finite))
 }
 
 /// Types of a text that may be `2024-02-29`, `2024-02-29 13:45:01.5` or the same with `T` and a zone.
@@ -226,6 +237,8 @@ mod tests {
             "Nancy",
             "inform",
             "--1",
+            "1e400",
+            &"9".repeat(400),
         ] {
             assert_eq!(inferred(&[text]), "VARCHAR", "{text}");
         }
@@ -239,6 +252,11 @@ mod tests {
         assert_eq!(Types::of(b"1", Some(&format)).chosen(), LogicalType::Int(64));
         let format = DateFormat::new("%d/%m/%Y %H:%M").expect("a format");
         assert_eq!(format.timestamp("01/01/1970 00:01"), Some(60_000_000));
-        assert!(DateFormat::new("DD.MM.YYYY").is_err());
+        for whole in ["%Y-%m-%d %H:%M:%S", "%Y-%j", "%d %b %y", "%s", "%Y-%m-%dT%H:%M:%S%z", "%m/%d/%Y %I:%M %p"] {
+            assert!(DateFormat::new(whole).is_ok(), "{whole}");
+        }
+        for wrong in ["DD.MM.YYYY", "%d.%m", "%Y-%m", "%H:%M", "%Y-%m-%d %I:%M"] {
+            assert!(DateFormat::new(wrong).is_err(), "{wrong}");
+        }
     }
 }

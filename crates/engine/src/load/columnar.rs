@@ -11,6 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::ipc::reader::{FileReader, StreamReader};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::{ConvertedType, LogicalType};
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -62,6 +63,7 @@ impl Columnar {
                 FileFormat::Parquet => all.add_parquet(index, path, length)?,
                 _ => all.add_arrow(index, path, length)?,
             };
+            refuse_extensions(path, &schema)?;
             if index == 0 {
                 all.schema = schema;
             } else {
@@ -91,6 +93,15 @@ impl Columnar {
             ArrowReaderMetadata::try_new(Arc::clone(found.metadata()), options)
         };
         let metadata = open().map_err(|error| unreadable(path, "Parquet", &error))?;
+        for column in metadata.metadata().file_metadata().schema_descr().columns() {
+            let foreign = match (column.logical_type_ref(), column.converted_type()) {
+                (Some(LogicalType::Uuid), _) => "UUID",
+                (Some(LogicalType::Json), _) | (_, ConvertedType::JSON) => "JSON",
+                (Some(LogicalType::Bson), _) | (_, ConvertedType::BSON) => "BSON",
+                _ => continue,
+            };
+            return Err(foreign_type(path, column.name(), foreign));
+        }
         let groups = metadata.metadata().row_groups();
         let total: i64 = groups.iter().map(|group| group.num_rows()).sum();
         let mut before = 0;
@@ -210,6 +221,25 @@ fn file_reader(path: &Path) -> Result<FileReader<BufReader<File>>> {
 fn stream_reader(path: &Path) -> Result<StreamReader<BufReader<File>>> {
     let file = File::open(path).map_err(|error| io(path, &error))?;
     StreamReader::try_new_buffered(file, None).map_err(|error| unreadable(path, "Arrow IPC", &error))
+}
+
+/// Refuses columns whose bytes or text mean more than bytes or text.
+fn refuse_extensions(path: &Path, schema: &Schema) -> Result<()> {
+    for field in schema.fields() {
+        match field.extension_type_name() {
+            Some("arrow.uuid") => return Err(foreign_type(path, field.name(), "UUID")),
+            Some("arrow.json") => return Err(foreign_type(path, field.name(), "JSON")),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn foreign_type(path: &Path, column: &str, name: &str) -> Error {
+    Error::Unsupported(format!(
+        "{}: column '{column}' has type {name}, which a table can't store; write the file with it as VARCHAR",
+        path.display()
+    ))
 }
 
 fn unreadable(path: &Path, what: &str, error: &dyn std::error::Error) -> Error {

@@ -13,13 +13,25 @@ pub(super) fn resolve(given: &[PathBuf], format: Option<FileFormat>) -> Result<(
         let metadata = std::fs::metadata(path).map_err(|error| io(path, &error))?;
         if metadata.is_dir() {
             files.extend(in_folder(path, format)?);
-        } else {
+        } else if metadata.is_file() {
             files.push(path.clone());
+        } else {
+            // Opening a pipe waits for whoever writes it, perhaps for ever.
+            return Err(Error::InvalidInput(format!(
+                "{} is no regular file but a pipe or a device, which can't be read in parts; write it to a file first",
+                path.display()
+            )));
         }
     }
     let mut found = format;
     for path in files.iter().filter(|_| format.is_none()) {
         let Some(this) = of_name(path) else {
+            if let Some(packed) = packed(path) {
+                return Err(Error::InvalidInput(format!(
+                    "{} is compressed ({packed}), which a load does not read; unpack it first",
+                    path.display()
+                )));
+            }
             return Err(Error::InvalidInput(format!(
                 "{}: its name does not tell what it holds (.csv, .tsv, .txt, .tbl, .parquet, .arrow, .feather, .ipc, .json, .ndjson, .jsonl); give the format",
                 path.display()
@@ -55,6 +67,13 @@ fn of_name(path: &Path) -> Option<FileFormat> {
         "json" | "ndjson" | "jsonl" => Some(FileFormat::Json),
         _ => None,
     }
+}
+
+/// The ending of a compressed file's name.
+fn packed(path: &Path) -> Option<&str> {
+    let ending = path.extension()?.to_str()?;
+    let known = ["gz", "bz2", "xz", "zst", "lz4", "br", "zip"];
+    known.iter().any(|known| ending.eq_ignore_ascii_case(known)).then_some(ending)
 }
 
 fn in_folder(folder: &Path, format: Option<FileFormat>) -> Result<Vec<PathBuf>> {
@@ -101,5 +120,10 @@ mod tests {
         assert!(resolve(&[folder.path().to_owned()], None).is_err());
         assert!(resolve(&[folder.path().join("missing")], None).expect_err("missing").to_string().contains("missing"));
         assert!(resolve(&[], None).is_err());
+        let packed = folder.path().join("x.csv.gz");
+        std::fs::write(&packed, "x").expect("a file");
+        assert!(resolve(&[packed], None).expect_err("packed").to_string().contains("unpack it first"));
+        let device = resolve(&[PathBuf::from("/dev/null")], Some(FileFormat::Csv));
+        assert!(device.expect_err("a device").to_string().contains("no regular file"));
     }
 }

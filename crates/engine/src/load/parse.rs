@@ -209,8 +209,10 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
+/// A float. A number too large for one is none; an infinity is written as a word.
 fn float(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
+    let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
+    (value.is_finite() || !text.iter().any(u8::is_ascii_digit)).then_some(value)
 }
 
 /// A decimal as an integer of its scale. More digits behind the point than the scale has are rounded, as a cast does.
@@ -320,6 +322,14 @@ mod tests {
         fn decimals_are_arrows(text in "-?[0-9]{1,7}(\\.[0-9]{1,5})?", scale in 0_i8..4) {
             prop_assert_eq!(decimal(text.as_bytes(), 9, scale), by_arrow(text.as_bytes(), 9, scale));
         }
+    }
+
+    #[test]
+    fn odd_floats() {
+        assert_eq!(float(b"-1e3"), Some(-1000.0));
+        assert_eq!(float(b"-inf"), Some(f64::NEG_INFINITY));
+        assert_eq!(float(b"Infinity"), Some(f64::INFINITY));
+        assert_eq!(float(b"1e400"), None);
     }
 
     #[test]

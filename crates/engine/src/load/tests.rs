@@ -6,11 +6,13 @@ use arrow::array::{
     ArrayRef, AsArray, DictionaryArray, Int32Array, Int64Array, ListBuilder, RecordBatch, StringArray, StringBuilder,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int8Type, Int64Type};
+use arrow::datatypes::{DataType, Field, Int8Type, Int64Type, Schema};
 use arrow::ipc::CompressionType;
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -198,4 +200,31 @@ fn many_bad_rows_are_all_told() {
     assert!(report.skipped[1].contains("n.csv:5, column 'n'"), "{}", report.skipped[1]);
     assert!(report.skipped[6667].contains("n.csv:20001") && report.skipped[6667].contains("CHECK"));
     assert_eq!(integers(&connection, "SELECT sum(n) FROM t"), [Some((0..19_999).filter(|row| row % 3 > 0).sum())]);
+}
+
+#[test]
+fn types_that_are_more_than_their_bytes_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let connection = connect(1);
+    let refused = |path: &Path| {
+        let error = connection.load(&[path.to_owned()], &into("t"), &()).expect_err("a type that no table has");
+        assert!(matches!(error, Error::Unsupported(_)), "{error}");
+        error.to_string()
+    };
+    for (name, column) in [("UUID", "fixed_len_byte_array(16) u (UUID)"), ("JSON", "binary u (JSON)")] {
+        let path = folder.path().join(format!("{name}.parquet"));
+        let schema =
+            parse_message_type(&format!("message m {{ required int32 n; optional {column}; }}")).expect("types");
+        let file = File::create(&path).expect("a file");
+        SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).expect("a writer").close().expect("a footer");
+        assert!(refused(&path).ends_with(&format!(
+            "{name}.parquet: column 'u' has type {name}, which a table can't store; write the file with it as VARCHAR"
+        )));
+    }
+    let extension = [("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())].into();
+    let field = Field::new("u", DataType::FixedSizeBinary(16), true).with_metadata(extension);
+    let path = folder.path().join("u.arrow");
+    let file = File::create(&path).expect("a file");
+    FileWriter::try_new(file, &Schema::new(vec![field])).expect("a writer").finish().expect("a footer");
+    assert!(refused(&path).contains("column 'u' has type UUID"));
 }

@@ -119,7 +119,7 @@ pub(super) fn add_column(
 ) -> Result<()> {
     let name = fold(&column.name);
     push_column(definition, name.clone(), logical_type)?;
-    let mut allows_null = None;
+    let (mut allows_null, mut primary) = (None, false);
     for option in &column.options {
         let ColumnOptionDef { name: constraint_name, option } = option;
         let Some(added) = definition.columns.last_mut() else { continue };
@@ -140,13 +140,14 @@ pub(super) fn add_column(
             | ColumnOption::Unique(_)
             | ColumnOption::ForeignKey(_)
             | ColumnOption::Check(_) => {
-                if matches!(option, ColumnOption::PrimaryKey(_)) && allows_null == Some(true) {
-                    return Err(Error::InvalidInput(format!("column '{name}' is NULL and in the PRIMARY KEY")));
-                }
+                primary |= matches!(option, ColumnOption::PrimaryKey(_));
                 constraints.add_of_column(&column.name, constraint_name.as_ref(), option)?;
             }
             other => return Err(unsupported(format!("column '{name}': {}", option_name(other)))),
         }
+    }
+    if primary && allows_null == Some(true) {
+        return Err(Error::InvalidInput(format!("column '{name}' is NULL and in the PRIMARY KEY")));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Files and folders read in place by DataFusion: CREATE EXTERNAL TABLE, for this session, and names of files in FROM.
 
-use super::unsupported;
+use super::{fold, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
 use datafusion::catalog::{SchemaProvider, TableProvider};
@@ -17,11 +17,12 @@ pub(super) async fn create(context: &StatementContext, statement: CreateExternal
     let refused = [
         (statement.temporary, "TEMPORARY; an external table is the session's anyway"),
         (statement.unbounded, "UNBOUNDED"),
-        (!statement.constraints.is_empty(), "constraints"),
     ];
     if let Some((_, clause)) = refused.iter().find(|(given, _)| *given) {
         return Err(unsupported(format!("CREATE EXTERNAL TABLE with {clause}")));
     }
+    refuse_constraints(&statement)?;
+    statement.locations.iter().try_for_each(|location| local(location))?;
     if statement.or_replace && statement.if_not_exists {
         return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
     }
@@ -49,6 +50,12 @@ pub(super) async fn create(context: &StatementContext, statement: CreateExternal
         return Err(Error::Internal("CREATE EXTERNAL TABLE was planned as something else".into()));
     };
     let file_type = command.file_type.to_ascii_uppercase();
+    let missing = |location: &&String| !exists(location);
+    if let Some(location) = command.locations.iter().find(missing) {
+        return Err(Error::InvalidInput(format!(
+            "external table '{name}': there is no file or folder at '{location}'"
+        )));
+    }
     let factory = context.state.table_factories().get(&file_type).ok_or_else(|| {
         Error::InvalidInput(format!("STORED AS {file_type} does not exist; files are PARQUET, CSV, JSON and ARROW"))
     })?;
@@ -64,17 +71,58 @@ pub(super) async fn create(context: &StatementContext, statement: CreateExternal
     Ok(Outcome::Done)
 }
 
+/// Refuses what nobody would see to: the records of files are not looked at before they are read.
+fn refuse_constraints(statement: &CreateExternalTable) -> Result<()> {
+    if !statement.order_exprs.is_empty() {
+        return Err(Error::Unsupported(
+            "CREATE EXTERNAL TABLE takes no WITH ORDER, since the order of a file's records is not checked; let the query \
+             sort them with ORDER BY"
+                .into(),
+        ));
+    }
+    let of_columns = statement.columns.iter().flat_map(|column| {
+        column.options.iter().map(|option| format!("column '{}': {}", fold(&column.name), option.option))
+    });
+    match of_columns.chain(statement.constraints.iter().map(ToString::to_string)).next() {
+        None => Ok(()),
+        Some(constraint) => Err(Error::Unsupported(format!(
+            "CREATE EXTERNAL TABLE takes no constraints and defaults ({constraint}), since a file's records are not checked; \
+             load the file into a table that has them"
+        ))),
+    }
+}
+
+/// Refuses a location that is not on this machine.
+pub(super) fn local(location: &str) -> Result<()> {
+    match location.split_once("://") {
+        Some((scheme, _)) if scheme != "file" => Err(Error::Unsupported(format!(
+            "'{location}' is not supported: locations are files and folders of this machine, not of {scheme}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether there is something at a location; patterns with `*` are taken at their word.
+fn exists(location: &str) -> bool {
+    let path = location.strip_prefix("file://").unwrap_or(location);
+    path.contains(['*', '?', '[']) || Path::new(path).exists()
+}
+
 /// File names that `SELECT … FROM 'file'` reads in place.
-const READABLE: &[&str] = &[".parquet", ".csv", ".json", ".ndjson", ".csv.gz", ".json.gz"];
+const READABLE: &[&str] = &[".parquet", ".csv", ".json", ".ndjson"];
 
 /// The file or folder at `path` as a table, for `SELECT … FROM 'path'`; `None` for what is no path of a readable file.
 /// A folder ends in `/`.
 pub(crate) async fn file(path: &str, state: &SessionState) -> Result<Option<Arc<dyn TableProvider>>> {
-    let is_path = READABLE.iter().any(|ending| path.ends_with(ending)) || path.ends_with('/');
-    if !is_path {
+    let is_path = |path: &str| READABLE.iter().any(|ending| path.ends_with(ending)) || path.ends_with('/');
+    if path.strip_suffix(".gz").is_some_and(is_path) {
+        return Err(Error::Unsupported(format!("'{path}' is compressed, which is not read in place; unpack it first")));
+    }
+    if !is_path(path) {
         return Ok(None);
     }
-    if !path.contains("://") && !path.contains('*') && !Path::new(path).exists() {
+    local(path)?;
+    if !exists(path) {
         return Err(Error::InvalidInput(format!("file '{path}' does not exist")));
     }
     let url = ListingTableUrl::parse(path)?;

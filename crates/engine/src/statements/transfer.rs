@@ -6,8 +6,11 @@ use crate::load::{FileFormat, LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
 use crate::{Error, Result};
 use arrow::array::AsArray;
-use arrow::datatypes::UInt64Type;
-use datafusion::common::ParamValues;
+use arrow::datatypes::{DataType, Field, UInt64Type};
+use datafusion::common::{Column, ParamValues, TableReference};
+use datafusion::functions::encoding::expr_fn::encode;
+use datafusion::logical_expr::dml::CopyTo;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, lit};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use futures::TryStreamExt;
 use std::path::PathBuf;
@@ -96,7 +99,8 @@ pub(super) async fn to(
     if let CopyToSource::Query(query) = &mut statement.source {
         super::query::refuse_ignored(query)?;
     }
-    let plan = context.plan(DataFusionStatement::CopyTo(statement), parameters).await?;
+    super::external::local(&statement.target)?;
+    let plan = binary_as_text(context.plan(DataFusionStatement::CopyTo(statement), parameters).await?)?;
     let batches: Vec<_> = context.rows(&plan).await?.try_collect().await?;
     let mut records = 0;
     for batch in &batches {
@@ -105,4 +109,30 @@ pub(super) async fn to(
         }
     }
     Ok(Outcome::Affected(records))
+}
+
+/// A COPY to a text format with BINARY as `\x` and hexadecimal digits, the form that COPY FROM takes back.
+fn binary_as_text(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Copy(copy) = plan else { return Ok(plan) };
+    let is_binary =
+        |data_type: &DataType| matches!(data_type, DataType::Binary | DataType::BinaryView | DataType::LargeBinary);
+    let schema = Arc::clone(copy.input.schema());
+    let is_text = matches!(copy.file_type.get_ext().as_str(), "csv" | "json");
+    if !is_text || !schema.fields().iter().any(|field| is_binary(field.data_type())) {
+        return Ok(LogicalPlan::Copy(copy));
+    }
+    let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
+        let column = Expr::Column(Column::from((qualifier, field)));
+        match is_binary(field.data_type()) {
+            true => {
+                let digits = encode(column, lit("hex"));
+                binary_expr(lit("\\x"), Operator::StringConcat, digits)
+                    .alias_qualified(qualifier.cloned(), field.name())
+            }
+            false => column,
+        }
+    };
+    let columns: Vec<Expr> = schema.iter().map(column).collect();
+    let input = LogicalPlanBuilder::new_from_arc(Arc::clone(&copy.input)).project(columns)?.build()?;
+    Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(input), ..copy }))
 }

@@ -1,7 +1,9 @@
 //! Connections, results, cancelling, errors.
 
 use crate::{connect, failure, rows};
+use arrow::array::{ArrayRef, Float64Array, RecordBatch, StringArray};
 use gingham::{Connection, Database, DatabaseOptions, Error, ScalarValue};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Runs for hours unless it is stopped.
@@ -145,6 +147,12 @@ fn an_appender_is_all_or_nothing() {
     assert!(wrong.append_row(&[ScalarValue::from(1)]).is_err(), "too few values");
     let error = wrong.append_row(&[ScalarValue::Int64(Some(1 << 40)), ScalarValue::from("z")]).unwrap_err();
     assert!(error.to_string().contains("column 'a'"), "{error}");
+    let error = wrong.append_row(&[ScalarValue::from(9.6), ScalarValue::from("z")]).unwrap_err().to_string();
+    assert!(error.starts_with("column 'a': value '9.6' does not fit INTEGER without loss"), "{error}");
+    let columns: [(&str, ArrayRef); 2] =
+        [("a", Arc::new(Float64Array::from(vec![1.0, 0.5]))), ("b", Arc::new(StringArray::from(vec!["x", "y"])))];
+    let error = wrong.append_batch(RecordBatch::try_from_iter(columns).unwrap()).unwrap_err().to_string();
+    assert!(error.starts_with("row 2 of the batch, column 'a': value '0.5' does not fit INTEGER"), "{error}");
     wrong.append_row(&[ScalarValue::Int32(None), ScalarValue::from("z")]).unwrap();
     let error = wrong.finish().unwrap_err();
     assert!(matches!(error, Error::Constraint(_)), "{error:?}");

@@ -26,7 +26,8 @@ struct Row {
 fn float() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (-40i32..40).prop_map(|value| f64::from(value) / 4.0),
-        1 => prop::sample::select(vec![0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, f64::MIN_POSITIVE]),
+        // -0.0 is stored as 0.0 (docs/decisions/0002), which the oracle does not do.
+        1 => prop::sample::select(vec![0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, f64::MIN_POSITIVE]),
     ]
 }
 

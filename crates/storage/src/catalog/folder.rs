@@ -78,7 +78,7 @@ impl WriterLock {
             Ok(file) => file,
             Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
                 return Err(Error::Locked(format!(
-                    "database {} can't be written ({error}); open it for reading only",
+                    "database {} can't be written ({error}); open it for reading only (--read-only)",
                     database.display()
                 )));
             }
@@ -88,7 +88,8 @@ impl WriterLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::Locked(format!(
-                    "database {} is open for writing in another process; close it there, or open it for reading only",
+                    "database {} is open for writing in another process; close it there, or open it for reading only \
+                     (--read-only)",
                     database.display()
                 )));
             }

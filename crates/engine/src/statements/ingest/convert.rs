@@ -2,11 +2,12 @@
 //! constraints that a single row can break checked. The first bad row is named with its column and value.
 
 use super::super::expression;
+use super::assign::assign;
 use super::value::{self, assignable};
 use crate::table;
 use crate::{Error, Result};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow::datatypes::{DataType, Float32Type, Float64Type, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::execution::SessionState;
 use datafusion::physical_expr::PhysicalExpr;
@@ -239,12 +240,14 @@ impl Target {
                 value::type_name(values.data_type()),
             )));
         }
-        let cast = value::cast(values, &self.arrow)?;
-        let bad = [
-            lost(values, &cast).map(|row| self.bad(row, value::misfit(values, row, &self.logical_type), false)),
-            self.too_long(&cast),
-            self.missing(&cast),
-        ];
+        let cast = match assign(values, &self.logical_type)? {
+            Ok(cast) => cast,
+            Err(misfit) => {
+                let before = self.cast(&values.slice(0, misfit.row))?;
+                return Ok(before.and_then(|_| Err(self.bad(misfit.row, misfit.problem, false))));
+            }
+        };
+        let bad = [self.too_long(&cast), self.missing(&cast)];
         Ok(match bad.into_iter().flatten().min_by_key(|bad| bad.row) {
             None => Ok(cast),
             Some(bad) => Err(bad),
@@ -285,26 +288,6 @@ impl Target {
         };
         Some(self.bad(row, problem, true))
     }
-}
-
-/// The first row whose value is present before a cast and not after, or finite before and not after.
-fn lost(before: &ArrayRef, after: &ArrayRef) -> Option<usize> {
-    let nulls = (before.logical_null_count() != after.logical_null_count()).then(|| {
-        let before = before.logical_nulls();
-        (0..after.len()).find(|&row| after.is_null(row) && before.as_ref().is_none_or(|before| before.is_valid(row)))
-    });
-    nulls.flatten().or_else(|| infinite(before, after))
-}
-
-/// The first DOUBLE that a cast to REAL made infinite.
-fn infinite(before: &ArrayRef, after: &ArrayRef) -> Option<usize> {
-    let (before, after) = (before.as_primitive_opt::<Float64Type>()?, after.as_primitive_opt::<Float32Type>()?);
-    before
-        .values()
-        .iter()
-        .zip(after.values())
-        .enumerate()
-        .position(|(row, (wide, narrow))| wide.is_finite() && !narrow.is_finite() && before.is_valid(row))
 }
 
 impl Check {

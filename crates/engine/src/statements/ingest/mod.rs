@@ -3,11 +3,16 @@
 //! | file | what |
 //! |---|---|
 //! | `convert` | source batches to the table's rows: mapping, defaults, casts, NOT NULL, CHECK |
-//! | `value` | single values: conversions, messages |
+//! | `assign` | values to a column's type, none of them changed |
+//! | `floats` | one zero and one NaN |
+//! | `value` | single values: what converts to what, messages |
 
+mod assign;
 mod convert;
+mod floats;
 mod value;
 
+pub(crate) use assign::assign;
 pub(crate) use convert::{BadRow, ConvertError, Converter, single_value};
 pub(crate) use value::{assignable, type_name};
 

@@ -1,8 +1,6 @@
-//! Single values: which types convert to which, the cast, and how values are shown in messages.
+//! Single values: which types convert to which, and how values are shown in messages.
 
-use crate::Result;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gingham_storage::LogicalType;
@@ -12,7 +10,7 @@ const SHOWN: usize = 60;
 
 /// What a value is, as far as conversion goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Null,
     Boolean,
     Number,
@@ -23,7 +21,8 @@ enum Kind {
     Timestamp,
 }
 
-fn kind(data_type: &DataType) -> Option<Kind> {
+/// The kind of a type's values; `None` for what no column keeps.
+pub(super) fn kind(data_type: &DataType) -> Option<Kind> {
     Some(match data_type {
         DataType::Null => Kind::Null,
         DataType::Boolean => Kind::Boolean,
@@ -47,36 +46,8 @@ pub(crate) fn assignable(source: &DataType, target: &LogicalType) -> bool {
         Kind::Boolean | Kind::Number => matches!(target, Kind::Boolean | Kind::Number | Kind::Text),
         Kind::Binary => matches!(target, Kind::Binary | Kind::Text),
         Kind::Date => matches!(target, Kind::Date | Kind::Timestamp | Kind::Text),
-        Kind::Timestamp => matches!(target, Kind::Timestamp | Kind::Date | Kind::Time | Kind::Text),
+        Kind::Timestamp => matches!(target, Kind::Timestamp | Kind::Date | Kind::Text),
         Kind::Time => matches!(target, Kind::Time | Kind::Text),
-    }
-}
-
-/// Casts; a value that does not fit becomes NULL, which the caller looks for.
-pub(super) fn cast(values: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
-    if values.data_type() == target {
-        return Ok(values.clone());
-    }
-    let options = CastOptions { safe: true, format_options: FormatOptions::default() };
-    Ok(cast_with_options(values, target, &options).map_err(gingham_storage::Error::from)?)
-}
-
-/// What is wrong with the value at `row`, which does not fit `target`.
-pub(super) fn misfit(values: &ArrayRef, row: usize, target: &LogicalType) -> String {
-    let shown = quote(&show(values, row));
-    let is_text = kind(values.data_type()) == Some(Kind::Text);
-    let numeric = matches!(
-        target,
-        LogicalType::Int(_)
-            | LogicalType::UInt(_)
-            | LogicalType::Decimal { .. }
-            | LogicalType::Float32
-            | LogicalType::Float64
-    );
-    if is_text && !(numeric && show(values, row).trim().parse::<f64>().is_ok()) {
-        format!("value {shown} is not a valid {target}")
-    } else {
-        format!("value {shown} does not fit {target}")
     }
 }
 
