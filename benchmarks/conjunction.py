@@ -12,7 +12,6 @@ measured.
 import argparse
 import datetime
 import json
-import os
 import pathlib
 import random
 import shutil
@@ -28,8 +27,7 @@ ROOT = BENCHMARKS.parent
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
-    parser.add_argument("--work", type=pathlib.Path, default=cache / "gingham-bench", help="packages, data, databases")
+    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, data, databases")
     parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
     parser.add_argument("--runner", help="a runner built before, instead of building")
     parser.add_argument("--rounds", type=int, help="measured rounds")

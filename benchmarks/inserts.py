@@ -31,7 +31,7 @@ COUNT = "SELECT count(*) FROM lineitem"
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "gingham-bench")
+    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, data, databases")
     parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
     parser.add_argument("--processes", type=int, default=20, help="new processes for each place of the keys")

@@ -12,7 +12,6 @@ The first run makes a virtual environment with the peers' packages, builds this 
 import argparse
 import datetime
 import json
-import os
 import pathlib
 import sys
 import tomllib
@@ -25,8 +24,7 @@ ROOT = BENCHMARKS.parent
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
-    parser.add_argument("--work", type=pathlib.Path, default=cache / "gingham-bench", help="packages, data, databases")
+    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, data, databases")
     parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
     parser.add_argument("--quick", action="store_true", help="the definition's quick settings; written to --work")
     parser.add_argument("--scale", type=float, help="scale factor")

@@ -23,7 +23,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
 
 from harness import machine  # noqa: E402
-from harness.prepare import run  # noqa: E402
+from harness.prepare import WORK, run  # noqa: E402
 
 import build  # noqa: E402
 import page  # noqa: E402
@@ -152,8 +152,7 @@ def measure(bench, settings):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
-    parser.add_argument("--work", type=pathlib.Path, default=cache / "gingham-bench", help="the authors' code, built")
+    parser.add_argument("--work", type=pathlib.Path, default=WORK, help="the authors' code, built")
     parser.add_argument("--reference", type=pathlib.Path, help="a checkout of the authors' code")
     parser.add_argument("--packings", default=",".join(PACKINGS))
     parser.add_argument("--widths", default=",".join(str(width) for width in WIDTHS), help="bits of a code, up to 32")

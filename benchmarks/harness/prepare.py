@@ -2,10 +2,13 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
 PACKAGES = ["duckdb", "tableauhyperapi"]
+# Packages, data and databases, unless --work says otherwise.
+WORK = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "gingham-bench"
 
 
 def run(command, **options):

@@ -242,7 +242,6 @@ fn plain_words(text: &str) -> Option<String> {
     Some(name.to_uppercase())
 }
 
-/// DataFusion's text without its prefixes, its backtrace and its wish for a bug report.
 /// Types as SQL writes them instead of Arrow, outside quotes.
 fn sql_types(text: &str) -> String {
     const NAMES: &[(&str, &str)] = &[
@@ -282,6 +281,7 @@ fn sql_types(text: &str) -> String {
     plain
 }
 
+/// DataFusion's text without its prefixes, its backtrace and its wish for a bug report, in SQL's names of types.
 fn clean(text: &str) -> String {
     const PREFIXES: &[&str] = &[
         "Error during planning: ",

@@ -1,7 +1,8 @@
 //! Where a float meets a decimal, both are floats, as the SQL standard has it.
 //!
 //! DataFusion would make them decimals: `x < 0.5` over a DOUBLE column would cast each stored value to DECIMAL(30,15),
-//! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too, and TIMESTAMPs with what they are compared with.
+//! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too, and
+//! TIMESTAMPs with what they are compared with.
 
 use super::{sets, times, timestamps};
 use datafusion::arrow::datatypes::DataType;

@@ -89,7 +89,12 @@ impl Appender {
             )));
         }
         let mut row = Vec::with_capacity(values.len());
-        for (value, column) in values.iter().zip(&self.definition.columns) {
+        for ((value, column), field) in values.iter().zip(&self.definition.columns).zip(self.schema.fields()) {
+            // Most values are of the column's type already.
+            if value.data_type() == *field.data_type() {
+                row.push(value.clone());
+                continue;
+            }
             let kept = assign(&value.to_array()?, column, |_| String::new())?;
             row.push(ScalarValue::try_from_array(&kept, 0)?);
         }

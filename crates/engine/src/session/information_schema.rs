@@ -3,7 +3,9 @@
 
 use super::catalog::Visible;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use arrow::array::{ArrayRef, RecordBatch, StringViewArray, UInt64Array};
+use crate::statements::system::Columns;
+use arrow::array::RecordBatch;
+use arrow::datatypes::Field;
 use async_trait::async_trait;
 use datafusion::catalog::information_schema::InformationSchemaProvider;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, MemTable, SchemaProvider, TableProvider};
@@ -46,72 +48,102 @@ impl InformationSchema {
 
     async fn columns(&self) -> Result<RecordBatch> {
         let tables = self.tables();
-        let mut rows = Rows::default();
+        let mut rows = Vec::new();
         for (name, provider) in self.visible.providers().await {
             let definition = tables.get(&name).filter(|_| provider.table_type() == TableType::Base);
-            for (position, field) in provider.schema().fields().iter().enumerate() {
+            for (position, field) in (1..).zip(provider.schema().fields()) {
                 let kept = definition.and_then(|table| table.column(field.name()));
                 let known = match kept {
                     Some(column) => Some(column.logical_type.clone()),
                     None => LogicalType::from_arrow(field.name(), field.data_type()).ok(),
                 };
-                let data_type = known.as_ref().map_or_else(|| field.data_type().to_string(), ToString::to_string);
-                rows.table(&name);
-                rows.text("column_name", Some(field.name()));
-                rows.number("ordinal_position", Some(position as u64 + 1));
-                rows.text("column_default", kept.and_then(|column| column.default.as_deref()));
-                rows.text("is_nullable", Some(if field.is_nullable() { "YES" } else { "NO" }));
-                rows.text("data_type", Some(&data_type));
-                rows.number("character_maximum_length", known.as_ref().and_then(characters));
-                rows.number("numeric_precision", known.as_ref().and_then(precision));
-                rows.number("numeric_precision_radix", known.as_ref().and_then(radix));
-                rows.number("numeric_scale", known.as_ref().and_then(scale));
-                rows.number("datetime_precision", known.as_ref().and_then(fraction));
+                let default = kept.and_then(|column| column.default.clone());
+                rows.push((name.clone(), position, Arc::clone(field), known, default));
             }
         }
-        rows.batch(&COLUMNS)
+        let known = |measure: fn(&LogicalType) -> Option<u64>| {
+            rows.iter().map(move |(_, _, _, known, _)| known.as_ref().and_then(measure))
+        };
+        let mut columns = Columns::default();
+        columns.table(rows.iter().map(|(name, ..)| name));
+        columns.text("column_name", rows.iter().map(|(_, _, field, ..)| Some(field.name().into())));
+        columns.number("ordinal_position", rows.iter().map(|(_, position, ..)| Some(*position)));
+        columns.text("column_default", rows.iter().map(|(.., default)| default.as_deref().map(Into::into)));
+        let nullable = |field: &Field| Some(if field.is_nullable() { "YES" } else { "NO" }.into());
+        columns.text("is_nullable", rows.iter().map(|(_, _, field, ..)| nullable(field)));
+        columns.text(
+            "data_type",
+            rows.iter().map(|(_, _, field, known, _)| match known {
+                Some(known) => Some(known.to_string().into()),
+                None => Some(field.data_type().to_string().into()),
+            }),
+        );
+        columns.number("character_maximum_length", known(characters));
+        columns.number("numeric_precision", known(precision));
+        columns.number("numeric_precision_radix", known(radix));
+        columns.number("numeric_scale", known(scale));
+        columns.number("datetime_precision", known(fraction));
+        Ok(columns.batch()?)
     }
 
     fn view_rows(&self) -> Result<RecordBatch> {
-        let mut rows = Rows::default();
-        for (name, view) in self.views() {
-            rows.table(name);
-            rows.text("view_definition", Some(&view.query));
-            rows.text("check_option", Some("NONE"));
-            rows.text("is_updatable", Some("NO"));
-        }
-        rows.batch(&VIEWS)
+        let views = self.views();
+        let mut columns = Columns::default();
+        columns.table(views.keys().copied());
+        columns.text("view_definition", views.values().map(|view| Some(view.query.as_str().into())));
+        columns.text("check_option", views.iter().map(|_| Some("NONE".into())));
+        columns.text("is_updatable", views.iter().map(|_| Some("NO".into())));
+        Ok(columns.batch()?)
     }
 
     fn constraints(&self) -> Result<RecordBatch> {
-        let mut rows = Rows::default();
+        let mut rows = Vec::new();
         for (name, table) in self.tables() {
             let keys = table.keys.iter().map(|key| (&key.name, if key.primary { "PRIMARY KEY" } else { "UNIQUE" }));
             let references = table.references.iter().map(|reference| (&reference.name, "FOREIGN KEY"));
             let checks = table.checks.iter().map(|check| (&check.name, "CHECK"));
-            for (constraint, kind) in keys.chain(references).chain(checks) {
-                rows.constraint(name, constraint);
-                rows.text("constraint_type", Some(kind));
-            }
+            rows.extend(keys.chain(references).chain(checks).map(|(constraint, kind)| (name, constraint, kind)));
         }
-        rows.batch(&CONSTRAINTS)
+        let mut columns = Columns::default();
+        columns.constraint(rows.iter().map(|(name, constraint, _)| (*name, constraint.as_str())));
+        columns.text("constraint_type", rows.iter().map(|(.., kind)| Some((*kind).into())));
+        Ok(columns.batch()?)
     }
 
     fn key_columns(&self) -> Result<RecordBatch> {
-        let mut rows = Rows::default();
+        let mut rows = Vec::new();
         for (name, table) in self.tables() {
             let keys = table.keys.iter().map(|key| (&key.name, &key.columns, false));
             let references = table.references.iter().map(|reference| (&reference.name, &reference.columns, true));
-            for (constraint, columns, refers) in keys.chain(references) {
-                for (position, column) in (1..).zip(columns) {
-                    rows.constraint(name, constraint);
-                    rows.text("column_name", column_name(table, *column));
-                    rows.number("ordinal_position", Some(position));
-                    rows.number("position_in_unique_constraint", refers.then_some(position));
-                }
+            for (constraint, ids, refers) in keys.chain(references) {
+                let parts = (1..).zip(ids);
+                rows.extend(parts.map(|(position, id)| (name, constraint, column_name(table, *id), position, refers)));
             }
         }
-        rows.batch(&KEY_COLUMNS)
+        let mut columns = Columns::default();
+        columns.constraint(rows.iter().map(|(name, constraint, ..)| (*name, constraint.as_str())));
+        columns.text("column_name", rows.iter().map(|(_, _, column, ..)| column.map(Into::into)));
+        columns.number("ordinal_position", rows.iter().map(|(.., position, _)| Some(*position)));
+        let referred = rows.iter().map(|(.., position, refers)| refers.then_some(*position));
+        columns.number("position_in_unique_constraint", referred);
+        Ok(columns.batch()?)
+    }
+}
+
+impl Columns {
+    /// The names that a row about a table begins with.
+    fn table<'a>(&mut self, names: impl Iterator<Item = &'a TableName> + Clone) {
+        self.text("table_catalog", names.clone().map(|_| Some(CATALOG.into())));
+        self.text("table_schema", names.clone().map(|name| Some(name.schema.as_str().into())));
+        self.text("table_name", names.map(|name| Some(name.table.as_str().into())));
+    }
+
+    /// The names that a row about a constraint begins with.
+    fn constraint<'a>(&mut self, names: impl Iterator<Item = (&'a TableName, &'a str)> + Clone) {
+        self.text("constraint_catalog", names.clone().map(|_| Some(CATALOG.into())));
+        self.text("constraint_schema", names.clone().map(|(table, _)| Some(table.schema.as_str().into())));
+        self.text("constraint_name", names.clone().map(|(_, constraint)| Some(constraint.into())));
+        self.table(names.map(|(table, _)| table));
     }
 }
 
@@ -203,96 +235,5 @@ fn fraction(logical_type: &LogicalType) -> Option<u64> {
             Unit::Nanosecond => 9,
         }),
         _ => None,
-    }
-}
-
-/// A column of one of the tables: its name, and whether it is a number.
-type Heading = (&'static str, bool);
-
-const COLUMNS: [Heading; 13] = [
-    ("table_catalog", false),
-    ("table_schema", false),
-    ("table_name", false),
-    ("column_name", false),
-    ("ordinal_position", true),
-    ("column_default", false),
-    ("is_nullable", false),
-    ("data_type", false),
-    ("character_maximum_length", true),
-    ("numeric_precision", true),
-    ("numeric_precision_radix", true),
-    ("numeric_scale", true),
-    ("datetime_precision", true),
-];
-const VIEWS: [Heading; 6] = [
-    ("table_catalog", false),
-    ("table_schema", false),
-    ("table_name", false),
-    ("view_definition", false),
-    ("check_option", false),
-    ("is_updatable", false),
-];
-const CONSTRAINTS: [Heading; 7] = [
-    ("constraint_catalog", false),
-    ("constraint_schema", false),
-    ("constraint_name", false),
-    ("table_catalog", false),
-    ("table_schema", false),
-    ("table_name", false),
-    ("constraint_type", false),
-];
-const KEY_COLUMNS: [Heading; 9] = [
-    ("constraint_catalog", false),
-    ("constraint_schema", false),
-    ("constraint_name", false),
-    ("table_catalog", false),
-    ("table_schema", false),
-    ("table_name", false),
-    ("column_name", false),
-    ("ordinal_position", true),
-    ("position_in_unique_constraint", true),
-];
-
-/// The rows of a table, column by column.
-#[derive(Default)]
-struct Rows {
-    texts: BTreeMap<&'static str, Vec<Option<String>>>,
-    numbers: BTreeMap<&'static str, Vec<Option<u64>>>,
-}
-
-impl Rows {
-    fn text(&mut self, column: &'static str, value: Option<&str>) {
-        self.texts.entry(column).or_default().push(value.map(str::to_owned));
-    }
-
-    fn number(&mut self, column: &'static str, value: Option<u64>) {
-        self.numbers.entry(column).or_default().push(value);
-    }
-
-    /// The names that a row about a table begins with.
-    fn table(&mut self, name: &TableName) {
-        self.text("table_catalog", Some(CATALOG));
-        self.text("table_schema", Some(&name.schema));
-        self.text("table_name", Some(&name.table));
-    }
-
-    /// The names that a row about a constraint begins with.
-    fn constraint(&mut self, table: &TableName, constraint: &str) {
-        self.text("constraint_catalog", Some(CATALOG));
-        self.text("constraint_schema", Some(&table.schema));
-        self.text("constraint_name", Some(constraint));
-        self.table(table);
-    }
-
-    fn batch(mut self, headings: &[Heading]) -> Result<RecordBatch> {
-        let columns = headings.iter().map(|(name, is_number)| {
-            let column: ArrayRef = if *is_number {
-                Arc::new(self.numbers.remove(name).unwrap_or_default().into_iter().collect::<UInt64Array>())
-            } else {
-                Arc::new(self.texts.remove(name).unwrap_or_default().into_iter().collect::<StringViewArray>())
-            };
-            (*name, column, true)
-        });
-        Ok(RecordBatch::try_from_iter_with_nullable(columns)?)
     }
 }

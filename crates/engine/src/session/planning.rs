@@ -26,52 +26,52 @@ use datafusion::sql::sqlparser::ast::{
 pub(super) async fn logical_plan(state: &SessionState, mut statement: Statement) -> Result<LogicalPlan> {
     make_plannable(&mut statement)?;
     make_names_unique(&mut statement)?;
-    let mut marked = statement.clone();
-    if groups_by_casts(&mut marked)? {
-        mark_casts(&mut marked)?;
-        return state.statement_to_plan(marked).await;
+    let mut casts = Casts::default();
+    statement.walk(&mut casts)?;
+    if casts.grouped {
+        statement.walk(&mut Marking)?;
     }
+    if casts.grouped || !casts.any {
+        return state.statement_to_plan(statement).await;
+    }
+    let mut marked = statement.clone();
     match state.statement_to_plan(statement).await {
-        Err(refused) => match mark_casts(&mut marked)? {
-            0 => Err(refused),
-            _ => state.statement_to_plan(marked).await.map_err(|_| refused),
-        },
+        Err(refused) => {
+            marked.walk(&mut Marking)?;
+            state.statement_to_plan(marked).await.map_err(|_| refused)
+        }
         planned => planned,
     }
 }
 
-/// Whether a GROUP BY has casts: such a plan is refused only when it is optimised.
-fn groups_by_casts(statement: &mut Statement) -> crate::Result<bool> {
-    struct Grouped(bool);
-    impl Visit for Grouped {
-        fn select(&mut self, select: &mut Select) -> crate::Result<()> {
-            if let GroupByExpr::Expressions(expressions, _) = &mut select.group_by {
-                for expression in expressions {
-                    let mut casts = Casts { marked: 0 };
-                    expression.clone().walk(&mut casts)?;
-                    self.0 |= casts.marked > 0;
-                }
-            }
-            Ok(())
-        }
-    }
-    let mut found = Grouped(false);
-    statement.walk(&mut found)?;
-    Ok(found.0)
-}
-
-/// Puts each cast into a call of [`WrittenAs`]; gives how many there are.
-fn mark_casts(statement: &mut Statement) -> crate::Result<usize> {
-    let mut casts = Casts { marked: 0 };
-    statement.walk(&mut casts)?;
-    Ok(casts.marked)
-}
-
+/// Where a statement has casts.
+#[derive(Default)]
 struct Casts {
-    marked: usize,
+    any: bool,
+    /// In a GROUP BY: such a plan is refused only when it is optimised.
+    grouped: bool,
 }
 
 impl Visit for Casts {
+    fn select(&mut self, select: &mut Select) -> crate::Result<()> {
+        if let GroupByExpr::Expressions(expressions, _) = &mut select.group_by {
+            let mut within = Self::default();
+            expressions.iter_mut().try_for_each(|expression| expression.walk(&mut within))?;
+            self.grouped |= within.any;
+        }
+        Ok(())
+    }
+
+    fn expression(&mut self, expression: &mut Expr) -> crate::Result<()> {
+        self.any |= matches!(expression, Expr::Cast { .. });
+        Ok(())
+    }
+}
+
+/// Puts each cast into a call of [`WrittenAs`].
+struct Marking;
+
+impl Visit for Marking {
     fn expression_end(&mut self, expression: &mut Expr) -> crate::Result<()> {
         if matches!(expression, Expr::Cast { .. }) {
             let text = Expr::value(Value::SingleQuotedString(expression.to_string()));
@@ -91,7 +91,6 @@ impl Visit for Casts {
                 over: None,
                 within_group: Vec::new(),
             });
-            self.marked += 1;
         }
         Ok(())
     }

@@ -45,14 +45,19 @@ impl Described<'_> {
 }
 
 /// Columns of a system table as they are filled.
-struct Columns(Vec<(&'static str, ArrayRef, bool)>);
+#[derive(Default)]
+pub(crate) struct Columns(Vec<(&'static str, ArrayRef, bool)>);
 
 impl Columns {
-    fn text<'a>(&mut self, name: &'static str, values: impl Iterator<Item = Option<std::borrow::Cow<'a, str>>>) {
+    pub(crate) fn text<'a>(
+        &mut self,
+        name: &'static str,
+        values: impl Iterator<Item = Option<std::borrow::Cow<'a, str>>>,
+    ) {
         self.0.push((name, Arc::new(values.collect::<StringViewArray>()), true));
     }
 
-    fn number(&mut self, name: &'static str, values: impl Iterator<Item = Option<u64>>) {
+    pub(crate) fn number(&mut self, name: &'static str, values: impl Iterator<Item = Option<u64>>) {
         let values = values.map(|value| value.and_then(|value| i64::try_from(value).ok()));
         self.0.push((name, Arc::new(values.collect::<Int64Array>()), true));
     }
@@ -61,7 +66,7 @@ impl Columns {
         self.0.push((name, Arc::new(values.collect::<BooleanArray>()), true));
     }
 
-    fn batch(self) -> Result<RecordBatch> {
+    pub(crate) fn batch(self) -> Result<RecordBatch> {
         Ok(RecordBatch::try_from_iter_with_nullable(self.0)?)
     }
 }
@@ -69,7 +74,7 @@ impl Columns {
 fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     let definition = |table: &Described<'_>| Arc::clone(&table.table.definition);
     let rows = |parts: &[Arc<Segment>]| Some(parts.iter().map(|part| part.rows() as u64).sum());
-    let mut columns = Columns(Vec::new());
+    let mut columns = Columns::default();
     columns.text("table_schema", all.iter().map(|table| Some(definition(table).name.schema.clone().into())));
     columns.text("table_name", all.iter().map(|table| Some(definition(table).name.table.clone().into())));
     columns.flag("temporary", all.iter().map(|table| Some(table.temporary)));
@@ -180,7 +185,7 @@ fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
             Some(shown.into())
         })
     };
-    let mut columns = Columns(Vec::new());
+    let mut columns = Columns::default();
     columns.text("table_schema", rows.iter().map(|row| Some(name(row).schema.into())));
     columns.text("table_name", rows.iter().map(|row| Some(name(row).table.into())));
     columns.text("column_name", rows.iter().map(|row| Some(row.column.name.as_str().into())));
@@ -214,7 +219,7 @@ fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
     let rows: Vec<(&Described<'_>, &Arc<Segment>)> =
         all.iter().flat_map(|table| table.parts().map(move |part| (table, part))).collect();
     let name = |row: &(&Described<'_>, &Arc<Segment>)| row.0.table.definition.name.clone();
-    let mut columns = Columns(Vec::new());
+    let mut columns = Columns::default();
     columns.text("table_schema", rows.iter().map(|row| Some(name(row).schema.into())));
     columns.text("table_name", rows.iter().map(|row| Some(name(row).table.into())));
     columns.number("segment", rows.iter().map(|(_, part)| Some(part.id())));

@@ -33,16 +33,7 @@ pub(super) struct Junction {
 impl CodePredicate {
     /// All of `parts`: the conjunction number `node`.
     pub(super) fn all(parts: Vec<Self>, node: usize) -> Self {
-        let mut flat = Vec::with_capacity(parts.len());
-        for part in parts {
-            match part {
-                Self::Constant(true) => {}
-                Self::Constant(false) => return Self::Constant(false),
-                Self::Junction(Junction { connective: Connective::And, parts, .. }) => flat.extend(parts),
-                other => flat.push(other),
-            }
-        }
-        match intersect_ranges(flat) {
+        match Self::flattened(Connective::And, parts).and_then(intersect_ranges) {
             Some(flat) => Self::joined(Connective::And, flat, node),
             None => Self::Constant(false),
         }
@@ -50,16 +41,25 @@ impl CodePredicate {
 
     /// Any of `parts`: the disjunction number `node`.
     pub(super) fn any(parts: Vec<Self>, node: usize) -> Self {
+        match Self::flattened(Connective::Or, parts) {
+            Some(flat) => Self::joined(Connective::Or, flat, node),
+            None => Self::Constant(true),
+        }
+    }
+
+    /// The parts without constants, those of parts that are joined alike among them; `None` when a constant decides all.
+    fn flattened(connective: Connective, parts: Vec<Self>) -> Option<Vec<Self>> {
+        let neutral = connective == Connective::And;
         let mut flat = Vec::with_capacity(parts.len());
         for part in parts {
             match part {
-                Self::Constant(false) => {}
-                Self::Constant(true) => return Self::Constant(true),
-                Self::Junction(Junction { connective: Connective::Or, parts, .. }) => flat.extend(parts),
+                Self::Constant(value) if value == neutral => {}
+                Self::Constant(_) => return None,
+                Self::Junction(junction) if junction.connective == connective => flat.extend(junction.parts),
                 other => flat.push(other),
             }
         }
-        Self::joined(Connective::Or, flat, node)
+        Some(flat)
     }
 
     /// Bytes of memory that it takes; sets that segments share count once for each.
