@@ -12,8 +12,12 @@
 //! read BYTES SECONDS                       reads memory from end to end; answers a sum and the seconds of one reading
 //! ```
 
+#[path = "support/huge.rs"]
+mod huge;
+
 use gingham_kernels::packing::{self, Format, Operator, Options, Packed, Packing, Test};
 use gingham_kernels::{Code, Isa, bits};
+use huge::huge;
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{BufRead, Write};
@@ -25,23 +29,6 @@ struct Column {
     rows: usize,
     bytes: Vec<u8>,
     out: Vec<u64>,
-}
-
-/// An empty vector with room for `length` elements, in huge pages where the system gives them, as the engine asks for its
-/// regions. The setting of the C library that `run.py` makes for both programs is not always heeded.
-fn huge<T>(length: usize) -> Vec<T> {
-    const HUGE_PAGE: usize = 2 << 20;
-    let vector = Vec::<T>::with_capacity(length + HUGE_PAGE / size_of::<T>());
-    #[cfg(target_os = "linux")]
-    {
-        let bytes = vector.as_ptr().cast::<u8>();
-        let first = bytes.wrapping_add(bytes.align_offset(HUGE_PAGE));
-        let room = length * size_of::<T>() / HUGE_PAGE * HUGE_PAGE;
-        // SAFETY: the room was reserved with a huge page to spare, so that it can begin where one does; the advice
-        // changes nothing of what it holds.
-        unsafe { libc::madvise(first.cast_mut().cast(), room, libc::MADV_HUGEPAGE) };
-    }
-    vector
 }
 
 fn mixed(number: u64) -> u64 {

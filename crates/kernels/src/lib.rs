@@ -11,6 +11,8 @@
 //! | [`chunks`] | attributes in chunks of k records, and rows |
 //! | [`minmax`] | smallest and largest code |
 //! | [`order`] | partitioning, sorting, merging and searching codes |
+//! | [`hash`] | hashes of integer keys |
+//! | [`key_table`] | positions by key: tables that are made once and probed by vectors of keys, and filters |
 //!
 //! Each primitive is a folder: `scalar.rs` is the oracle and runs everywhere, `avx2.rs` and `avx512.rs` are the same for
 //! x86-64, and `mod.rs` chooses between them once per call. Callers name the [`Isa`]; one that the machine lacks is
@@ -38,7 +40,9 @@ pub mod bits;
 pub mod chunks;
 mod code;
 pub mod decode;
+pub mod hash;
 mod isa;
+pub mod key_table;
 pub mod lookup;
 pub mod minmax;
 pub mod order;
