@@ -235,8 +235,13 @@ impl Design {
 
     /// Records of a zone: a multiple of every k, about the usual number or the smallest multiple above it.
     pub fn zone_rows(&self) -> usize {
-        let multiple = self.chunk_multiple().unwrap_or(1);
+        let multiple = self.chunk_rows();
         if multiple > ZONE_ROWS { multiple } else { ZONE_ROWS / multiple * multiple }
+    }
+
+    /// What the records of a segment are a multiple of, but for a table's last: the least common multiple of every k.
+    pub fn chunk_rows(&self) -> usize {
+        self.chunk_multiple().unwrap_or(1)
     }
 
     /// Records of a full segment: a multiple of a zone's.

@@ -112,6 +112,115 @@ fn records_that_come_during_a_rewrite_are_rewritten_too() {
     verify(&store, 0..40_010);
 }
 
+/// Records of a table's segments.
+fn segment_rows(store: &Arc<Store>) -> Vec<usize> {
+    table(&store.snapshot().unwrap(), "t").segments.iter().map(|segment| segment.rows()).collect()
+}
+
+#[test]
+fn a_rewrite_cuts_segments_of_whole_chunks() {
+    // Sizes of the segments there are, records of the delta; k; sizes of the new segments.
+    let tables: [(&[i64], i64, u32, &[usize]); 4] = [
+        (&[400_000, 400_000, 400_000], 10, 550_000, &[550_000, 550_000, 100_010]),
+        (&[20_000, 20_000, 20_000], 0, 3, &[60_000]),
+        (&[20_000, 20_000], 7, 3, &[39_999, 8]),
+        (&[600_000, 600_000], 0, 7, &[1_048_544, 151_456]),
+    ];
+    for (segments, delta, k, expected) in tables {
+        let store = Store::scratch(budget()).unwrap();
+        create(&store, definition("t")).unwrap();
+        let mut all = 0;
+        for rows in segments.iter().copied().chain([delta]).filter(|rows| *rows > 0) {
+            insert(&store, "t", all..all + rows).unwrap();
+            all += rows;
+        }
+        let design = Design::of_layout(Layout::MemPax(k));
+        assert_eq!(store.set_design(&name("t"), design, 2, &mut no_watch()).unwrap(), all as u64);
+        assert_eq!(segment_rows(&store), expected);
+        verify(&store, 0..all);
+    }
+}
+
+#[test]
+fn what_comes_during_a_rewrite_moves_the_cuts_behind_it() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    insert(&store, "t", 0..20_000).unwrap();
+    insert(&store, "t", 20_000..40_000).unwrap();
+    insert(&store, "t", 40_000..40_010).unwrap();
+    let (mut inserted, mut seen) = (false, Vec::new());
+    let inside = Arc::clone(&store);
+    let mut watch = |done, all| {
+        seen.push((done, all));
+        if done == all && !inserted {
+            inserted = true;
+            insert(&inside, "t", 40_010..60_010)?;
+        }
+        Ok(())
+    };
+    let design = Design::of_layout(Layout::MemPax(3));
+    assert_eq!(store.set_design(&name("t"), design, 2, &mut watch).unwrap(), 60_010);
+    let later = seen.iter().find(|(_, all)| *all == 60_010);
+    assert_eq!(later, Some(&(39_999, 60_010)), "whole chunks before what came stay");
+    // The delta stays behind the segments: 40,000 to 40,009 are the table's last records.
+    assert_eq!(segment_rows(&store), [39_999, 20_001, 10]);
+    let mut stored = ids(&table(&store.snapshot().unwrap(), "t")).unwrap();
+    assert_eq!(stored[40_000..40_002], [40_010, 40_011]);
+    stored.sort_unstable();
+    assert!(stored.into_iter().eq(0..60_010));
+    assert!(store.check().unwrap().errors.is_empty());
+}
+
+#[test]
+fn segments_that_go_during_a_rewrite_take_their_parts_along() {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    for start in [0, 400_000, 800_000] {
+        insert(&store, "t", start..start + 400_000).unwrap();
+    }
+    let (mut merged, mut seen) = (false, Vec::new());
+    let inside = Arc::clone(&store);
+    let mut watch = |done, all| {
+        seen.push(done);
+        if done == all && !merged {
+            merged = true;
+            // The small segments become new ones.
+            inside.optimize(&name("t"))?;
+        }
+        Ok(())
+    };
+    let design = Design::of_layout(Layout::MemPax(550_000));
+    assert_eq!(store.set_design(&name("t"), design, 1, &mut watch).unwrap(), 1_200_000);
+    assert_eq!(seen.iter().filter(|done| **done == 0).count(), 2, "all is written again: {seen:?}");
+    assert_eq!(segment_rows(&store), [550_000, 550_000, 100_000]);
+    verify(&store, 0..1_200_000);
+}
+
+#[test]
+fn lanes_are_cut_between_chunks() {
+    let budget = budget();
+    let store = Store::scratch(Arc::clone(&budget)).unwrap();
+    let mut made = definition("t");
+    made.design = Design::of_layout(Layout::MemPax(1000));
+    create(&store, made).unwrap();
+    let t = table(&store.snapshot().unwrap(), "t");
+    let writer = store.table_writer(&t).unwrap();
+    for (lane, rows) in [300_500, 300_700, 20, 0].into_iter().enumerate() {
+        let first = 1_000_000 * lane as i64;
+        for start in (first..first + rows).step_by(100_000) {
+            let ids = start..(first + rows).min(start + 100_000);
+            writer.append(lane, batch(&t.definition, ids, plain_label)).unwrap();
+        }
+    }
+    let rows = writer.finish().unwrap();
+    store.write(|transaction| transaction.append(t.definition.id, rows)).unwrap();
+    assert_eq!(segment_rows(&store), [300_000, 300_000, 1_220]);
+    assert_eq!(budget.reserved(), 0);
+    let stored = ids(&table(&store.snapshot().unwrap(), "t")).unwrap();
+    let ends = (300_000..300_500).chain(1_300_000..1_300_700).chain(2_000_000..2_000_020);
+    assert!(stored.into_iter().eq((0..300_000).chain(1_000_000..1_300_000).chain(ends)));
+}
+
 #[test]
 fn a_rewrite_that_ends_early_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();

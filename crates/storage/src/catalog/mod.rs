@@ -5,6 +5,7 @@ mod alter;
 mod append;
 mod backup;
 mod check;
+mod cuts;
 mod dictionaries;
 mod environment;
 mod folder;

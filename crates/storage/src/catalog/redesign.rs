@@ -1,16 +1,19 @@
 //! ALTER TABLE … SET (layout = …): a table's records written anew in another design.
 //!
 //! As OPTIMIZE does, records are read from a snapshot and written while others read and write, and one commit swaps
-//! segments and definition together: before it all is as it was, after a crash too. Segments never change, so that each
-//! is rewritten by itself, on as many threads as there are, and what came meanwhile is all that is left to rewrite
-//! with the writer's lock held.
+//! segments and definition together: before it all is as it was, after a crash too. Segments never change, so that the
+//! records of each new one are rewritten by themselves, on as many threads as there are, and what came meanwhile, with
+//! the end of a table in chunks, is all that is left to rewrite with the writer's lock held. `cuts.rs` says where a new
+//! segment begins.
 
+use crate::catalog::cuts::{Cuts, Origin};
 use crate::catalog::ranges::check_design;
-use crate::catalog::rows::for_each_batch;
+use crate::catalog::rows::for_each_batch_of;
 use crate::catalog::{Store, TableSnapshot, TableWriter, WrittenRows};
-use crate::segment::{Segment, SegmentId};
-use crate::{Design, Error, Predicate, Result, TableDefinition, TableName};
+use crate::segment::SegmentId;
+use crate::{Design, Error, Result, TableDefinition, TableName};
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,14 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// batch. An error, such as [`Error::Cancelled`], ends the rewrite and leaves the table as it was.
 pub type Watch<'a> = dyn FnMut(u64, u64) -> Result<()> + Send + 'a;
 
-/// Segments, or delta blocks, that are rewritten together.
-type Sources = Vec<Arc<Segment>>;
-
-/// Sources in their new form.
-struct Part {
-    sources: HashSet<SegmentId>,
-    rows: WrittenRows,
-}
+/// Records of a table in their new form.
+type Part = (Origin, WrittenRows);
 
 /// How far a rewrite is; shared by its threads.
 struct Progress<'a, 'b> {
@@ -63,66 +60,59 @@ impl Store {
         self.write(move |transaction| {
             let now = transaction.current(id)?;
             let there: HashSet<SegmentId> = now.segments.iter().chain(&now.delta).map(|segment| segment.id()).collect();
-            let same = now.definition == current.definition;
-            let (kept, gone): (Vec<Part>, Vec<Part>) =
-                parts.into_iter().partition(|part| same && part.sources.is_subset(&there));
-            // Their files go.
-            drop(gone);
+            let parts = if now.definition == current.definition { parts } else { Vec::new() };
             check_design(&now, &design)?;
-            let parts = self.write_as(&now, &design, kept, threads, watch)?;
+            let parts = self.write_as(&now, &design, parts, threads, watch)?;
             let mut rows = self.writer(&now, &design)?.finish()?;
-            parts.into_iter().for_each(|part| rows.absorb(part.rows));
+            parts.into_iter().for_each(|(_, part)| rows.absorb(part));
             transaction.replace(&now, &there, rows, Some(design))
         })
     }
 
-    /// Writes all records of a table in a design that are not in `parts`, and gives these and those in the records' order.
+    /// Writes all records of a table in a design that are not in `parts`, as far as these still fit, and gives these and
+    /// those in the records' order.
     fn write_as(
         self: &Arc<Self>,
         table: &Arc<TableSnapshot>,
         design: &Design,
-        mut parts: Vec<Part>,
+        parts: Vec<Part>,
         threads: usize,
         watch: &mut Watch<'_>,
     ) -> Result<Vec<Part>> {
-        let written = |segment: &Arc<Segment>| parts.iter().any(|part| part.sources.contains(&segment.id()));
-        let left = |segments: &[Arc<Segment>]| -> Sources {
-            segments.iter().filter(|segment| !written(segment)).cloned().collect()
-        };
-        let mut sources = together(left(&table.segments), design.segment_rows());
-        sources.extend(Some(left(&table.delta)).filter(|delta| !delta.is_empty()));
-        let done = parts.iter().map(|part| part.rows.rows).sum();
+        let cuts = Cuts::new(table, design);
+        let mut parts = cuts.keep(parts);
+        let runs = cuts.left(parts.iter().map(|(records, _)| records.clone()));
+        let done = parts.iter().map(|(_, part)| part.rows).sum();
         let progress = Progress { state: Mutex::new(State { watch, done, ended: false }), all: table.rows() };
         progress.add(0)?;
-        if !sources.is_empty() {
-            let threads = self.threads_for(&sources, threads);
-            parts.extend(self.write_parts(table, design, &sources, threads, &progress)?);
+        if !runs.is_empty() {
+            let threads = self.threads_for(&cuts, &runs, threads);
+            parts.extend(self.write_runs(table, design, &cuts, &runs, threads, &progress)?);
         }
-        let place = |part: &Part| {
-            table.segments.iter().chain(&table.delta).position(|segment| part.sources.contains(&segment.id()))
-        };
-        parts.sort_by_key(place);
-        Ok(parts)
+        parts.sort_by_key(|(records, _)| records.start);
+        Ok(parts.into_iter().map(|(records, part)| (cuts.origin(&records), part)).collect())
     }
 
-    /// Writes each of `sources` by itself.
-    fn write_parts(
+    /// Writes each of `runs` by itself.
+    fn write_runs(
         self: &Arc<Self>,
         table: &Arc<TableSnapshot>,
         design: &Design,
-        sources: &[Sources],
+        cuts: &Cuts<'_>,
+        runs: &[Range<u64>],
         threads: usize,
         progress: &Progress<'_, '_>,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<(Range<u64>, WrittenRows)>> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut parts = Vec::new();
-            while let Some(sources) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
-                parts.push(self.write_part(table, design, sources, progress).inspect_err(|_| progress.end())?);
+            while let Some(records) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let rows = self.write_run(table, design, cuts, records, progress).inspect_err(|_| progress.end())?;
+                parts.push((records.clone(), rows));
             }
             Ok(parts)
         };
-        let results: Vec<Result<Vec<Part>>> = std::thread::scope(|scope| {
+        let results: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
             let own = work();
             let joined = others.into_iter().map(|thread| match thread.join() {
@@ -132,7 +122,7 @@ impl Store {
             std::iter::once(own).chain(joined).collect()
         });
         // Of several errors the one that made the others end.
-        let mut parts = Vec::with_capacity(sources.len());
+        let mut parts = Vec::with_capacity(runs.len());
         let mut failed = None;
         for result in results {
             match result {
@@ -144,24 +134,25 @@ impl Store {
         failed.map_or(Ok(parts), Err)
     }
 
-    fn write_part(
+    fn write_run(
         self: &Arc<Self>,
         table: &Arc<TableSnapshot>,
         design: &Design,
-        sources: &Sources,
+        cuts: &Cuts<'_>,
+        records: &Range<u64>,
         progress: &Progress<'_, '_>,
-    ) -> Result<Part> {
-        let rows = sources.iter().map(|segment| segment.rows()).sum();
-        let writer = self.writer(table, design)?.with_segments_of(rows);
+    ) -> Result<WrittenRows> {
+        let writer = self.writer(table, design)?;
         let columns = table.definition.columns.iter().map(|column| column.id).collect();
+        let (sources, within) = cuts.sources(records);
         // Delta blocks are segments to a reader.
-        let part = Arc::new(table.reduced(sources.clone(), Vec::new()));
-        for_each_batch(&part, columns, Predicate::Constant(true), |batch| {
+        let part = Arc::new(table.reduced(sources, Vec::new()));
+        for_each_batch_of(&part, columns, within, |batch| {
             let rows = batch.num_rows() as u64;
             writer.append(0, batch)?;
             progress.add(rows)
         })?;
-        Ok(Part { sources: sources.iter().map(|segment| segment.id()).collect(), rows: writer.finish()? })
+        writer.finish()
     }
 
     fn writer(self: &Arc<Self>, table: &TableSnapshot, design: &Design) -> Result<TableWriter> {
@@ -170,15 +161,16 @@ impl Store {
         Ok(TableWriter::new(Arc::clone(self), Arc::new(definition)).without_delta())
     }
 
-    /// As many threads as have work, and as half of the memory limit has room for: each holds the records of its
-    /// sources, native and as Arrow arrays.
-    fn threads_for(&self, sources: &[Sources], threads: usize) -> usize {
-        let bytes = |sources: &Sources| -> u64 {
+    /// As many threads as have work, and as half of the memory limit has room for: each holds the records of a new
+    /// segment, as Arrow arrays, and the native ones that they come from.
+    fn threads_for(&self, cuts: &Cuts<'_>, runs: &[Range<u64>], threads: usize) -> usize {
+        let bytes = |records: &Range<u64>| -> u64 {
+            let sources = cuts.sources(records).0;
             sources.iter().flat_map(|segment| segment.columns()).map(|column| column.native_bytes).sum()
         };
-        let largest = sources.iter().map(bytes).max().unwrap_or(0).max(1);
+        let largest = runs.iter().map(bytes).max().unwrap_or(0).max(1);
         let room = self.budget.limit() as u64 / 2 / (2 * largest);
-        threads.min(sources.len()).min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
+        threads.min(runs.len()).min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
     }
 }
 
@@ -200,24 +192,4 @@ impl Progress<'_, '_> {
     fn end(&self) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).ended = true;
     }
-}
-
-/// Neighbours that make a segment of at most `rows` records together; larger ones by themselves.
-fn together(segments: Sources, rows: usize) -> Vec<Sources> {
-    let mut parts: Vec<Sources> = Vec::new();
-    let mut last = 0;
-    for segment in segments {
-        let own = segment.rows();
-        match parts.last_mut() {
-            Some(part) if last + own <= rows => {
-                part.push(segment);
-                last += own;
-            }
-            _ => {
-                parts.push(vec![segment]);
-                last = own;
-            }
-        }
-    }
-    parts
 }

@@ -5,6 +5,7 @@ use crate::scan::TableScan;
 use crate::{ColumnId, Predicate, Result, TableDefinition};
 use arrow::array::{Array, RecordBatch, UInt32Array};
 use arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Records of a batch that is read to be rewritten.
@@ -33,6 +34,36 @@ pub(crate) fn for_each_batch(
     for morsel in 0..scan.morsels() {
         for batch in scan.read(morsel)? {
             visit(batch?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Calls `visit` with all records of a run of a table's, numbered from 0 in record order.
+pub(crate) fn for_each_batch_of(
+    table: &Arc<TableSnapshot>,
+    columns: Vec<ColumnId>,
+    records: Range<u64>,
+    mut visit: impl FnMut(RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let isa = gingham_kernels::Isa::best();
+    let scan = Arc::new(TableScan::new(Arc::clone(table), columns, Predicate::Constant(true), BATCH, isa)?);
+    let mut end = 0;
+    for morsel in 0..scan.morsels() {
+        let mut start = end;
+        end += scan.count(morsel)? as u64;
+        if end <= records.start || records.end <= start {
+            continue;
+        }
+        for batch in scan.read(morsel)? {
+            let batch = batch?;
+            let rows = batch.num_rows() as u64;
+            let from = records.start.saturating_sub(start).min(rows) as usize;
+            let to = records.end.saturating_sub(start).min(rows) as usize;
+            if from < to {
+                visit(batch.slice(from, to - from))?;
+            }
+            start += rows;
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ use crate::catalog::folder;
 use crate::catalog::keys::KeySummary;
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::rows::{batch_bytes, sort_rows};
+use crate::memory::MemoryBudget;
 use crate::segment::{SEGMENT_ROWS, WrittenSegment, write_segment_file};
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
@@ -29,15 +30,63 @@ pub struct TableWriter {
     delta: bool,
     /// Records of a full segment.
     full: usize,
+    /// What the records of a segment are a multiple of, but for the last one.
+    chunk: usize,
 }
 
 /// One lane: segments written, and the records that do not fill one yet.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Lane {
     segments: Vec<Written>,
     batches: Vec<RecordBatch>,
     rows: usize,
+    /// Arrow bytes of the records, which the budget counts as long as they are here.
     bytes: usize,
+    budget: Arc<MemoryBudget>,
+}
+
+impl Lane {
+    fn new(budget: Arc<MemoryBudget>) -> Self {
+        Self { segments: Vec::new(), batches: Vec::new(), rows: 0, bytes: 0, budget }
+    }
+
+    fn push(&mut self, batch: RecordBatch) {
+        let bytes = batch_bytes(&batch);
+        self.budget.reserve(bytes);
+        self.bytes += bytes;
+        self.rows += batch.num_rows();
+        self.batches.push(batch);
+    }
+
+    /// Takes the first `rows` records, which the budget still counts until [`Lane::settle`].
+    fn take(&mut self, rows: usize) -> Vec<RecordBatch> {
+        let (mut taken, mut left) = (Vec::with_capacity(self.batches.len()), rows);
+        for batch in std::mem::take(&mut self.batches) {
+            let own = batch.num_rows().min(left);
+            if own > 0 {
+                taken.push(batch.slice(0, own));
+            }
+            if own < batch.num_rows() {
+                self.batches.push(batch.slice(own, batch.num_rows() - own));
+            }
+            left -= own;
+        }
+        self.rows -= rows;
+        taken
+    }
+
+    /// Gives back the bytes of records that are no longer here.
+    fn settle(&mut self) {
+        let bytes = self.batches.iter().map(batch_bytes).sum();
+        self.budget.release(self.bytes.saturating_sub(bytes));
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.budget.release(self.bytes);
+    }
 }
 
 /// A segment and what is known of the keys in it.
@@ -91,8 +140,8 @@ impl TableWriter {
     /// A writer for tables of this definition.
     pub(crate) fn new(store: Arc<Store>, definition: Arc<TableDefinition>) -> Self {
         let files = Mutex::new(store.written_files());
-        let full = definition.design.segment_rows();
-        Self { store, definition, lanes: Mutex::default(), files, delta: true, full }
+        let (full, chunk) = (definition.design.segment_rows(), definition.design.chunk_rows());
+        Self { store, definition, lanes: Mutex::default(), files, delta: true, full, chunk }
     }
 
     /// Writes even few records as a segment.
@@ -101,22 +150,15 @@ impl TableWriter {
         self
     }
 
-    /// Writes segments of that many records at most, where they are more than the design's. In a segment that is no
-    /// multiple of a chunk the last chunk is short.
-    pub(crate) fn with_segments_of(mut self, rows: usize) -> Self {
-        self.full = self.full.max(rows);
-        self
-    }
-
     /// Adds a batch in the table's Arrow schema to lane `lane`; encodes and writes a segment when the lane is full. The
     /// lanes' records are stored in the order of their numbers, short ends of lanes after all that is full. Callable from
-    /// several threads, one per lane.
+    /// several threads, one per lane. All segments but the last hold whole chunks.
     pub fn append(&self, lane: usize, batch: RecordBatch) -> Result<()> {
         self.require_schema(&batch)?;
         let lane = {
             let mut lanes = lock(&self.lanes);
             while lanes.len() <= lane {
-                lanes.push(Arc::default());
+                lanes.push(Arc::new(Mutex::new(Lane::new(Arc::clone(&self.store.budget)))));
             }
             Arc::clone(&lanes[lane])
         };
@@ -124,15 +166,10 @@ impl TableWriter {
         let (mut rest, full) = (batch, self.full);
         while rest.num_rows() > 0 {
             let taken = rest.num_rows().min(full - lane.rows);
-            let part = rest.slice(0, taken);
+            lane.push(rest.slice(0, taken));
             rest = rest.slice(taken, rest.num_rows() - taken);
-            let bytes = batch_bytes(&part);
-            self.store.budget.reserve(bytes);
-            lane.rows += taken;
-            lane.bytes += bytes;
-            lane.batches.push(part);
             if lane.rows >= full || lane.bytes >= SEGMENT_BYTES {
-                self.write_lane(&mut lane)?;
+                self.write_lane(&mut lane, self.chunk)?;
             }
         }
         Ok(())
@@ -167,11 +204,16 @@ impl TableWriter {
         Ok(())
     }
 
-    fn write_lane(&self, lane: &mut Lane) -> Result<()> {
-        let (batches, bytes) = (std::mem::take(&mut lane.batches), std::mem::take(&mut lane.bytes));
-        lane.rows = 0;
+    /// Writes the records of a lane as a segment, but for the last ones, which are no multiple of `multiple` or more
+    /// than a segment takes.
+    fn write_lane(&self, lane: &mut Lane, multiple: usize) -> Result<()> {
+        let rows = lane.rows.min(self.full) / multiple * multiple;
+        if rows == 0 {
+            return Ok(());
+        }
+        let batches = lane.take(rows);
         let written = self.write(batches);
-        self.store.budget.release(bytes);
+        lane.settle();
         lane.segments.push(written?);
         Ok(())
     }
@@ -195,41 +237,46 @@ impl TableWriter {
         let mut lanes: Vec<MutexGuard<'_, Lane>> = lanes.iter().map(|lane| lock(lane)).collect();
         let rest: usize = lanes.iter().map(|lane| lane.rows).sum();
         let full = lanes.iter().any(|lane| !lane.segments.is_empty());
-        let (mut written, mut ends, mut delta) = (Vec::new(), Vec::new(), Vec::new());
-        if self.delta && !full && rest <= FEW_ROWS {
-            for lane in &mut lanes {
-                delta.append(&mut lane.batches);
-            }
+        let mut delta = Vec::new();
+        let written = if self.delta && !full && rest <= FEW_ROWS {
+            lanes.iter_mut().for_each(|lane| delta.append(&mut lane.batches));
+            Vec::new()
         } else {
-            for lane in &mut lanes {
-                if lane.rows >= OWN_SEGMENT_ROWS {
-                    self.write_lane(lane)?;
-                }
-                written.append(&mut lane.segments);
-                ends.append(&mut lane.batches);
-                // The ends of several lanes may be more than a segment takes.
-                if ends.iter().map(RecordBatch::num_rows).sum::<usize>() >= OWN_SEGMENT_ROWS {
-                    written.push(self.write(std::mem::take(&mut ends))?);
-                }
-            }
-            if !ends.is_empty() {
-                written.push(self.write(ends)?);
-            }
-        }
+            self.end_lanes(&mut lanes)?
+        };
         let delta_rows: usize = delta.iter().map(RecordBatch::num_rows).sum();
         let rows = written.iter().map(|written| written.segment.rows).sum::<u64>() + delta_rows as u64;
-        self.store.budget.release(lanes.iter().map(|lane| lane.bytes).sum());
         drop(lanes);
         let (segments, keys) = written.into_iter().map(|written| (written.segment, written.keys)).unzip();
         let files = Some(std::mem::replace(&mut *lock(&self.files), self.store.written_files()));
         let (definition, table) = (Arc::clone(&self.definition), self.definition.id);
         Ok(WrittenRows { segments, delta, rows, definition, table, keys, files })
     }
-}
-
-impl Drop for TableWriter {
-    fn drop(&mut self) {
-        let held: usize = lock(&self.lanes).iter().map(|lane| lock(lane).bytes).sum();
-        self.store.budget.release(held);
+    /// Writes what does not fill segments: the longer ends of lanes each by themselves, the others together.
+    fn end_lanes(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<Vec<Written>> {
+        let last = lanes.iter().rposition(|lane| lane.rows > 0);
+        let mut written = Vec::new();
+        let mut ends = Lane::new(Arc::clone(&self.store.budget));
+        for (number, lane) in lanes.iter_mut().enumerate() {
+            if lane.rows >= OWN_SEGMENT_ROWS {
+                let whole = Some(number) == last && ends.rows == 0;
+                self.write_lane(lane, if whole { 1 } else { self.chunk })?;
+            }
+            written.append(&mut lane.segments);
+            let rest = lane.rows;
+            lane.take(rest).into_iter().for_each(|batch| ends.push(batch));
+            lane.settle();
+            // The ends of several lanes may be more than a segment takes.
+            if ends.rows >= OWN_SEGMENT_ROWS {
+                let whole = last.is_none_or(|last| number >= last);
+                self.write_lane(&mut ends, if whole { 1 } else { self.chunk })?;
+                written.append(&mut ends.segments);
+            }
+        }
+        while ends.rows > 0 {
+            self.write_lane(&mut ends, 1)?;
+        }
+        written.append(&mut ends.segments);
+        Ok(written)
     }
 }
