@@ -49,9 +49,20 @@ fn scan_kind<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool,
         }
         25..=56 => {
             let lanes = lanes::<8, 4>(run.width, comparison, 0);
-            each_word(negate, options, out, |word| in_64::<KIND>(&Bytes::new(&run, word), &lanes));
+            each_word(negate, options, out, |word| {
+                let bytes = Bytes::new(&run, word);
+                in_64::<KIND>(run.width, |j, at| (codes(&bytes, at, &lanes[j]), lanes[j].constants))
+            });
         }
-        _ => scalar::scan(run, comparison, negate, options, out),
+        // Codes that may take nine bytes.
+        _ => {
+            let (lanes, mask) = (wide_lanes(run.width), _mm256_set1_epi64x((u64::MAX >> (64 - run.width)) as i64));
+            let constants = comparison.constants().map(|constant| _mm256_set1_epi64x(constant as i64));
+            each_word(negate, options, out, |word| {
+                let bytes = Bytes::new(&run, word);
+                in_64::<KIND>(run.width, |j, at| (wide_codes(&bytes, at, &lanes[j], mask), constants))
+            });
+        }
     }
 }
 
@@ -134,16 +145,42 @@ fn in_32<const KIND: u8, const FLIP: bool>(bytes: &Bytes<'_>, lanes: &[Lanes; 2]
     word
 }
 
+/// The same for codes of more than 56 bits, which are shifted to where their lane begins.
+#[derive(Clone, Copy)]
+struct WideLanes {
+    shuffle: __m256i,
+    down: __m256i,
+    up: __m256i,
+}
+
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn in_64<const KIND: u8>(bytes: &Bytes<'_>, lanes: &[Lanes; 4]) -> u64 {
+fn wide_lanes(width: usize) -> [WideLanes; 4] {
+    std::array::from_fn(|j| {
+        let first = 2 * j * width % 8;
+        let (mut shuffle, mut down, mut up) = ([0; 16], [0; 16], [0; 16]);
+        for lane in 0..2 {
+            let (at, shift) = ((first + lane * width) / 8, (first + lane * width) % 8);
+            down[lane * 8] = shift as u8;
+            up[lane * 8] = 8 - shift as u8;
+            for byte in 0..8 {
+                shuffle[lane * 8 + byte] = (at + byte) as u8;
+            }
+        }
+        WideLanes { shuffle: twice(&shuffle), down: twice(&down), up: twice(&up) }
+    })
+}
+
+/// The answers of 64 codes in lanes of 64 bits, given the codes of each kind of register and the constants to compare
+/// them with.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn in_64<const KIND: u8>(width: usize, codes: impl Fn(usize, usize) -> (__m256i, [__m256i; 2])) -> u64 {
     let mut word = 0;
     for half in 0..2 {
         let mut answers = [_mm256_setzero_si256(); 8];
         for (j, answer) in answers.iter_mut().enumerate() {
-            let lanes = &lanes[j % 4];
-            let codes = codes(bytes, half * 4 * bytes.width + j * bytes.width / 4, lanes);
-            let [first, second] = lanes.constants;
+            let (codes, [first, second]) = codes(j % 4, half * 4 * width + j * width / 4);
             *answer = match KIND {
                 EQUAL => _mm256_cmpeq_epi64(codes, first),
                 LESS => _mm256_cmpgt_epi64(first, codes),
@@ -165,9 +202,17 @@ fn in_64<const KIND: u8>(bytes: &Bytes<'_>, lanes: &[Lanes; 4]) -> u64 {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn codes(bytes: &Bytes<'_>, at: usize, lanes: &Lanes) -> __m256i {
-    let (lower, upper) = (bytes.half(at), bytes.half(at + 2 * bytes.width));
-    let both = _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(lower), upper);
-    _mm256_and_si256(_mm256_shuffle_epi8(both, lanes.shuffle), lanes.mask)
+    _mm256_and_si256(_mm256_shuffle_epi8(bytes.both(at), lanes.shuffle), lanes.mask)
+}
+
+/// The same for codes of more than 56 bits: the first eight bytes of each, and the eight from its second byte on. The
+/// bytes of two codes, seventeen at most, are one shuffle's in each case.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn wide_codes(bytes: &Bytes<'_>, at: usize, lanes: &WideLanes, mask: __m256i) -> __m256i {
+    let first = _mm256_srlv_epi64(_mm256_shuffle_epi8(bytes.both(at), lanes.shuffle), lanes.down);
+    let second = _mm256_sllv_epi64(_mm256_shuffle_epi8(bytes.both(at + 1), lanes.shuffle), lanes.up);
+    _mm256_and_si256(_mm256_or_si256(first, second), mask)
 }
 
 /// The bytes of 64 codes with the padding behind them, whose length has been compared once.
@@ -181,6 +226,14 @@ impl<'a> Bytes<'a> {
     #[inline(always)]
     fn new(run: &Run<'a>, row_word: usize) -> Self {
         Self { bytes: run.word(row_word), width: run.width }
+    }
+
+    /// The bytes of a register's codes, those of the lower half from byte `at` on.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn both(&self, at: usize) -> __m256i {
+        let lower = _mm256_castsi128_si256(self.half(at));
+        _mm256_inserti128_si256::<1>(lower, self.half(at + 2 * self.width))
     }
 
     /// 16 bytes, the first of which is one of the codes'.
