@@ -223,7 +223,7 @@ fn lists_and_bitmaps() {
         let rows = column.codes.len();
         let previous = previous(numbers, rows);
         let constants = constants(column, numbers);
-        for length in [0, 1, 2, 7] {
+        for length in [0, 1, 2, 7, 20] {
             let values: Vec<u64> = (0..length).map(|_| constants[numbers.below(constants.len())]).collect();
             let expected = words(rows, |row| values.contains(&column.codes[row]));
             assert_scan(column, &expected, &previous, &|| format!("any of {values:?}"), &|isa, options, out| {

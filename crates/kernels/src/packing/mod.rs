@@ -92,7 +92,10 @@ pub fn scan(isa: Isa, packed: Packed<'_>, test: Test, options: Options, out: &mu
 /// Codes that equal one of `values`: for short lists, since each code is compared with each value.
 pub fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
     check_words(packed, out);
-    by_runs::scan_any(isa, packed, values, options, out);
+    match packed.format().packing() {
+        Packing::ByteSlice | Packing::ByteSlice16 => byteslice::scan_any(isa, packed, values, options, out),
+        _ => by_runs::scan_any(isa, packed, values, options, out),
+    }
     cut(out, packed.rows());
 }
 

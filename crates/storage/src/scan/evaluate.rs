@@ -18,7 +18,7 @@ use crate::view::{ColumnView, Place, Shape};
 use crate::{ColumnDefinition, ColumnId, Result};
 use arrow::array::Array;
 use arrow::buffer::Buffer;
-use gingham_kernels::packing::{self, Combine, Connective, Operator, Options, Packed, Predicate, Test, Way};
+use gingham_kernels::packing::{self, Combine, Connective, Options, Packed, Predicate, Test, Way};
 use gingham_kernels::{Code, Isa, bits, chunks, integers, scan};
 
 /// Codes of chunks that are copied together at once: they stay in the first-level cache.
@@ -255,13 +255,13 @@ impl Zone<'_> {
             CodeTest::Outside { low, high } => packing::scan(isa, packed, Test::Outside(*low, *high), options, out),
             CodeTest::Any { codes, negated: false } => packing::scan_any(isa, packed, codes, options, out),
             CodeTest::Any { codes, negated: true } => {
+                // Of the candidates, those that are to go.
+                let mut listed = out.clone();
+                packing::scan_any(isa, packed, codes, options, &mut listed);
                 if combine == Combine::Set {
                     bits::fill(out, self.rows);
                 }
-                for code in codes.iter() {
-                    let test = Test::Compare(Operator::NotEqual, *code);
-                    packing::scan(isa, packed, test, Options::from(Combine::And), out);
-                }
+                out.iter_mut().zip(listed).for_each(|(out, listed)| *out &= !listed);
             }
             CodeTest::Bitmap { words, negated: false, .. } => packing::scan_bitmap(isa, packed, words, options, out),
             CodeTest::Bitmap { words, negated: true, .. } => {

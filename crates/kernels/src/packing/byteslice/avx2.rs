@@ -8,7 +8,7 @@ use super::chain::{Place, Scan};
 use super::order::Search;
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
-use super::{Slices, Term, Unit, bit_tail, chain, scalar, stitch, terms};
+use super::{Slices, Term, Unit, bit_tail, chain, lists, scalar, stitch, terms};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -25,6 +25,12 @@ pub(super) fn scan<U: Unit>(
 ) {
     // SAFETY: this function runs only where its own target features exist.
     unsafe { chain::scan::<U::Avx2>(slices, comparison, negate, options, expanded, out) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn scan_any<U: Unit>(slices: Slices<'_, U>, values: &[u64], options: Options, out: &mut [u64]) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { lists::scan::<U::Avx2, 2>(slices, values, options, out) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
@@ -142,6 +148,12 @@ macro_rules! masks_of_bytes {
         unsafe fn any_near(nearest: [__m256i; 2]) -> bool {
             // SAFETY: as above.
             unsafe { Self::any(nearest) }
+        }
+
+        #[inline(always)]
+        unsafe fn near_bits(nearest: [__m256i; 2]) -> u64 {
+            // SAFETY: as above.
+            unsafe { Self::bits(nearest) }
         }
 
         #[inline(always)]

@@ -8,7 +8,7 @@ use super::chain::{Place, Scan};
 use super::order::Search;
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
-use super::{Slices, Term, Unit, bit_tail, chain, scalar, stitch, terms};
+use super::{Slices, Term, Unit, bit_tail, chain, lists, scalar, stitch, terms};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -25,6 +25,12 @@ pub(super) fn scan<U: Unit>(
 ) {
     // SAFETY: this function runs only where its own target features exist.
     unsafe { chain::scan::<U::Avx512>(slices, comparison, negate, options, expanded, out) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn scan_any<U: Unit>(slices: Slices<'_, U>, values: &[u64], options: Options, out: &mut [u64]) {
+    // SAFETY: this function runs only where its own target features exist.
+    unsafe { lists::scan::<U::Avx512, 4>(slices, values, options, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
@@ -213,7 +219,13 @@ impl Vector for Bytes {
     #[inline(always)]
     unsafe fn any_near(nearest: Self) -> bool {
         // SAFETY: see above.
-        unsafe { Self::same(0, nearest) != 0 }
+        unsafe { Self::near_bits(nearest) != 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn near_bits(nearest: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe { Self::same(0, nearest) }
     }
 
     masks_of_bits!();
@@ -334,7 +346,13 @@ impl Vector for Words {
     #[inline(always)]
     unsafe fn any_near(nearest: Self) -> bool {
         // SAFETY: see above.
-        unsafe { Self::same(0, nearest) != 0 }
+        unsafe { Self::near_bits(nearest) != 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn near_bits(nearest: Self) -> u64 {
+        // SAFETY: see above.
+        unsafe { Self::same(0, nearest) }
     }
 
     masks_of_bits!();

@@ -62,13 +62,26 @@ impl<V: Vector> Chain<V> {
     }
 
     /// Reads one slice, to know what is still equal.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
     #[inline(always)]
-    unsafe fn step_equal(&mut self, units: V, other: V) {
+    pub(super) unsafe fn step_equal(&mut self, units: V, other: V) {
         // SAFETY: the caller's.
         unsafe {
             self.difference = units.differ(other, self.difference);
             self.equal = units.equal(other, self.equal);
         }
+    }
+
+    /// `nearest`, and whatever is still equal here.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    pub(super) unsafe fn nearer(&self, nearest: V::Nearest) -> V::Nearest {
+        // SAFETY: the caller's.
+        unsafe { V::nearer(nearest, self.equal, self.difference) }
     }
 }
 
@@ -377,7 +390,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     };
                     bits = if i == 0 { below } else { bits & !below };
                     if !LAST {
-                        open.near = V::nearer(open.near, chain.equal, chain.difference);
+                        open.near = chain.nearer(open.near);
                     }
                 }
                 // Volatile as above.
@@ -416,7 +429,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
 /// # Safety
 /// As for [`Vector::load`].
 #[inline(always)]
-unsafe fn load_ahead<V: Vector>(bytes: *const u8) -> V {
+pub(super) unsafe fn load_ahead<V: Vector>(bytes: *const u8) -> V {
     // SAFETY: the caller's; a prefetch reads nothing and never faults, wherever it points.
     unsafe {
         for line in (0..64 * size_of::<V::Unit>()).step_by(64) {
@@ -449,9 +462,9 @@ impl<V: Vector> Undecided<V> {
             let equal = if KIND == WITHIN { V::or(chain.equal, low.equal) } else { chain.equal };
             match WAY {
                 SET => {
-                    self.near = V::nearer(self.near, chain.equal, chain.difference);
+                    self.near = chain.nearer(self.near);
                     if KIND == WITHIN {
-                        self.near = V::nearer(self.near, low.equal, low.difference);
+                        self.near = low.nearer(self.near);
                     }
                 }
                 CONDENSED => self.bits |= V::bits(equal) & interest,

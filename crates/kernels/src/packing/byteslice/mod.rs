@@ -16,6 +16,8 @@ mod avx512;
 mod bit_tail;
 #[cfg(target_arch = "x86_64")]
 mod chain;
+#[cfg(target_arch = "x86_64")]
+mod lists;
 pub mod order;
 mod scalar;
 mod stitch;
@@ -215,6 +217,10 @@ pub(super) fn scan(
     out: &mut [u64],
 ) {
     on_slices!(isa, packed, scan(comparison, negate, options, false, out));
+}
+
+pub(super) fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
+    on_slices!(isa, packed, scan_any(values, options, out));
 }
 
 /// [`scan`] in the way of [`variants::scan_expanded`].

@@ -36,6 +36,10 @@ pub(super) fn scan<U: Unit>(
     each_word(slices.rows, options, out, |row| comparison.holds(slices.code(row)) != negate);
 }
 
+pub(super) fn scan_any<U: Unit>(slices: Slices<'_, U>, values: &[u64], options: Options, out: &mut [u64]) {
+    each_word(slices.rows, options, out, |row| values.contains(&slices.code(row)));
+}
+
 pub(super) fn compare<U: Unit>(
     slices: Slices<'_, U>,
     relation: Relation,

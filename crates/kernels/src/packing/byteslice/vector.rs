@@ -79,6 +79,9 @@ pub(in crate::packing) trait Vector: Copy {
     /// Whether there is one.
     unsafe fn any_near(nearest: Self::Nearest) -> bool;
 
+    /// A bit per code that is the same in one of the vectors.
+    unsafe fn near_bits(nearest: Self::Nearest) -> u64;
+
     /// A bit per code: the paper's movemask.
     unsafe fn bits(mask: Self::Mask) -> u64;
 
