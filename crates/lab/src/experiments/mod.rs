@@ -1,6 +1,7 @@
 //! The experiments, by name.
 
 mod byteslice;
+mod rof;
 mod select;
 #[cfg(test)]
 mod tests;
@@ -11,5 +12,5 @@ use crate::experiment::Experiment;
 
 /// Every experiment, in the order in which `lab list` shows them.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    byteslice::ALL.iter().copied()
+    [byteslice::ALL, rof::ALL].into_iter().flatten().copied()
 }

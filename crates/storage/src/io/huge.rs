@@ -3,18 +3,23 @@
 /// A buffer for `bytes` bytes, empty, which the system is asked to back by huge pages. The request may be refused, or
 /// granted in part; `/proc/self/smaps` tells.
 pub fn huge_buffer(bytes: usize) -> Vec<u8> {
-    let mut buffer = Vec::with_capacity(bytes);
+    huge_vec(bytes)
+}
+
+/// The same for `length` elements of any type: the entries of a hash table, say.
+pub fn huge_vec<T>(length: usize) -> Vec<T> {
+    let mut buffer = Vec::with_capacity(length);
     ask_for_huge_pages(&mut buffer);
     buffer
 }
 
 #[cfg(target_os = "linux")]
-fn ask_for_huge_pages(buffer: &mut Vec<u8>) {
+fn ask_for_huge_pages<T>(buffer: &mut Vec<T>) {
     /// Huge pages lie at multiples of their size; less than one has nothing to gain.
     const HUGE_PAGE: usize = 2 << 20;
     let room = buffer.spare_capacity_mut();
     let start = room.as_mut_ptr() as usize;
-    let (first, end) = (start.next_multiple_of(HUGE_PAGE), (start + room.len()) / HUGE_PAGE * HUGE_PAGE);
+    let (first, end) = (start.next_multiple_of(HUGE_PAGE), (start + size_of_val(room)) / HUGE_PAGE * HUGE_PAGE);
     if first < end {
         // SAFETY: the range lies within memory that `buffer` owns; the advice changes neither its contents nor its
         // protection, only the size of the pages that will back it. A refusal changes nothing.
@@ -24,7 +29,7 @@ fn ask_for_huge_pages(buffer: &mut Vec<u8>) {
 
 /// Not asked elsewhere.
 #[cfg(not(target_os = "linux"))]
-fn ask_for_huge_pages(_buffer: &mut Vec<u8>) {}
+fn ask_for_huge_pages<T>(_buffer: &mut Vec<T>) {}
 
 #[cfg(test)]
 mod tests {
@@ -37,6 +42,10 @@ mod tests {
             assert!(buffer.is_empty() && buffer.capacity() >= bytes);
             buffer.resize(bytes, 7);
             assert!(buffer.iter().all(|byte| *byte == 7));
+            let mut wide = huge_vec::<u64>(bytes);
+            assert!(wide.is_empty() && wide.capacity() >= bytes);
+            wide.resize(bytes, 1 << 40);
+            assert!(wide.iter().all(|number| *number == 1 << 40));
         }
     }
 }
