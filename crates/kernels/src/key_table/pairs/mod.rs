@@ -37,7 +37,8 @@ impl Pairs {
         Self { probe: Vec::with_capacity(capacity), build: Vec::with_capacity(capacity), capacity }
     }
 
-    /// Of each pair the number of the key in the vector that was probed.
+    /// Of each pair the number of the key in the vector that was probed. Where pairs of several vectors are gathered, what
+    /// each call has added is turned into TIDs, or whatever tells the vectors apart, before the next vector is probed.
     pub fn probe(&self) -> &[u32] {
         &self.probe
     }
