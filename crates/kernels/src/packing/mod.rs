@@ -94,6 +94,7 @@ pub fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, 
     check_words(packed, out);
     match packed.format().packing() {
         Packing::ByteSlice | Packing::ByteSlice16 => byteslice::scan_any(isa, packed, values, options, out),
+        Packing::Hbp => hbp::scan_any(isa, packed, values, options, out),
         _ => by_runs::scan_any(isa, packed, values, options, out),
     }
     cut(out, packed.rows());

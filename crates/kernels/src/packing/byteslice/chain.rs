@@ -215,8 +215,13 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 let end = if place.depth > 1 && self.early_stop { groups.min(start + patience) } else { groups };
                 let sweep = self.sweep_of::<KIND, WAY>(place.depth);
                 let next = sweep(self, place, &mut out[..end * GROUP]);
-                if next.depth > place.depth {
-                    patience = if next.group < start + TRIAL { (patience * 2).min(PATIENCE.1) } else { PATIENCE.0 };
+                if next.depth > place.depth && next.group >= start + TRIAL {
+                    // A group here and there that needs more does so alone.
+                    let alone = &mut out[..(next.group + 1) * GROUP];
+                    let after = V::sweep::<O, KIND, WAY, 0, false>(self, Place { depth: count, ..next }, alone);
+                    place = Place { depth: place.depth, ..after };
+                } else if next.depth > place.depth {
+                    patience = (patience * 2).min(PATIENCE.1);
                     place = next;
                 } else {
                     place = Place { depth: next.depth.max(2) - 1, ..next };

@@ -57,6 +57,23 @@ pub(super) fn scan(banks: Banks<'_>, comparison: Comparison, negate: bool, optio
     }
 }
 
+/// The codes that equal one of `values`, of fewer than 64 bits.
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+pub(super) fn scan_any(banks: Banks<'_>, values: &[u64], options: Options, out: &mut [u64]) {
+    let shape = banks.shape;
+    let spare = splat(shape.spare());
+    let values: Vec<__m256i> = values.iter().map(|value| splat(shape.splat(*value))).collect();
+    each_block(&banks, false, options, out, |block| {
+        answers(block, spare, |bank| {
+            let mut any = splat(0);
+            for value in &values {
+                any = _mm256_or_si256(any, _mm256_sub_epi64(spare, _mm256_xor_si256(bank, *value)));
+            }
+            any
+        })
+    });
+}
+
 /// Banks of one code of 64 bits.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]

@@ -17,7 +17,7 @@ mod collect;
 mod scalar;
 
 use super::test::Comparison;
-use super::{Format, Options, Packed, Tids};
+use super::{Format, Options, Packed, Tids, by_runs};
 use crate::{Code, Isa};
 use std::ops::Range;
 
@@ -110,6 +110,16 @@ pub(super) fn scan(
     out: &mut [u64],
 ) {
     dispatch!(isa, scan(Banks::new(packed), comparison, negate, options, out));
+}
+
+/// Each bank is read once for all values.
+pub(super) fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
+    if packed.format().width() == 64 {
+        return by_runs::scan_any(isa, packed, values, options, out);
+    }
+    let fits = |value: &&u64| **value <= packed.format().max_code();
+    let values: Vec<u64> = values.iter().filter(fits).copied().collect();
+    dispatch!(isa, scan_any(Banks::new(packed), &values, options, out));
 }
 
 pub(super) fn get(packed: Packed<'_>, tid: usize) -> u64 {

@@ -28,16 +28,8 @@ pub(super) fn pack<C: Code>(format: Format, codes: &[C], out: &mut [u8]) {
 #[inline(always)]
 pub(super) fn scan(banks: Banks<'_>, comparison: Comparison, negate: bool, options: Options, out: &mut [u64]) {
     let (shape, spare) = (banks.shape, banks.shape.spare());
-    let answers = |test: &dyn Fn(u64) -> u64, block: &[u8]| {
-        let mut answers = [0; LANES];
-        for (i, bank) in block.as_chunks::<8>().0.iter().enumerate() {
-            let answer = &mut answers[i % LANES];
-            *answer = *answer >> 1 | (test(u64::from_le_bytes(*bank)) & spare);
-        }
-        answers
-    };
     let each = |out: &mut [u64], test: &dyn Fn(u64) -> u64| {
-        each_block(&banks, negate, options, out, |block| answers(test, block));
+        each_block(&banks, negate, options, out, |block| answers(block, spare, test));
     };
     if banks.width == 64 {
         return each(out, &|bank| u64::from(comparison.holds(bank)) << 63);
@@ -57,6 +49,26 @@ pub(super) fn scan(banks: Banks<'_>, comparison: Comparison, negate: bool, optio
             each(out, &|bank| (bank | spare).wrapping_sub(low) & last.wrapping_sub(bank));
         }
     }
+}
+
+/// The codes that equal one of `values`, of fewer than 64 bits.
+#[inline(always)]
+pub(super) fn scan_any(banks: Banks<'_>, values: &[u64], options: Options, out: &mut [u64]) {
+    let (shape, spare) = (banks.shape, banks.shape.spare());
+    let values: Vec<u64> = values.iter().map(|value| shape.splat(*value)).collect();
+    let any = |bank| values.iter().fold(0, |any, value| any | spare.wrapping_sub(bank ^ value));
+    each_block(&banks, false, options, out, |block| answers(block, spare, &any));
+}
+
+/// The answers of a block, a word per segment, given a test that leaves them in the spare bits of a bank.
+#[inline(always)]
+fn answers(block: &[u8], spare: u64, test: &dyn Fn(u64) -> u64) -> [u64; LANES] {
+    let mut answers = [0; LANES];
+    for (i, bank) in block.as_chunks::<8>().0.iter().enumerate() {
+        let answer = &mut answers[i % LANES];
+        *answer = *answer >> 1 | (test(u64::from_le_bytes(*bank)) & spare);
+    }
+    answers
 }
 
 /// Where the codes of a segment lie: bytes from its first bank on, and bits to shift by.
