@@ -4,11 +4,12 @@ use crate::failure::Failure;
 use crate::progress::Step;
 use clap::{Args, Subcommand};
 use gingham_lab::experiment::{
-    Bench, Experiment, Mode, Outcome, Progress, Settings, Verdict, document, run as run_all,
+    Bench, Counter, Experiment, Mode, Outcome, Progress, Settings, Verdict, count, document, run as run_all,
 };
 use gingham_lab::experiments::{all, select};
 use gingham_lab::report;
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -59,6 +60,10 @@ pub struct RunArgs {
     /// Write a report with figures, one HTML file that needs no other
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+
+    /// Run each variant a few times and write a line for it: what `lab run` starts under valgrind
+    #[arg(long, hide = true)]
+    counted: bool,
 }
 
 impl RunArgs {
@@ -75,7 +80,17 @@ impl RunArgs {
         if let Some(threads) = self.threads {
             settings.threads = threads.into();
         }
+        settings.counter = self.counter();
         settings
+    }
+
+    /// This program, to be started under valgrind with the same levels; sizes are those of the simulated caches.
+    fn counter(&self) -> Option<Counter> {
+        let program = std::env::current_exe().ok().filter(|_| !self.counted)?;
+        let mut arguments: Vec<OsString> = ["lab", "run", "--counted"].map(OsString::from).into();
+        arguments.extend(self.quick.then(|| "--quick".into()));
+        arguments.extend(["--seed".into(), self.seed.to_string().into()]);
+        Some(Counter { program, arguments })
     }
 }
 
@@ -103,6 +118,12 @@ fn list() {
 fn run_experiments(args: &RunArgs) -> Result<(), Failure> {
     let experiments = select(&args.names).map_err(|error| Failure::usage(error.to_string()))?;
     let mut bench = Bench::new(args.settings());
+    if args.counted {
+        let counted = experiments
+            .iter()
+            .try_for_each(|experiment| count(experiment, Bench::new(args.settings()), &mut std::io::stdout().lock()));
+        return counted.map_err(|error| Failure::failed(error.to_string()));
+    }
     if bench.machine.profile == "debug" {
         eprintln!("note: this is a debug build, whose times say nothing; build with --release or --profile dist");
     }

@@ -8,8 +8,10 @@
 //! | `run` | set-up, warm-up, interleaved rounds in random order, every answer checked |
 //! | `findings` | results: samples and their summaries, found by levels |
 //! | `judge` | comparisons that many results must pass, and the verdict on a claim |
+//! | `counting` | instructions and cache misses by valgrind, where the processor grants no counters |
 //! | `json` | all of it as JSON (docs/formats/lab.md) |
 
+mod counting;
 mod design;
 mod findings;
 mod json;
@@ -19,6 +21,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use counting::{Counter, count};
 pub use design::{
     Claim, Design, Experiment, Factor, Figure, FigureKind, Laps, Levels, Subject, Trial, Variant, levels,
 };

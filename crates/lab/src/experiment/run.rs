@@ -4,7 +4,7 @@
 
 use super::design::{Experiment, Laps, Trial, Variant};
 use super::findings::{Context, Findings, Measured, Outcome, Point};
-use super::{Bench, Error};
+use super::{Bench, Error, counting};
 use crate::machine::{Counters, huge_page_share};
 use crate::random::Random;
 use crate::statistics::Summary;
@@ -84,12 +84,17 @@ fn run_one(
     }
     done.sort_by_key(|(place, _)| *place);
     let mut findings = Findings { points: done.into_iter().flat_map(|(_, points)| points).collect() };
+    let mut notes = design.notes;
+    if runner.counters.is_none() {
+        progress.note("counting");
+        notes.extend(counting::add(experiment, bench, &mut findings));
+    }
     if let Some(derive) = experiment.derive {
         findings.points = derive(&Context { findings: &findings, earlier, bench });
     }
     let context = Context { findings: &findings, earlier, bench };
     let judgements = experiment.claims.iter().map(|claim| (claim.judge)(&context)).collect();
-    let (factors, notes) = (design.factors, design.notes);
+    let factors = design.factors;
     let seconds = start.elapsed().as_secs_f64();
     Ok(Outcome { experiment, factors, notes, findings, judgements, seconds, huge_pages })
 }

@@ -1,5 +1,6 @@
 //! How large, how long, on how many threads an experiment runs.
 
+use super::Counter;
 use crate::machine::{Bandwidth, Clock, Machine, available_memory, read_bandwidth};
 use gingham_kernels::Isa;
 use std::path::PathBuf;
@@ -43,6 +44,8 @@ pub struct Settings {
     pub seed: u64,
     /// Folder of the files that some experiments read.
     pub data: Option<PathBuf>,
+    /// How instructions and cache misses are counted where the processor grants no counters; `None`: not at all.
+    pub counter: Option<Counter>,
 }
 
 impl Settings {
@@ -55,7 +58,7 @@ impl Settings {
             Mode::Full => Duration::from_secs(1800),
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { mode, budget, threads, seed: 1, data: None }
+        Self { mode, budget, threads, seed: 1, data: None, counter: None }
     }
 }
 

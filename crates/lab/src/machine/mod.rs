@@ -6,10 +6,12 @@
 //! | `clock` | the time stamp counter, and how fast it ticks |
 //! | `bandwidth` | how fast memory can be read here |
 //! | `counters` | instructions and cache misses, where the processor lets us count them |
+//! | `callgrind` | the same from valgrind's simulated processor |
 //! | `pages` | what part of memory has huge pages; what memory there is |
 
 mod bandwidth;
 mod caches;
+pub mod callgrind;
 mod clock;
 mod counters;
 mod pages;

@@ -70,11 +70,14 @@ pub fn at_widths(points: Vec<&Point>, range: std::ops::RangeInclusive<u32>) -> V
     points.into_iter().filter(|point| range.contains(&(point.number("width") as u32))).collect()
 }
 
-/// A claim about instructions: judged where the processor's counters are granted, and left open elsewhere.
+/// Why a claim about what is counted is left open.
+pub const NOT_COUNTED: &str = "this machine grants no counters, and valgrind has counted nothing";
+
+/// A claim about instructions: judged where the processor or valgrind counts them, and left open elsewhere.
 pub fn fewest_instructions(context: &Context<'_>, packing: &str, others: &[&str], at: At<'_>) -> Judgement {
     let all = against(context, packing, others, "instructions", at, |label, a, b| Expectation::less(label, a, b, 1.0));
     if all.is_empty() {
-        return Judgement::unknown("this machine grants no counters of instructions");
+        return Judgement::unknown(NOT_COUNTED);
     }
     Expectation::judge(all)
 }

@@ -1,5 +1,6 @@
 //! Figures 12 and 19: conjunctions and disjunctions in several ways (sections 3.1.2 and 4.1.3, appendix E).
 
+use super::expect::NOT_COUNTED;
 use super::scan::{compare_bits, footprint, format, poison, test};
 use crate::data::{Codes, Column};
 use crate::experiment::{
@@ -294,7 +295,7 @@ fn column_first(context: &Context<'_>) -> Judgement {
     Expectation::judge(faster(context, COLUMN_FIRST, &["byteslice baseline", "byteslice predicate-first"]))
 }
 
-/// Judged where the processor's counters are granted.
+/// Judged where the processor or valgrind counts them.
 fn cache_misses(context: &Context<'_>) -> Judgement {
     let misses = |way: &str, point: &Point| {
         context.findings.beside(point, "way", way).and_then(|point| point.summary("cache_misses")).cloned()
@@ -308,7 +309,7 @@ fn cache_misses(context: &Context<'_>) -> Judgement {
         }
     }
     if all.is_empty() {
-        return Judgement::unknown("this machine grants no counters of cache misses");
+        return Judgement::unknown(NOT_COUNTED);
     }
     Expectation::judge(all)
 }

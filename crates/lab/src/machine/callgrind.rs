@@ -1,0 +1,139 @@
+//! Instructions and cache misses counted by a simulated processor, valgrind's callgrind, for machines that grant no
+//! counters. valgrind is optional: where it is not installed, or fails, nothing is counted, never zeros.
+//!
+//! The work runs in a process of its own, and what is counted of it are the calls of one function. Each call leaves a
+//! file. valgrind knows no AVX-512, and tells programs so: what is counted is AVX2 code.
+
+use super::{Caches, Counts};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Caches of the simulated processor: small, so that data need not be large to exceed them, as it is made by the
+/// simulated processor too. There is no second cache; work that is to fit it fits the last.
+pub const SIMULATED: Caches = Caches { l1: 32 << 10, l2: 64 << 10, last: 128 << 10, known: true };
+
+/// What a run under callgrind leaves.
+#[derive(Debug)]
+pub struct Callgrind {
+    /// What the program wrote to its standard output.
+    pub output: String,
+    /// The counts of each call of the function, in their order.
+    pub counts: Vec<Counts>,
+}
+
+/// The version of valgrind, as it names itself; `None` where it is not installed.
+pub fn version() -> Option<String> {
+    let answer = Command::new("valgrind").arg("--version").stdin(Stdio::null()).output().ok()?;
+    let version = String::from_utf8(answer.stdout).ok()?;
+    answer.status.success().then(|| version.trim().to_owned())
+}
+
+/// Runs a program under callgrind and counts the calls of `function`, given by its path. `folder` is empty, for the
+/// files.
+///
+/// # Errors
+/// When valgrind or the program fails, or a file can't be read: the message says which.
+pub fn run(
+    program: &Path,
+    arguments: &[impl AsRef<OsStr>],
+    function: &str,
+    folder: &Path,
+) -> Result<Callgrind, String> {
+    let file = folder.join("callgrind");
+    let cache = |name: &str, bytes: usize| format!("--{name}={bytes},8,64");
+    let mut out = std::ffi::OsString::from("--callgrind-out-file=");
+    out.push(&file);
+    let answer = Command::new("valgrind")
+        .args(["--tool=callgrind", "--cache-sim=yes"])
+        .args([cache("I1", SIMULATED.l1), cache("D1", SIMULATED.l1), cache("LL", SIMULATED.last)])
+        .args([format!("--toggle-collect={function}"), format!("--dump-after={function}")])
+        .arg(out)
+        .arg(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("valgrind can't be started: {error}"))?;
+    if !answer.status.success() {
+        let errors = String::from_utf8_lossy(&answer.stderr);
+        // valgrind's own lines begin with ==.
+        let said = errors.lines().rev().find(|line| !line.starts_with("==") && !line.is_empty()).unwrap_or("no reason");
+        return Err(format!("valgrind ended with {}: {said}", answer.status));
+    }
+    let counts = (1..).map(|number| numbered(&file, number)).take_while(|file| file.exists());
+    let counts = counts.map(|file| {
+        let text = std::fs::read_to_string(&file).map_err(|error| error.to_string());
+        text.and_then(|text| parse(&text)).map_err(|error| format!("{}: {error}", file.display()))
+    });
+    Ok(Callgrind {
+        output: String::from_utf8_lossy(&answer.stdout).into_owned(),
+        counts: counts.collect::<Result<_, _>>()?,
+    })
+}
+
+fn numbered(file: &Path, number: usize) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// What a file of callgrind counted in all: its line `events:` names what is counted, `summary:` has the numbers, of
+/// which zeros at the end are left out.
+pub fn parse(text: &str) -> Result<Counts, String> {
+    let of =
+        |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).ok_or(format!("there is no line '{key}'"));
+    let events: Vec<&str> = of("events:")?.split_whitespace().collect();
+    let numbers: Vec<&str> = of("summary:")?.split_whitespace().collect();
+    if numbers.len() > events.len() {
+        return Err(format!("{} numbers for {} events", numbers.len(), events.len()));
+    }
+    let count = |event: &str| -> Result<u64, String> {
+        let place = events.iter().position(|known| *known == event).ok_or(format!("no event {event} was counted"))?;
+        let number = numbers.get(place).map_or(Ok(0), |number| number.parse());
+        number.map_err(|error| format!("{event}: {error}"))
+    };
+    let cache_misses = count("DLmr")? + count("DLmw")?;
+    Ok(Counts { instructions: count("Ir")?, cache_misses })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// What valgrind 3.19 left of a call, without the lines for each function.
+    pub(crate) const FILE: &str = include_str!("callgrind-3.19.out");
+
+    #[test]
+    fn reads_what_callgrind_writes() {
+        assert_eq!(parse(FILE), Ok(Counts { instructions: 163_849, cache_misses: 32_769 }));
+        // Misses of writes, left out above, count too; misses of instructions and of the first cache don't.
+        let more = FILE.replace("0 0 32769\n", "7 0 32769 5\n");
+        assert_ne!(more, FILE);
+        assert_eq!(parse(&more), Ok(Counts { instructions: 163_849, cache_misses: 32_774 }));
+        let none = FILE.replace("summary: 163849 32769 0 0 32769 0 0 32769\n", "summary: 0\n");
+        assert_eq!(parse(&none), Ok(Counts { instructions: 0, cache_misses: 0 }));
+    }
+
+    #[test]
+    fn what_callgrind_did_not_count_is_no_zero() {
+        let without = |line: &str, other: &str| parse(&FILE.replace(line, other)).unwrap_err();
+        assert_eq!(without("summary:", "sum:"), "there is no line 'summary:'");
+        assert_eq!(without("events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw", "events: Ir"), "8 numbers for 1 events");
+        assert_eq!(without("DLmw", "other"), "no event DLmw was counted");
+        assert_eq!(without("summary: 163849", "summary: many"), "Ir: invalid digit found in string");
+        assert!(parse("").is_err());
+    }
+
+    #[test]
+    fn a_program_that_fails_is_an_error() {
+        if version().is_none() {
+            // Nothing to test where valgrind is not installed.
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let error = run(Path::new("/bin/false"), &[""; 0], "none", folder.path()).unwrap_err();
+        assert!(error.contains("exit status: 1"), "{error}");
+        let none = run(Path::new("/bin/echo"), &["two words"], "none", folder.path()).unwrap();
+        assert_eq!((none.output.as_str(), none.counts.len()), ("two words\n", 0));
+    }
+}
