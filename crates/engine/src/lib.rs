@@ -5,6 +5,7 @@
 //! | `database`, `connection`, `result`, `load` | the Rust API |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
 //! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
+//! | `optimizer/` | the order of joins |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `arithmetic/` | overflow is an error |
 
@@ -13,6 +14,7 @@ mod connection;
 mod database;
 mod error;
 pub mod load;
+mod optimizer;
 mod result;
 mod session;
 mod statements;

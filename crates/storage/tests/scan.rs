@@ -374,6 +374,11 @@ fn compare(
 ) {
     let scan = TableScan::new(Arc::clone(&table.snapshot), projection.to_vec(), predicate.clone(), batch_rows, isa);
     let scan = Arc::new(scan.unwrap_or_else(|error| panic!("{predicate:?}: {error}")));
+    let other = TableScan::new(Arc::clone(&table.snapshot), vec![0], predicate.clone(), batch_rows, isa);
+    let projected = other.and_then(|other| other.projected(projection.to_vec())).expect("the table has the columns");
+    assert_eq!(projected.schema(), scan.schema());
+    let again: usize = (0..projected.morsels()).map(|morsel| projected.count(morsel).expect("counts")).sum();
+    assert_eq!(again, expected.len(), "count under {isa:?} for {predicate:?}, of a scan made before");
     let all = TableScan::new(Arc::clone(&table.snapshot), vec![], Predicate::Constant(true), batch_rows, isa);
     let narrowed = all.and_then(|all| all.narrowed(predicate)).expect("narrows");
     let later: usize = (0..narrowed.morsels()).map(|morsel| narrowed.count(morsel).expect("counts")).sum();
@@ -424,7 +429,7 @@ fn scans_on_codes_are_filters_on_values() {
     compare(&table, &Predicate::Constant(true), &records, &everything, 8192, Isa::best());
 
     let mut numbers = Numbers(2);
-    let (mut some, mut skipped) = (0, 0);
+    let (mut some, mut skipped, mut off) = (0, 0, 0.0);
     for _ in 0..24 {
         let (predicate, oracle) = predicate(&mut numbers, &table, 2);
         let expected: Vec<_> = table.records.iter().filter(|record| oracle(record)).collect();
@@ -437,7 +442,12 @@ fn scans_on_codes_are_filters_on_values() {
         let scan = TableScan::new(Arc::clone(&table.snapshot), vec![], predicate, 1, Isa::best()).expect("prepares");
         assert_eq!(scan.morsels() + scan.skipped(), SEGMENTS.len() + 1 + DELTA.len(), "one segment has two zones");
         skipped += scan.skipped();
+        let sampled = scan.sampled_rows().expect("reads a few zones");
+        assert!((0.0..=table.records.len() as f64).contains(&sampled), "{sampled} records");
+        assert!(scan.morsels() > 0 || sampled == 0.0, "{sampled} records of no zone");
+        off += (sampled - expected.len() as f64).abs() / table.records.len() as f64;
     }
+    assert!(off < 24.0 * 0.05, "samples are off by {off} times the table in all");
     assert!(some > 8, "only {some} predicates select some but not all records");
     assert!(skipped > 12, "zone maps rule out only {skipped} zones");
 }

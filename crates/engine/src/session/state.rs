@@ -1,6 +1,7 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
+use crate::optimizer::{JoinOrder, SelectJoins};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{DEFAULT_LAYOUT, ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
@@ -10,6 +11,8 @@ use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::optimizer::{Analyzer, AnalyzerRule};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -48,6 +51,8 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_runtime_env(Arc::clone(&engine.environment))
         .with_analyzer_rules(analyzer_rules())
         .with_optimizer_rule(Arc::new(OneZero))
+        .with_optimizer_rule(Arc::new(JoinOrder))
+        .with_physical_optimizer_rules(physical_rules())
         .with_physical_optimizer_rule(Arc::new(CountOnCodes))
         .with_physical_optimizer_rule(Arc::new(GatherJoinKeys))
         .with_physical_optimizer_rule(Arc::new(YieldingJoins));
@@ -64,4 +69,11 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(CheckedArithmetic::new()));
     rules
+}
+
+/// DataFusion's rules, but for the one that would choose the sides of joins anew.
+fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let select: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(SelectJoins);
+    let rules = PhysicalOptimizer::new().rules.into_iter();
+    rules.map(|rule| if rule.name() == select.name() { Arc::clone(&select) } else { rule }).collect()
 }

@@ -2,7 +2,7 @@
 //! read. They only spare work, since the join looks at every record again, so that what can't be translated is left out.
 
 use super::filter::{all_of, any_of, plain_comparison};
-use super::join_keys::JoinKeys;
+use super::join_keys::{JoinKeys, MOST};
 use super::value::datum;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
@@ -26,6 +26,12 @@ pub(super) fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
 /// Whether so many keys leave out enough of a column's distinct values to be worth a look at each code.
 pub(super) fn rules_out_enough(keys: u64, distinct: u64) -> bool {
     keys as f64 * DISTINCT_PER_KEY <= distinct as f64
+}
+
+/// The share of a column's values that so many keys of a join leave, 1 where they are not looked for.
+pub(crate) fn share_left_by_keys(keys: f64, distinct: f64) -> f64 {
+    let worth = keys <= MOST as f64 && keys * DISTINCT_PER_KEY <= distinct;
+    if worth { keys / distinct } else { 1.0 }
 }
 
 /// The translation of filters over the columns that a scan gives.

@@ -31,7 +31,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most keys that are gathered: 8 MB of them.
-const MOST: usize = 1 << 20;
+pub(super) const MOST: usize = 1 << 20;
 
 /// The keys of one join.
 #[derive(Debug)]
@@ -52,6 +52,11 @@ pub(super) enum KeysOfWhole {
     Unknown,
     /// The build side has all records of a table, with so many distinct keys, about.
     Distinct(u64),
+}
+
+/// Whether the values of a type can be gathered as keys.
+pub(super) fn can_be_gathered(data_type: &DataType) -> bool {
+    integers(&arrow::array::new_empty_array(data_type), &mut Vec::new())
 }
 
 /// One set per key of a join; `None` for a key that is no integer, or too far from others.
@@ -221,8 +226,7 @@ fn gathering(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
     let schema = left.schema();
     let column = |key: &Arc<dyn PhysicalExpr>| {
         let position = key.downcast_ref::<Column>()?.index();
-        let of_integers = integers(&arrow::array::new_empty_array(schema.field(position).data_type()), &mut Vec::new());
-        of_integers.then_some(position)
+        can_be_gathered(schema.field(position).data_type()).then_some(position)
     };
     let columns: Vec<_> = join.on().iter().map(|(key, _)| column(key)).collect();
     if columns.iter().all(Option::is_none) {

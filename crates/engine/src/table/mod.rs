@@ -24,6 +24,7 @@ mod stream;
 mod value;
 
 pub(crate) use count::{CountExec, CountOnCodes};
+pub(crate) use dynamic::share_left_by_keys;
 pub(crate) use join_keys::{GatherJoinKeys, JoinKeysExec};
 pub(crate) use provider::GinghamTable;
 pub(crate) use scan_exec::ScanExec;

@@ -1,20 +1,25 @@
 //! A table of a snapshot as a DataFusion table.
 
 use super::filter::{all_of, predicate};
+use super::join_keys::can_be_gathered;
 use super::scan_exec::ScanExec;
-use super::statistics::statistics;
+use super::statistics::{selectivity, statistics};
 use crate::session::Settings;
 use crate::{Error, Result};
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Constraint, Constraints, Statistics};
 use datafusion::error::Result as DataFusionResult;
+use datafusion::logical_expr::expr_rewriter::unnormalize_cols;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
+use gingham_kernels::Isa;
 use gingham_storage::catalog::TableSnapshot;
-use gingham_storage::{ColumnId, TableDefinition};
-use std::sync::Arc;
+use gingham_storage::scan::TableScan;
+use gingham_storage::{ColumnId, Predicate, TableDefinition, TableId};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A table of a snapshot.
 #[derive(Debug)]
@@ -23,6 +28,31 @@ pub(crate) struct GinghamTable {
     pub(crate) table: Arc<TableSnapshot>,
     schema: SchemaRef,
     constraints: Constraints,
+    /// What the order of joins was chosen by, for the scan that follows and for when it is asked again.
+    prepared: Mutex<Vec<Prepared>>,
+}
+
+/// What is known of the values of a column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ValuesOf {
+    /// Distinct ones, about.
+    pub(crate) distinct: f64,
+    /// Records of the table.
+    pub(crate) records: f64,
+    /// A scan can look for a join's keys among them.
+    pub(crate) gathered: bool,
+    /// The table's number and the column's.
+    pub(crate) column: (TableId, ColumnId),
+    /// The column that it REFERENCES.
+    pub(crate) refers_to: Option<(TableId, ColumnId)>,
+}
+
+/// A scan by some filters, and the records that it will give, about.
+#[derive(Debug)]
+struct Prepared {
+    filters: Vec<Expr>,
+    scan: Arc<TableScan>,
+    rows: f64,
 }
 
 impl GinghamTable {
@@ -30,7 +60,73 @@ impl GinghamTable {
     pub(crate) fn new(table: Arc<TableSnapshot>) -> Result<Self> {
         let schema = table.definition.arrow_schema();
         let constraints = constraints(&table.definition)?;
-        Ok(Self { table, schema, constraints })
+        Ok(Self { table, schema, constraints, prepared: Mutex::default() })
+    }
+
+    /// Records of the table.
+    pub(crate) fn rows(&self) -> u64 {
+        self.table.rows()
+    }
+
+    /// Records that fulfil all of `filters`, about: from a look at a few zones.
+    pub(crate) fn rows_of(&self, filters: &[Expr], options: &ConfigOptions) -> f64 {
+        if filters.is_empty() {
+            return self.rows() as f64;
+        }
+        let filters = unnormalize_cols(filters.iter().cloned());
+        let mut prepared = self.prepared();
+        if let Some(known) = prepared.iter().find(|known| known.filters == filters) {
+            return known.rows;
+        }
+        let predicates = filters.iter().map(|filter| predicate(filter, &self.table.definition));
+        let Some(predicates) = predicates.collect::<Option<Vec<_>>>() else { return self.rows() as f64 };
+        let by = all_of(predicates);
+        let isa = Settings::of(options).effective_isa();
+        let batch_rows = options.execution.batch_size.get();
+        let scan = TableScan::new(Arc::clone(&self.table), Vec::new(), by.clone(), batch_rows, isa);
+        // What can't be read is for the statement itself to say.
+        let guess = || self.rows() as f64 * selectivity(&self.table, &by);
+        let Ok(scan) = scan else { return guess() };
+        let rows = scan.sampled_rows().unwrap_or_else(|_| guess());
+        prepared.push(Prepared { filters, scan: Arc::new(scan), rows });
+        rows
+    }
+
+    /// What is known of a column's values.
+    pub(crate) fn values_of(&self, column: &str) -> Option<ValuesOf> {
+        let definition = &self.table.definition;
+        let column = definition.column(column)?;
+        let summary = self.table.summary(column.id)?;
+        let is_key = definition.keys.iter().any(|key| key.columns == [column.id]);
+        let distinct = if is_key { self.rows() - summary.nulls } else { summary.distinct };
+        let reference = definition.references.iter().find(|reference| reference.columns == [column.id]);
+        Some(ValuesOf {
+            distinct: distinct.max(1) as f64,
+            records: self.rows() as f64,
+            gathered: can_be_gathered(&column.logical_type.to_arrow()),
+            column: (definition.id, column.id),
+            refers_to: reference.and_then(|reference| Some((reference.table, *reference.referred.first()?))),
+        })
+    }
+
+    fn prepared(&self) -> MutexGuard<'_, Vec<Prepared>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A scan by `filters`, the one that was looked at while the statement was planned if there is one.
+    fn scan_by(
+        &self,
+        filters: &[Expr],
+        predicate: Predicate,
+        projection: Vec<ColumnId>,
+        batch_rows: usize,
+        isa: Isa,
+    ) -> Result<TableScan> {
+        let known = self.prepared().iter().find(|known| known.filters == filters).map(|known| Arc::clone(&known.scan));
+        match known {
+            Some(known) => Ok(known.projected(projection)?),
+            None => Ok(TableScan::new(Arc::clone(&self.table), projection, predicate, batch_rows, isa)?),
+        }
     }
 
     fn columns(&self) -> Vec<ColumnId> {
@@ -85,16 +181,20 @@ impl TableProvider for GinghamTable {
             None => columns,
         };
         let settings = Settings::of(state.config_options());
+        let (batch_rows, isa) = (state.config().batch_size(), settings.effective_isa());
+        let predicate = all_of(predicates);
+        let scan = self.scan_by(filters, predicate.clone(), projection.clone(), batch_rows, isa)?;
         let scan = ScanExec::new(
+            scan,
             Arc::clone(&self.table),
             projection,
-            all_of(predicates),
+            predicate,
             filters.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND "),
-            settings.effective_isa(),
-            state.config().batch_size(),
+            isa,
+            batch_rows,
             state.config().target_partitions(),
             limit,
-        )?;
+        );
         Ok(Arc::new(scan))
     }
 

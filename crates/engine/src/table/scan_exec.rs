@@ -167,9 +167,10 @@ impl Shape {
 }
 
 impl ScanExec {
-    /// A scan of `columns` with at most `threads` partitions.
+    /// `scan`, which is of `columns` by `predicate`, with at most `threads` partitions.
     #[expect(clippy::too_many_arguments, reason = "called once, by the table")]
     pub(super) fn new(
+        scan: TableScan,
         table: Arc<TableSnapshot>,
         columns: Vec<ColumnId>,
         predicate: Predicate,
@@ -178,8 +179,7 @@ impl ScanExec {
         batch_rows: usize,
         threads: usize,
         fetch: Option<usize>,
-    ) -> Result<Self> {
-        let scan = TableScan::new(Arc::clone(&table), columns.clone(), predicate.clone(), batch_rows, isa)?;
+    ) -> Self {
         // A few of all records come from the first zone or two: one thread gives the table's first ones, and no other is
         // woken for work that is thrown away.
         let few = matches!(predicate, Predicate::Constant(true)) && fetch.is_some_and(|rows| rows <= ZONE_ROWS);
@@ -192,7 +192,7 @@ impl ScanExec {
         )
         .with_scheduling_type(SchedulingType::Cooperative);
         let shape = Arc::new(Shape { table, columns, predicate, filters, scan: Arc::new(scan), batch_rows, isa });
-        Ok(Self::of(shape, fetch, Arc::new(properties)))
+        Self::of(shape, fetch, Arc::new(properties))
     }
 
     fn of(shape: Arc<Shape>, fetch: Option<usize>, properties: Arc<PlanProperties>) -> Self {

@@ -6,6 +6,7 @@
 //! | `translate`, `code` | the same on one segment's codes |
 //! | `prune` | what zone maps already decide |
 //! | `estimate` | the share of records that metadata lets expect to qualify |
+//! | `sample` | the share that qualifies in a few zones, for whoever plans |
 //! | `rank`, `costs` | the order and way in which the parts of an AND or OR are evaluated |
 //! | `observe` | the share that really does, and the order when the estimate was wrong |
 //! | `explain` | both, as EXPLAIN shows them |
@@ -26,6 +27,7 @@ mod observe;
 mod output;
 mod prune;
 mod rank;
+mod sample;
 #[cfg(test)]
 mod tests;
 mod translate;
@@ -33,7 +35,7 @@ mod translate;
 use crate::catalog::TableSnapshot;
 use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, code_bytes};
 use crate::view::{ColumnView, Format, Meaning};
-use crate::{ColumnDefinition, ColumnId, Error, Layout, Packing, Predicate, Result};
+use crate::{ColumnDefinition, ColumnId, Error, Layout, Packing, Predicate, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use code::{CodePredicate, Reach};
@@ -86,14 +88,7 @@ impl TableScan {
         isa: Isa,
     ) -> Result<Self> {
         let definition = &table.definition;
-        let column = |id: ColumnId| {
-            let column = definition.column_by_id(id).cloned();
-            column.ok_or_else(|| Error::InvalidInput(format!("table {} has no column of number {id}", definition.name)))
-        };
-        let projection = projection.into_iter().map(column).collect::<Result<Vec<_>>>()?;
-        let field =
-            |column: &ColumnDefinition| Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);
-        let schema = Arc::new(Schema::new(projection.iter().map(field).collect::<Vec<_>>()));
+        let (projection, schema) = projected(definition, projection)?;
         let mut nodes = 0;
         let mut prepared = Prepared::new(&predicate, definition, &mut nodes)?;
         let mut scan = Self {
@@ -158,6 +153,24 @@ impl TableScan {
             morsels,
             nodes,
             observed: self.observed.extended(nodes),
+            skipped: self.skipped,
+            batch_rows: self.batch_rows,
+            isa: self.isa,
+        })
+    }
+
+    /// The same scan, not yet run, of other columns. Fails for a column that the table does not have.
+    pub fn projected(&self, projection: Vec<ColumnId>) -> Result<Self> {
+        let (projection, schema) = projected(&self.table.definition, projection)?;
+        let segments = self.segments.iter();
+        Ok(Self {
+            table: Arc::clone(&self.table),
+            projection,
+            schema,
+            segments: segments.map(|(segment, known)| (Arc::clone(segment), known.fresh())).collect(),
+            morsels: self.morsels.clone(),
+            nodes: self.nodes,
+            observed: Observed::new(self.nodes),
             skipped: self.skipped,
             batch_rows: self.batch_rows,
             isa: self.isa,
@@ -249,6 +262,18 @@ impl TableScan {
         }
         Ok(qualifying)
     }
+}
+
+/// The columns that a scan gives, and the schema of its batches.
+fn projected(definition: &TableDefinition, projection: Vec<ColumnId>) -> Result<(Vec<ColumnDefinition>, SchemaRef)> {
+    let column = |id: ColumnId| {
+        let column = definition.column_by_id(id).cloned();
+        column.ok_or_else(|| Error::InvalidInput(format!("table {} has no column of number {id}", definition.name)))
+    };
+    let projection = projection.into_iter().map(column).collect::<Result<Vec<_>>>()?;
+    let field = |column: &ColumnDefinition| Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);
+    let schema = Arc::new(Schema::new(projection.iter().map(field).collect::<Vec<_>>()));
+    Ok((projection, schema))
 }
 
 /// Writes into a predicate what the metadata lets expect of a segment.

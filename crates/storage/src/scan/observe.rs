@@ -93,6 +93,11 @@ impl Arranged {
         Self(RwLock::new((u64::MAX, Arc::new(predicate))))
     }
 
+    /// The same predicate, arranged by nothing that was seen.
+    pub(super) fn fresh(&self) -> Self {
+        Self(RwLock::new((u64::MAX, self.last())))
+    }
+
     /// The predicate as it was last arranged.
     pub(super) fn last(&self) -> Arc<CodePredicate> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).1)

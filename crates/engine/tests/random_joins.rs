@@ -1,0 +1,111 @@
+//! Random joins: Gingham, which orders them by its own estimates, against DataFusion over the same rows in memory.
+//!
+//! Each seed makes a few small tables with NULLs and duplicates, and asks for joins of up to six of them: chains, stars,
+//! cycles and products, keys that are expressions, conditions on one, two or three tables, outer joins, subqueries behind
+//! EXISTS and IN, and groups as relations. `GINGHAM_NIGHTLY=1` runs thousands. A failure names its seed and query.
+
+#[path = "random/generator.rs"]
+mod generator;
+#[path = "random/joins.rs"]
+mod joins;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::datasource::MemTable;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use generator::Generator;
+use gingham::{Connection, Database};
+use joins::{TABLES, batch, query, schema};
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// Queries asked of each set of tables.
+const QUERIES: usize = 40;
+
+fn seeds() -> std::ops::Range<u64> {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..250 } else { 0..5 }
+}
+
+/// Plain DataFusion over batches in memory.
+struct Oracle {
+    context: SessionContext,
+    runtime: Runtime,
+}
+
+impl Oracle {
+    fn new(tables: &[RecordBatch]) -> Self {
+        let mut config = SessionConfig::new().with_target_partitions(1);
+        config.options_mut().sql_parser.parse_float_as_decimal = true;
+        let context = SessionContext::new_with_config(config);
+        for (name, batch) in TABLES.iter().zip(tables) {
+            let table = MemTable::try_new(schema(), vec![vec![batch.clone()]]).expect("the batch has the schema");
+            context.register_table(*name, Arc::new(table)).expect("the table is new");
+        }
+        Self { context, runtime: Runtime::new().expect("threads can be started") }
+    }
+
+    fn query(&self, sql: &str) -> Result<Vec<RecordBatch>, String> {
+        let run = async { self.context.sql(sql).await?.collect().await };
+        self.runtime.block_on(run).map_err(|error| error.to_string())
+    }
+}
+
+/// The tables in Gingham, some with keys, some merged, some in the delta.
+fn load(connection: &Connection, generator: &mut Generator, tables: &[RecordBatch]) {
+    for (name, batch) in TABLES.iter().zip(tables) {
+        let key = *generator.pick(&["", " PRIMARY KEY", " UNIQUE"]);
+        let columns = format!("id BIGINT{key}, a INTEGER, b INTEGER, s VARCHAR, f DOUBLE");
+        connection.execute(&format!("CREATE TABLE {name} ({columns})")).expect("a new table");
+        let mut appender = connection.appender(name).expect("the table exists");
+        appender.append_batch(batch.clone()).expect("the batch has the table's columns");
+        appender.finish().expect("the rows are appended");
+        if generator.chance(50) {
+            connection.execute(&format!("OPTIMIZE {name}")).expect("the delta is merged");
+        }
+    }
+}
+
+/// Rows as text, sorted: their order is nobody's promise.
+fn rows(batches: &[RecordBatch]) -> Vec<String> {
+    let options = FormatOptions::default().with_null("NULL");
+    let text = |column: &ArrayRef, row: usize| {
+        ArrayFormatter::try_new(column, &options).expect("every type can be shown").value(row).to_string()
+    };
+    let mut rows = Vec::new();
+    for batch in batches {
+        rows.extend(
+            (0..batch.num_rows())
+                .map(|row| batch.columns().iter().map(|column| text(column, row)).collect::<Vec<_>>().join("|")),
+        );
+    }
+    rows.sort();
+    rows
+}
+
+#[test]
+fn random_joins_give_what_datafusion_gives() {
+    for seed in seeds() {
+        let mut generator = Generator::new(seed);
+        let tables: Vec<_> = TABLES.iter().map(|_| batch(&mut generator)).collect();
+        let connection = Database::in_memory().expect("a scratch database opens").connect();
+        load(&connection, &mut generator, &tables);
+        let oracle = Oracle::new(&tables);
+        let (mut answered, mut found) = (0, 0);
+        for _ in 0..QUERIES {
+            let sql = query(&mut generator);
+            connection
+                .execute(&format!("SET gingham.threads = {}", generator.between(1, 3)))
+                .expect("a number of threads");
+            // What DataFusion can't plan is no oracle.
+            let Ok(expected) = oracle.query(&sql) else { continue };
+            let actual = connection.query(&sql).and_then(|result| result.collect_batches());
+            let actual = actual.unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));
+            let (expected, actual) = (rows(&expected), rows(&actual));
+            assert_eq!(actual, expected, "seed {seed}: {sql}");
+            answered += 1;
+            found += usize::from(!expected.is_empty());
+        }
+        assert!(answered * 10 >= QUERIES * 7, "seed {seed}: DataFusion answered only {answered} queries");
+        assert!(found * 3 >= answered, "seed {seed}: only {found} of {answered} answers have rows");
+    }
+}
