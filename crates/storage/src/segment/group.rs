@@ -7,6 +7,7 @@
 use crate::design::{Layout, Packing, packing_name, packing_text};
 use crate::segment::decode::Native;
 use crate::segment::region::PADDING;
+use crate::segment::scratch::Column;
 use crate::view::{Format, Place, Shape};
 use arrow::buffer::Buffer;
 use gingham_kernels::{Isa, Value, chunks, packing};
@@ -134,20 +135,20 @@ impl Form {
 
     /// Lays out a zone of `rows` records, whose columns are given native: codes (or values, or offsets) and string
     /// bytes of each.
-    pub fn lay_out(&self, rows: usize, columns: &[(Buffer, Buffer)], codes: &mut [u8], bytes: &mut [u8]) {
+    pub fn lay_out(&self, rows: usize, columns: &[Column<'_>], codes: &mut [u8], bytes: &mut [u8]) {
         match self {
             Self::Alone(_) => {
-                codes.copy_from_slice(&columns[0].0);
-                bytes.copy_from_slice(&columns[0].1);
+                codes.copy_from_slice(columns[0].0);
+                bytes.copy_from_slice(columns[0].1);
             }
-            Self::Packed(format) => pack(*format, rows, &columns[0].0, codes),
+            Self::Packed(format) => pack(*format, rows, columns[0].0, codes),
             Self::Chunks(form) => form.lay_out(rows, columns, codes, bytes),
         }
     }
 }
 
 /// Packs the native codes of a zone.
-fn pack(format: Format, rows: usize, native: &Buffer, out: &mut [u8]) {
+fn pack(format: Format, rows: usize, native: &[u8], out: &mut [u8]) {
     let mut packed = Vec::with_capacity(out.len());
     match format.width() {
         0..=8 => packing::pack(Isa::best(), format, typed::<u8>(native, rows), &mut packed),
@@ -159,8 +160,8 @@ fn pack(format: Format, rows: usize, native: &Buffer, out: &mut [u8]) {
 }
 
 /// The integers of a native column, whose memory is aligned and as long as its records ask for.
-fn typed<T: Value>(buffer: &Buffer, length: usize) -> &[T] {
-    gingham_kernels::integers(buffer, length).expect("a column's memory holds its records")
+fn typed<T: Value>(bytes: &[u8], length: usize) -> &[T] {
+    gingham_kernels::integers(bytes, length).expect("a column's memory holds its records")
 }
 
 /// Bytes of a column in a record.
@@ -203,7 +204,7 @@ impl ChunkForm {
         Place::new(records as u32, self.chunk(rows), records * self.before[member])
     }
 
-    fn lay_out(&self, rows: usize, columns: &[(Buffer, Buffer)], codes: &mut [u8], bytes: &mut [u8]) {
+    fn lay_out(&self, rows: usize, columns: &[Column<'_>], codes: &mut [u8], bytes: &mut [u8]) {
         let slots = self.string_slots(rows, columns, bytes);
         // Short chunks are written a few at a time, all columns of them, so that each cache line is written while it is
         // in the first cache and not once per column. In long chunks a column's records lie beside each other.
@@ -228,7 +229,7 @@ impl ChunkForm {
 
     /// Copies the strings chunk by chunk, so that those of a chunk lie together; returns for each column of strings
     /// their offsets and lengths.
-    fn string_slots(&self, rows: usize, columns: &[(Buffer, Buffer)], out: &mut [u8]) -> Vec<Vec<u64>> {
+    fn string_slots(&self, rows: usize, columns: &[Column<'_>], out: &mut [u8]) -> Vec<Vec<u64>> {
         let mut slots = vec![Vec::new(); columns.len()];
         let strings: Vec<usize> =
             (0..columns.len()).filter(|member| matches!(self.natives[*member], Native::Bytes { .. })).collect();

@@ -96,6 +96,7 @@ mod format;
 mod group;
 mod reader;
 mod region;
+mod scratch;
 mod source;
 #[cfg(test)]
 mod tests;

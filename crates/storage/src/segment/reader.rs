@@ -7,6 +7,7 @@ use crate::segment::directory::Directory;
 use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::region::{ZoneParts, ZonedRegion};
+use crate::segment::scratch;
 use crate::segment::source::Source;
 use crate::segment::{ColumnMeta, Encoding, SegmentId, ZoneMap};
 use crate::view::{ColumnView, Meaning, Shape};
@@ -308,16 +309,22 @@ impl Opened {
         if let Form::Alone(_) = self.forms[group] {
             return Ok(vec![self.decode(columns[0], zone, name(columns[0]), &read, codes, bytes)?]);
         }
-        let (mut natives, mut validity) = (Vec::new(), Vec::new());
-        for place in columns {
-            let entry = self.directory.block(*place, zone);
-            let block = &read[(entry.offset - offset) as usize..][..entry.length as usize];
-            let (codes, bytes, present) = self.decode_alone(*place, zone, name(*place), block)?;
-            natives.push((codes, bytes));
-            validity.push(present);
-        }
-        self.forms[group].lay_out(self.directory.zone(zone).len(), &natives, codes, bytes);
-        Ok(validity)
+        let rows = self.directory.zone(zone).len();
+        let lengths = |place: &usize| {
+            let strings = self.directory.block(*place, zone).string_bytes as usize;
+            (self.directory.columns[*place].native().length(rows), strings)
+        };
+        let lengths: Vec<(usize, usize)> = columns.iter().map(lengths).collect();
+        scratch::with_columns(&lengths, |natives| {
+            let mut validity = Vec::with_capacity(columns.len());
+            for (place, (codes, bytes)) in columns.iter().zip(&mut *natives) {
+                let entry = self.directory.block(*place, zone);
+                let block = &read[(entry.offset - offset) as usize..][..entry.length as usize];
+                validity.push(self.decode(*place, zone, name(*place), block, codes, bytes)?);
+            }
+            self.forms[group].lay_out(rows, natives, codes, bytes);
+            Ok(validity)
+        })
     }
 
     /// Reads one block past the cache, native.
