@@ -1,4 +1,5 @@
-//! What must not change any answer: the layout of tables, the instruction set of the kernels, the threads of a query.
+//! What must not change any answer: the layout of tables, the instruction set of the kernels, the threads of a query, who
+//! runs its pipelines.
 //! Tests include this file. A covering table has every pair of levels of two factors in few runs; `cargo xtask nightly`
 //! runs the full product.
 
@@ -19,7 +20,8 @@ pub const LAYOUTS: &[&str] = &[
     "byteslice16",
 ];
 const ISAS: &[&str] = &["scalar", "avx2", "avx512"];
-const THREADS: &[&str] = &["1", "2"];
+const THREADS: &[&str] = &["1", "2", "7"];
+const EXECUTIONS: &[&str] = &["auto", "staged", "interpreted", "datafusion"];
 
 /// One level of each factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,20 +29,23 @@ pub struct Setting {
     pub layout: &'static str,
     pub isa: &'static str,
     pub threads: &'static str,
+    pub execution: &'static str,
 }
 
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} {}", self.layout, self.isa, self.threads)
+        write!(f, "{} {} {} {}", self.layout, self.isa, self.threads, self.execution)
     }
 }
 
 impl Setting {
     /// Gives a connection these levels.
     pub fn apply(&self, connection: &Connection) {
-        let Self { layout, isa, threads } = self;
-        let sql =
-            format!("SET gingham.layout = '{layout}'; SET gingham.isa = '{isa}'; SET gingham.threads = {threads}");
+        let Self { layout, isa, threads, execution } = self;
+        let sql = format!(
+            "SET gingham.layout = '{layout}'; SET gingham.isa = '{isa}'; SET gingham.threads = {threads};
+             SET gingham.execution = '{execution}'"
+        );
         connection.execute(&sql).unwrap_or_else(|error| panic!("{self}: {error}"));
     }
 }
@@ -49,15 +54,23 @@ impl Setting {
 pub fn settings() -> Vec<Setting> {
     // An instruction set that the machine lacks is refused.
     let connection = Database::in_memory().expect("a scratch database opens").connect();
-    let isas: Vec<_> =
-        ISAS.iter().filter(|isa| connection.execute(&format!("SET gingham.isa = '{isa}'")).is_ok()).collect();
+    let isas: Vec<&str> =
+        ISAS.iter().copied().filter(|isa| connection.execute(&format!("SET gingham.isa = '{isa}'")).is_ok()).collect();
+    let product = product(&isas);
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { product } else { covering(&product) }
+}
+
+/// Every combination.
+fn product(isas: &[&'static str]) -> Vec<Setting> {
     let mut product = Vec::new();
     for layout in LAYOUTS {
-        for isa in &isas {
-            product.extend(THREADS.iter().map(|threads| Setting { layout, isa, threads }));
+        for isa in isas {
+            for threads in THREADS {
+                product.extend(EXECUTIONS.iter().map(|execution| Setting { layout, isa, threads, execution }));
+            }
         }
     }
-    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { product } else { covering(&product) }
+    product
 }
 
 /// Few settings of `product` that have all pairs of levels that it has: each time the one with most pairs that none
@@ -75,20 +88,23 @@ fn covering(product: &[Setting]) -> Vec<Setting> {
 }
 
 /// The pairs of a setting's levels, each with the number of its two factors.
-fn pairs(setting: &Setting) -> [(usize, [&'static str; 2]); 3] {
-    let Setting { layout, isa, threads } = *setting;
-    [(0, [layout, isa]), (1, [layout, threads]), (2, [isa, threads])]
+fn pairs(setting: &Setting) -> [(usize, [&'static str; 2]); 6] {
+    let Setting { layout, isa, threads, execution } = *setting;
+    [
+        (0, [layout, isa]),
+        (1, [layout, threads]),
+        (2, [isa, threads]),
+        (3, [layout, execution]),
+        (4, [isa, execution]),
+        (5, [threads, execution]),
+    ]
 }
 
 #[test]
 fn a_covering_table_has_every_pair_and_is_small() {
-    let product: Vec<Setting> = LAYOUTS
-        .iter()
-        .flat_map(|layout| ISAS.iter().map(move |isa| (layout, isa)))
-        .flat_map(|(layout, isa)| THREADS.iter().map(move |threads| Setting { layout, isa, threads }))
-        .collect();
+    let product = product(ISAS);
     let chosen = covering(&product);
     let missing = product.iter().flat_map(pairs).find(|pair| !chosen.iter().any(|row| pairs(row).contains(pair)));
     assert_eq!(missing, None);
-    assert!(chosen.len() < product.len() * 2 / 3, "{} of {}", chosen.len(), product.len());
+    assert!(chosen.len() < product.len() / 4, "{} of {}", chosen.len(), product.len());
 }

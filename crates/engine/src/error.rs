@@ -97,6 +97,20 @@ impl From<gingham_storage::Error> for Error {
     }
 }
 
+impl From<gingham_execution::Error> for Error {
+    fn from(error: gingham_execution::Error) -> Self {
+        use gingham_execution::Error as Execution;
+        match error {
+            Execution::Storage(error) => Self::from(error),
+            Execution::Corrupt { place, detail } => Self::Corrupt { place, detail },
+            Execution::Unsupported(text) => Self::Unsupported(text),
+            Execution::OutOfMemory(text) => Self::OutOfMemory(text),
+            Execution::Cancelled => Self::Cancelled,
+            other => Self::Internal(other.to_string()),
+        }
+    }
+}
+
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         from_arrow(&error)

@@ -7,9 +7,11 @@
 //! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
 //! | `optimizer/` | the order of joins |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
+//! | `compile/` | parts of plans as compiled pipelines |
 //! | `arithmetic/` | overflow is an error |
 
 mod arithmetic;
+mod compile;
 mod connection;
 mod database;
 mod error;

@@ -6,14 +6,15 @@
 
 mod random;
 
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
+use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use gingham::{Connection, Database};
 use random::condition::condition;
-use random::data::{CREATE_TABLE, batch, schema};
+use random::data::schema;
 use random::generator::Generator;
+use random::table::{load, rewrite, rows};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
@@ -48,34 +49,6 @@ impl Oracle {
 
 fn gingham(connection: &Connection, sql: &str) -> Result<Vec<RecordBatch>, String> {
     connection.query(sql).and_then(|result| result.collect_batches()).map_err(|error| error.to_string())
-}
-
-/// Writes the table anew in another design; returns it.
-fn rewrite(connection: &Connection, generator: &mut Generator) -> String {
-    let design = random::design::options(generator);
-    connection.execute(&format!("ALTER TABLE t SET ({design})")).unwrap_or_else(|error| panic!("{design}: {error}"));
-    design
-}
-
-/// The table in Gingham, in pieces, the same batches for the oracle, and the table's design.
-fn load(connection: &Connection, generator: &mut Generator) -> (Vec<RecordBatch>, String) {
-    let design = random::design::options(generator);
-    connection.execute(&format!("{CREATE_TABLE} WITH ({design})")).unwrap_or_else(|error| panic!("{design}: {error}"));
-    let mut batches = Vec::new();
-    let mut next_id = 0;
-    for _ in 0..generator.between(1, 4) {
-        let rows = *generator.pick(&[1, 7, 63, 64, 65, 500, 2000]);
-        let batch = batch(generator, next_id, rows);
-        next_id += rows as i64;
-        let mut appender = connection.appender("t").expect("the table exists");
-        appender.append_batch(batch.clone()).expect("the batch has the table's columns");
-        assert_eq!(appender.finish().expect("the rows are appended"), rows as u64);
-        if generator.chance(60) {
-            connection.execute("OPTIMIZE t").expect("the delta is merged");
-        }
-        batches.push(batch);
-    }
-    (batches, design)
 }
 
 fn ids(batches: &[RecordBatch]) -> Vec<i64> {
@@ -134,20 +107,4 @@ fn whole_tables_and_groups_come_back() {
             assert_eq!(rows(&actual), rows(&expected), "seed {seed}, {design}: {sql}");
         }
     }
-}
-
-/// Rows as text, whatever string type either engine chose.
-fn rows(batches: &[RecordBatch]) -> Vec<Vec<String>> {
-    let options = arrow::util::display::FormatOptions::default().with_null("NULL");
-    let text = |column: &ArrayRef, row: usize| {
-        arrow::util::display::ArrayFormatter::try_new(column, &options)
-            .expect("Arrow can show every type that a query returns")
-            .value(row)
-            .to_string()
-    };
-    let mut rows = Vec::new();
-    for batch in batches {
-        rows.extend((0..batch.num_rows()).map(|row| batch.columns().iter().map(|column| text(column, row)).collect()));
-    }
-    rows
 }

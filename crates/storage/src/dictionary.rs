@@ -23,6 +23,14 @@ pub struct DictionaryVersion {
     pub newest: Arc<[u32]>,
 }
 
+impl DictionaryVersion {
+    /// True when each code is its own in the column's newest dictionary.
+    pub fn is_newest(&self) -> bool {
+        // The array ascends strictly from 0 or more, so that its last element tells of all.
+        self.newest.last().is_none_or(|last| *last as usize + 1 == self.newest.len())
+    }
+}
+
 /// All versions of one column in use by a snapshot.
 #[derive(Debug)]
 pub struct Dictionary {

@@ -27,6 +27,13 @@ pub struct ColumnView {
     pub meaning: Meaning,
 }
 
+impl ColumnView {
+    /// True when no record has a value: the column was added without one after the segment was written.
+    pub fn is_null(&self) -> bool {
+        matches!(self.shape, Shape::Constant(Datum::Null))
+    }
+}
+
 /// Where the codes or values of a view lie. Every buffer may be read 64 bytes past its last value.
 #[derive(Debug, Clone)]
 pub enum Shape {

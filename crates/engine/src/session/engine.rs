@@ -4,6 +4,7 @@ use crate::session::memory::BudgetPool;
 use crate::session::settings::next_number;
 use crate::{Error, Result};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use gingham_execution::Pool;
 use gingham_storage::catalog::Store;
 use gingham_storage::memory::MemoryBudget;
 use std::future::Future;
@@ -24,6 +25,8 @@ pub(crate) struct Engine {
     pub(crate) environment: Arc<RuntimeEnv>,
     /// Threads of a query unless a session sets others.
     pub(crate) threads: usize,
+    /// The threads that run compiled pipelines.
+    pub(crate) pool: Arc<Pool>,
     /// Number of the settings that sessions start with.
     pub(crate) settings_number: u64,
     runtime: OwnedRuntime,
@@ -57,7 +60,8 @@ impl Engine {
             RuntimeEnvBuilder::new().with_memory_pool(Arc::new(BudgetPool::new(Arc::clone(&budget)))).build_arc()?;
         let settings_number = next_number();
         let runtime = OwnedRuntime(Some(runtime));
-        Ok(Arc::new(Self { store, budget, environment, threads, settings_number, runtime }))
+        let pool = Arc::new(Pool::new());
+        Ok(Arc::new(Self { store, budget, environment, threads, pool, settings_number, runtime }))
     }
 
     /// Where queries run.

@@ -9,6 +9,7 @@
 //! such a plan has a [`Turn`], and who comes while it is taken plans anew.
 
 use crate::Result;
+use crate::compile::CompiledExec;
 use crate::session::{Session, StatementContext};
 use crate::statements::Headings;
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
@@ -236,6 +237,7 @@ fn is_repeatable(plan: &Arc<dyn ExecutionPlan>, root: bool) -> bool {
         || plan.is::<SortPreservingMergeExec>();
     let repeatable = passes
         || plan.is::<ScanExec>()
+        || plan.is::<CompiledExec>()
         || plan.is::<CountExec>()
         || plan.is::<EmptyExec>()
         || plan.is::<FilterExec>()

@@ -5,6 +5,7 @@ use crate::statements::check_layout;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions};
 use datafusion::error::DataFusionError;
+use gingham_execution::Mode;
 use gingham_kernels::Isa;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,10 +21,22 @@ pub(crate) struct Settings {
     pub(crate) isa: Option<Isa>,
     /// `gingham.layout`: the layout of new tables that name none.
     pub(crate) layout: String,
+    /// `gingham.execution`: who runs what a pipeline can do.
+    pub(crate) execution: Execution,
     /// `gingham.keep_plans`: keep the plan of a query for when the same text comes again.
     pub(crate) keep_plans: bool,
 }
 
+/// Who runs what a pipeline can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Execution {
+    /// Pipelines of ours.
+    Compiled(Mode),
+    /// DataFusion's operators.
+    DataFusion,
+}
+
+const EXECUTION: &str = "Who runs what a pipeline can do: auto, staged, interpreted or datafusion";
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
@@ -56,6 +69,7 @@ impl Settings {
                 memory_limit: usize::MAX,
                 isa: None,
                 layout: DEFAULT_LAYOUT.to_owned(),
+                execution: Execution::Compiled(Mode::Auto),
                 keep_plans: true,
             },
         }
@@ -70,10 +84,11 @@ impl Settings {
                 check_layout(value)?;
                 self.layout = value.trim().to_ascii_lowercase();
             }
+            "execution" => self.execution = parse_execution(value)?,
             "keep_plans" => self.keep_plans = parse_switch(value)?,
             _ => {
-                let names =
-                    ["threads", "memory_limit", "isa", "layout", "keep_plans"].map(|name| format!("gingham.{name}"));
+                let names = ["threads", "memory_limit", "isa", "layout", "execution", "keep_plans"]
+                    .map(|name| format!("gingham.{name}"));
                 let full = format!("gingham.{key}");
                 return Err(Error::InvalidInput(format!(
                     "setting '{full}' does not exist{}",
@@ -117,6 +132,7 @@ impl ExtensionOptions for Settings {
             entry("memory_limit", self.memory_limit.to_string(), MEMORY_LIMIT),
             entry("isa", self.isa.map_or("auto", Isa::name).to_string(), ISA),
             entry("layout", self.layout.clone(), LAYOUT),
+            entry("execution", self.execution.to_string(), EXECUTION),
             entry("keep_plans", self.keep_plans.to_string(), KEEP_PLANS),
         ]
     }
@@ -200,6 +216,27 @@ fn parse_threads(value: &str) -> Result<usize> {
     match value.trim().parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err(Error::InvalidInput(format!("gingham.threads is a number from 1 to 1024, not '{value}'"))),
+    }
+}
+
+fn parse_execution(value: &str) -> Result<Execution> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "auto" => Ok(Execution::Compiled(Mode::Auto)),
+        "staged" => Ok(Execution::Compiled(Mode::Staged)),
+        "interpreted" => Ok(Execution::Compiled(Mode::Interpreted)),
+        "datafusion" => Ok(Execution::DataFusion),
+        _ => Err(Error::InvalidInput(format!(
+            "gingham.execution is auto, staged, interpreted or datafusion, not '{value}'"
+        ))),
+    }
+}
+
+impl std::fmt::Display for Execution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Compiled(mode) => mode.fmt(f),
+            Self::DataFusion => f.write_str("datafusion"),
+        }
     }
 }
 

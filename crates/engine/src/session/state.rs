@@ -1,19 +1,22 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
+use crate::compile::CompilePipelines;
 use crate::optimizer::{JoinOrder, SelectJoins};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{DEFAULT_LAYOUT, ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
-use crate::session::{Engine, Settings};
+use crate::session::{Engine, Execution, Settings};
 use crate::table::{CountOnCodes, GatherJoinKeys};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::optimizer::{Analyzer, AnalyzerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
+use gingham_execution::Mode;
 use std::sync::Arc;
 
 /// The one catalog's name.
@@ -44,6 +47,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         memory_limit: engine.budget.limit(),
         isa: None,
         layout: DEFAULT_LAYOUT.to_owned(),
+        execution: Execution::Compiled(Mode::Auto),
         keep_plans: true,
     });
     let mut builder = SessionStateBuilder::new_with_default_features()
@@ -52,7 +56,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_analyzer_rules(analyzer_rules())
         .with_optimizer_rule(Arc::new(OneZero))
         .with_optimizer_rule(Arc::new(JoinOrder))
-        .with_physical_optimizer_rules(physical_rules())
+        .with_physical_optimizer_rules(physical_rules(engine))
         .with_physical_optimizer_rule(Arc::new(CountOnCodes))
         .with_physical_optimizer_rule(Arc::new(GatherJoinKeys))
         .with_physical_optimizer_rule(Arc::new(YieldingJoins));
@@ -71,9 +75,18 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules, but for the one that would choose the sides of joins anew.
-fn physical_rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+/// DataFusion's rules, but for the one that would choose the sides of joins anew. Pipelines take their parts of a plan
+/// before it is distributed over threads.
+fn physical_rules(engine: &Engine) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
     let select: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(SelectJoins);
-    let rules = PhysicalOptimizer::new().rules.into_iter();
-    rules.map(|rule| if rule.name() == select.name() { Arc::clone(&select) } else { rule }).collect()
+    let compile: Arc<dyn PhysicalOptimizerRule + Send + Sync> =
+        Arc::new(CompilePipelines::new(Arc::clone(&engine.pool)));
+    let mut rules = Vec::new();
+    for rule in PhysicalOptimizer::new().rules {
+        if rule.name() == EnsureRequirements::new().name() {
+            rules.push(Arc::clone(&compile));
+        }
+        rules.push(if rule.name() == select.name() { Arc::clone(&select) } else { rule });
+    }
+    rules
 }

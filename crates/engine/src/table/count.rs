@@ -64,7 +64,7 @@ pub(crate) struct CountExec {
 
 impl CountExec {
     /// The same as an aggregation; `None` when that does more than count.
-    fn instead_of(aggregate: &AggregateExec) -> Option<Self> {
+    pub(crate) fn instead_of(aggregate: &AggregateExec) -> Option<Self> {
         let first = matches!(
             aggregate.mode(),
             AggregateMode::Single | AggregateMode::SinglePartitioned | AggregateMode::Partial

@@ -100,7 +100,7 @@ impl Rounds {
 
 /// What a partition needs to begin to read.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(crate) struct Source {
     shape: Arc<Shape>,
     dynamic: Vec<Arc<dyn PhysicalExpr>>,
     join_keys: Vec<(u64, Arc<JoinKeys>)>,
@@ -120,7 +120,7 @@ impl Source {
 
     /// The scan, the same for all partitions of the round, and the generation of the dynamic filters in it; called when
     /// the first batch is wanted, since a join knows its keys by then.
-    pub(super) fn scan(&self) -> Result<(Arc<TableScan>, u64)> {
+    pub(crate) fn scan(&self) -> Result<(Arc<TableScan>, u64)> {
         if let Some(scan) = self.round.filtered.get() {
             return Ok(scan.clone());
         }
@@ -264,13 +264,28 @@ impl ScanExec {
         !self.dynamic.is_empty()
     }
 
+    /// True when a pipeline may read the table in its place: it has no limit.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.fetch.is_none()
+    }
+
+    /// The table that it reads.
+    pub(crate) fn table(&self) -> &TableSnapshot {
+        &self.shape.table
+    }
+
+    /// The columns that it gives.
+    pub(crate) fn columns(&self) -> &[ColumnId] {
+        &self.shape.columns
+    }
+
     /// True when it gives every record that satisfies its predicate.
     pub(super) fn counts_all(&self) -> bool {
         self.fetch.is_none() && self.dynamic.is_empty()
     }
 
     /// Begins to run a partition.
-    pub(super) fn enter(&self, partition: usize) -> DataFusionResult<Source> {
+    pub(crate) fn enter(&self, partition: usize) -> DataFusionResult<Source> {
         if partition >= self.partitions() {
             return internal_err!("a scan of {} partitions was asked for number {partition}", self.partitions());
         }

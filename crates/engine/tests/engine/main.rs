@@ -6,6 +6,7 @@ mod counts;
 mod designs;
 mod dynamic_filters;
 mod oracle;
+mod pipelines;
 mod predicate_order;
 mod repeated;
 mod statements;

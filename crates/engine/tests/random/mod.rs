@@ -1,6 +1,7 @@
-//! Random data, designs and conditions for `random_filters.rs`.
+//! Random data, designs and conditions.
 
 pub mod condition;
 pub mod data;
 pub mod design;
 pub mod generator;
+pub mod table;

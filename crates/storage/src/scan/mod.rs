@@ -12,6 +12,7 @@
 //! | `explain` | both, as EXPLAIN shows them |
 //! | `evaluate` | codes of a zone -> bit vector |
 //! | `output` | codes -> Arrow arrays |
+//! | `morsel` | codes -> integers, for executors |
 //! | `access` | slices behind a view, checked |
 //! | `gather` | codes that lie in chunks or packed, brought together |
 
@@ -23,6 +24,7 @@ mod estimate;
 mod evaluate;
 mod explain;
 mod gather;
+mod morsel;
 mod observe;
 mod output;
 mod prune;
@@ -42,8 +44,9 @@ use code::{CodePredicate, Reach};
 use estimate::Metadata;
 use evaluate::Zone;
 use gingham_kernels::{Isa, bits};
+pub use morsel::{OpenMorsel, base, integer_bounds, integers};
 use observe::{Arranged, Observed};
-use output::Selection;
+pub use output::{Selection, array_of_integers};
 use prune::{Verdict, judge};
 use std::ops::Range;
 use std::sync::Arc;
@@ -216,26 +219,14 @@ impl TableScan {
     /// The qualifying records of a morsel, in record order, in batches of at most `batch_rows`; decoded one batch at a
     /// time as the iterator is advanced.
     pub fn read(self: &Arc<Self>, morsel: usize) -> Result<MorselBatches> {
-        let morsel = self.morsel(morsel)?;
-        let mut tids = None;
-        let mut rows = if morsel.verdict == Verdict::None { 0 } else { morsel.rows };
-        if morsel.verdict == Verdict::Some {
-            let qualifying = self.qualifying(morsel)?;
-            rows = bits::count(self.isa, &qualifying);
-            if rows < morsel.rows && !self.projection.is_empty() {
-                let mut list = Vec::new();
-                bits::to_tids(self.isa, &qualifying, 0, &mut list);
-                tids = Some(list);
+        let (views, tids, rest) = match self.open(morsel)? {
+            None => (Vec::new(), None, 0..0),
+            Some(open) => {
+                let rest = 0..open.qualifying();
+                (open.views, open.tids, rest)
             }
-        }
-        let mut views = Vec::new();
-        if rows > 0 {
-            let segment = &self.segments[morsel.segment].0;
-            for column in &self.projection {
-                views.push(segment.view(column, morsel.zone)?);
-            }
-        }
-        Ok(MorselBatches { scan: Arc::clone(self), views, tids, rest: 0..rows })
+        };
+        Ok(MorselBatches { scan: Arc::clone(self), views, tids, rest })
     }
 
     fn morsel(&self, number: usize) -> Result<&Morsel> {

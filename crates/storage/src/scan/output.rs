@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Records of a zone.
 #[derive(Debug, Clone)]
-pub(super) enum Selection<'a> {
+pub enum Selection<'a> {
     /// One after the other.
     Run(Range<usize>),
     /// At these places, ascending or not.
@@ -25,11 +25,17 @@ pub(super) enum Selection<'a> {
 }
 
 impl Selection<'_> {
-    pub(super) fn len(&self) -> usize {
+    /// How many there are.
+    pub fn len(&self) -> usize {
         match self {
             Self::Run(run) => run.len(),
             Self::Tids(tids) => tids.len(),
         }
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Elements of `values` at the selected places.
@@ -225,6 +231,11 @@ impl Integers for Listed {
     fn all<V: Value>(&self) -> Vec<V> {
         self.0.iter().map(|value| V::narrow(*value)).collect()
     }
+}
+
+/// An array of a type of the integer class, with these values, which it must hold.
+pub fn array_of_integers(logical_type: &LogicalType, values: Vec<i128>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+    integers(logical_type, &Listed(values), nulls, Isa::best())
 }
 
 /// An array of the integer class.

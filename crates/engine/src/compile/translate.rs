@@ -1,0 +1,328 @@
+//! Physical expressions as expressions over integers. What can't be one exactly is not taken.
+
+use crate::table::{ScanExec, datum};
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use gingham_execution::{Aggregate, Aggregation, Function};
+use gingham_execution::{Arithmetic, Comparison, Expression, Limits, Plan};
+use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::scan::integer_bounds;
+use gingham_storage::{Datum, LogicalType, ValueClass};
+use std::sync::Arc;
+
+/// Longest IN list that becomes comparisons.
+const SHORT_LIST: usize = 16;
+
+/// An expression with its type in SQL.
+#[derive(Debug, Clone)]
+pub(super) struct Typed {
+    pub(super) expression: Expression,
+    pub(super) data_type: DataType,
+    /// What its integers are positions of, when they are codes.
+    pub(super) entries: Option<ArrayRef>,
+}
+
+/// What the columns of an operator's output are, as expressions over a scan's columns.
+#[derive(Debug)]
+pub(super) struct Scope {
+    /// Range and nullability of the scan's columns.
+    facts: Vec<(Limits, bool)>,
+    /// The operator's columns; `None` where one is none that a pipeline can compute.
+    columns: Vec<Option<Typed>>,
+    filter: Option<Expression>,
+    rows: u64,
+}
+
+impl Typed {
+    /// Itself, when it is a number.
+    pub(super) fn number(self) -> Option<Self> {
+        let number = self.data_type.is_integer() || matches!(self.data_type, DataType::Decimal128(..));
+        number.then_some(self)
+    }
+
+    /// Itself, when it is a truth.
+    pub(super) fn truth(self) -> Option<Expression> {
+        (self.data_type == DataType::Boolean).then_some(self.expression)
+    }
+}
+
+impl Scope {
+    /// The columns of a scan.
+    pub(super) fn of_scan(scan: &ScanExec) -> Self {
+        let table = scan.table();
+        let mut facts = Vec::new();
+        let mut columns = Vec::new();
+        for (position, id) in scan.columns().iter().enumerate() {
+            let known = table.definition.column_by_id(*id).zip(integer_bounds(table, *id));
+            let (limits, column) = match known {
+                Some((column, (min, max))) => {
+                    let entries = entries(table, *id, &column.logical_type);
+                    let data_type = column.logical_type.to_arrow();
+                    let typed = Typed { expression: Expression::Column(position), data_type, entries };
+                    ((Limits::new(min, max), column.nullable), Some(typed))
+                }
+                None => ((Limits::new(0, 0), true), None),
+            };
+            facts.push(limits);
+            columns.push(column);
+        }
+        Self { facts, columns, filter: None, rows: table.rows() }
+    }
+
+    /// Range and nullability of the scan's columns.
+    pub(super) fn facts(&self) -> impl Iterator<Item = (Limits, bool)> + '_ {
+        self.facts.iter().copied()
+    }
+
+    /// Records of the table.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The condition under which records come.
+    pub(super) fn filter(&self) -> Option<Expression> {
+        self.filter.clone()
+    }
+
+    /// The same records with other columns.
+    pub(super) fn with_columns(self, columns: Vec<Option<Typed>>) -> Self {
+        Self { columns, ..self }
+    }
+
+    /// The records that fulfil a condition too, with some of the columns.
+    pub(super) fn filtered(mut self, condition: Expression, projection: Option<&[usize]>) -> Self {
+        self.filter = Some(match self.filter.take() {
+            Some(known) => Expression::And(Box::new(known), Box::new(condition)),
+            None => condition,
+        });
+        if let Some(projection) = projection {
+            self.columns = projection.iter().map(|column| self.columns.get(*column).cloned().flatten()).collect();
+        }
+        self
+    }
+
+    /// Where an expression's values lie.
+    pub(super) fn range(&self, expression: &Expression) -> Option<Limits> {
+        let smallest = Aggregate { function: Function::Sum, argument: Some(expression.clone()), filter: None };
+        let aggregation = Aggregation { filter: None, keys: Vec::new(), aggregates: vec![smallest] };
+        Plan::new(&aggregation, self.facts(), 1).ok()?.argument_range(0)
+    }
+
+    /// An expression over the operator's columns, whose types are those of `schema`.
+    pub(super) fn translate(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
+        let plain = |expression, data_type| Some(Typed { expression, data_type, entries: None });
+        if let Some(column) = expression.downcast_ref::<Column>() {
+            return self.columns.get(column.index())?.clone();
+        }
+        if let Some(literal) = expression.downcast_ref::<Literal>() {
+            let data_type = literal.value().data_type();
+            let value = match datum(literal.value(), &LogicalType::from_arrow("", &data_type).ok()?)? {
+                Datum::Null => None,
+                Datum::Integer(value) => Some(value),
+                _ => return None,
+            };
+            return plain(Expression::Constant(value), data_type);
+        }
+        if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {
+            return self.binary(*binary.op(), binary.left(), binary.right(), expression, schema);
+        }
+        if let Some(call) = expression.downcast_ref::<ScalarFunctionExpr>() {
+            let operator = match call.name() {
+                "checked_add" => Operator::Plus,
+                "checked_subtract" => Operator::Minus,
+                "checked_multiply" => Operator::Multiply,
+                _ => return None,
+            };
+            let [left, right] = call.args() else { return None };
+            return self.binary(operator, left, right, expression, schema);
+        }
+        if let Some(not) = expression.downcast_ref::<NotExpr>() {
+            let inner = self.translate(not.arg(), schema)?.truth()?;
+            return plain(Expression::Not(Box::new(inner)), DataType::Boolean);
+        }
+        if let Some(test) = expression.downcast_ref::<IsNullExpr>() {
+            let inner = self.translate(test.arg(), schema)?.expression;
+            return plain(Expression::IsNull(Box::new(inner)), DataType::Boolean);
+        }
+        if let Some(test) = expression.downcast_ref::<IsNotNullExpr>() {
+            let inner = Expression::IsNull(Box::new(self.translate(test.arg(), schema)?.expression));
+            return plain(Expression::Not(Box::new(inner)), DataType::Boolean);
+        }
+        if let Some(list) = expression.downcast_ref::<InListExpr>() {
+            return self.in_list(list, schema);
+        }
+        if let Some(case) = expression.downcast_ref::<CaseExpr>() {
+            return self.case(case, expression, schema);
+        }
+        let cast = expression.downcast_ref::<CastExpr>().filter(|cast| !cast.cast_options().safe)?;
+        let inner = self.translate(cast.expr(), schema)?.number()?;
+        converted(inner, cast.cast_type())
+    }
+
+    fn binary(
+        &self,
+        operator: Operator,
+        left: &Arc<dyn PhysicalExpr>,
+        right: &Arc<dyn PhysicalExpr>,
+        whole: &Arc<dyn PhysicalExpr>,
+        schema: &Schema,
+    ) -> Option<Typed> {
+        let (left, right) = (self.translate(left, schema)?, self.translate(right, schema)?);
+        let data_type = whole.data_type(schema).ok()?;
+        let expression = match operator {
+            Operator::And => Expression::And(Box::new(left.truth()?), Box::new(right.truth()?)),
+            Operator::Or => Expression::Or(Box::new(left.truth()?), Box::new(right.truth()?)),
+            Operator::Plus => arithmetic(Arithmetic::Add, left, right, &data_type)?,
+            Operator::Minus => arithmetic(Arithmetic::Subtract, left, right, &data_type)?,
+            Operator::Multiply => arithmetic(Arithmetic::Multiply, left, right, &data_type)?,
+            Operator::Eq => compare(Comparison::Equal, left, right)?,
+            Operator::NotEq => compare(Comparison::NotEqual, left, right)?,
+            Operator::Lt => compare(Comparison::Less, left, right)?,
+            Operator::LtEq => compare(Comparison::LessOrEqual, left, right)?,
+            Operator::Gt => compare(Comparison::Greater, left, right)?,
+            Operator::GtEq => compare(Comparison::GreaterOrEqual, left, right)?,
+            _ => return None,
+        };
+        Some(Typed { expression, data_type, entries: None })
+    }
+
+    fn in_list(&self, list: &InListExpr, schema: &Schema) -> Option<Typed> {
+        if list.list().len() > SHORT_LIST {
+            return None;
+        }
+        let value = self.translate(list.expr(), schema)?;
+        let mut any = Expression::Constant(Some(0));
+        for entry in list.list() {
+            let equal = compare(Comparison::Equal, value.clone(), self.translate(entry, schema)?)?;
+            any = Expression::Or(Box::new(any), Box::new(equal));
+        }
+        let expression = if list.negated() { Expression::Not(Box::new(any)) } else { any };
+        Some(Typed { expression, data_type: DataType::Boolean, entries: None })
+    }
+
+    fn case(&self, case: &CaseExpr, whole: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
+        let data_type = whole.data_type(schema).ok()?;
+        let value = |value: &Arc<dyn PhysicalExpr>| {
+            let value = self.translate(value, schema)?;
+            let fits = value.data_type == data_type || value.expression == Expression::Constant(None);
+            (fits && value.entries.is_none()).then_some(value.expression)
+        };
+        let base = match case.expr() {
+            Some(base) => Some(self.translate(base, schema)?),
+            None => None,
+        };
+        let mut branches = Vec::new();
+        for (when, then) in case.when_then_expr() {
+            let when = self.translate(when, schema)?;
+            let condition = match &base {
+                Some(base) => compare(Comparison::Equal, base.clone(), when)?,
+                None => when.truth()?,
+            };
+            branches.push((condition, value(then)?));
+        }
+        let otherwise = match case.else_expr() {
+            Some(otherwise) => value(otherwise)?,
+            None => Expression::Constant(None),
+        };
+        let integer = LogicalType::from_arrow("", &data_type).ok()?.class() == ValueClass::Integer;
+        let expression = Expression::Case { branches, otherwise: Box::new(otherwise) };
+        integer.then_some(Typed { expression, data_type, entries: None })
+    }
+}
+
+/// The entries of a column's newest dictionary, when its integers are codes.
+fn entries(table: &TableSnapshot, column: gingham_storage::ColumnId, logical_type: &LogicalType) -> Option<ArrayRef> {
+    if logical_type.class() != ValueClass::Bytes {
+        return None;
+    }
+    let none = || arrow::array::new_empty_array(&logical_type.to_arrow());
+    Some(table.dictionaries.get(&column).map_or_else(none, |dictionary| Arc::clone(&dictionary.newest)))
+}
+
+fn arithmetic(operator: Arithmetic, left: Typed, right: Typed, result: &DataType) -> Option<Expression> {
+    let (left, right) = match (operator, result) {
+        (_, DataType::Decimal128(..)) if operator != Arithmetic::Multiply => {
+            (converted(left.number()?, result)?.expression, converted(right.number()?, result)?.expression)
+        }
+        (_, DataType::Decimal128(_, scale)) => {
+            let scales = scale_of(&left.data_type)? + scale_of(&right.data_type)?;
+            (scales == i32::from(*scale)).then_some((left.expression, right.expression))?
+        }
+        _ => {
+            let same = left.data_type == *result && right.data_type == *result && result.is_integer();
+            same.then_some((left.expression, right.expression))?
+        }
+    };
+    Some(Expression::arithmetic(operator, left, right, limits(result)?))
+}
+
+fn compare(operator: Comparison, left: Typed, right: Typed) -> Option<Expression> {
+    // Codes compare with those of the same column alone, and that is rare.
+    if left.entries.is_some() || right.entries.is_some() {
+        return None;
+    }
+    let scales = scale_of(&left.data_type).zip(scale_of(&right.data_type));
+    let (left, right) = match scales {
+        Some((a, b)) if a != b => {
+            let wider = if a > b { left.data_type.clone() } else { right.data_type.clone() };
+            (rescaled(left, &wider)?, rescaled(right, &wider)?)
+        }
+        Some(_) => (left.expression, right.expression),
+        None => {
+            let integer = LogicalType::from_arrow("", &left.data_type).ok()?.class() == ValueClass::Integer;
+            let same = left.data_type == right.data_type && integer;
+            same.then_some((left.expression, right.expression))?
+        }
+    };
+    Some(Expression::compare(operator, left, right))
+}
+
+fn scale_of(data_type: &DataType) -> Option<i32> {
+    match data_type {
+        DataType::Decimal128(_, scale) => Some((*scale).into()),
+        data_type if data_type.is_integer() => Some(0),
+        _ => None,
+    }
+}
+
+/// A number in another type. Where it does not fit, that is an overflow.
+fn converted(value: Typed, wanted: &DataType) -> Option<Typed> {
+    let expression =
+        if value.data_type == *wanted { value.expression } else { within(value, wanted, limits(wanted)?)? };
+    Some(Typed { expression, data_type: wanted.clone(), entries: None })
+}
+
+/// A number with the scale of a decimal type, however many digits it has then.
+fn rescaled(value: Typed, wanted: &DataType) -> Option<Expression> {
+    within(value, wanted, Limits::new(i128::MIN, i128::MAX))
+}
+
+fn within(value: Typed, wanted: &DataType, limits: Limits) -> Option<Expression> {
+    let digits = u32::try_from(scale_of(wanted)? - scale_of(&value.data_type)?).ok()?;
+    let factor = Expression::Constant(Some(10i128.checked_pow(digits)?));
+    Some(Expression::arithmetic(Arithmetic::Multiply, value.expression, factor, limits))
+}
+
+/// What a number's type can hold.
+fn limits(data_type: &DataType) -> Option<Limits> {
+    Some(match data_type {
+        DataType::Int8 => Limits::new(i8::MIN, i8::MAX),
+        DataType::Int16 => Limits::new(i16::MIN, i16::MAX),
+        DataType::Int32 => Limits::new(i32::MIN, i32::MAX),
+        DataType::Int64 => Limits::new(i64::MIN, i64::MAX),
+        DataType::UInt8 => Limits::new(0, u8::MAX),
+        DataType::UInt16 => Limits::new(0, u16::MAX),
+        DataType::UInt32 => Limits::new(0, u32::MAX),
+        DataType::UInt64 => Limits::new(0, u64::MAX),
+        DataType::Decimal128(precision, _) => {
+            let largest = 10i128.checked_pow((*precision).into())? - 1;
+            Limits::new(-largest, largest)
+        }
+        _ => return None,
+    })
+}

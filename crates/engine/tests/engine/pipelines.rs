@@ -1,0 +1,146 @@
+//! Compiled pipelines: what they take, and what happens where they can't go on.
+
+use crate::{connect, failure, rows};
+use gingham::{Connection, Database, DatabaseOptions, Error};
+
+fn explain(connection: &Connection, sql: &str) -> String {
+    rows(connection, &format!("EXPLAIN {sql}")).join("\n")
+}
+
+/// 300,000 records: enough for generated code.
+fn numbers(connection: &Connection) {
+    connection
+        .execute(
+            "CREATE TABLE n AS SELECT value AS v, CAST(value % 7 AS SMALLINT) AS k, value % 1000 * 4000000000 AS wide,
+                 CAST(value % 100 AS DECIMAL(9,2)) AS d, CASE WHEN value % 3 = 0 THEN 'a' WHEN value % 3 = 1 THEN 'b' END AS s
+                 FROM generate_series(1, 300000)",
+        )
+        .expect("a table");
+}
+
+#[test]
+fn aggregations_over_a_table_are_taken_and_no_others() {
+    let connection = connect();
+    numbers(&connection);
+    for sql in [
+        "SELECT s, sum(d), avg(d), count(*) FROM n WHERE v > 5 GROUP BY s ORDER BY s",
+        "SELECT DISTINCT k, s FROM n",
+        "SELECT v, count(*) FROM n GROUP BY v HAVING count(*) > 1",
+        "SELECT sum(v) FILTER (WHERE k = 3), min(s), max(s), avg(k) FROM n",
+        "SELECT sum(total) FROM (SELECT k, sum(v) AS total FROM n GROUP BY k)",
+    ] {
+        assert!(explain(&connection, sql).contains("CompiledExec"), "{sql}");
+    }
+    for sql in [
+        "SELECT sum(CAST(v AS DOUBLE)) FROM n",
+        "SELECT count(DISTINCT k) FILTER (WHERE v > 3), sum(v) FROM n",
+        "SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)",
+        "SELECT upper(s), count(*) FROM n GROUP BY upper(s)",
+        "SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)",
+    ] {
+        let plan = explain(&connection, sql);
+        assert!(!plan.contains("CompiledExec"), "{sql}: {plan}");
+    }
+    connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
+    assert!(!explain(&connection, "SELECT s, sum(d) FROM n GROUP BY s").contains("CompiledExec"));
+}
+
+#[test]
+fn explain_analyze_tells_what_was_compiled() {
+    let connection = connect();
+    numbers(&connection);
+    let analyzed = |execution: &str| {
+        connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
+        rows(&connection, "EXPLAIN ANALYZE SELECT k, sum(v) FROM n GROUP BY k").join("\n")
+    };
+    for execution in ["auto", "staged"] {
+        let text = analyzed(execution);
+        assert!(text.contains("records=300.0 K") && text.contains("loops=1,"), "{text}");
+        assert!(
+            text.contains("code_bytes=") && !text.contains("code_bytes=0") && text.contains("compile_time="),
+            "{text}"
+        );
+    }
+    let text = analyzed("interpreted");
+    assert!(text.contains("records=300.0 K") && text.contains("loops=0"), "{text}");
+    connection
+        .execute("SET gingham.execution = 'auto'; CREATE TABLE few AS SELECT * FROM n WHERE v < 100")
+        .expect("a table");
+    let text = rows(&connection, "EXPLAIN ANALYZE SELECT k, sum(v) FROM few GROUP BY k").join("\n");
+    assert!(text.contains("loops=0"), "99 records are interpreted: {text}");
+}
+
+#[test]
+fn an_overflow_is_the_error_that_it_is_without_pipelines() {
+    let connection = connect();
+    numbers(&connection);
+    // With more, the sum that is named is that of the records that one thread met.
+    connection.execute("SET gingham.threads = 1").expect("a setting");
+    let mut errors = Vec::new();
+    for execution in ["datafusion", "staged", "interpreted"] {
+        connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
+        let product = failure(&connection, "SELECT sum(wide * wide) FROM n").to_string();
+        let total = failure(&connection, "SELECT sum(wide * 2000000) FROM n WHERE k = 1").to_string();
+        errors.push((product, total));
+        // In 128 bits on the way, but not at the end.
+        let fits = rows(&connection, "SELECT sum(wide * 1000000 - wide * 999999) FROM n");
+        assert_eq!(fits, ["599400000000000000"], "{execution}");
+        // A value that is counted, compared or not chosen overflows too.
+        assert!(
+            failure(&connection, "SELECT count(wide * wide) FROM n").to_string().contains("overflow"),
+            "{execution}"
+        );
+    }
+    assert!(errors[0].0.contains("integer overflow") && errors[0].0.contains('*'), "{}", errors[0].0);
+    assert!(errors[0].1.contains("integer overflow: sum"), "{}", errors[0].1);
+    assert!(errors.iter().all(|error| *error == errors[0]), "{errors:?}");
+}
+
+#[test]
+fn without_memory_for_its_groups_a_query_goes_on_otherwise() {
+    let options = DatabaseOptions { memory_limit: Some(24 << 20), threads: Some(1), ..DatabaseOptions::default() };
+    let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+    numbers(&connection);
+    let sql = "SELECT count(*), sum(c), max(a), max(b), max(e) <= max(f) FROM (SELECT v * 16 AS g, d, k, count(*) AS c, sum(v) AS a, max(v) AS b,
+         min(wide) AS e, sum(wide) AS f FROM n GROUP BY v * 16, d, k)";
+    assert_eq!(rows(&connection, sql), ["300000|300000|300000|300000|true"]);
+    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
+}
+
+#[test]
+fn a_plan_with_a_pipeline_is_kept_until_its_table_changes() {
+    let connection = connect();
+    numbers(&connection);
+    let sql = "SELECT k, count(*), max(v) FROM n WHERE k > 4 GROUP BY k ORDER BY k";
+    for _ in 0..3 {
+        assert_eq!(rows(&connection, sql), ["5|42857|299997", "6|42857|299998"]);
+    }
+    connection.execute("INSERT INTO n VALUES (1000000, 6, 0, 0, 'c')").expect("a row");
+    assert_eq!(rows(&connection, sql), ["5|42857|299997", "6|42858|1000000"]);
+}
+
+#[test]
+fn a_query_is_cancelled_and_others_go_on() {
+    let connection = connect();
+    numbers(&connection);
+    let handle = connection.cancel_handle();
+    std::thread::scope(|scope| {
+        let clients = (0..8).map(|client| {
+            let connection = connection.clone();
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let sql = format!("SELECT v % 5 = {client}, k, sum(d) FROM n WHERE v > {round} GROUP BY 1, 2");
+                    let result = connection.query(&sql).and_then(|result| result.collect_batches());
+                    assert!(matches!(result, Ok(_) | Err(Error::Cancelled)), "{result:?}");
+                }
+            })
+        });
+        let clients: Vec<_> = clients.collect();
+        handle.cancel();
+        for client in clients {
+            client.join().expect("no client panics");
+        }
+    });
+    assert_eq!(rows(&connection, "SELECT count(*), sum(k) FROM n WHERE v > 7"), ["299993|899977"]);
+}

@@ -1,0 +1,112 @@
+//! Random aggregations over random tables: compiled pipelines in each mode, on several threads, against DataFusion's
+//! operators over the same table. A failure names its seed, design and query. `GINGHAM_NIGHTLY=1` runs many more seeds.
+
+mod random;
+
+use gingham::Connection;
+use gingham::Database;
+use random::condition::condition;
+use random::generator::Generator;
+use random::table::{load, rewrite, rows};
+
+/// Queries asked of each table.
+const QUERIES: usize = 25;
+const KEYS: &[&str] = &[
+    "few",
+    "flag",
+    "u",
+    "day",
+    "i",
+    "b",
+    "dec",
+    "at",
+    "u > 100",
+    "i IS NULL",
+    "CASE WHEN u < 50 THEN 1 WHEN flag THEN 2 END",
+    "u * 2 - 7",
+    "id",
+];
+const NUMBERS: &[&str] = &[
+    "i",
+    "b",
+    "u",
+    "dec",
+    "wide",
+    "id",
+    "i + 1",
+    "dec * 2",
+    "dec * (1 - dec)",
+    "u * u",
+    "i * u",
+    "b * 3",
+    "-i",
+    "dec * dec * dec",
+    "CASE WHEN flag THEN dec ELSE dec * 2 END",
+    "CASE WHEN u > 9 THEN i END",
+    "CAST(i AS BIGINT) * i",
+    "CAST(u AS DECIMAL(9,4)) + dec",
+];
+const ORDERED: &[&str] = &["i", "b", "u", "dec", "day", "at", "few", "flag", "id", "x"];
+
+fn seeds() -> std::ops::Range<u64> {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..400 } else { 0..8 }
+}
+
+fn aggregate(generator: &mut Generator) -> String {
+    let call = match generator.between(0, 6) {
+        0 => "count(*)".to_owned(),
+        1 => format!("count({})", generator.pick(NUMBERS)),
+        2 | 3 => format!("sum({})", generator.pick(NUMBERS)),
+        4 => format!("avg({})", generator.pick(NUMBERS)),
+        5 => format!("min({})", generator.pick(ORDERED)),
+        _ => format!("max({})", generator.pick(ORDERED)),
+    };
+    if generator.chance(15) { format!("{call} FILTER (WHERE u > {})", generator.between(0, 255)) } else { call }
+}
+
+fn query(generator: &mut Generator, condition: Option<String>) -> String {
+    let keys: Vec<&str> = (0..generator.between(0, 3)).map(|_| *generator.pick(KEYS)).collect();
+    let mut columns: Vec<String> = keys.iter().enumerate().map(|(at, key)| format!("{key} AS k{at}")).collect();
+    let aggregates = generator.between(i64::from(keys.is_empty()), 4);
+    columns.extend((0..aggregates).map(|at| format!("{} AS a{at}", aggregate(generator))));
+    let condition = condition.map_or(String::new(), |condition| format!(" WHERE {condition}"));
+    let places: Vec<String> = (1..=keys.len()).map(|place| place.to_string()).collect();
+    let grouping =
+        if keys.is_empty() { String::new() } else { format!(" GROUP BY {0} ORDER BY {0}", places.join(", ")) };
+    format!("SELECT {} FROM t{condition}{grouping}", columns.join(", "))
+}
+
+fn answer(connection: &Connection, execution: &str, threads: usize, sql: &str) -> Result<Vec<Vec<String>>, String> {
+    let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
+    connection.execute(&settings).expect("settings");
+    let batches = connection.query(sql).and_then(|result| result.collect_batches());
+    // Which of several values overflows first is a matter of threads.
+    let kind = |error: gingham::Error| error.to_string().split(':').next().unwrap_or_default().to_owned();
+    batches.map(|batches| rows(&batches)).map_err(kind)
+}
+
+#[test]
+fn pipelines_answer_as_datafusion_does() {
+    let (mut asked, mut taken) = (0, 0);
+    for seed in seeds() {
+        let mut generator = Generator::new(seed);
+        let connection = Database::in_memory().expect("a scratch database opens").connect();
+        let (batches, mut design) = load(&connection, &mut generator);
+        for number in 0..QUERIES {
+            if number == QUERIES / 2 {
+                design = rewrite(&connection, &mut generator);
+            }
+            let condition = generator.chance(40).then(|| condition(&mut generator, &batches, 2));
+            let sql = query(&mut generator, condition);
+            let expected = answer(&connection, "datafusion", 1, &sql);
+            for (execution, threads) in [("staged", 1), ("interpreted", 2), ("staged", 7), ("auto", 2)] {
+                let found = answer(&connection, execution, threads, &sql);
+                assert_eq!(found, expected, "seed {seed}, {design}, {execution}, {threads} threads: {sql}");
+            }
+            asked += 1;
+            let plan = answer(&connection, "staged", 1, &format!("EXPLAIN {sql}")).unwrap_or_default();
+            taken += usize::from(plan.iter().flatten().any(|text| text.contains("CompiledExec")));
+        }
+    }
+    assert!(taken * 4 > asked, "pipelines took {taken} of {asked} queries");
+}

@@ -1,0 +1,22 @@
+//! Aggregation: what is computed per group, as words of memory that any executor can update.
+//!
+//! | file | what |
+//! |---|---|
+//! | `plan` | keys and functions -> one number per record and the words it updates |
+//! | `states` | the words of all groups: an array over the keys' range, or a hash table |
+//! | `table` | that hash table |
+//! | `outcome` | words -> keys and results |
+//!
+//! A group's state is a few 64-bit words that start at zero, so that memory fresh from the system is a state already, and
+//! that are only ever added to or raised to a larger value, so that states of several threads merge in any order. A
+//! smallest or largest value is kept as its distance from the end of the argument's range, plus one: zero means none.
+
+mod outcome;
+mod plan;
+mod states;
+mod table;
+
+pub use outcome::Groups;
+pub use plan::{Aggregate, Aggregation, Function, Plan};
+pub(crate) use plan::{Slot, SlotKind};
+pub(crate) use states::{States, add_wide};

@@ -1,0 +1,255 @@
+//! From keys and functions to a program: one number per record that says its group, and what it does to the group's words.
+
+use crate::expression::{Arithmetic, Expression, Limits};
+use crate::program::{Builder, Nullable, Program, StepId};
+use crate::{Error, Result};
+
+/// GROUP BY over the records of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregation {
+    /// Records for which it is not 1 do not count.
+    pub filter: Option<Expression>,
+    /// The keys; without any there is one group, of no records perhaps.
+    pub keys: Vec<Expression>,
+    /// What is computed per group.
+    pub aggregates: Vec<Aggregate>,
+}
+
+/// One aggregate function over an argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Aggregate {
+    /// Which.
+    pub function: Function,
+    /// Of what; a count without one counts records.
+    pub argument: Option<Expression>,
+    /// FILTER (WHERE …): records for which it is not 1 do not count here.
+    pub filter: Option<Expression>,
+}
+
+/// The aggregate functions. All leave out NULLs, and of nothing give NULL, but for the count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Function {
+    /// How many.
+    Count,
+    /// The exact sum.
+    Sum,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+}
+
+/// What a record does to a word of its group's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SlotKind {
+    /// Adds to one word, modulo 2^64: the sum is proved to fit.
+    Add,
+    /// Adds to two words, the lower first: 128 bits.
+    AddWide,
+    /// Raises the word to the value, which is not negative.
+    Raise,
+}
+
+impl SlotKind {
+    /// Words that it takes.
+    pub(crate) fn words(self) -> usize {
+        if self == Self::AddWide { 2 } else { 1 }
+    }
+}
+
+/// Words of a state and the step whose result goes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    pub(crate) kind: SlotKind,
+    /// First word within the state.
+    pub(crate) word: usize,
+    pub(crate) step: StepId,
+}
+
+/// A key's share in the group's number.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyRange {
+    pub(super) low: i128,
+    /// Its values, and one more when it may be NULL.
+    pub(super) size: i128,
+    pub(super) nullable: bool,
+}
+
+/// How a result is read from a state.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Reading {
+    /// A word that counts.
+    Count(usize),
+    /// A sum; NULL where the counting word is 0.
+    Sum { word: usize, wide: bool, count: usize },
+    /// A distance from the end of the range: `end` minus it when `down`, else plus it; NULL where it is 0.
+    Extreme { word: usize, end: i128, down: bool },
+}
+
+/// An aggregation ready to run.
+#[derive(Debug)]
+pub struct Plan {
+    pub(crate) program: Program,
+    /// A truth: the record counts.
+    pub(crate) filter: Option<StepId>,
+    /// Steps of which those that check belong to the filter; those of later ones are for records that count.
+    pub(crate) filter_steps: usize,
+    /// The number of the record's group, from 0 to `groups - 1`.
+    pub(crate) group: StepId,
+    /// What a record does to its group's words. The first slot counts records.
+    pub(crate) slots: Vec<Slot>,
+    /// Words of a state.
+    pub(crate) stride: usize,
+    /// Groups that the keys' ranges allow.
+    pub(crate) groups: u64,
+    pub(super) keys: Vec<KeyRange>,
+    pub(super) readings: Vec<Reading>,
+}
+
+/// Gathers slots, each only once.
+struct Slots {
+    slots: Vec<Slot>,
+    words: usize,
+    /// Records that may be summed.
+    rows: u64,
+}
+
+impl Slots {
+    fn add(&mut self, kind: SlotKind, step: StepId) -> usize {
+        if let Some(slot) = self.slots.iter().find(|slot| slot.kind == kind && slot.step == step) {
+            return slot.word;
+        }
+        let word = self.words;
+        self.slots.push(Slot { kind, word, step });
+        self.words += kind.words();
+        word
+    }
+
+    /// A sum in one word, where the largest that can come about fits it, or two.
+    fn sum(&mut self, builder: &Builder, step: StepId) -> (usize, bool) {
+        let largest = builder.range(step).magnitude().saturating_mul(self.rows.into());
+        let wide = largest > i64::MAX as u128;
+        (self.add(if wide { SlotKind::AddWide } else { SlotKind::Add }, step), wide)
+    }
+}
+
+impl Plan {
+    /// Plans an aggregation of at most `rows` records with these columns: the range of each one's integers and whether it
+    /// may be NULL. Fails when it needs numbers that are too large: an expression over 128 bits, keys over 63 together,
+    /// the range of an argument of MIN or MAX over 63.
+    pub fn new(
+        aggregation: &Aggregation,
+        columns: impl IntoIterator<Item = (Limits, bool)>,
+        rows: u64,
+    ) -> Result<Self> {
+        let mut builder = Builder::new(columns);
+        let filter = aggregation.filter.as_ref().map(|filter| condition(&mut builder, filter)).transpose()?;
+        let filter_steps = builder.steps();
+        let (group, keys) = group_number(&mut builder, &aggregation.keys)?;
+        let mut slots = Slots { slots: Vec::new(), words: 0, rows };
+        let one = builder.constant(1);
+        slots.add(SlotKind::Add, one);
+        let readings = aggregation.aggregates.iter().map(|aggregate| reading(&mut builder, &mut slots, aggregate));
+        let readings = readings.collect::<Result<Vec<_>>>()?;
+        let groups = builder.range(group).max as u64 + 1;
+        let Slots { slots, words: stride, .. } = slots;
+        Ok(Self { program: builder.finish(), filter, filter_steps, group, slots, stride, groups, keys, readings })
+    }
+
+    /// Groups that the keys' ranges allow: 1 without keys.
+    pub fn groups(&self) -> u64 {
+        self.groups
+    }
+
+    /// Where the argument of the `number`th aggregate lies, when that is a sum.
+    pub fn argument_range(&self, number: usize) -> Option<Limits> {
+        let Reading::Sum { word, .. } = self.readings.get(number)? else { return None };
+        let slot = self.slots.iter().find(|slot| slot.word == *word)?;
+        Some(self.program.step(slot.step).range)
+    }
+
+    /// Bytes of a group's state.
+    pub fn state_bytes(&self) -> usize {
+        self.stride * size_of::<u64>()
+    }
+
+    /// The filter and what must be looked at beside it.
+    pub(crate) fn filter_results(&self) -> impl Iterator<Item = StepId> {
+        let checks = self.program.checks(0).filter(|step| *step < self.filter_steps);
+        checks.chain(self.filter)
+    }
+
+    /// What is computed of a record that counts, but for its words: the number of its group, and what must be looked at.
+    pub(crate) fn group_results(&self) -> impl Iterator<Item = StepId> {
+        self.program.checks(self.filter_steps).chain([self.group])
+    }
+}
+
+fn condition(builder: &mut Builder, filter: &Expression) -> Result<StepId> {
+    let filter = builder.lower(filter)?;
+    Ok(builder.holds(filter))
+}
+
+/// The keys as digits of one number, the first the highest.
+fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, Vec<KeyRange>)> {
+    let mut number = builder.constant(0);
+    let mut ranges = Vec::with_capacity(keys.len());
+    for key in keys {
+        let key = builder.lower(key)?;
+        let Limits { min, max } = builder.range(key.value);
+        let nullable = key.valid.is_some();
+        let size = (max - min) + 1 + i128::from(nullable);
+        let low = builder.constant(min);
+        let mut digit = builder.combine(Arithmetic::Subtract, key.value, low)?;
+        if let Some(valid) = key.valid {
+            let null = builder.constant(size - 1);
+            digit = builder.choose(valid, digit, null);
+        }
+        let scale = builder.constant(size);
+        let higher = builder.combine(Arithmetic::Multiply, number, scale)?;
+        number = builder.combine(Arithmetic::Add, higher, digit)?;
+        ranges.push(KeyRange { low: min, size, nullable });
+        if builder.range(number).max >= i128::from(i64::MAX) {
+            return Err(Error::Unsupported("keys whose ranges need more than 63 bits together".to_owned()));
+        }
+    }
+    Ok((number, ranges))
+}
+
+fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> Result<Reading> {
+    let mut counts = match &aggregate.filter {
+        Some(filter) => condition(builder, filter)?,
+        None => builder.constant(1),
+    };
+    let zero = builder.constant(0);
+    let argument = match &aggregate.argument {
+        Some(argument) => builder.lower(argument)?,
+        None if aggregate.function == Function::Count => Nullable { value: zero, valid: None },
+        None => return Err(Error::Internal(format!("{:?} without an argument", aggregate.function))),
+    };
+    if let Some(valid) = argument.valid {
+        counts = builder.and(counts, valid);
+    }
+    let Limits { min, max } = builder.range(argument.value);
+    Ok(match aggregate.function {
+        Function::Count => Reading::Count(slots.add(SlotKind::Add, counts)),
+        Function::Sum => {
+            let value = builder.choose(counts, argument.value, zero);
+            let (word, wide) = slots.sum(builder, value);
+            Reading::Sum { word, wide, count: slots.add(SlotKind::Add, counts) }
+        }
+        Function::Min | Function::Max => {
+            let down = aggregate.function == Function::Min;
+            // From 1 at the end that never wins.
+            let end = builder.constant(if down { max.saturating_add(1) } else { min.saturating_sub(1) });
+            let (from, to) = if down { (argument.value, end) } else { (end, argument.value) };
+            let distance = builder.combine(Arithmetic::Subtract, to, from)?;
+            if !builder.range(distance).is_short() {
+                return Err(Error::Unsupported("MIN or MAX over a range of more than 63 bits".to_owned()));
+            }
+            let distance = builder.choose(counts, distance, zero);
+            let end = builder.range(end).min;
+            Reading::Extreme { word: slots.add(SlotKind::Raise, distance), end, down }
+        }
+    })
+}

@@ -1,0 +1,122 @@
+//! The words of all groups. Where the keys' ranges allow few groups, a record's group number is its place in an array;
+//! else a hash table gives places as numbers come.
+
+use super::plan::{Plan, SlotKind};
+use super::table::GroupTable;
+use crate::{Error, Result};
+
+/// Groups that always get an array: their states stay in the caches nearby.
+const FEW_GROUPS: u64 = 1 << 12;
+
+/// The states of one thread, or of all when they are merged.
+#[derive(Debug)]
+pub(crate) struct States {
+    /// `stride` words a group. In an array there is a group more than the keys allow, for numbers that contradict the
+    /// metadata: nothing that is read from a file decides where memory is written.
+    pub(super) words: Vec<u64>,
+    pub(super) table: Option<GroupTable>,
+    stride: usize,
+}
+
+impl States {
+    /// True when an aggregation of `rows` records gets an array: one that is not much longer than the records are many.
+    pub(crate) fn is_array(plan: &Plan, rows: u64) -> bool {
+        plan.groups <= rows.saturating_mul(2).max(FEW_GROUPS)
+    }
+
+    /// No group has a record yet.
+    pub(crate) fn new(plan: &Plan, array: bool) -> Self {
+        let words = if array { vec![0; (plan.groups as usize + 1) * plan.stride] } else { Vec::new() };
+        Self { words, table: (!array).then(GroupTable::new), stride: plan.stride }
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>() + self.table.as_ref().map_or(0, GroupTable::bytes)
+    }
+
+    /// Replaces group numbers by places in [`States::words`], counted in states. A number that the keys do not allow gets
+    /// the place that is no group's.
+    pub(crate) fn places(&mut self, numbers: &mut [u64]) -> Result<()> {
+        let spare = self.spare();
+        let Some(table) = &mut self.table else {
+            for number in numbers {
+                *number = (*number).min(spare);
+            }
+            return Ok(());
+        };
+        if table.numbers().len() + numbers.len() > u32::MAX as usize {
+            return Err(Error::OutOfMemory("an aggregation into 4,294,967,295 groups".to_owned()));
+        }
+        table.places(numbers);
+        self.words.resize(table.numbers().len() * self.stride, 0);
+        Ok(())
+    }
+
+    /// True when a hash table gives the places.
+    pub(crate) fn is_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// In an array, the place that is no group's; it is the last.
+    pub(crate) fn spare(&self) -> u64 {
+        if self.is_table() { 0 } else { (self.words.len() / self.stride) as u64 - 1 }
+    }
+
+    /// The words, for an executor.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Adds the states of another thread.
+    pub(crate) fn merge(&mut self, plan: &Plan, other: Self) -> Result<()> {
+        match &other.table {
+            None => {
+                for (to, from) in self.words.chunks_exact_mut(self.stride).zip(other.words.chunks_exact(self.stride)) {
+                    if from[0] != 0 {
+                        merge_state(plan, to, from);
+                    }
+                }
+            }
+            Some(table) => {
+                let mut places = table.numbers().to_vec();
+                self.places(&mut places)?;
+                for (place, from) in places.into_iter().zip(other.words.chunks_exact(self.stride)) {
+                    let start = place as usize * self.stride;
+                    merge_state(plan, &mut self.words[start..start + self.stride], from);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn merge_state(plan: &Plan, to: &mut [u64], from: &[u64]) {
+    for slot in &plan.slots {
+        let word = slot.word;
+        match slot.kind {
+            SlotKind::Add => to[word] = to[word].wrapping_add(from[word]),
+            SlotKind::Raise => to[word] = to[word].max(from[word]),
+            SlotKind::AddWide => {
+                let sum = wide(&to[word..]).wrapping_add(wide(&from[word..]));
+                set_wide(&mut to[word..], sum);
+            }
+        }
+    }
+}
+
+/// Two words as a number.
+pub(super) fn wide(words: &[u64]) -> i128 {
+    (u128::from(words[0]) | u128::from(words[1]) << 64) as i128
+}
+
+/// A number as two words.
+pub(crate) fn set_wide(words: &mut [u64], value: i128) {
+    (words[0], words[1]) = (value as u64, (value as u128 >> 64) as u64);
+}
+
+/// Adds to a number of two words.
+pub(crate) fn add_wide(words: &mut [u64], value: i128) {
+    let sum = wide(words).wrapping_add(value);
+    set_wide(words, sum);
+}

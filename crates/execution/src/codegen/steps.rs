@@ -1,0 +1,246 @@
+//! Steps as instructions, for one record of a loop.
+
+use super::frame::column_word;
+use super::{Access, Validity, Variant};
+use crate::Result;
+use crate::codegen::defect;
+use crate::expression::{Arithmetic, Comparison, Limits};
+use crate::program::{Operation, Program, StepId};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_frontend::{FunctionBuilder, Variable};
+
+/// What is read of a column's words before the loop.
+#[derive(Debug, Clone, Copy)]
+struct ColumnValues {
+    integers: Value,
+    base: Value,
+    bits: Value,
+    first_bit: Value,
+}
+
+/// Writes steps into a loop.
+pub(super) struct Steps<'p> {
+    program: &'p Program,
+    variant: &'p Variant,
+    columns: Vec<ColumnValues>,
+    /// Results of the steps written so far, of the loop's current record.
+    known: Vec<Option<Value>>,
+    /// 1 once a value left its limits.
+    pub(super) overflow: Variable,
+    /// The record: its position in the vector, and its TID.
+    position: Option<Value>,
+    tid: Option<Value>,
+}
+
+/// Flags of a load from memory that is there and aligned.
+pub(super) fn trusted() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+impl<'p> Steps<'p> {
+    /// Reads the columns' words from the frame.
+    pub(super) fn new(
+        builder: &mut FunctionBuilder<'_>,
+        frame: Value,
+        program: &'p Program,
+        variant: &'p Variant,
+    ) -> Self {
+        let mut word = |number: usize| builder.ins().load(types::I64, trusted(), frame, number as i32 * 8);
+        let columns = (0..variant.columns.len()).map(|column| {
+            let place = column_word(column);
+            ColumnValues {
+                integers: word(place),
+                base: word(place + 1),
+                bits: word(place + 2),
+                first_bit: word(place + 3),
+            }
+        });
+        let columns = columns.collect();
+        let overflow = builder.declare_var(types::I64);
+        let zero = builder.ins().iconst(types::I64, 0);
+        builder.def_var(overflow, zero);
+        Self {
+            program,
+            variant,
+            columns,
+            known: vec![None; program.steps().len()],
+            overflow,
+            position: None,
+            tid: None,
+        }
+    }
+
+    /// The record that the steps are of from here on.
+    pub(super) fn at(&mut self, position: Value, tid: Value) {
+        (self.position, self.tid) = (Some(position), Some(tid));
+        self.known.fill(None);
+    }
+
+    /// The result of a step, written with all that it needs unless it was before.
+    pub(super) fn emit(&mut self, builder: &mut FunctionBuilder<'_>, step: StepId) -> Result<Value> {
+        for step in self.program.needed([step]) {
+            if self.known[step].is_none() {
+                let value = self.write(builder, step)?;
+                self.known[step] = Some(value);
+            }
+        }
+        self.known[step].ok_or_else(|| defect("a step without a result"))
+    }
+
+    fn write(&mut self, builder: &mut FunctionBuilder<'_>, id: StepId) -> Result<Value> {
+        let step = *self.program.step(id);
+        let result = if step.is_short() { types::I64 } else { types::I128 };
+        Ok(match step.operation {
+            Operation::Column(column) => self.integer(builder, column)?,
+            Operation::Valid(column) => self.valid(builder, column)?,
+            Operation::Constant(value) => constant(builder, result, value),
+            Operation::Arithmetic(operator, a, b) => {
+                let inner = self.widest(&[a, b, id]);
+                let (a, b) = (self.operand(builder, a, inner)?, self.operand(builder, b, inner)?);
+                let value = match operator {
+                    Arithmetic::Add => builder.ins().iadd(a, b),
+                    Arithmetic::Subtract => builder.ins().isub(a, b),
+                    Arithmetic::Multiply => builder.ins().imul(a, b),
+                };
+                resized(builder, value, result)
+            }
+            Operation::Compare(operator, a, b) => {
+                let inner = self.widest(&[a, b]);
+                let (a, b) = (self.operand(builder, a, inner)?, self.operand(builder, b, inner)?);
+                let holds = builder.ins().icmp(condition(operator), a, b);
+                builder.ins().uextend(types::I64, holds)
+            }
+            Operation::And(a, b) => {
+                let (a, b) = (self.operand(builder, a, types::I64)?, self.operand(builder, b, types::I64)?);
+                builder.ins().band(a, b)
+            }
+            Operation::Or(a, b) => {
+                let (a, b) = (self.operand(builder, a, types::I64)?, self.operand(builder, b, types::I64)?);
+                builder.ins().bor(a, b)
+            }
+            Operation::Not(a) => {
+                let a = self.operand(builder, a, types::I64)?;
+                builder.ins().bxor_imm_u(a, 1)
+            }
+            Operation::Choose(condition, then, otherwise) => {
+                let condition = self.operand(builder, condition, types::I64)?;
+                let (then, otherwise) =
+                    (self.operand(builder, then, result)?, self.operand(builder, otherwise, result)?);
+                builder.ins().select(condition, then, otherwise)
+            }
+            Operation::Check(value, checked, limits) => {
+                let inner = self.widest(&[value]);
+                let value = self.operand(builder, value, inner)?;
+                let checked = self.operand(builder, checked, types::I64)?;
+                self.check(builder, value, checked, limits);
+                resized(builder, value, result)
+            }
+        })
+    }
+
+    /// The type in which operands of these steps are combined.
+    fn widest(&self, steps: &[StepId]) -> Type {
+        let short = steps.iter().all(|step| self.program.step(*step).is_short());
+        if short { types::I64 } else { types::I128 }
+    }
+
+    fn operand(&self, builder: &mut FunctionBuilder<'_>, step: StepId, wanted: Type) -> Result<Value> {
+        let value = self.known[step].ok_or_else(|| defect("a step before its operand"))?;
+        Ok(resized(builder, value, wanted))
+    }
+
+    fn check(&self, builder: &mut FunctionBuilder<'_>, value: Value, checked: Value, limits: Limits) {
+        let inner = builder.func.dfg.value_type(value);
+        let held =
+            if inner == types::I64 { Limits::new(i64::MIN, i64::MAX) } else { Limits::new(i128::MIN, i128::MAX) };
+        let ends = [(limits.min, IntCC::SignedLessThan), (limits.max, IntCC::SignedGreaterThan)];
+        for (end, outside) in ends.into_iter().filter(|(end, _)| held.covers(Limits::new(*end, *end))) {
+            let end = constant(builder, inner, end);
+            let outside = builder.ins().icmp(outside, value, end);
+            let outside = builder.ins().uextend(types::I64, outside);
+            let wrong = builder.ins().band(outside, checked);
+            let before = builder.use_var(self.overflow);
+            let after = builder.ins().bor(before, wrong);
+            builder.def_var(self.overflow, after);
+        }
+    }
+
+    /// The integer of a column at the record.
+    fn integer(&self, builder: &mut FunctionBuilder<'_>, column: usize) -> Result<Value> {
+        let known = self.columns[column];
+        let (Some(position), Some(tid)) = (self.position, self.tid) else { return Err(defect("no record")) };
+        Ok(match self.variant.columns[column].0 {
+            Some(Access::Codes(width)) => {
+                let code = element(builder, known.integers, tid, width)?;
+                builder.ins().iadd(code, known.base)
+            }
+            Some(Access::Gathered) => element(builder, known.integers, position, 8)?,
+            None => return Err(defect(format!("column {column} is not read"))),
+        })
+    }
+
+    /// 1 where a column has a value.
+    fn valid(&self, builder: &mut FunctionBuilder<'_>, column: usize) -> Result<Value> {
+        let (known, Some(tid)) = (self.columns[column], self.tid) else { return Err(defect("no record")) };
+        Ok(match self.variant.columns[column].1 {
+            Some(Validity::All) => builder.ins().iconst(types::I64, 1),
+            Some(Validity::None) => builder.ins().iconst(types::I64, 0),
+            Some(Validity::Bits) => {
+                let bit = builder.ins().iadd(tid, known.first_bit);
+                let byte = builder.ins().ushr_imm_u(bit, 3);
+                let byte = element(builder, known.bits, byte, 1)?;
+                let within = builder.ins().band_imm_u(bit, 7);
+                let shifted = builder.ins().ushr(byte, within);
+                builder.ins().band_imm_u(shifted, 1)
+            }
+            None => return Err(defect(format!("the validity of column {column} is not read"))),
+        })
+    }
+}
+
+/// The unsigned integer of `width` bytes at `start + index * width`.
+pub(super) fn element(builder: &mut FunctionBuilder<'_>, start: Value, index: Value, width: u8) -> Result<Value> {
+    let shift = match width {
+        1 | 2 | 4 | 8 => i64::from(width.trailing_zeros()),
+        other => return Err(defect(format!("codes of {other} bytes"))),
+    };
+    let offset = builder.ins().ishl_imm_u(index, shift);
+    let address = builder.ins().iadd(start, offset);
+    Ok(match width {
+        1 => builder.ins().uload8(types::I64, trusted(), address, 0),
+        2 => builder.ins().uload16(types::I64, trusted(), address, 0),
+        4 => builder.ins().uload32(trusted(), address, 0),
+        _ => builder.ins().load(types::I64, trusted(), address, 0),
+    })
+}
+
+fn constant(builder: &mut FunctionBuilder<'_>, wanted: Type, value: i128) -> Value {
+    let low = builder.ins().iconst(types::I64, value as i64);
+    if wanted == types::I64 {
+        return low;
+    }
+    let high = builder.ins().iconst(types::I64, (value >> 64) as i64);
+    builder.ins().iconcat(low, high)
+}
+
+/// A value in 64 or 128 bits, by its sign or its lower half.
+pub(super) fn resized(builder: &mut FunctionBuilder<'_>, value: Value, wanted: Type) -> Value {
+    let found = builder.func.dfg.value_type(value);
+    match (found == types::I128, wanted == types::I128) {
+        (false, true) => builder.ins().sextend(types::I128, value),
+        (true, false) => builder.ins().ireduce(types::I64, value),
+        _ => value,
+    }
+}
+
+fn condition(operator: Comparison) -> IntCC {
+    match operator {
+        Comparison::Equal => IntCC::Equal,
+        Comparison::NotEqual => IntCC::NotEqual,
+        Comparison::Less => IntCC::SignedLessThan,
+        Comparison::LessOrEqual => IntCC::SignedLessThanOrEqual,
+        Comparison::Greater => IntCC::SignedGreaterThan,
+        Comparison::GreaterOrEqual => IntCC::SignedGreaterThanOrEqual,
+    }
+}

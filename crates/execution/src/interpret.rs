@@ -1,0 +1,219 @@
+//! The interpreter: each step of a program as a loop over a vector. It is the oracle of the code generator, and what runs
+//! where generated code would not pay.
+
+use crate::Result;
+use crate::aggregate::{Plan, SlotKind, States, add_wide};
+use crate::error::Error;
+use crate::expression::{Arithmetic, Comparison, Limits};
+use crate::program::{Operation, StepId};
+use crate::source::{Records, Vector};
+
+/// The results of the steps over one vector; memory that is used again for the next.
+#[derive(Debug, Default)]
+pub(crate) struct Interpreter {
+    /// By step; empty where the step is one of 128 bits.
+    short: Vec<Vec<i64>>,
+    /// By step; empty where the step is one of 64 bits.
+    wide: Vec<Vec<i128>>,
+    /// Records that pass the filter.
+    passed: Vec<u32>,
+    places: Vec<u64>,
+    /// Steps of the filter, and steps of all else, in order.
+    order: Option<(Vec<StepId>, Vec<StepId>)>,
+}
+
+impl Interpreter {
+    /// Adds the records of a vector to the states of their groups.
+    pub(crate) fn aggregate(&mut self, plan: &Plan, vector: Vector<'_>, states: &mut States) -> Result<()> {
+        self.prepare(plan);
+        let Some((filter, rest)) = self.order.take() else { return Ok(()) };
+        let result = self.run(plan, vector, states, &filter, &rest);
+        self.order = Some((filter, rest));
+        result
+    }
+
+    fn prepare(&mut self, plan: &Plan) {
+        if self.order.is_none() {
+            let steps = plan.program.steps().len();
+            self.short.resize_with(steps, Vec::new);
+            self.wide.resize_with(steps, Vec::new);
+            let rest = plan.slots.iter().map(|slot| slot.step).chain(plan.group_results());
+            self.order = Some((plan.program.needed(plan.filter_results()), plan.program.needed(rest)));
+        }
+    }
+
+    fn run(
+        &mut self,
+        plan: &Plan,
+        vector: Vector<'_>,
+        states: &mut States,
+        filter: &[StepId],
+        rest: &[StepId],
+    ) -> Result<()> {
+        let mut passed = std::mem::take(&mut self.passed);
+        passed.clear();
+        let vector = match plan.filter {
+            None => vector,
+            Some(truth) => {
+                self.compute(plan, vector, filter)?;
+                let passes = (0..vector.records.len()).filter(|at| self.short[truth][*at] != 0);
+                passed.extend(passes.map(|at| vector.records.tid(at) as u32));
+                Vector { records: Records::Tids(&passed), ..vector }
+            }
+        };
+        if vector.records.len() > 0 {
+            self.compute(plan, vector, rest)?;
+            self.update(plan, vector.records.len(), states)?;
+        }
+        self.passed = passed;
+        Ok(())
+    }
+
+    fn compute(&mut self, plan: &Plan, vector: Vector<'_>, steps: &[StepId]) -> Result<()> {
+        for step in steps {
+            if plan.program.step(*step).is_short() {
+                let mut out = std::mem::take(&mut self.short[*step]);
+                out.clear();
+                self.short_step(plan.program.step(*step).operation, vector, &mut out)?;
+                self.short[*step] = out;
+            } else {
+                let mut out = std::mem::take(&mut self.wide[*step]);
+                out.clear();
+                self.wide_step(plan.program.step(*step).operation, vector, &mut out)?;
+                self.wide[*step] = out;
+            }
+        }
+        Ok(())
+    }
+
+    fn short_step(&self, operation: Operation, vector: Vector<'_>, out: &mut Vec<i64>) -> Result<()> {
+        let rows = vector.records.len();
+        match operation {
+            Operation::Column(column) => vector.integers(column, out)?,
+            Operation::Valid(column) => vector.valid(column, out),
+            Operation::Constant(value) => out.resize(rows, value as i64),
+            Operation::Arithmetic(operator, a, b) if self.are_short(a, b) => {
+                let pairs = self.short[a].iter().zip(&self.short[b]);
+                match operator {
+                    Arithmetic::Add => out.extend(pairs.map(|(a, b)| a.wrapping_add(*b))),
+                    Arithmetic::Subtract => out.extend(pairs.map(|(a, b)| a.wrapping_sub(*b))),
+                    Arithmetic::Multiply => out.extend(pairs.map(|(a, b)| a.wrapping_mul(*b))),
+                }
+            }
+            Operation::Arithmetic(operator, a, b) => {
+                out.extend((0..rows).map(|at| wrapping(operator, self.get(a, at), self.get(b, at)) as i64));
+            }
+            Operation::Compare(operator, a, b) if self.are_short(a, b) => {
+                compare(operator, &self.short[a], &self.short[b], out);
+            }
+            Operation::Compare(operator, a, b) => {
+                out.extend((0..rows).map(|at| i64::from(operator.holds(&self.get(a, at), &self.get(b, at)))));
+            }
+            Operation::And(a, b) => out.extend(self.short[a].iter().zip(&self.short[b]).map(|(a, b)| a & b)),
+            Operation::Or(a, b) => out.extend(self.short[a].iter().zip(&self.short[b]).map(|(a, b)| a | b)),
+            Operation::Not(a) => out.extend(self.short[a].iter().map(|a| a ^ 1)),
+            Operation::Choose(condition, then, otherwise) if self.are_short(then, otherwise) => {
+                let values = self.short[then].iter().zip(&self.short[otherwise]);
+                let choices = self.short[condition].iter().zip(values);
+                out.extend(
+                    choices.map(|(condition, (then, otherwise))| if *condition != 0 { then } else { otherwise }),
+                );
+            }
+            Operation::Choose(condition, then, otherwise) => {
+                out.extend((0..rows).map(|at| self.choose(condition, then, otherwise, at) as i64));
+            }
+            Operation::Check(value, checked, limits) => {
+                self.check(value, checked, limits, rows)?;
+                out.extend((0..rows).map(|at| self.get(value, at) as i64));
+            }
+        }
+        Ok(())
+    }
+
+    fn wide_step(&self, operation: Operation, vector: Vector<'_>, out: &mut Vec<i128>) -> Result<()> {
+        let rows = vector.records.len();
+        match operation {
+            Operation::Constant(value) => out.resize(rows, value),
+            Operation::Arithmetic(operator, a, b) => {
+                out.extend((0..rows).map(|at| wrapping(operator, self.get(a, at), self.get(b, at))));
+            }
+            Operation::Choose(condition, then, otherwise) => {
+                out.extend((0..rows).map(|at| self.choose(condition, then, otherwise, at)));
+            }
+            Operation::Check(value, checked, limits) => {
+                self.check(value, checked, limits, rows)?;
+                out.extend((0..rows).map(|at| self.get(value, at)));
+            }
+            other => return Err(Error::Internal(format!("{other:?} with a result of 128 bits"))),
+        }
+        Ok(())
+    }
+
+    fn are_short(&self, a: StepId, b: StepId) -> bool {
+        self.wide[a].is_empty() && self.wide[b].is_empty()
+    }
+
+    fn get(&self, step: StepId, at: usize) -> i128 {
+        if self.wide[step].is_empty() { self.short[step][at].into() } else { self.wide[step][at] }
+    }
+
+    fn choose(&self, condition: StepId, then: StepId, otherwise: StepId, at: usize) -> i128 {
+        self.get(if self.short[condition][at] != 0 { then } else { otherwise }, at)
+    }
+
+    fn check(&self, value: StepId, checked: StepId, limits: Limits, rows: usize) -> Result<()> {
+        let within = |at: usize| (limits.min..=limits.max).contains(&self.get(value, at));
+        let fine = (0..rows).all(|at| self.short[checked][at] == 0 || within(at));
+        if fine { Ok(()) } else { Err(Error::Overflow) }
+    }
+
+    /// Adds each record to its group's words.
+    fn update(&mut self, plan: &Plan, rows: usize, states: &mut States) -> Result<()> {
+        self.places.clear();
+        self.places.extend(self.short[plan.group].iter().map(|number| *number as u64));
+        states.places(&mut self.places)?;
+        let words = states.words_mut();
+        for slot in &plan.slots {
+            let starts = self.places.iter().map(|place| *place as usize * plan.stride + slot.word);
+            match slot.kind {
+                SlotKind::Add => {
+                    for (start, value) in starts.zip(&self.short[slot.step]) {
+                        words[start] = words[start].wrapping_add(*value as u64);
+                    }
+                }
+                SlotKind::Raise => {
+                    for (start, value) in starts.zip(&self.short[slot.step]) {
+                        words[start] = words[start].max(*value as u64);
+                    }
+                }
+                SlotKind::AddWide => {
+                    for (at, start) in (0..rows).zip(starts) {
+                        add_wide(&mut words[start..], self.get(slot.step, at));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrapping(operator: Arithmetic, a: i128, b: i128) -> i128 {
+    match operator {
+        Arithmetic::Add => a.wrapping_add(b),
+        Arithmetic::Subtract => a.wrapping_sub(b),
+        Arithmetic::Multiply => a.wrapping_mul(b),
+    }
+}
+
+/// One loop per operator, so that each is compiled with its comparison.
+fn compare(operator: Comparison, left: &[i64], right: &[i64], out: &mut Vec<i64>) {
+    let pairs = left.iter().zip(right);
+    match operator {
+        Comparison::Equal => out.extend(pairs.map(|(a, b)| i64::from(a == b))),
+        Comparison::NotEqual => out.extend(pairs.map(|(a, b)| i64::from(a != b))),
+        Comparison::Less => out.extend(pairs.map(|(a, b)| i64::from(a < b))),
+        Comparison::LessOrEqual => out.extend(pairs.map(|(a, b)| i64::from(a <= b))),
+        Comparison::Greater => out.extend(pairs.map(|(a, b)| i64::from(a > b))),
+        Comparison::GreaterOrEqual => out.extend(pairs.map(|(a, b)| i64::from(a >= b))),
+    }
+}

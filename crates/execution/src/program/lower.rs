@@ -1,0 +1,266 @@
+//! Expressions to steps. A NULL becomes a truth beside its value, so that the steps themselves know none.
+
+use super::range::{TRUTH, arithmetic, decided};
+use super::{Operation, Program, Step, StepId};
+use crate::expression::{Arithmetic, Comparison, Expression, Limits};
+use crate::{Error, Result};
+use std::collections::HashMap;
+
+/// A value and where it is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nullable {
+    /// The value; any integer where there is none.
+    pub value: StepId,
+    /// A truth: 1 where it is a value. `None` when it always is.
+    pub valid: Option<StepId>,
+}
+
+/// What is known of a source's column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnFacts {
+    /// Its integers.
+    pub range: Limits,
+    /// Some records may have none.
+    pub nullable: bool,
+}
+
+/// Makes a program.
+#[derive(Debug)]
+pub struct Builder {
+    columns: Vec<ColumnFacts>,
+    program: Program,
+    known: HashMap<Operation, StepId>,
+}
+
+impl Builder {
+    /// For expressions over these columns: the range of each one's integers, and whether it may be NULL.
+    pub fn new(columns: impl IntoIterator<Item = (Limits, bool)>) -> Self {
+        let columns = columns.into_iter().map(|(range, nullable)| ColumnFacts { range, nullable }).collect();
+        Self { columns, program: Program::default(), known: HashMap::new() }
+    }
+
+    /// The program.
+    pub fn finish(self) -> Program {
+        self.program
+    }
+
+    /// Steps so far.
+    pub fn steps(&self) -> usize {
+        self.program.steps.len()
+    }
+
+    /// Where a step's results lie.
+    pub fn range(&self, step: StepId) -> Limits {
+        self.program.steps[step].range
+    }
+
+    /// Adds the steps of an expression. Fails when a result may need more than 128 bits, or for an unknown column.
+    pub fn lower(&mut self, expression: &Expression) -> Result<Nullable> {
+        match expression {
+            Expression::Column(column) => self.column(*column),
+            Expression::Constant(Some(value)) => Ok(self.plain(Operation::Constant(*value), point(*value))),
+            Expression::Constant(None) => {
+                let zero = self.constant(0);
+                Ok(Nullable { value: zero, valid: Some(zero) })
+            }
+            Expression::Arithmetic { operator, left, right, limits } => {
+                let (left, right) = (self.lower(left)?, self.lower(right)?);
+                self.arithmetic(*operator, left, right, *limits)
+            }
+            Expression::Compare { operator, left, right } => {
+                let (left, right) = (self.lower(left)?, self.lower(right)?);
+                let value = self.compare(*operator, left.value, right.value);
+                Ok(Nullable { value, valid: self.both(left.valid, right.valid) })
+            }
+            Expression::And(left, right) => {
+                let (left, right) = (self.lower(left)?, self.lower(right)?);
+                Ok(self.logical(left, right, false))
+            }
+            Expression::Or(left, right) => {
+                let (left, right) = (self.lower(left)?, self.lower(right)?);
+                Ok(self.logical(left, right, true))
+            }
+            Expression::Not(inner) => {
+                let inner = self.lower(inner)?;
+                Ok(Nullable { value: self.not(inner.value), ..inner })
+            }
+            Expression::IsNull(inner) => {
+                let valid = self.lower(inner)?.valid;
+                let value = match valid {
+                    Some(valid) => self.not(valid),
+                    None => self.constant(0),
+                };
+                Ok(Nullable { value, valid: None })
+            }
+            Expression::Case { branches, otherwise } => {
+                let mut result = self.lower(otherwise)?;
+                for (condition, value) in branches.iter().rev() {
+                    let condition = self.lower(condition)?;
+                    let holds = self.holds(condition);
+                    let value = self.lower(value)?;
+                    result = self.choose_nullable(holds, value, result);
+                }
+                Ok(result)
+            }
+        }
+    }
+
+    /// The truth that a nullable truth is 1.
+    pub fn holds(&mut self, truth: Nullable) -> StepId {
+        match truth.valid {
+            Some(valid) => self.and(valid, truth.value),
+            None => truth.value,
+        }
+    }
+
+    /// A constant.
+    pub fn constant(&mut self, value: i128) -> StepId {
+        self.push(Operation::Constant(value), point(value))
+    }
+
+    /// `then` where `condition` is 1, else `otherwise`.
+    pub fn choose(&mut self, condition: StepId, then: StepId, otherwise: StepId) -> StepId {
+        match self.known_truth(condition) {
+            Some(true) => then,
+            Some(false) => otherwise,
+            None if then == otherwise => then,
+            None => {
+                let range = self.range(then).union(self.range(otherwise));
+                self.push(Operation::Choose(condition, then, otherwise), range)
+            }
+        }
+    }
+
+    /// Two steps combined, without a check. Fails when the result may need more than 128 bits.
+    pub fn combine(&mut self, operator: Arithmetic, left: StepId, right: StepId) -> Result<StepId> {
+        let range = arithmetic(operator, self.range(left), self.range(right));
+        let range = range.ok_or_else(|| Error::Unsupported("an expression may need more than 128 bits".to_owned()))?;
+        if range.min == range.max {
+            return Ok(self.constant(range.min));
+        }
+        Ok(self.push(Operation::Arithmetic(operator, left, right), range))
+    }
+
+    /// Both truths.
+    pub fn and(&mut self, left: StepId, right: StepId) -> StepId {
+        match (self.known_truth(left), self.known_truth(right)) {
+            (Some(true), _) => right,
+            (_, Some(true)) => left,
+            (Some(false), _) | (_, Some(false)) => self.constant(0),
+            _ if left == right => left,
+            _ => self.push(Operation::And(left, right), TRUTH),
+        }
+    }
+
+    fn or(&mut self, left: StepId, right: StepId) -> StepId {
+        match (self.known_truth(left), self.known_truth(right)) {
+            (Some(false), _) => right,
+            (_, Some(false)) => left,
+            (Some(true), _) | (_, Some(true)) => self.constant(1),
+            _ if left == right => left,
+            _ => self.push(Operation::Or(left, right), TRUTH),
+        }
+    }
+
+    fn not(&mut self, truth: StepId) -> StepId {
+        match self.known_truth(truth) {
+            Some(truth) => self.constant((!truth).into()),
+            None => self.push(Operation::Not(truth), TRUTH),
+        }
+    }
+
+    fn column(&mut self, column: usize) -> Result<Nullable> {
+        let facts = self.columns.get(column).copied();
+        let facts = facts.ok_or_else(|| Error::Internal(format!("column {column} of a pipeline's source")))?;
+        let value = self.push(Operation::Column(column), facts.range);
+        let valid = facts.nullable.then(|| self.push(Operation::Valid(column), TRUTH));
+        Ok(Nullable { value, valid })
+    }
+
+    fn arithmetic(
+        &mut self,
+        operator: Arithmetic,
+        left: Nullable,
+        right: Nullable,
+        limits: Limits,
+    ) -> Result<Nullable> {
+        let mut value = self.combine(operator, left.value, right.value)?;
+        let valid = self.both(left.valid, right.valid);
+        let range = self.range(value);
+        if !limits.covers(range) {
+            let checked = match valid {
+                Some(valid) => valid,
+                None => self.constant(1),
+            };
+            let range = Limits { min: range.min.max(limits.min), max: range.max.min(limits.max) };
+            if range.min > range.max {
+                return Err(Error::Unsupported("an expression that always overflows".to_owned()));
+            }
+            value = self.push(Operation::Check(value, checked, limits), range);
+        }
+        Ok(Nullable { value, valid })
+    }
+
+    fn compare(&mut self, operator: Comparison, left: StepId, right: StepId) -> StepId {
+        match decided(operator, self.range(left), self.range(right)) {
+            Some(answer) => self.constant(answer.into()),
+            None => self.push(Operation::Compare(operator, left, right), TRUTH),
+        }
+    }
+
+    /// AND, or OR when `dominant` is true: a value that is `dominant` decides, whatever the other is.
+    fn logical(&mut self, left: Nullable, right: Nullable, dominant: bool) -> Nullable {
+        let decides = |builder: &mut Self, truth: Nullable| {
+            let value = if dominant { truth.value } else { builder.not(truth.value) };
+            builder.holds(Nullable { value, valid: truth.valid })
+        };
+        let (by_left, by_right) = (decides(self, left), decides(self, right));
+        let decided = self.or(by_left, by_right);
+        let value = if dominant { decided } else { self.not(decided) };
+        let valid = self.both(left.valid, right.valid).map(|both| self.or(decided, both));
+        Nullable { value, valid }
+    }
+
+    fn choose_nullable(&mut self, condition: StepId, then: Nullable, otherwise: Nullable) -> Nullable {
+        let value = self.choose(condition, then.value, otherwise.value);
+        let valid = if then.valid.is_none() && otherwise.valid.is_none() {
+            None
+        } else {
+            let one = self.constant(1);
+            Some(self.choose(condition, then.valid.unwrap_or(one), otherwise.valid.unwrap_or(one)))
+        };
+        Nullable { value, valid }
+    }
+
+    fn both(&mut self, left: Option<StepId>, right: Option<StepId>) -> Option<StepId> {
+        match (left, right) {
+            (Some(left), Some(right)) => Some(self.and(left, right)),
+            (one, None) | (None, one) => one,
+        }
+    }
+
+    fn known_truth(&self, truth: StepId) -> Option<bool> {
+        match self.program.steps[truth].operation {
+            Operation::Constant(value) => Some(value != 0),
+            _ => None,
+        }
+    }
+
+    fn plain(&mut self, operation: Operation, range: Limits) -> Nullable {
+        Nullable { value: self.push(operation, range), valid: None }
+    }
+
+    fn push(&mut self, operation: Operation, range: Limits) -> StepId {
+        if let Some(known) = self.known.get(&operation) {
+            return *known;
+        }
+        let step = self.program.steps.len();
+        self.program.steps.push(Step { operation, range });
+        self.known.insert(operation, step);
+        step
+    }
+}
+
+fn point(value: i128) -> Limits {
+    Limits { min: value, max: value }
+}

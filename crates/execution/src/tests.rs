@@ -1,0 +1,356 @@
+//! Random aggregations over random columns: the interpreter against a plain evaluation record by record, and generated
+//! code against both.
+
+use crate::aggregate::States;
+use crate::codegen::{Generator, Scratch};
+use crate::interpret::Interpreter;
+use crate::source::vectors;
+use crate::{Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Function, Groups, Limits, Plan};
+use arrow::buffer::{BooleanBuffer, Buffer};
+use gingham_kernels::Isa;
+use gingham_kernels::packing::{self, Packing};
+use gingham_storage::LogicalType;
+use gingham_storage::scan::OpenMorsel;
+use gingham_storage::view::{ColumnView, Format, Meaning, Shape};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const COLUMNS: usize = 4;
+const ANY: Limits = Limits { min: i128::MIN, max: i128::MAX };
+
+/// A column: its base, the bytes of its codes, its codes (`None` is NULL), and whether they lie packed.
+#[derive(Debug, Clone)]
+struct Column {
+    base: i64,
+    width: u8,
+    codes: Vec<Option<u64>>,
+    packed: bool,
+}
+
+impl Column {
+    fn value(&self, record: usize) -> Option<i128> {
+        self.codes[record].map(|code| i128::from(self.base) + i128::from(code))
+    }
+
+    fn facts(&self) -> (Limits, bool) {
+        let values = || (0..self.codes.len()).filter_map(|record| self.value(record));
+        let range = Limits { min: values().min().unwrap_or(0), max: values().max().unwrap_or(0) };
+        (range, self.codes.contains(&None))
+    }
+
+    fn view(&self) -> ColumnView {
+        // A NULL's code may be any that its width allows.
+        let codes: Vec<u64> = self.codes.iter().map(|code| code.unwrap_or(u64::MAX >> (64 - 8 * self.width))).collect();
+        let shape = if self.packed {
+            let format = Format::new(Packing::ByteSlice, self.width * 8).unwrap();
+            let mut bytes = Vec::new();
+            packing::pack(Isa::best(), format, &codes, &mut bytes);
+            Shape::Packed { bytes: Buffer::from(bytes), format }
+        } else {
+            let bytes = codes.iter().flat_map(|code| code.to_le_bytes()[..self.width.into()].to_vec());
+            let mut bytes: Vec<u8> = bytes.collect();
+            bytes.extend([0; 64]);
+            Shape::Contiguous { codes: Buffer::from(aligned(&bytes)), width: self.width }
+        };
+        let valid = || BooleanBuffer::collect_bool(self.codes.len(), |record| self.codes[record].is_some());
+        ColumnView {
+            rows: self.codes.len(),
+            logical_type: LogicalType::Int(64),
+            validity: self.codes.contains(&None).then(valid),
+            shape,
+            meaning: Meaning::FrameOfReference { base: self.base.into() },
+        }
+    }
+}
+
+/// The bytes as a buffer that starts at a multiple of 8.
+fn aligned(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks(8).map(|part| part.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))).collect()
+}
+
+/// An evaluation that looks at one record at a time. `Err` is an overflow, of branches that are not taken too.
+fn evaluate(expression: &Expression, columns: &[Column], record: usize) -> Result<Option<i128>, ()> {
+    let get = |expression: &Expression| evaluate(expression, columns, record);
+    Ok(match expression {
+        Expression::Column(column) => columns[*column].value(record),
+        Expression::Constant(value) => *value,
+        Expression::Arithmetic { operator, left, right, limits } => {
+            let (Some(left), Some(right)) = (get(left)?, get(right)?) else { return Ok(None) };
+            let value = match operator {
+                Arithmetic::Add => left.checked_add(right),
+                Arithmetic::Subtract => left.checked_sub(right),
+                Arithmetic::Multiply => left.checked_mul(right),
+            };
+            Some(value.filter(|value| (limits.min..=limits.max).contains(value)).ok_or(())?)
+        }
+        Expression::Compare { operator, left, right } => {
+            let (left, right) = (get(left)?, get(right)?);
+            left.zip(right).map(|(left, right)| operator.holds(&left, &right).into())
+        }
+        Expression::And(left, right) => match (get(left)?, get(right)?) {
+            (Some(0), _) | (_, Some(0)) => Some(0),
+            (Some(_), Some(_)) => Some(1),
+            _ => None,
+        },
+        Expression::Or(left, right) => match (get(left)?, get(right)?) {
+            (Some(1), _) | (_, Some(1)) => Some(1),
+            (Some(_), Some(_)) => Some(0),
+            _ => None,
+        },
+        Expression::Not(inner) => get(inner)?.map(|truth| 1 - truth),
+        Expression::IsNull(inner) => Some(get(inner)?.is_none().into()),
+        Expression::Case { branches, otherwise } => {
+            let mut result = get(otherwise)?;
+            for (condition, value) in branches.iter().rev() {
+                let value = get(value)?;
+                if get(condition)? == Some(1) {
+                    result = value;
+                }
+            }
+            result
+        }
+    })
+}
+
+type Row = Vec<Option<i128>>;
+/// A key with its place in the order of keys, NULL last.
+type Order = Vec<(bool, i128)>;
+/// Keys, and the values that each aggregate met.
+type Gathered = (Row, Vec<Vec<i128>>);
+
+/// Keys and results of each group, plainly.
+fn expected(
+    aggregation: &Aggregation,
+    columns: &[Column],
+    records: &[usize],
+) -> Result<BTreeMap<Order, (Row, Row)>, ()> {
+    let get = |expression: &Expression, record: usize| evaluate(expression, columns, record);
+    let mut groups: BTreeMap<Order, Gathered> = BTreeMap::new();
+    let none = || vec![Vec::new(); aggregation.aggregates.len()];
+    if aggregation.keys.is_empty() {
+        groups.insert(Vec::new(), (Vec::new(), none()));
+    }
+    let mut passed = Vec::new();
+    for record in records {
+        if aggregation.filter.as_ref().map_or(Ok(Some(1)), |filter| get(filter, *record))? == Some(1) {
+            passed.push(*record);
+        }
+    }
+    for record in passed {
+        let key: Row = aggregation.keys.iter().map(|key| get(key, record)).collect::<Result<_, _>>()?;
+        let order = key.iter().map(|value| (value.is_none(), value.unwrap_or_default())).collect();
+        let (_, values) = groups.entry(order).or_insert_with(|| (key, none()));
+        for (aggregate, values) in aggregation.aggregates.iter().zip(values) {
+            let argument = aggregate.argument.as_ref().map_or(Ok(Some(0)), |argument| get(argument, record));
+            let counts = aggregate.filter.as_ref().map_or(Ok(Some(1)), |filter| get(filter, record))? == Some(1);
+            values.extend(argument?.filter(|_| counts));
+        }
+    }
+    let finish = |(key, values): Gathered| {
+        let results = aggregation.aggregates.iter().zip(values).map(|(aggregate, values)| match aggregate.function {
+            Function::Count => Some(values.len() as i128),
+            Function::Sum => values.into_iter().reduce(|a, b| a.wrapping_add(b)),
+            Function::Min => values.into_iter().min(),
+            Function::Max => values.into_iter().max(),
+        });
+        (key, results.collect())
+    };
+    Ok(groups.into_iter().map(|(order, group)| (order, finish(group))).collect())
+}
+
+fn column(rows: usize) -> impl Strategy<Value = Column> {
+    let codes =
+        prop_oneof![Just((1u8, 5u64)), Just((1, 255)), Just((2, 60_000)), Just((4, 1 << 31)), Just((8, 1 << 50))];
+    (codes, prop_oneof![Just(0i64), -100..100i64, Just(-(1 << 40))], any::<bool>(), any::<bool>()).prop_flat_map(
+        move |((width, max), base, nullable, packed)| {
+            let code = (0..=max, 0..8u8).prop_map(move |(code, dice)| (!nullable || dice != 0).then_some(code));
+            prop::collection::vec(code, rows).prop_map(move |codes| Column { base, width, codes, packed })
+        },
+    )
+}
+
+fn comparison() -> impl Strategy<Value = Comparison> {
+    prop_oneof![
+        Just(Comparison::Equal),
+        Just(Comparison::NotEqual),
+        Just(Comparison::Less),
+        Just(Comparison::LessOrEqual),
+        Just(Comparison::Greater),
+        Just(Comparison::GreaterOrEqual),
+    ]
+}
+
+/// A number.
+fn number(depth: u32) -> BoxedStrategy<Expression> {
+    let leaf = prop_oneof![
+        6 => (0..COLUMNS).prop_map(Expression::Column),
+        2 => (-300..300i128).prop_map(|value| Expression::Constant(Some(value))),
+        1 => Just(Expression::Constant(None)),
+    ];
+    if depth == 0 {
+        return leaf.boxed();
+    }
+    let operator = prop_oneof![Just(Arithmetic::Add), Just(Arithmetic::Subtract), Just(Arithmetic::Multiply)];
+    let limits = prop_oneof![4 => Just(ANY), 1 => Just(Limits::new(i32::MIN, i32::MAX)), 1 => Just(Limits::new(i64::MIN, i64::MAX))];
+    let arithmetic = (operator, number(depth - 1), number(depth - 1), limits)
+        .prop_map(|(operator, left, right, limits)| Expression::arithmetic(operator, left, right, limits));
+    let case = (prop::collection::vec((truth(depth - 1), number(depth - 1)), 1..3), number(depth - 1))
+        .prop_map(|(branches, otherwise)| Expression::Case { branches, otherwise: Box::new(otherwise) });
+    prop_oneof![2 => leaf, 4 => arithmetic, 1 => case].boxed()
+}
+
+/// A truth.
+fn truth(depth: u32) -> BoxedStrategy<Expression> {
+    let compare = (comparison(), number(depth.saturating_sub(1)), number(depth.saturating_sub(1)))
+        .prop_map(|(operator, left, right)| Expression::compare(operator, left, right));
+    if depth == 0 {
+        return compare.boxed();
+    }
+    let pair = || (truth(depth - 1), truth(depth - 1)).prop_map(|(left, right)| (Box::new(left), Box::new(right)));
+    prop_oneof![
+        4 => compare,
+        1 => pair().prop_map(|(left, right)| Expression::And(left, right)),
+        1 => pair().prop_map(|(left, right)| Expression::Or(left, right)),
+        1 => truth(depth - 1).prop_map(|inner| Expression::Not(Box::new(inner))),
+        1 => number(depth - 1).prop_map(|inner| Expression::IsNull(Box::new(inner))),
+    ]
+    .boxed()
+}
+
+fn aggregation() -> impl Strategy<Value = Aggregation> {
+    let function = prop_oneof![Just(Function::Count), Just(Function::Sum), Just(Function::Min), Just(Function::Max)];
+    let aggregate = (function, number(3), prop::option::weighted(0.2, truth(1)))
+        .prop_map(|(function, argument, filter)| Aggregate { function, argument: Some(argument), filter });
+    let records = Just(Aggregate { function: Function::Count, argument: None, filter: None });
+    let aggregates = prop::collection::vec(prop_oneof![5 => aggregate, 1 => records], 0..4);
+    let key = prop_oneof![3 => (0..COLUMNS).prop_map(Expression::Column), 1 => truth(1), 1 => number(1)];
+    (prop::option::weighted(0.5, truth(2)), prop::collection::vec(key, 0..3), aggregates)
+        .prop_map(|(filter, keys, aggregates)| Aggregation { filter, keys, aggregates })
+}
+
+/// Who runs the plan.
+#[derive(Debug, Clone, Copy)]
+enum By {
+    Interpreter,
+    Generator,
+}
+
+fn run(plan: &Plan, morsel: &OpenMorsel, by: By, array: bool) -> Result<Groups, Error> {
+    // Two threads' states, a half of the vectors each.
+    let mut states = [States::new(plan, array), States::new(plan, array)];
+    let (mut interpreter, generator, mut scratch) = (Interpreter::default(), Generator::default(), Scratch::default());
+    for (number, vector) in vectors(morsel, Isa::best()).enumerate() {
+        let states = &mut states[number % 2];
+        match by {
+            By::Interpreter => interpreter.aggregate(plan, vector, states)?,
+            By::Generator => generator.aggregate(plan, vector, states, &mut scratch)?,
+        }
+    }
+    let [mut first, second] = states;
+    first.merge(plan, second)?;
+    Groups::new(plan, &first, "a test")
+}
+
+fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) -> Result<(), TestCaseError> {
+    let rows = columns[0].codes.len();
+    let records: Vec<usize> = match &tids {
+        Some(tids) => tids.iter().map(|tid| *tid as usize).collect(),
+        None => (0..rows).collect(),
+    };
+    let plan = match Plan::new(aggregation, columns.iter().map(Column::facts), rows as u64) {
+        Ok(plan) => plan,
+        Err(Error::Unsupported(_)) => return Ok(()),
+        Err(error) => return Err(TestCaseError::fail(error.to_string())),
+    };
+    let exact = expected(aggregation, columns, &records);
+    let morsel = OpenMorsel { rows, tids, views: columns.iter().map(Column::view).collect() };
+    for by in [By::Interpreter, By::Generator] {
+        for array in [true, false] {
+            // Without keys there is an array, always.
+            if if array { plan.groups() > 1 << 20 } else { aggregation.keys.is_empty() } {
+                continue;
+            }
+            match run(&plan, &morsel, by, array) {
+                Ok(groups) => {
+                    prop_assert!(exact.is_ok(), "{by:?}, array {array}: an overflow went unseen");
+                    let Ok(exact) = &exact else { continue };
+                    prop_assert_eq!(groups.rows, exact.len(), "{:?}, array {}", by, array);
+                    for (at, (keys, results)) in exact.values().enumerate() {
+                        let found: Row = groups.keys.iter().map(|key| key[at].map(i128::from)).collect();
+                        prop_assert_eq!(&found, keys, "{:?}, array {}", by, array);
+                        let found: Row = groups.results.iter().map(|result| result[at]).collect();
+                        prop_assert_eq!(&found, results, "{:?}, array {}", by, array);
+                    }
+                }
+                Err(Error::Overflow) => prop_assert!(exact.is_err(), "{by:?}, array {array}: no overflow"),
+                Err(error) => return Err(TestCaseError::fail(error.to_string())),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cases() -> u32 {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 20_000 } else { 400 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #[test]
+    fn code_and_interpreter_agree_with_a_plain_evaluation(
+        (columns, every) in (1..40usize).prop_flat_map(|rows| (prop::collection::vec(column(rows), COLUMNS), 1..4usize)),
+        aggregation in aggregation(),
+    ) {
+        let rows = columns[0].codes.len() as u32;
+        let tids = (every > 1).then(|| (0..rows).step_by(every).collect());
+        check(&columns, tids, &aggregation)?;
+    }
+}
+
+/// Several vectors, with groups that come again, and sums that need 128 bits.
+#[test]
+fn many_vectors() {
+    let rows = 3 * crate::source::VECTOR + 17;
+    let column = |width: u8, modulus: u64, nullable: bool, packed: bool| {
+        let code = |record: u64| {
+            let mixed = record.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
+            (!nullable || !mixed.is_multiple_of(11)).then_some(mixed % modulus)
+        };
+        Column { base: -3, width, codes: (0..rows as u64).map(code).collect(), packed }
+    };
+    let columns = [
+        column(1, 6, true, false),
+        column(2, 5000, false, true),
+        column(8, 1 << 52, true, false),
+        column(4, 9, false, true),
+    ];
+    let square = Expression::arithmetic(Arithmetic::Multiply, Expression::Column(2), Expression::Column(2), ANY);
+    let sum = |argument| Aggregate { function: Function::Sum, argument: Some(argument), filter: None };
+    for keys in [vec![], vec![0], vec![1], vec![0, 3], vec![2]] {
+        let aggregation = Aggregation {
+            filter: Some(Expression::compare(
+                Comparison::NotEqual,
+                Expression::Column(3),
+                Expression::Constant(Some(0)),
+            )),
+            keys: keys.into_iter().map(Expression::Column).collect(),
+            aggregates: vec![sum(square.clone()), sum(Expression::Column(1)), sum(Expression::Column(2))],
+        };
+        for tids in [None, Some((0..rows as u32).filter(|tid| !tid.is_multiple_of(3)).collect())] {
+            check(&columns, tids, &aggregation).unwrap();
+        }
+    }
+}
+
+#[test]
+fn values_outside_of_the_metadata_are_found_and_write_nowhere() {
+    let columns = [Column { base: 0, width: 1, codes: (0..200).map(Some).collect(), packed: false }];
+    let aggregation = Aggregation { filter: None, keys: vec![Expression::Column(0)], aggregates: Vec::new() };
+    // The metadata says 0 to 9.
+    let plan = Plan::new(&aggregation, [(Limits::new(0, 9), false)], 200).unwrap();
+    let morsel = OpenMorsel { rows: 200, tids: None, views: vec![columns[0].view()] };
+    for by in [By::Interpreter, By::Generator] {
+        let error = run(&plan, &morsel, by, true).unwrap_err();
+        assert!(matches!(&error, Error::Corrupt { place, .. } if place == "a test"), "{error}");
+    }
+}

@@ -1,0 +1,176 @@
+//! A morsel for an executor that reads codes itself: which records qualify, the views of the projected columns, and
+//! their integers at records, whatever the layout.
+
+use super::access::{misfit, with_code, with_codes};
+use super::gather::{from_chunks, from_packed, packed};
+use super::output::Selection;
+use super::{Morsel, TableScan};
+use crate::catalog::TableSnapshot;
+use crate::dictionary::DictionaryVersion;
+use crate::scan::prune::Verdict;
+use crate::segment::{Encoding, code_bytes};
+use crate::view::{ColumnView, Meaning, Shape};
+use crate::{ColumnId, Datum, Result, ValueClass};
+use gingham_kernels::{Code, Isa, bits, decode, lookup};
+
+/// The records of a morsel that qualify, at least one.
+#[derive(Debug)]
+pub struct OpenMorsel {
+    /// Records in the zone.
+    pub rows: usize,
+    /// The qualifying ones, ascending, when they are not all.
+    pub tids: Option<Vec<u32>>,
+    /// Of the projected columns, in their order.
+    pub views: Vec<ColumnView>,
+}
+
+impl OpenMorsel {
+    /// Records that qualify.
+    pub fn qualifying(&self) -> usize {
+        self.tids.as_ref().map_or(self.rows, Vec::len)
+    }
+}
+
+impl TableScan {
+    /// Evaluates the predicate on a morsel and opens the projected columns; `None` when no record qualifies.
+    pub fn open(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
+        let morsel = self.morsel(morsel)?;
+        let tids = match morsel.verdict {
+            Verdict::None => return Ok(None),
+            Verdict::All => None,
+            Verdict::Some => {
+                let qualifying = self.qualifying(morsel)?;
+                let rows = bits::count(self.isa, &qualifying);
+                if rows == 0 {
+                    return Ok(None);
+                }
+                (rows < morsel.rows).then(|| {
+                    let mut tids = Vec::with_capacity(rows);
+                    bits::to_tids(self.isa, &qualifying, 0, &mut tids);
+                    tids
+                })
+            }
+        };
+        let views = self.views(morsel)?;
+        Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
+    }
+
+    /// Views of the projected columns.
+    fn views(&self, morsel: &Morsel) -> Result<Vec<ColumnView>> {
+        let segment = &self.segments[morsel.segment].0;
+        self.projection.iter().map(|column| segment.view(column, morsel.zone)).collect()
+    }
+
+    /// The table that is scanned.
+    pub fn table(&self) -> &TableSnapshot {
+        &self.table
+    }
+
+    /// Number of the `position`th projected column.
+    pub fn column(&self, position: usize) -> Option<ColumnId> {
+        self.projection.get(position).map(|column| column.id)
+    }
+
+    /// The instruction set that the scan uses.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+}
+
+/// Smallest and largest integer that [`integers`] gives for a column, over base and delta: its values when it is of the
+/// integer class, the newest codes when all of it has a dictionary. `None` when it is neither, or has values past 64
+/// bits. A column without values has the bounds 0 and 0.
+pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i64)> {
+    let definition = table.definition.column_by_id(column)?;
+    match definition.logical_type.class() {
+        ValueClass::Float => None,
+        ValueClass::Integer => {
+            let summary = table.summary(column)?;
+            match (summary.min, summary.max) {
+                (Datum::Integer(min), Datum::Integer(max)) => Some((min.try_into().ok()?, max.try_into().ok()?)),
+                (Datum::Null, Datum::Null) => Some((0, 0)),
+                _ => None,
+            }
+        }
+        ValueClass::Bytes => {
+            let coded = |encoding: &Encoding| matches!(encoding, Encoding::Dictionary);
+            let mut segments = table.segments.iter().chain(&table.delta);
+            let all = segments.all(|segment| match segment.column(column) {
+                Some(meta) => coded(&meta.encoding),
+                None => definition.initial.is_null(),
+            });
+            let entries = table.dictionaries.get(&column).map_or(0, |dictionary| dictionary.distinct());
+            all.then(|| (0, entries.saturating_sub(1) as i64))
+        }
+    }
+}
+
+/// Appends to `out`, for each selected record of a column that has [`integer_bounds`], its value or its newest dictionary
+/// code; where it is NULL, any integer.
+pub fn integers(view: &ColumnView, selection: &Selection<'_>, isa: Isa, out: &mut Vec<i64>) -> Result<()> {
+    let start = out.len();
+    match &view.shape {
+        Shape::Constant(Datum::Null) => out.resize(start + selection.len(), 0),
+        Shape::Constant(Datum::Integer(value)) => {
+            let value = short(view, *value)?;
+            out.resize(start + selection.len(), value);
+        }
+        Shape::Contiguous { codes, width } => with_codes!(view, codes, *width, |codes| {
+            let base = base(view)?;
+            match selection {
+                Selection::Run(run) => decode::widen(isa, &codes[run.clone()], base, out),
+                Selection::Tids(tids) => lookup::widen(isa, codes, tids, base, out),
+            }
+            Ok(())
+        })?,
+        Shape::Chunked { bytes, place, width } => with_code!(view, *width, C => {
+            let codes = from_chunks::<C>(view, bytes, *place, selection, isa)?;
+            widen(view, &codes, isa, out)
+        })?,
+        Shape::Packed { bytes, format } => with_code!(view, code_bytes(format.width()), C => {
+            let codes = from_packed::<C>(packed(view, bytes, *format)?, selection, isa);
+            widen(view, &codes, isa, out)
+        })?,
+        _ => return Err(misfit(view, "integers were asked for")),
+    }
+    match &view.meaning {
+        Meaning::Dictionary(version) => to_newest(view, version, &mut out[start..]),
+        _ => Ok(()),
+    }
+}
+
+fn widen<C: Code>(view: &ColumnView, codes: &[C], isa: Isa, out: &mut Vec<i64>) -> Result<()> {
+    decode::widen(isa, codes, base(view)?, out);
+    Ok(())
+}
+
+/// What is added to a code: nothing for those of a dictionary.
+pub fn base(view: &ColumnView) -> Result<i64> {
+    match &view.meaning {
+        Meaning::FrameOfReference { base } => short(view, *base),
+        Meaning::Dictionary(_) => Ok(0),
+        _ => Err(misfit(view, "integers were asked for")),
+    }
+}
+
+fn short(view: &ColumnView, value: i128) -> Result<i64> {
+    i64::try_from(value).map_err(|_| misfit(view, &format!("{value} where 64 bits were promised")))
+}
+
+/// Codes of a version to those of the newest.
+fn to_newest(view: &ColumnView, version: &DictionaryVersion, codes: &mut [i64]) -> Result<()> {
+    // A column of NULLs alone has a dictionary without entries.
+    if version.newest.is_empty() {
+        codes.fill(0);
+        return Ok(());
+    }
+    if let Some(max) = codes.iter().max().filter(|max| **max as usize >= version.newest.len()) {
+        return Err(misfit(view, &format!("code {max} of {} entries", version.newest.len())));
+    }
+    if !version.is_newest() {
+        for code in codes {
+            *code = version.newest[*code as usize].into();
+        }
+    }
+    Ok(())
+}
