@@ -209,7 +209,8 @@ impl Run {
             }
         }
         let states = merged.unwrap_or_else(|| States::new(plan, *array));
-        let groups = Groups::new(plan, &states, &format!("table {}", self.scan.table().definition.name))?;
+        let place = format!("table {}", self.scan.table().definition.name);
+        let groups = Groups::new(plan, &states, &place, |bytes| self.memory.grow(bytes))?;
         let spent = generator.spent();
         let report = Report {
             records: self.records.load(Ordering::Relaxed),

@@ -248,7 +248,7 @@ fn run(plan: &Plan, morsel: &OpenMorsel, by: By, array: bool) -> Result<Groups, 
     }
     let [mut first, second] = states;
     first.merge(plan, second)?;
-    Groups::new(plan, &first, "a test")
+    Groups::new(plan, &first, "a test", |_| Ok(()))
 }
 
 fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) -> Result<(), TestCaseError> {

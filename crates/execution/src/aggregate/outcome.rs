@@ -16,9 +16,18 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Reads them. `place` names the table, for the error of values outside of what the metadata says.
-    pub(crate) fn new(plan: &Plan, states: &States, place: &str) -> Result<Self> {
+    /// Reads them. `place` names the table, for the error of values outside of what the metadata says; `take` is asked for
+    /// the bytes that they need.
+    pub(crate) fn new(
+        plan: &Plan,
+        states: &States,
+        place: &str,
+        take: impl FnOnce(usize) -> Result<()>,
+    ) -> Result<Self> {
         let found = found(plan, states, place)?;
+        let keys = plan.keys.len() * size_of::<Option<i64>>();
+        let results = plan.readings.len() * size_of::<Option<i128>>();
+        take(found.len() * (keys + results))?;
         let mut keys = vec![Vec::with_capacity(found.len()); plan.keys.len()];
         for (number, _) in &found {
             let mut rest = i128::from(*number);
