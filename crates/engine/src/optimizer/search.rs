@@ -164,7 +164,13 @@ fn greedy(model: &Model, trees: Vec<Tree>) -> Tree {
     left.swap_remove(0).0
 }
 
-/// What a tree costs.
+/// What a tree costs, each of its joins built from the cheaper side.
+#[cfg(test)]
+pub(super) fn cost(model: &Model, tree: &Tree) -> f64 {
+    costed(model, tree).cost()
+}
+
+/// The best way to join what a tree joins, in its order.
 fn costed(model: &Model, tree: &Tree) -> Best {
     match tree {
         Tree::Leaf(relation) => Best::leaf(model.size(*relation)),

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::compile::CompiledExec;
 use crate::session::{Session, StatementContext};
 use crate::statements::Headings;
-use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
+use crate::table::{CountExec, DropMisledFilters, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
@@ -160,6 +160,7 @@ impl KeptPlan {
             // The filters belonged to the run before.
             let options = self.task.session_config().options();
             plan = FilterPushdown::new_post_optimization().optimize(plan, options)?;
+            plan = DropMisledFilters.optimize(plan, options)?;
             plan = GatherJoinKeys.optimize(plan, options)?;
         }
         let rows = self.headings.give(execute_stream(plan, Arc::clone(&self.task))?);

@@ -7,7 +7,7 @@ use crate::session::planning::WrittenAs;
 use crate::session::settings::{DEFAULT_LAYOUT, ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Execution, Settings};
-use crate::table::{CountOnCodes, GatherJoinKeys};
+use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
@@ -58,6 +58,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_optimizer_rule(Arc::new(JoinOrder))
         .with_physical_optimizer_rules(physical_rules(engine))
         .with_physical_optimizer_rule(Arc::new(CountOnCodes))
+        .with_physical_optimizer_rule(Arc::new(DropMisledFilters))
         .with_physical_optimizer_rule(Arc::new(GatherJoinKeys))
         .with_physical_optimizer_rule(Arc::new(YieldingJoins));
     // The last function of a name counts.

@@ -5,6 +5,7 @@
 //! | `provider` | a table: schema, keys, which filters it takes |
 //! | `filter`, `column_test` | filters to predicates on codes |
 //! | `dynamic` | filters that a join makes while the query runs |
+//! | `twins` | dynamic filters that may be at the wrong scan |
 //! | `join_keys` | the keys of a join as a set |
 //! | `scan_exec`, `stream` | the operator and the batches of its partitions |
 //! | `count` | counting records without reading them |
@@ -21,6 +22,7 @@ mod provider;
 mod scan_exec;
 mod statistics;
 mod stream;
+mod twins;
 mod value;
 
 pub(crate) use count::{CountExec, CountOnCodes};
@@ -28,4 +30,5 @@ pub(crate) use dynamic::share_left_by_keys;
 pub(crate) use join_keys::{GatherJoinKeys, JoinKeysExec};
 pub(crate) use provider::GinghamTable;
 pub(crate) use scan_exec::ScanExec;
+pub(crate) use twins::DropMisledFilters;
 pub(crate) use value::{datum, scalar};

@@ -229,6 +229,17 @@ impl ScanExec {
         Some(Arc::new(Self { dynamic, join_keys, ..Self::of(shape, self.fetch, properties) }))
     }
 
+    /// The same without the dynamic filters of these numbers; `None` when it has none of them.
+    pub(super) fn without(&self, filters: &[u64]) -> Option<Arc<dyn ExecutionPlan>> {
+        let is_one = |known: &Arc<dyn PhysicalExpr>| {
+            known
+                .exists(|part| Ok(part.expression_id().is_some_and(|number| filters.contains(&number))))
+                .unwrap_or(true)
+        };
+        let (dropped, kept): (Vec<_>, Vec<_>) = self.dynamic.iter().cloned().partition(is_one);
+        (!dropped.is_empty()).then(|| self.fresh(self.fetch, kept))
+    }
+
     /// Whether a set of keys may rule out values of a column: `Some` of so many keys, when all of them are known to come.
     fn is_narrowed_by(&self, key: &Arc<dyn PhysicalExpr>, distinct: KeysOfWhole) -> bool {
         match (self.column(key), distinct) {

@@ -25,6 +25,31 @@ fn set_mode(connection: &Connection, (threads, threshold): (usize, usize)) {
 }
 
 #[test]
+fn a_filter_is_not_led_to_another_column_of_its_name() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE u AS SELECT value AS id, value % 10 AS a, value AS f FROM generate_series(1, 1000);
+             CREATE TABLE q AS SELECT value AS id, value * 1000 AS a, value AS f FROM generate_series(1, 1000);
+             CREATE TABLE k AS SELECT value * 1000 AS b FROM generate_series(1, 20);
+             CREATE TABLE p AS SELECT value % 10 AS c, value AS d FROM generate_series(1, 10000)",
+        )
+        .expect("tables");
+    // The keys of k, which q.a has, must not be looked for in u.a.
+    let inner = "SELECT count(*) FROM u JOIN q ON u.f = q.f JOIN p ON u.a = p.c JOIN k ON q.a = k.b";
+    let outer = "SELECT count(*) FROM u JOIN q ON u.f = q.f LEFT JOIN p ON u.a = p.c + 100
+                 WHERE EXISTS (SELECT 1 FROM k WHERE q.a = k.b)";
+    for mode in MODES {
+        set_mode(&connection, mode);
+        for keep in ["false", "true", "true"] {
+            connection.execute(&format!("SET gingham.keep_plans = {keep}")).expect("a setting");
+            assert_eq!(rows(&connection, inner), ["20000"], "{mode:?}, kept: {keep}");
+            assert_eq!(rows(&connection, outer), ["20"], "{mode:?}, kept: {keep}");
+        }
+    }
+}
+
+#[test]
 fn thousands_of_join_keys_reach_the_scan() {
     let connection = connect();
     connection
