@@ -9,7 +9,7 @@ use crate::program::{Operation, StepId};
 use crate::source::{Records, Vector};
 
 /// The results of the steps over one vector; memory that is used again for the next.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Interpreter {
     /// By step; empty where the step is one of 128 bits.
     short: Vec<Vec<i64>>,
@@ -18,55 +18,36 @@ pub(crate) struct Interpreter {
     /// Records that pass the filter.
     passed: Vec<u32>,
     places: Vec<u64>,
-    /// Steps of the filter, and steps of all else, in order.
-    order: Option<(Vec<StepId>, Vec<StepId>)>,
 }
 
 impl Interpreter {
+    /// Memory for the steps of a plan.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let steps = plan.program.steps().len();
+        let (short, wide) = (vec![Vec::new(); steps], vec![Vec::new(); steps]);
+        Self { short, wide, passed: Vec::new(), places: Vec::new() }
+    }
+
     /// Adds the records of a vector to the states of their groups.
     pub(crate) fn aggregate(&mut self, plan: &Plan, vector: Vector<'_>, states: &mut States) -> Result<()> {
-        self.prepare(plan);
-        let Some((filter, rest)) = self.order.take() else { return Ok(()) };
-        let result = self.run(plan, vector, states, &filter, &rest);
-        self.order = Some((filter, rest));
+        self.compute(plan, vector, &plan.filter_steps)?;
+        let Some(truth) = plan.filter else { return self.add(plan, vector, states) };
+        let mut passed = std::mem::take(&mut self.passed);
+        passed.clear();
+        let passes = (0..vector.records.len()).filter(|at| self.short[truth][*at] != 0);
+        passed.extend(passes.map(|at| vector.records.tid(at) as u32));
+        let result = self.add(plan, Vector { records: Records::Tids(&passed), ..vector }, states);
+        self.passed = passed;
         result
     }
 
-    fn prepare(&mut self, plan: &Plan) {
-        if self.order.is_none() {
-            let steps = plan.program.steps().len();
-            self.short.resize_with(steps, Vec::new);
-            self.wide.resize_with(steps, Vec::new);
-            let rest = plan.slots.iter().map(|slot| slot.step).chain(plan.group_results());
-            self.order = Some((plan.program.needed(plan.filter_results()), plan.program.needed(rest)));
+    /// Adds records that all count.
+    fn add(&mut self, plan: &Plan, vector: Vector<'_>, states: &mut States) -> Result<()> {
+        if vector.records.is_empty() {
+            return Ok(());
         }
-    }
-
-    fn run(
-        &mut self,
-        plan: &Plan,
-        vector: Vector<'_>,
-        states: &mut States,
-        filter: &[StepId],
-        rest: &[StepId],
-    ) -> Result<()> {
-        let mut passed = std::mem::take(&mut self.passed);
-        passed.clear();
-        let vector = match plan.filter {
-            None => vector,
-            Some(truth) => {
-                self.compute(plan, vector, filter)?;
-                let passes = (0..vector.records.len()).filter(|at| self.short[truth][*at] != 0);
-                passed.extend(passes.map(|at| vector.records.tid(at) as u32));
-                Vector { records: Records::Tids(&passed), ..vector }
-            }
-        };
-        if vector.records.len() > 0 {
-            self.compute(plan, vector, rest)?;
-            self.update(plan, vector.records.len(), states)?;
-        }
-        self.passed = passed;
-        Ok(())
+        self.compute(plan, vector, &plan.record_steps)?;
+        self.update(plan, vector.records.len(), states)
     }
 
     fn compute(&mut self, plan: &Plan, vector: Vector<'_>, steps: &[StepId]) -> Result<()> {

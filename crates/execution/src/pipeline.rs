@@ -146,18 +146,20 @@ impl Run {
         let bytes = if *array { (plan.groups() as usize + 1) * plan.state_bytes() } else { 0 };
         self.memory.grow(bytes)?;
         let states = States::new(plan, *array);
-        Ok(Worker { states, bytes, interpreter: Interpreter::default(), scratch: Scratch::default() })
+        Ok(Worker { states, bytes, interpreter: Interpreter::new(plan), scratch: Scratch::default() })
     }
 
     fn morsel(&self, morsel: usize, worker: &mut Worker) -> Result<()> {
         let Pipeline { plan, generator, .. } = &*self.pipeline;
         let Some(open) = self.scan.open(morsel)? else { return Ok(()) };
-        let staged = self.is_staged(open.qualifying());
+        let loops = match self.is_staged(open.qualifying()) {
+            true => Some(generator.loops(plan, &open, worker.states.is_table())?),
+            false => None,
+        };
         for vector in vectors(&open, self.scan.isa()) {
-            if staged {
-                generator.aggregate(plan, vector, &mut worker.states, &mut worker.scratch)?;
-            } else {
-                worker.interpreter.aggregate(plan, vector, &mut worker.states)?;
+            match &loops {
+                Some(loops) => loops.aggregate(vector, &mut worker.states, &mut worker.scratch)?,
+                None => worker.interpreter.aggregate(plan, vector, &mut worker.states)?,
             }
             self.charge(worker)?;
         }

@@ -113,7 +113,8 @@ impl Shared {
         let mut state = self.lock();
         loop {
             let Some((number, job, worker)) = state.take() else {
-                if state.closed && state.jobs.is_empty() {
+                // What is left has its threads.
+                if state.closed {
                     state.threads -= 1;
                     return;
                 }

@@ -33,6 +33,10 @@ impl Records<'_> {
         }
     }
 
+    pub(crate) fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
     /// The record at a position of the vector.
     pub(crate) fn tid(self, position: usize) -> usize {
         match self {

@@ -238,12 +238,13 @@ enum By {
 fn run(plan: &Plan, morsel: &OpenMorsel, by: By, array: bool) -> Result<Groups, Error> {
     // Two threads' states, a half of the vectors each.
     let mut states = [States::new(plan, array), States::new(plan, array)];
-    let (mut interpreter, generator, mut scratch) = (Interpreter::default(), Generator::default(), Scratch::default());
+    let (mut interpreter, mut scratch) = (Interpreter::new(plan), Scratch::default());
+    let loops = Generator::default().loops(plan, morsel, !array)?;
     for (number, vector) in vectors(morsel, Isa::best()).enumerate() {
         let states = &mut states[number % 2];
         match by {
             By::Interpreter => interpreter.aggregate(plan, vector, states)?,
-            By::Generator => generator.aggregate(plan, vector, states, &mut scratch)?,
+            By::Generator => loops.aggregate(vector, states, &mut scratch)?,
         }
     }
     let [mut first, second] = states;
@@ -353,4 +354,14 @@ fn values_outside_of_the_metadata_are_found_and_write_nowhere() {
         let error = run(&plan, &morsel, by, true).unwrap_err();
         assert!(matches!(&error, Error::Corrupt { place, .. } if place == "a test"), "{error}");
     }
+}
+
+#[test]
+fn keys_past_64_bits_are_refused_however_narrow_their_range() {
+    let product =
+        Expression::arithmetic(Arithmetic::Multiply, Expression::Column(0), Expression::Constant(Some(1 << 40)), ANY);
+    let aggregation = Aggregation { filter: None, keys: vec![product], aggregates: Vec::new() };
+    let plan = |from: i64| Plan::new(&aggregation, [(Limits::new(from, from + 3), false)], 10);
+    assert!(matches!(plan(1 << 40), Err(Error::Unsupported(_))));
+    assert!(plan(1 << 20).is_ok());
 }

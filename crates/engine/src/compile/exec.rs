@@ -12,7 +12,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Statistics, internal_err};
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
@@ -27,6 +27,7 @@ use datafusion::physical_plan::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use gingham_execution::{Error as ExecutionError, Groups, Memory, Mode, Pipeline, Pool, Report};
+use gingham_storage::scan::TableScan;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,13 +98,8 @@ impl CompiledExec {
         Ok(replaced?.data)
     }
 
-    /// Starts the pipeline and waits for its groups.
-    async fn groups(self: Arc<Self>, context: Arc<TaskContext>) -> gingham_execution::Result<(Groups, Report)> {
-        let internal = |error: DataFusionError| ExecutionError::Internal(error.to_string());
-        let Some(scan) = self.scan.downcast_ref::<ScanExec>() else {
-            return Err(ExecutionError::Internal("a pipeline has a scan below it".to_owned()));
-        };
-        let (scan, _) = scan.enter(0).map_err(internal)?.scan().map_err(|error| internal(error.into()))?;
+    /// Starts the pipeline over `scan` and waits for its groups.
+    async fn groups(&self, scan: Arc<TableScan>, context: &TaskContext) -> gingham_execution::Result<(Groups, Report)> {
         let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
         let memory = Box::new(Reserved(Mutex::new(reservation)));
         let (sender, receiver) = oneshot::channel();
@@ -117,7 +113,11 @@ impl CompiledExec {
     async fn rows(self: Arc<Self>, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let baseline = BaselineMetrics::new(&self.metrics, 0);
         let timer = baseline.elapsed_compute().timer();
-        let (groups, report) = match Arc::clone(&self).groups(Arc::clone(&context)).await {
+        let Some(scan) = self.scan.downcast_ref::<ScanExec>() else {
+            return internal_err!("a pipeline has a scan below it");
+        };
+        let (scan, _) = scan.enter(0)?.scan()?;
+        let (groups, report) = match self.groups(scan, &context).await {
             Ok(answer) => answer,
             Err(ExecutionError::Overflow | ExecutionError::OutOfMemory(_) | ExecutionError::Unsupported(_)) => {
                 return self.rows_of_replaced(context);

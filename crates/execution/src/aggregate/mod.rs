@@ -18,5 +18,5 @@ mod table;
 
 pub use outcome::Groups;
 pub use plan::{Aggregate, Aggregation, Function, Plan};
-pub(crate) use plan::{Slot, SlotKind};
+pub(crate) use plan::{ColumnUse, Slot, SlotKind};
 pub(crate) use states::{States, add_wide};

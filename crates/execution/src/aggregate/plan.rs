@@ -1,7 +1,7 @@
 //! From keys and functions to a program: one number per record that says its group, and what it does to the group's words.
 
 use crate::expression::{Arithmetic, Expression, Limits};
-use crate::program::{Builder, Nullable, Program, StepId};
+use crate::program::{Builder, Nullable, Operation, Program, StepId};
 use crate::{Error, Result};
 
 /// GROUP BY over the records of a source.
@@ -66,6 +66,13 @@ pub(crate) struct Slot {
     pub(crate) step: StepId,
 }
 
+/// What is read of a column.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ColumnUse {
+    pub(crate) integers: bool,
+    pub(crate) validity: bool,
+}
+
 /// A key's share in the group's number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyRange {
@@ -92,8 +99,14 @@ pub struct Plan {
     pub(crate) program: Program,
     /// A truth: the record counts.
     pub(crate) filter: Option<StepId>,
-    /// Steps of which those that check belong to the filter; those of later ones are for records that count.
-    pub(crate) filter_steps: usize,
+    /// The filter and what must be looked at beside it, with all steps that these need, in order.
+    pub(crate) filter_steps: Vec<StepId>,
+    /// What is known of a record that counts before its words are: the number of its group, and what must be looked at.
+    pub(crate) group_results: Vec<StepId>,
+    /// These and what goes into the words, with all steps that they need, in order.
+    pub(crate) record_steps: Vec<StepId>,
+    /// Of each column, whether its integers and whether its validity is read.
+    pub(crate) columns: Vec<ColumnUse>,
     /// The number of the record's group, from 0 to `groups - 1`.
     pub(crate) group: StepId,
     /// What a record does to its group's words. The first slot counts records.
@@ -135,8 +148,8 @@ impl Slots {
 
 impl Plan {
     /// Plans an aggregation of at most `rows` records with these columns: the range of each one's integers and whether it
-    /// may be NULL. Fails when it needs numbers that are too large: an expression over 128 bits, keys over 63 together,
-    /// the range of an argument of MIN or MAX over 63.
+    /// may be NULL. Fails when it needs numbers that are too large: an expression over 128 bits, a key over 64, keys over
+    /// 63 together, the range of an argument of MIN or MAX over 63.
     pub fn new(
         aggregation: &Aggregation,
         columns: impl IntoIterator<Item = (Limits, bool)>,
@@ -144,7 +157,7 @@ impl Plan {
     ) -> Result<Self> {
         let mut builder = Builder::new(columns);
         let filter = aggregation.filter.as_ref().map(|filter| condition(&mut builder, filter)).transpose()?;
-        let filter_steps = builder.steps();
+        let filter_end = builder.steps();
         let (group, keys) = group_number(&mut builder, &aggregation.keys)?;
         let mut slots = Slots { slots: Vec::new(), words: 0, rows };
         let one = builder.constant(1);
@@ -153,7 +166,26 @@ impl Plan {
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let groups = builder.range(group).max as u64 + 1;
         let Slots { slots, words: stride, .. } = slots;
-        Ok(Self { program: builder.finish(), filter, filter_steps, group, slots, stride, groups, keys, readings })
+        let program = builder.finish();
+        let filter_steps = program.needed(program.checks(0..filter_end).chain(filter));
+        let group_results: Vec<_> = program.checks(filter_end..program.steps().len()).chain([group]).collect();
+        let results = slots.iter().map(|slot| slot.step).chain(group_results.iter().copied());
+        let record_steps = program.needed(results);
+        let columns = columns_used(&program);
+        Ok(Self {
+            program,
+            filter,
+            filter_steps,
+            group_results,
+            record_steps,
+            columns,
+            group,
+            slots,
+            stride,
+            groups,
+            keys,
+            readings,
+        })
     }
 
     /// Groups that the keys' ranges allow: 1 without keys.
@@ -172,17 +204,21 @@ impl Plan {
     pub fn state_bytes(&self) -> usize {
         self.stride * size_of::<u64>()
     }
+}
 
-    /// The filter and what must be looked at beside it.
-    pub(crate) fn filter_results(&self) -> impl Iterator<Item = StepId> {
-        let checks = self.program.checks(0).filter(|step| *step < self.filter_steps);
-        checks.chain(self.filter)
+fn columns_used(program: &Program) -> Vec<ColumnUse> {
+    let mut columns = Vec::new();
+    for step in program.steps() {
+        let (Operation::Column(column) | Operation::Valid(column)) = step.operation else { continue };
+        if columns.len() <= column {
+            columns.resize(column + 1, ColumnUse::default());
+        }
+        match step.operation {
+            Operation::Column(_) => columns[column].integers = true,
+            _ => columns[column].validity = true,
+        }
     }
-
-    /// What is computed of a record that counts, but for its words: the number of its group, and what must be looked at.
-    pub(crate) fn group_results(&self) -> impl Iterator<Item = StepId> {
-        self.program.checks(self.filter_steps).chain([self.group])
-    }
+    columns
 }
 
 fn condition(builder: &mut Builder, filter: &Expression) -> Result<StepId> {
@@ -192,15 +228,22 @@ fn condition(builder: &mut Builder, filter: &Expression) -> Result<StepId> {
 
 /// The keys as digits of one number, the first the highest.
 fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, Vec<KeyRange>)> {
+    let too_many = || Error::Unsupported("keys whose ranges need more than 63 bits together".to_owned());
     let mut number = builder.constant(0);
     let mut ranges = Vec::with_capacity(keys.len());
     for key in keys {
         let key = builder.lower(key)?;
-        let Limits { min, max } = builder.range(key.value);
+        let Limits { min: low, .. } = builder.range(key.value);
+        if !builder.range(key.value).is_short() {
+            return Err(Error::Unsupported("a key of more than 64 bits".to_owned()));
+        }
         let nullable = key.valid.is_some();
-        let size = (max - min) + 1 + i128::from(nullable);
-        let low = builder.constant(min);
-        let mut digit = builder.combine(Arithmetic::Subtract, key.value, low)?;
+        let from = builder.constant(low);
+        let mut digit = builder.combine(Arithmetic::Subtract, key.value, from)?;
+        if !builder.range(digit).is_short() {
+            return Err(too_many());
+        }
+        let size = builder.range(digit).max + 1 + i128::from(nullable);
         if let Some(valid) = key.valid {
             let null = builder.constant(size - 1);
             digit = builder.choose(valid, digit, null);
@@ -208,9 +251,9 @@ fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, V
         let scale = builder.constant(size);
         let higher = builder.combine(Arithmetic::Multiply, number, scale)?;
         number = builder.combine(Arithmetic::Add, higher, digit)?;
-        ranges.push(KeyRange { low: min, size, nullable });
+        ranges.push(KeyRange { low, size, nullable });
         if builder.range(number).max >= i128::from(i64::MAX) {
-            return Err(Error::Unsupported("keys whose ranges need more than 63 bits together".to_owned()));
+            return Err(too_many());
         }
     }
     Ok((number, ranges))

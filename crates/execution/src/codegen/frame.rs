@@ -4,11 +4,10 @@
 //! and it borrows them for as long as it lives.
 
 use super::{Access, Validity, Variant};
-use crate::aggregate::{Plan, States};
-use crate::program::Operation;
+use crate::aggregate::{ColumnUse, Plan, States};
 use crate::source::{Records, Vector};
 use crate::{Error, Result};
-use gingham_storage::scan::base;
+use gingham_storage::scan::{OpenMorsel, base};
 use gingham_storage::view::{ColumnView, Meaning, Shape};
 use std::marker::PhantomData;
 
@@ -30,38 +29,15 @@ pub(super) fn column_word(column: usize) -> usize {
     COLUMNS + column * COLUMN_WORDS
 }
 
-/// What a plan reads of each column: its integers, its validity.
-pub(super) struct Layout {
-    pub(super) columns: Vec<(bool, bool)>,
-}
-
-impl Layout {
-    pub(super) fn of(plan: &Plan) -> Self {
-        let mut columns = Vec::new();
-        for step in plan.program.steps() {
-            let (Operation::Column(column) | Operation::Valid(column)) = step.operation else { continue };
-            if columns.len() <= column {
-                columns.resize(column + 1, (false, false));
-            }
-            match step.operation {
-                Operation::Column(_) => columns[column].0 = true,
-                _ => columns[column].1 = true,
-            }
-        }
-        Self { columns }
-    }
-}
-
-/// The variant that a vector needs.
-pub(super) fn variant(layout: &Layout, vector: Vector<'_>) -> Variant {
-    let column = |(column, (integers, valid)): (usize, &(bool, bool))| {
-        let view = &vector.views[column];
-        (integers.then(|| access(view)), valid.then(|| validity(view)))
+/// The variant that the vectors of a morsel need.
+pub(super) fn variant(plan: &Plan, morsel: &OpenMorsel) -> Result<Variant> {
+    let column = |(column, wanted): (usize, &ColumnUse)| {
+        let view = morsel.views.get(column);
+        let view = view.ok_or_else(|| Error::Internal(format!("a morsel without column {column}")))?;
+        Ok((wanted.integers.then(|| access(view)), wanted.validity.then(|| validity(view))))
     };
-    Variant {
-        tids: matches!(vector.records, Records::Tids(_)),
-        columns: layout.columns.iter().enumerate().map(column).collect(),
-    }
+    let columns = plan.columns.iter().enumerate().map(column).collect::<Result<_>>()?;
+    Ok(Variant { tids: morsel.tids.is_some(), columns })
 }
 
 fn access(view: &ColumnView) -> Access {
@@ -114,8 +90,7 @@ impl<'v> Frame<'v> {
             }
         };
         for (column, (access, validity)) in variant.columns.iter().enumerate() {
-            let (view, place) = (vector.views.get(column), column_word(column));
-            let view = view.ok_or_else(|| Error::Internal(format!("a morsel without column {column}")))?;
+            let (view, place) = (&vector.views[column], column_word(column));
             match (access, &view.shape) {
                 (Some(Access::Codes(width)), Shape::Contiguous { codes, .. }) => {
                     check(codes.len() >= end * usize::from(*width), "codes")?;

@@ -22,7 +22,8 @@ use crate::aggregate::{Plan, States};
 use crate::source::Vector;
 use crate::{Error, Result};
 use code::{Code, Entry};
-use frame::{Frame, Layout};
+use frame::Frame;
+use gingham_storage::scan::OpenMorsel;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -56,7 +57,8 @@ struct Variant {
 
 /// The loops of one variant.
 #[derive(Debug)]
-struct Loops {
+pub(crate) struct Loops {
+    variant: Variant,
     code: Code,
     /// Filter, group number, update; or, where a hash table stands between the two, filter and number.
     first: Entry,
@@ -85,80 +87,71 @@ pub(crate) struct Scratch {
     gathered: Vec<Vec<i64>>,
     places: Vec<u64>,
     passed: Vec<u32>,
-    last: Option<(Variant, Arc<Loops>)>,
 }
 
 impl Generator {
-    /// Adds the records of a vector to the states of their groups.
-    pub(crate) fn aggregate(
-        &self,
-        plan: &Plan,
-        vector: Vector<'_>,
-        states: &mut States,
-        scratch: &mut Scratch,
-    ) -> Result<()> {
-        let layout = Layout::of(plan);
-        let Scratch { gathered, places, passed, last } = scratch;
-        gathered.resize_with(layout.columns.len(), Vec::new);
-        let variant = frame::variant(&layout, vector);
-        for (column, integers) in gathered.iter_mut().enumerate() {
-            if variant.columns[column].0 == Some(Access::Gathered) {
-                vector.integers(column, integers)?;
-            }
+    /// The loops for the vectors of a morsel, made unless they are known. They are for states in a hash table, or not.
+    pub(crate) fn loops(&self, plan: &Plan, morsel: &OpenMorsel, table: bool) -> Result<Arc<Loops>> {
+        let variant = frame::variant(plan, morsel)?;
+        let mut known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loops) = known.get(&variant) {
+            return Ok(Arc::clone(loops));
         }
-        let loops = match last {
-            Some((known, loops)) if *known == variant => Arc::clone(loops),
-            _ => self.loops(plan, &variant, states.is_table())?,
-        };
-        let mut frame = Frame::new(&variant, vector, gathered, states)?;
-        match loops.second {
-            None => {
-                frame.words(states);
-                // SAFETY: the states are borrowed here and were not touched since.
-                unsafe { loops.code.call(loops.first, &frame)? };
-            }
-            Some(second) => {
-                frame.stage(places, passed);
-                // SAFETY: the staging vectors are borrowed here and were not touched since.
-                let rows = unsafe { loops.code.call(loops.first, &frame)? };
-                places.truncate(rows);
-                states.places(places)?;
-                frame.resume(rows, places);
-                frame.words(states);
-                // SAFETY: neither the states, which have grown before, nor the staging vectors were touched since.
-                unsafe { loops.code.call(second, &frame)? };
-            }
-        }
-        *last = Some((variant, loops));
-        Ok(())
+        let start = Instant::now();
+        let loops = Arc::new(Loops::new(plan, variant.clone(), table)?);
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.time += start.elapsed();
+        spent.bytes += loops.code.bytes();
+        spent.loops += 1 + usize::from(table);
+        known.insert(variant, Arc::clone(&loops));
+        Ok(loops)
     }
 
     /// What making code took so far.
     pub(crate) fn spent(&self) -> Spent {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    fn loops(&self, plan: &Plan, variant: &Variant, table: bool) -> Result<Arc<Loops>> {
-        let mut known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(loops) = known.get(variant) {
-            return Ok(Arc::clone(loops));
-        }
-        let start = Instant::now();
+impl Loops {
+    fn new(plan: &Plan, variant: Variant, table: bool) -> Result<Self> {
         let mut code = Code::new()?;
         let (first, second) = if table {
-            let first = code.add(|builder, pointer| stage::number(builder, pointer, plan, variant))?;
-            (first, Some(code.add(|builder, pointer| stage::update(builder, pointer, plan, variant))?))
+            let first = code.add(|builder, pointer| stage::number(builder, pointer, plan, &variant))?;
+            (first, Some(code.add(|builder, pointer| stage::update(builder, pointer, plan, &variant))?))
         } else {
-            (code.add(|builder, pointer| stage::whole(builder, pointer, plan, variant))?, None)
+            (code.add(|builder, pointer| stage::whole(builder, pointer, plan, &variant))?, None)
         };
         code.finish()?;
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.time += start.elapsed();
-        spent.bytes += code.bytes();
-        spent.loops += 1 + usize::from(table);
-        let loops = Arc::new(Loops { code, first, second });
-        known.insert(variant.clone(), Arc::clone(&loops));
-        Ok(loops)
+        Ok(Self { variant, code, first, second })
+    }
+
+    /// Adds the records of a vector, one of the morsel that the loops are for, to the states of their groups.
+    pub(crate) fn aggregate(&self, vector: Vector<'_>, states: &mut States, scratch: &mut Scratch) -> Result<()> {
+        let Scratch { gathered, places, passed } = scratch;
+        gathered.resize_with(self.variant.columns.len(), Vec::new);
+        for (column, integers) in gathered.iter_mut().enumerate() {
+            if self.variant.columns[column].0 == Some(Access::Gathered) {
+                vector.integers(column, integers)?;
+            }
+        }
+        let mut frame = Frame::new(&self.variant, vector, gathered, states)?;
+        let Some(second) = self.second else {
+            frame.words(states);
+            // SAFETY: the states are borrowed here and were not touched since.
+            unsafe { self.code.call(self.first, &frame)? };
+            return Ok(());
+        };
+        frame.stage(places, passed);
+        // SAFETY: the staging vectors are borrowed here and were not touched since.
+        let rows = unsafe { self.code.call(self.first, &frame)? };
+        places.truncate(rows);
+        states.places(places)?;
+        frame.resume(rows, places);
+        frame.words(states);
+        // SAFETY: neither the states, which have grown before, nor the staging vectors were touched since.
+        unsafe { self.code.call(second, &frame)? };
+        Ok(())
     }
 }
 

@@ -134,8 +134,8 @@ impl<'p> Stage<'p> {
 
     /// Goes on with the next record unless this one passes.
     fn filter(&mut self, builder: &mut FunctionBuilder<'_>) -> Result<()> {
-        for step in self.plan.filter_results() {
-            self.steps.emit(builder, step)?;
+        for step in &self.plan.filter_steps {
+            self.steps.emit(builder, *step)?;
         }
         let Some(filter) = self.plan.filter else { return Ok(()) };
         let passes = self.steps.emit(builder, filter)?;
@@ -148,8 +148,8 @@ impl<'p> Stage<'p> {
 
     /// The number of the record's group, after all that must be looked at.
     fn group(&mut self, builder: &mut FunctionBuilder<'_>) -> Result<Value> {
-        for step in self.plan.group_results() {
-            self.steps.emit(builder, step)?;
+        for step in &self.plan.group_results {
+            self.steps.emit(builder, *step)?;
         }
         self.steps.emit(builder, self.plan.group)
     }

@@ -14,6 +14,7 @@ mod range;
 
 use crate::expression::{Arithmetic, Comparison, Limits};
 pub use lower::{Builder, Nullable};
+use std::ops::Range;
 
 /// Number of a step in its program.
 pub type StepId = usize;
@@ -79,12 +80,11 @@ impl Program {
         &self.steps[step]
     }
 
-    /// The steps from `first` on that may find an overflow. They run whether or not a result needs them: SQL's operators
-    /// fail on a value that is then compared, counted or not chosen. (Where an operator of SQL would not have looked at
+    /// Those of `steps` that may find an overflow. They run whether or not a result needs them: SQL's operators fail on
+    /// a value that is then compared, counted or not chosen. (Where an operator of SQL would not have looked at
     /// the value, an overflow found here costs time, since another operator then decides.)
-    pub fn checks(&self, first: StepId) -> impl Iterator<Item = StepId> {
-        let is_check = |step: &StepId| matches!(self.steps[*step].operation, Operation::Check(..));
-        (first..self.steps.len()).filter(is_check)
+    pub fn checks(&self, steps: Range<StepId>) -> impl Iterator<Item = StepId> {
+        steps.filter(|step| matches!(self.steps[*step].operation, Operation::Check(..)))
     }
 
     /// The steps that `results` need, themselves among them, in order.
@@ -93,19 +93,13 @@ impl Program {
         for result in results {
             needed[result] = true;
         }
-        for step in (0..self.steps.len()).rev().filter(|step| needed[*step]).collect::<Vec<_>>() {
-            self.mark(step, &mut needed);
-        }
-        (0..self.steps.len()).filter(|step| needed[*step]).collect()
-    }
-
-    fn mark(&self, step: StepId, needed: &mut [bool]) {
-        needed[step] = true;
-        for operand in self.steps[step].operation.operands() {
-            if !needed[operand] {
-                self.mark(operand, needed);
+        // Each step comes after its operands.
+        for step in (0..self.steps.len()).rev() {
+            if needed[step] {
+                self.steps[step].operation.operands().for_each(|operand| needed[operand] = true);
             }
         }
+        (0..self.steps.len()).filter(|step| needed[*step]).collect()
     }
 }
 
