@@ -3,6 +3,8 @@
 //! Every type of the integer class is an integer here (days, unscaled decimals, 0 and 1 for booleans), and a dictionary
 //! column is its newest codes. Scales and types are the planner's business: it writes a change of scale as a product.
 
+use crate::value_map::ValueMap;
+
 /// An expression over the columns of a source.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expression {
@@ -44,6 +46,13 @@ pub enum Expression {
         branches: Vec<(Expression, Expression)>,
         /// NULL when a CASE has no ELSE.
         otherwise: Box<Expression>,
+    },
+    /// A function of an integer of 64 bits.
+    Map {
+        /// Which.
+        map: ValueMap,
+        /// Of what.
+        argument: Box<Expression>,
     },
 }
 

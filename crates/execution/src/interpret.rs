@@ -5,7 +5,7 @@ use crate::Result;
 use crate::aggregate::{Plan, SlotKind, States, add_wide};
 use crate::error::Error;
 use crate::expression::{Arithmetic, Comparison, Limits};
-use crate::program::{Operation, StepId};
+use crate::program::{Operation, Program, StepId};
 use crate::source::{Records, Vector};
 
 /// The results of the steps over one vector; memory that is used again for the next.
@@ -55,7 +55,7 @@ impl Interpreter {
             if plan.program.step(*step).is_short() {
                 let mut out = std::mem::take(&mut self.short[*step]);
                 out.clear();
-                self.short_step(plan.program.step(*step).operation, vector, &mut out)?;
+                self.short_step(&plan.program, plan.program.step(*step).operation, vector, &mut out)?;
                 self.short[*step] = out;
             } else {
                 let mut out = std::mem::take(&mut self.wide[*step]);
@@ -67,7 +67,13 @@ impl Interpreter {
         Ok(())
     }
 
-    fn short_step(&self, operation: Operation, vector: Vector<'_>, out: &mut Vec<i64>) -> Result<()> {
+    fn short_step(
+        &self,
+        program: &Program,
+        operation: Operation,
+        vector: Vector<'_>,
+        out: &mut Vec<i64>,
+    ) -> Result<()> {
         let rows = vector.records.len();
         match operation {
             Operation::Column(column) => vector.integers(column, out)?,
@@ -103,6 +109,7 @@ impl Interpreter {
             Operation::Choose(condition, then, otherwise) => {
                 out.extend((0..rows).map(|at| self.choose(condition, then, otherwise, at) as i64));
             }
+            Operation::Map(cells, argument) => program.cells()[cells].read(&self.short[argument], out),
             Operation::Check(value, checked, limits) => {
                 self.check(value, checked, limits, rows)?;
                 out.extend((0..rows).map(|at| self.get(value, at) as i64));

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `expression` | what is computed, as a planner writes it |
+//! | `value_map` | functions by their results |
 //! | `program/` | the same as steps over integers without NULLs |
 //! | `aggregate/` | groups and their states |
 //! | `source` | records of a morsel, a vector at a time |
@@ -22,9 +23,11 @@ mod program;
 mod source;
 #[cfg(test)]
 mod tests;
+mod value_map;
 
 pub use aggregate::{Aggregate, Aggregation, Function, Groups, Plan};
 pub use error::{Error, Result};
 pub use expression::{Arithmetic, Comparison, Expression, Limits};
 pub use pipeline::{Memory, Mode, Pipeline, Report, Stopper};
 pub use pool::Pool;
+pub use value_map::ValueMap;

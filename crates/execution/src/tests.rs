@@ -5,7 +5,9 @@ use crate::aggregate::States;
 use crate::codegen::{Generator, Scratch};
 use crate::interpret::Interpreter;
 use crate::source::vectors;
-use crate::{Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Function, Groups, Limits, Plan};
+use crate::{
+    Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Function, Groups, Limits, Plan, ValueMap,
+};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use gingham_kernels::packing::{self, Packing};
@@ -109,6 +111,10 @@ fn evaluate(expression: &Expression, columns: &[Column], record: usize) -> Resul
             }
             result
         }
+        Expression::Map { map, argument } => {
+            // More than 64 bits are refused before.
+            map.get(get(argument)?.map(|argument| argument as i64)).map(i128::from)
+        }
     })
 }
 
@@ -180,6 +186,16 @@ fn comparison() -> impl Strategy<Value = Comparison> {
     ]
 }
 
+/// A map over a few integers, and an argument that lies outside of them at times.
+fn map(result: impl Strategy<Value = i64> + Clone + 'static) -> impl Strategy<Value = Expression> {
+    let low = prop_oneof![-300..300i64, Just(-(1 << 40)), Just(-(1 << 40) - 9), Just(i64::MIN), Just(i64::MAX - 50)];
+    let results = prop::collection::vec(prop::option::weighted(0.9, result.clone()), 0..300);
+    let all = prop::collection::vec(result.clone().prop_map(Some), 1..300);
+    let map = (low, prop_oneof![results, all], prop::option::of(result))
+        .prop_map(|(low, results, null)| ValueMap::new(low, &results, null));
+    (map, number(0)).prop_map(|(map, argument)| Expression::Map { map, argument: Box::new(argument) })
+}
+
 /// A number.
 fn number(depth: u32) -> BoxedStrategy<Expression> {
     let leaf = prop_oneof![
@@ -196,7 +212,8 @@ fn number(depth: u32) -> BoxedStrategy<Expression> {
         .prop_map(|(operator, left, right, limits)| Expression::arithmetic(operator, left, right, limits));
     let case = (prop::collection::vec((truth(depth - 1), number(depth - 1)), 1..3), number(depth - 1))
         .prop_map(|(branches, otherwise)| Expression::Case { branches, otherwise: Box::new(otherwise) });
-    prop_oneof![2 => leaf, 4 => arithmetic, 1 => case].boxed()
+    let map = map(prop_oneof![Just(7i64), -9..9i64, -3000..3000i64, any::<i32>().prop_map(i64::from), any::<i64>()]);
+    prop_oneof![2 => leaf, 4 => arithmetic, 1 => case, 1 => map].boxed()
 }
 
 /// A truth.
@@ -213,6 +230,7 @@ fn truth(depth: u32) -> BoxedStrategy<Expression> {
         1 => pair().prop_map(|(left, right)| Expression::Or(left, right)),
         1 => truth(depth - 1).prop_map(|inner| Expression::Not(Box::new(inner))),
         1 => number(depth - 1).prop_map(|inner| Expression::IsNull(Box::new(inner))),
+        1 => map(0..=1i64),
     ]
     .boxed()
 }

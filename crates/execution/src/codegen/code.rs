@@ -3,6 +3,7 @@
 
 use super::defect;
 use super::frame::Frame;
+use crate::value_map::Cells;
 use crate::{Error, Result};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, Type, types};
@@ -12,7 +13,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Set in a loop's result when a value left its limits; the rest is a count of records.
 pub(super) const OVERFLOW: u64 = 1 << 63;
@@ -29,6 +30,8 @@ pub(super) struct Code {
     /// Addresses of the loops, once finished.
     addresses: Vec<*const u8>,
     bytes: usize,
+    /// What the loops read beside their frames, at addresses that are compiled in.
+    _cells: Vec<Arc<Cells>>,
 }
 
 // SAFETY: the addresses are those of memory that the module owns and that nobody writes once it is finished; calling code
@@ -45,10 +48,11 @@ impl fmt::Debug for Code {
 }
 
 impl Code {
-    /// No code yet.
-    pub(super) fn new() -> Result<Self> {
+    /// No code yet. It may read these cells.
+    pub(super) fn new(cells: &[Arc<Cells>]) -> Result<Self> {
         let builder = JITBuilder::with_isa(target()?, default_libcall_names());
-        Ok(Self { module: Some(JITModule::new(builder)), added: Vec::new(), addresses: Vec::new(), bytes: 0 })
+        let module = Some(JITModule::new(builder));
+        Ok(Self { module, added: Vec::new(), addresses: Vec::new(), bytes: 0, _cells: cells.to_vec() })
     }
 
     /// Compiles a function that `emit` writes: it takes the address of a frame and gives 64 bits.
@@ -101,7 +105,8 @@ impl Code {
         // SAFETY: the code reads and writes only where the frame's addresses lead: codes, integers and validity bits at
         // records whose last was checked against their slices' lengths by `Frame::new`, places and positions below the
         // frame's rows, and words at places that were cut to the states' last or given by their table. That they lie
-        // there still is the caller's promise.
+        // there still is the caller's promise. Cells of value maps are read at indices that were cut to their last; they
+        // never change, and are kept here.
         let result = unsafe { stage(frame.as_ptr()) };
         if result & OVERFLOW != 0 { Err(Error::Overflow) } else { Ok(result as usize) }
     }

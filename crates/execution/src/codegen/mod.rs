@@ -115,7 +115,7 @@ impl Generator {
 
 impl Loops {
     fn new(plan: &Plan, variant: Variant, table: bool) -> Result<Self> {
-        let mut code = Code::new()?;
+        let mut code = Code::new(plan.program.cells())?;
         let (first, second) = if table {
             let first = code.add(|builder, pointer| stage::number(builder, pointer, plan, &variant))?;
             (first, Some(code.add(|builder, pointer| stage::update(builder, pointer, plan, &variant))?))

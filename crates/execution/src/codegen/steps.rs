@@ -6,6 +6,7 @@ use crate::Result;
 use crate::codegen::defect;
 use crate::expression::{Arithmetic, Comparison, Limits};
 use crate::program::{Operation, Program, StepId};
+use crate::value_map::Cells;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -129,6 +130,10 @@ impl<'p> Steps<'p> {
                     (self.operand(builder, then, result)?, self.operand(builder, otherwise, result)?);
                 builder.ins().select(condition, then, otherwise)
             }
+            Operation::Map(cells, argument) => {
+                let argument = self.operand(builder, argument, types::I64)?;
+                cell(builder, &self.program.cells()[cells], argument)?
+            }
             Operation::Check(value, checked, limits) => {
                 let inner = self.widest(&[value]);
                 let value = self.operand(builder, value, inner)?;
@@ -213,6 +218,17 @@ pub(super) fn element(builder: &mut FunctionBuilder<'_>, start: Value, index: Va
         4 => builder.ins().uload32(trusted(), address, 0),
         _ => builder.ins().load(types::I64, trusted(), address, 0),
     })
+}
+
+/// The cell for an argument; the last one, wherever it lies outside.
+fn cell(builder: &mut FunctionBuilder<'_>, cells: &Cells, argument: Value) -> Result<Value> {
+    let (start, width, last) = cells.place();
+    let index = builder.ins().iadd_imm_s(argument, cells.low.wrapping_neg());
+    let last = builder.ins().iconst(types::I64, last as i64);
+    let index = builder.ins().umin(index, last);
+    let start = builder.ins().iconst(types::I64, start as i64);
+    let distance = element(builder, start, index, width)?;
+    Ok(builder.ins().iadd_imm_s(distance, cells.base()))
 }
 
 fn constant(builder: &mut FunctionBuilder<'_>, wanted: Type, value: i128) -> Value {

@@ -3,8 +3,10 @@
 use super::range::{TRUTH, arithmetic, decided};
 use super::{Operation, Program, Step, StepId};
 use crate::expression::{Arithmetic, Comparison, Expression, Limits};
+use crate::value_map::{Cells, ValueMap};
 use crate::{Error, Result};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A value and where it is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +103,10 @@ impl Builder {
                     result = self.choose_nullable(holds, value, result);
                 }
                 Ok(result)
+            }
+            Expression::Map { map, argument } => {
+                let argument = self.lower(argument)?;
+                self.map(map, argument)
             }
         }
     }
@@ -199,6 +205,35 @@ impl Builder {
             value = self.push(Operation::Check(value, checked, limits), range);
         }
         Ok(Nullable { value, valid })
+    }
+
+    fn map(&mut self, map: &ValueMap, argument: Nullable) -> Result<Nullable> {
+        if !self.range(argument.value).is_short() {
+            return Err(Error::Unsupported("a value map over more than 64 bits".to_owned()));
+        }
+        let value = self.cell(&map.values, argument.value);
+        let valid = map.valid.as_ref().map(|valid| self.cell(valid, argument.value));
+        Ok(match (argument.valid, map.null) {
+            (None, _) => Nullable { value, valid },
+            (given, None) => Nullable { value, valid: self.both(given, valid) },
+            (Some(given), Some(null)) => {
+                let null = Nullable { value: self.constant(null.into()), valid: None };
+                self.choose_nullable(given, Nullable { value, valid }, null)
+            }
+        })
+    }
+
+    fn cell(&mut self, cells: &Arc<Cells>, argument: StepId) -> StepId {
+        let range = cells.range;
+        if range.min == range.max {
+            return self.constant(range.min);
+        }
+        let known = &mut self.program.cells;
+        let number = known.iter().position(|known| known == cells).unwrap_or_else(|| {
+            known.push(Arc::clone(cells));
+            known.len() - 1
+        });
+        self.push(Operation::Map(number, argument), range)
     }
 
     fn compare(&mut self, operator: Comparison, left: StepId, right: StepId) -> StepId {

@@ -13,8 +13,10 @@ mod lower;
 mod range;
 
 use crate::expression::{Arithmetic, Comparison, Limits};
+use crate::value_map::Cells;
 pub use lower::{Builder, Nullable};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Number of a step in its program.
 pub type StepId = usize;
@@ -40,6 +42,8 @@ pub enum Operation {
     Not(StepId),
     /// The second where the first is 1, else the third.
     Choose(StepId, StepId, StepId),
+    /// The cell for the step's result, of the cells with this number.
+    Map(usize, StepId),
     /// The first itself; where the second is 1, it is an overflow if it lies outside the limits.
     Check(StepId, StepId, Limits),
 }
@@ -64,6 +68,7 @@ impl Step {
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     steps: Vec<Step>,
+    cells: Vec<Arc<Cells>>,
 }
 
 impl Program {
@@ -78,6 +83,11 @@ impl Program {
     /// For a number that is none of the program's.
     pub fn step(&self, step: StepId) -> &Step {
         &self.steps[step]
+    }
+
+    /// What its value maps read.
+    pub(crate) fn cells(&self) -> &[Arc<Cells>] {
+        &self.cells
     }
 
     /// Those of `steps` that may find an overflow. They run whether or not a result needs them: SQL's operators fail on
@@ -108,7 +118,7 @@ impl Operation {
     pub fn operands(self) -> impl Iterator<Item = StepId> {
         let operands = match self {
             Self::Column(_) | Self::Valid(_) | Self::Constant(_) => [None; 3],
-            Self::Not(a) => [Some(a), None, None],
+            Self::Not(a) | Self::Map(_, a) => [Some(a), None, None],
             Self::Arithmetic(_, a, b)
             | Self::Compare(_, a, b)
             | Self::And(a, b)
