@@ -238,12 +238,35 @@ impl Vector for Bytes {
     }
 
     #[inline(always)]
-    unsafe fn bits_below_pair(self, next: Self, [_, second]: [Self; 2], raised: Self) -> u64 {
+    unsafe fn bits_below_pair(self, next: Self, [_, second]: [Self; 2], raised: Self, doubt: &mut [__m256i; 2]) -> u64 {
+        // SAFETY: as above.
+        let mut sum = |i: usize| unsafe {
+            let carry = average(next.0[i], complement(second.0[i]));
+            // Lanes of ones are minus one: raised, and back where the second unit is no less.
+            let at_least = _mm256_cmpgt_epi8(_mm256_setzero_si256(), carry);
+            let sum = average(self.0[i], _mm256_sub_epi8(complement(raised.0[i]), at_least));
+            // A unit that equals the constant's adds up to 128 with its complement; one more gives the same average.
+            // So both averages are the least signed byte where the code is the same, and seldom elsewhere.
+            doubt[i] = _mm256_min_epi8(doubt[i], _mm256_or_si256(carry, sum));
+            sum
+        };
+        let sums = [sum(0), sum(1)];
+        // SAFETY: as above.
+        unsafe { !Self::bits(sums) }
+    }
+
+    #[inline(always)]
+    unsafe fn no_doubt() -> [__m256i; 2] {
+        // SAFETY: as above.
+        unsafe { [_mm256_set1_epi8(i8::MAX); 2] }
+    }
+
+    #[inline(always)]
+    unsafe fn any_doubt(doubt: [__m256i; 2]) -> bool {
         // SAFETY: as above.
         unsafe {
-            // Lanes of ones are minus one: raised, and back where the second unit is no less.
-            let first = |i: usize| _mm256_sub_epi8(complement(raised.0[i]), at_least_u8(next.0[i], second.0[i]));
-            self.bits_below_complement([first(0), first(1)])
+            let least = _mm256_min_epi8(doubt[0], doubt[1]);
+            _mm256_movemask_epi8(_mm256_cmpeq_epi8(least, _mm256_set1_epi8(i8::MIN))) != 0
         }
     }
 
@@ -391,9 +414,11 @@ impl Vector for Words {
     }
 
     #[inline(always)]
-    unsafe fn bits_below_pair(self, next: Self, [_, second]: [Self; 2], raised: Self) -> u64 {
+    unsafe fn bits_below_pair(self, next: Self, constant: [Self; 2], raised: Self, doubt: &mut [__m256i; 2]) -> u64 {
+        let second = constant[1];
         // SAFETY: as above.
         unsafe {
+            *doubt = chain::nearer_pair([self, next], constant, *doubt);
             // Lanes of ones are minus one: raised, and back where the second unit is no less.
             let first = |i: usize| _mm256_add_epi16(raised.0[i], at_least_u16(next.0[i], second.0[i]));
             self.bits_below(Self([first(0), first(1), first(2), first(3)]))

@@ -173,9 +173,11 @@ impl Vector for Bytes {
     }
 
     #[inline(always)]
-    unsafe fn bits_below_pair(self, next: Self, [first, second]: [Self; 2], raised: Self) -> u64 {
+    unsafe fn bits_below_pair(self, next: Self, constant: [Self; 2], raised: Self, doubt: &mut Self) -> u64 {
+        let [first, second] = constant;
         // SAFETY: see above.
         unsafe {
+            *doubt = chain::nearer_pair([self, next], constant, *doubt);
             let below = _mm512_cmplt_epu8_mask(next.0, second.0);
             _mm512_cmplt_epu8_mask(self.0, _mm512_mask_blend_epi8(below, first.0, raised.0))
         }
@@ -288,9 +290,11 @@ impl Vector for Words {
     }
 
     #[inline(always)]
-    unsafe fn bits_below_pair(self, next: Self, [first, second]: [Self; 2], raised: Self) -> u64 {
+    unsafe fn bits_below_pair(self, next: Self, constant: [Self; 2], raised: Self, doubt: &mut Self) -> u64 {
+        let [first, second] = constant;
         // SAFETY: see above.
         unsafe {
+            *doubt = chain::nearer_pair([self, next], constant, *doubt);
             let low = _mm512_cmplt_epu16_mask(next.0, second.0);
             let high = _mm512_cmplt_epu16_mask(next.1, second.1);
             self.bits_below(Self(

@@ -376,7 +376,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     ) -> bool {
         // SAFETY: the caller's; there are `DEPTH` slices, `stride` bytes from each other.
         unsafe {
-            let mut open = Undecided::<V>::new();
+            let (mut near, mut doubt) = (V::none_near(), V::no_doubt());
             for (i, answer) in answers.iter_mut().enumerate() {
                 let offset = (group * GROUP + i) * 64 * size_of::<V::Unit>();
                 let bytes = lines.start.add(offset);
@@ -384,24 +384,43 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 let second = if DEPTH == 2 { load_ahead::<V>(bytes.add(lines.stride)) } else { first };
                 let mut bits = 0;
                 for (i, constant) in self.operands[..if KIND == WITHIN { 2 } else { 1 }].iter().enumerate() {
-                    let mut chain = Chain::<V>::new(V::all());
                     let units = [constant.get(0, offset), constant.get(DEPTH - 1, offset)];
-                    chain.step_equal(first, units[0]);
                     let below = if DEPTH == 2 {
-                        chain.step_equal(second, units[1]);
-                        first.bits_below_pair(second, units, constant.raised())
+                        first.bits_below_pair(second, units, constant.raised(), &mut doubt)
                     } else {
+                        let mut chain = Chain::<V>::new(V::all());
+                        chain.step_equal(first, units[0]);
+                        near = chain.nearer(near);
                         first.bits_below(units[0])
                     };
                     bits = if i == 0 { below } else { bits & !below };
-                    if !LAST {
-                        open.near = chain.nearer(open.near);
-                    }
                 }
                 // Volatile as above.
                 std::ptr::from_mut(answer).write_volatile(bits);
             }
-            !LAST && open.any::<SET>()
+            if DEPTH == 2 {
+                !LAST && V::any_doubt(doubt) && self.any_same_pair::<KIND>(lines, group, answers.len())
+            } else {
+                !LAST && V::any_near(near)
+            }
+        }
+    }
+
+    /// Whether one of the codes of a group's words has both of its first two units in common with a constant.
+    #[inline(always)]
+    unsafe fn any_same_pair<const KIND: u8>(&self, lines: Lines, group: usize, words: usize) -> bool {
+        // SAFETY: the caller's; there are two slices, `stride` bytes from each other.
+        unsafe {
+            let mut near = V::none_near();
+            for word in group * GROUP..group * GROUP + words {
+                let offset = word * 64 * size_of::<V::Unit>();
+                let bytes = lines.start.add(offset);
+                let units = [V::load(bytes), V::load(bytes.add(lines.stride))];
+                for constant in &self.operands[..if KIND == WITHIN { 2 } else { 1 }] {
+                    near = nearer_pair(units, [constant.get(0, offset), constant.get(1, offset)], near);
+                }
+            }
+            V::any_near(near)
         }
     }
 
@@ -426,6 +445,21 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 low.step::<true, LAST>(units, self.operands[1].get(slice, offset));
             }
         }
+    }
+}
+
+/// `nearest`, and the codes of two units that are the same as the constant.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+pub(super) unsafe fn nearer_pair<V: Vector>(units: [V; 2], constant: [V; 2], nearest: V::Nearest) -> V::Nearest {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut chain = Chain::<V>::new(V::all());
+        chain.step_equal(units[0], constant[0]);
+        chain.step_equal(units[1], constant[1]);
+        chain.nearer(nearest)
     }
 }
 

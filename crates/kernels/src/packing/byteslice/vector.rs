@@ -37,8 +37,23 @@ pub(in crate::packing) trait Vector: Copy {
     unsafe fn bits_below(self, other: Self) -> u64;
 
     /// A bit per code of two units, this one and `next`, that is less than a constant of two. `raised` is the
-    /// constant's first unit plus one: it is not the largest.
-    unsafe fn bits_below_pair(self, next: Self, constant: [Self; 2], raised: Self) -> u64;
+    /// constant's first unit plus one: it is not the largest. `doubt` keeps in mind whether a code may have been the
+    /// same as its constant: wherever one was, and now and then where none was.
+    unsafe fn bits_below_pair(self, next: Self, constant: [Self; 2], raised: Self, doubt: &mut Self::Nearest) -> u64;
+
+    /// What [`Vector::bits_below_pair`] starts with.
+    #[inline(always)]
+    unsafe fn no_doubt() -> Self::Nearest {
+        // SAFETY: the caller's.
+        unsafe { Self::none_near() }
+    }
+
+    /// Whether there is any of its doubt.
+    #[inline(always)]
+    unsafe fn any_doubt(doubt: Self::Nearest) -> bool {
+        // SAFETY: the caller's.
+        unsafe { Self::any_near(doubt) }
+    }
 
     /// Yes for every code.
     unsafe fn all() -> Self::Mask;
