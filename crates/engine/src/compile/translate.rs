@@ -8,8 +8,7 @@ use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
 };
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
-use gingham_execution::{Aggregate, Aggregation, Function};
-use gingham_execution::{Arithmetic, Comparison, Expression, Limits, Plan};
+use gingham_execution::{Arithmetic, Comparison, Expression, Limits};
 use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::scan::integer_bounds;
 use gingham_storage::{Datum, LogicalType, ValueClass};
@@ -108,16 +107,43 @@ impl Scope {
 
     /// Where an expression's values lie.
     pub(super) fn range(&self, expression: &Expression) -> Option<Limits> {
-        let smallest = Aggregate { function: Function::Sum, argument: Some(expression.clone()), filter: None };
-        let aggregation = Aggregation { filter: None, keys: Vec::new(), aggregates: vec![smallest] };
-        Plan::new(&aggregation, self.facts(), 1).ok()?.argument_range(0)
+        expression.range(self.facts()).ok()
+    }
+
+    /// One of the operator's columns.
+    pub(super) fn column(&self, index: usize) -> Option<Typed> {
+        self.columns.get(index)?.clone()
     }
 
     /// An expression over the operator's columns, whose types are those of `schema`.
     pub(super) fn translate(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
+        Translation { scope: self, schema, maps: true }.translate(expression)
+    }
+}
+
+/// The translation of an expression.
+#[derive(Clone, Copy)]
+struct Translation<'s> {
+    scope: &'s Scope,
+    schema: &'s Schema,
+    /// What has no other form may become a value map.
+    maps: bool,
+}
+
+impl Translation<'_> {
+    /// Without value maps, else as one, else of parts that are such.
+    fn translate(self, expression: &Arc<dyn PhysicalExpr>) -> Option<Typed> {
+        if !self.maps {
+            return self.compose(expression);
+        }
+        let whole = Self { maps: false, ..self }.compose(expression);
+        whole.or_else(|| self.scope.map(expression, self.schema)).or_else(|| self.compose(expression))
+    }
+
+    fn compose(self, expression: &Arc<dyn PhysicalExpr>) -> Option<Typed> {
         let plain = |expression, data_type| Some(Typed { expression, data_type, entries: None });
         if let Some(column) = expression.downcast_ref::<Column>() {
-            return self.columns.get(column.index())?.clone();
+            return self.scope.column(column.index());
         }
         if let Some(literal) = expression.downcast_ref::<Literal>() {
             let data_type = literal.value().data_type();
@@ -129,7 +155,7 @@ impl Scope {
             return plain(Expression::Constant(value), data_type);
         }
         if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {
-            return self.binary(*binary.op(), binary.left(), binary.right(), expression, schema);
+            return self.binary(*binary.op(), binary.left(), binary.right(), expression);
         }
         if let Some(call) = expression.downcast_ref::<ScalarFunctionExpr>() {
             let operator = match call.name() {
@@ -139,41 +165,40 @@ impl Scope {
                 _ => return None,
             };
             let [left, right] = call.args() else { return None };
-            return self.binary(operator, left, right, expression, schema);
+            return self.binary(operator, left, right, expression);
         }
         if let Some(not) = expression.downcast_ref::<NotExpr>() {
-            let inner = self.translate(not.arg(), schema)?.truth()?;
+            let inner = self.translate(not.arg())?.truth()?;
             return plain(Expression::Not(Box::new(inner)), DataType::Boolean);
         }
         if let Some(test) = expression.downcast_ref::<IsNullExpr>() {
-            let inner = self.translate(test.arg(), schema)?.expression;
+            let inner = self.translate(test.arg())?.expression;
             return plain(Expression::IsNull(Box::new(inner)), DataType::Boolean);
         }
         if let Some(test) = expression.downcast_ref::<IsNotNullExpr>() {
-            let inner = Expression::IsNull(Box::new(self.translate(test.arg(), schema)?.expression));
+            let inner = Expression::IsNull(Box::new(self.translate(test.arg())?.expression));
             return plain(Expression::Not(Box::new(inner)), DataType::Boolean);
         }
         if let Some(list) = expression.downcast_ref::<InListExpr>() {
-            return self.in_list(list, schema);
+            return self.in_list(list);
         }
         if let Some(case) = expression.downcast_ref::<CaseExpr>() {
-            return self.case(case, expression, schema);
+            return self.case(case, expression);
         }
         let cast = expression.downcast_ref::<CastExpr>().filter(|cast| !cast.cast_options().safe)?;
-        let inner = self.translate(cast.expr(), schema)?.number()?;
+        let inner = self.translate(cast.expr())?.number()?;
         converted(inner, cast.cast_type())
     }
 
     fn binary(
-        &self,
+        self,
         operator: Operator,
         left: &Arc<dyn PhysicalExpr>,
         right: &Arc<dyn PhysicalExpr>,
         whole: &Arc<dyn PhysicalExpr>,
-        schema: &Schema,
     ) -> Option<Typed> {
-        let (left, right) = (self.translate(left, schema)?, self.translate(right, schema)?);
-        let data_type = whole.data_type(schema).ok()?;
+        let (left, right) = (self.translate(left)?, self.translate(right)?);
+        let data_type = whole.data_type(self.schema).ok()?;
         let expression = match operator {
             Operator::And => Expression::And(Box::new(left.truth()?), Box::new(right.truth()?)),
             Operator::Or => Expression::Or(Box::new(left.truth()?), Box::new(right.truth()?)),
@@ -191,34 +216,34 @@ impl Scope {
         Some(Typed { expression, data_type, entries: None })
     }
 
-    fn in_list(&self, list: &InListExpr, schema: &Schema) -> Option<Typed> {
+    fn in_list(self, list: &InListExpr) -> Option<Typed> {
         if list.list().len() > SHORT_LIST {
             return None;
         }
-        let value = self.translate(list.expr(), schema)?;
+        let value = self.translate(list.expr())?;
         let mut any = Expression::Constant(Some(0));
         for entry in list.list() {
-            let equal = compare(Comparison::Equal, value.clone(), self.translate(entry, schema)?)?;
+            let equal = compare(Comparison::Equal, value.clone(), self.translate(entry)?)?;
             any = Expression::Or(Box::new(any), Box::new(equal));
         }
         let expression = if list.negated() { Expression::Not(Box::new(any)) } else { any };
         Some(Typed { expression, data_type: DataType::Boolean, entries: None })
     }
 
-    fn case(&self, case: &CaseExpr, whole: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
-        let data_type = whole.data_type(schema).ok()?;
+    fn case(self, case: &CaseExpr, whole: &Arc<dyn PhysicalExpr>) -> Option<Typed> {
+        let data_type = whole.data_type(self.schema).ok()?;
         let value = |value: &Arc<dyn PhysicalExpr>| {
-            let value = self.translate(value, schema)?;
+            let value = self.translate(value)?;
             let fits = value.data_type == data_type || value.expression == Expression::Constant(None);
             (fits && value.entries.is_none()).then_some(value.expression)
         };
         let base = match case.expr() {
-            Some(base) => Some(self.translate(base, schema)?),
+            Some(base) => Some(self.translate(base)?),
             None => None,
         };
         let mut branches = Vec::new();
         for (when, then) in case.when_then_expr() {
-            let when = self.translate(when, schema)?;
+            let when = self.translate(when)?;
             let condition = match &base {
                 Some(base) => compare(Comparison::Equal, base.clone(), when)?,
                 None => when.truth()?,

@@ -10,6 +10,7 @@ mod pipelines;
 mod predicate_order;
 mod repeated;
 mod statements;
+mod value_maps;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gingham::{Connection, Database};

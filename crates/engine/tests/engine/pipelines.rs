@@ -35,7 +35,7 @@ fn aggregations_over_a_table_are_taken_and_no_others() {
         "SELECT sum(CAST(v AS DOUBLE)) FROM n",
         "SELECT count(DISTINCT k) FILTER (WHERE v > 3), sum(v) FROM n",
         "SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)",
-        "SELECT upper(s), count(*) FROM n GROUP BY upper(s)",
+        "SELECT v / 7, count(*) FROM n GROUP BY v / 7",
         "SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)",
     ] {
         let plan = explain(&connection, sql);

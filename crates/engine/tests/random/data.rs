@@ -58,7 +58,7 @@ pub fn batch(generator: &mut Generator, first: i64, rows: usize) -> RecordBatch 
         few(generator, rows),
         many(generator, rows),
         bytes(generator, rows),
-        Arc::new(column(generator, rows, |g| g.between(-800, 20_000) as i32).into_iter().collect::<Date32Array>()),
+        days(generator, rows),
         times(generator, rows),
         Arc::new(column(generator, rows, |g| g.chance(30)).into_iter().collect::<BooleanArray>()),
     ];
@@ -81,6 +81,11 @@ fn longs(generator: &mut Generator, rows: usize) -> ArrayRef {
     let (low, high) =
         *generator.pick(&[(0, 100), (1 << 40, (1 << 40) + 9), (i64::MIN + 1, i64::MAX - 1), (-5_000_000_000, 5)]);
     Arc::new(column(generator, rows, |g| g.between(low, high)).into_iter().collect::<Int64Array>())
+}
+
+fn days(generator: &mut Generator, rows: usize) -> ArrayRef {
+    let (low, high) = *generator.pick(&[(-800, 20_000), (9000, 9400), (-30, 30)]);
+    Arc::new(column(generator, rows, |g| g.between(low, high) as i32).into_iter().collect::<Date32Array>())
 }
 
 fn decimals(generator: &mut Generator, rows: usize) -> ArrayRef {

@@ -20,7 +20,7 @@ pub fn load(connection: &Connection, generator: &mut Generator) -> (Vec<RecordBa
     let mut batches = Vec::new();
     let mut next_id = 0;
     for _ in 0..generator.between(1, 4) {
-        let rows = *generator.pick(&[1, 7, 63, 64, 65, 500, 2000]);
+        let rows = *generator.pick(&[1, 7, 63, 64, 65, 500, 2000, 17_000]);
         let batch = batch(generator, next_id, rows);
         next_id += rows as i64;
         let mut appender = connection.appender("t").expect("the table exists");

@@ -193,13 +193,6 @@ impl Plan {
         self.groups
     }
 
-    /// Where the argument of the `number`th aggregate lies, when that is a sum.
-    pub fn argument_range(&self, number: usize) -> Option<Limits> {
-        let Reading::Sum { word, .. } = self.readings.get(number)? else { return None };
-        let slot = self.slots.iter().find(|slot| slot.word == *word)?;
-        Some(self.program.step(slot.step).range)
-    }
-
     /// Bytes of a group's state.
     pub fn state_bytes(&self) -> usize {
         self.stride * size_of::<u64>()

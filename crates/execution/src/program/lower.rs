@@ -34,6 +34,15 @@ pub struct Builder {
     known: HashMap<Operation, StepId>,
 }
 
+impl Expression {
+    /// Where its values lie, for columns with these ranges that may be NULL or not. Fails when a pipeline can't compute it.
+    pub fn range(&self, columns: impl IntoIterator<Item = (Limits, bool)>) -> Result<Limits> {
+        let mut builder = Builder::new(columns);
+        let value = builder.lower(self)?.value;
+        Ok(builder.range(value))
+    }
+}
+
 impl Builder {
     /// For expressions over these columns: the range of each one's integers, and whether it may be NULL.
     pub fn new(columns: impl IntoIterator<Item = (Limits, bool)>) -> Self {

@@ -94,6 +94,16 @@ fn append_booleans(values: &BooleanArray, base: u64, codes: &mut Vec<u64>) {
     codes.extend(values.values().iter().map(|value| u64::from(value).wrapping_sub(base)));
 }
 
+/// The values of an array of the integer class; `None` is NULL.
+#[expect(clippy::useless_conversion, reason = "the macro's arms differ in their type")]
+pub fn integers_of_array(array: &ArrayRef) -> Result<Vec<Option<i128>>> {
+    with_integers!(
+        array,
+        values => Ok(values.iter().map(|value| value.map(i128::from)).collect()),
+        values => Ok(values.iter().map(|value| value.map(i128::from)).collect())
+    )
+}
+
 /// Appends the values themselves, NULL as `filler`.
 pub(crate) fn append_wide(chunk: &ArrayRef, filler: i128, wide: &mut Vec<i128>) -> Result<()> {
     with_integers!(

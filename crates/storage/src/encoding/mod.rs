@@ -15,3 +15,5 @@ pub(crate) mod floats;
 pub(crate) mod integers;
 pub mod sketch;
 pub(crate) mod strings;
+
+pub use integers::integers_of_array;

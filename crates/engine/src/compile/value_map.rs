@@ -1,0 +1,142 @@
+//! Expressions over one column as value maps: DataFusion evaluates them while the query is planned, once for each value that
+//! the column can have and for NULL. So any function is one load per record, and means what it does in DataFusion.
+//!
+//! The values that a column can have are those between its smallest and its largest, or its dictionary's entries. Strings
+//! that come out are codes again: positions among their own entries.
+
+use super::translate::{Scope, Typed};
+use arrow::array::{Array, ArrayRef, AsArray, NullArray, RecordBatch, StringViewArray, new_null_array};
+use arrow::buffer::NullBuffer;
+use arrow::compute::{cast, concat};
+use arrow::datatypes::{DataType, Field, Fields, Schema};
+use datafusion::error::Result;
+use datafusion::logical_expr::Volatility;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NegativeExpr,
+    NotExpr, TryCastExpr,
+};
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use gingham_execution::{Expression, ValueMap};
+use gingham_storage::encoding::integers_of_array;
+use gingham_storage::scan::array_of_integers;
+use gingham_storage::{LogicalType, ValueClass};
+use std::iter::once;
+use std::sync::Arc;
+
+/// So many values are evaluated however few records there are: it takes some microseconds.
+const FEW: u64 = 64;
+/// And no more than so many, whose results are still read from caches.
+const MANY: u64 = 1 << 16;
+
+impl Scope {
+    /// An expression as a value map over the only column that it refers to. `None` when it refers to more, when the column
+    /// can have more values than there are records, or when the expression fails for one of them.
+    pub(super) fn map(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
+        let mut column = None;
+        if !only_column(expression, &mut column) {
+            return None;
+        }
+        let column = column?;
+        let data_type = expression.data_type(schema).ok()?;
+        let class = LogicalType::from_arrow("", &data_type).ok()?.class();
+        if class == ValueClass::Float {
+            return None;
+        }
+        let argument = self.column(column)?;
+        if argument.data_type != *schema.field(column).data_type() {
+            return None;
+        }
+        let (low, values) = self.values(&argument)?;
+        let results = evaluate(expression, column, values).ok()?;
+        if *results.data_type() != data_type {
+            return None;
+        }
+        let (results, entries) = match class {
+            ValueClass::Integer => (integers(&results)?, None),
+            _ => codes(&results).map(|(codes, entries)| (codes, Some(entries)))?,
+        };
+        let (null, results) = results.split_last()?;
+        let map = ValueMap::new(low, results, *null);
+        let expression = Expression::Map { map, argument: Box::new(argument.expression) };
+        Some(Typed { expression, data_type, entries })
+    }
+
+    /// The values that a column of the scope can have, in the order of their integers, and a NULL behind them; and the
+    /// first one's integer.
+    fn values(&self, column: &Typed) -> Option<(i64, ArrayRef)> {
+        let most = self.rows().clamp(FEW, MANY);
+        if let Some(entries) = &column.entries {
+            let null = new_null_array(entries.data_type(), 1);
+            let few = entries.len() as u64 <= most;
+            return few.then(|| concat(&[entries, &null]).ok())?.map(|values| (0, values));
+        }
+        let range = self.range(&column.expression)?;
+        let low = i64::try_from(range.min).ok()?;
+        let last = range.max.checked_sub(range.min)?;
+        if last >= i128::from(most) {
+            return None;
+        }
+        let values: Vec<i128> = (range.min..=range.max).chain(once(0)).collect();
+        let nulls = (0..values.len()).map(|at| at as i128 <= last).collect::<NullBuffer>();
+        let logical_type = LogicalType::from_arrow("", &column.data_type).ok()?;
+        Some((low, array_of_integers(&logical_type, values, Some(nulls)).ok()?))
+    }
+}
+
+/// Whether an expression's result follows from one column, whose number becomes `found`.
+fn only_column(expression: &Arc<dyn PhysicalExpr>, found: &mut Option<usize>) -> bool {
+    if let Some(column) = expression.downcast_ref::<Column>() {
+        return *found.get_or_insert(column.index()) == column.index();
+    }
+    let known = match expression.downcast_ref::<ScalarFunctionExpr>() {
+        Some(call) => call.fun().signature().volatility == Volatility::Immutable,
+        None => {
+            expression.is::<Literal>()
+                || expression.is::<BinaryExpr>()
+                || expression.is::<CaseExpr>()
+                || expression.is::<CastExpr>()
+                || expression.is::<TryCastExpr>()
+                || expression.is::<InListExpr>()
+                || expression.is::<IsNullExpr>()
+                || expression.is::<IsNotNullExpr>()
+                || expression.is::<LikeExpr>()
+                || expression.is::<NegativeExpr>()
+                || expression.is::<NotExpr>()
+        }
+    };
+    known && expression.children().into_iter().all(|child| only_column(child, found))
+}
+
+/// The results of an expression over the column with this number.
+fn evaluate(expression: &Arc<dyn PhysicalExpr>, column: usize, values: ArrayRef) -> Result<ArrayRef> {
+    let rows = values.len();
+    // It does not look at the columns before.
+    let unread: ArrayRef = Arc::new(NullArray::new(rows));
+    let mut columns = vec![unread; column];
+    columns.push(values);
+    let fields: Fields = columns.iter().map(|column| Field::new("", column.data_type().clone(), true)).collect();
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?;
+    expression.evaluate(&batch)?.into_array(rows)
+}
+
+/// Values of 64 bits.
+fn integers(values: &ArrayRef) -> Option<Vec<Option<i64>>> {
+    let values = integers_of_array(values).ok()?;
+    values.into_iter().map(|value| value.map(i64::try_from).transpose().ok()).collect()
+}
+
+/// Strings as positions among their entries, which ascend and are of the strings' type.
+fn codes(strings: &ArrayRef) -> Option<(Vec<Option<i64>>, ArrayRef)> {
+    if !matches!(strings.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+        return None;
+    }
+    let views = cast(strings, &DataType::Utf8View).ok()?;
+    let views = views.as_string_view();
+    let mut entries: Vec<&str> = views.iter().flatten().collect();
+    entries.sort_unstable();
+    entries.dedup();
+    let code = |text: &str| entries.partition_point(|entry| *entry < text) as i64;
+    let codes = views.iter().map(|text| text.map(code)).collect();
+    let entries: ArrayRef = Arc::new(StringViewArray::from_iter_values(entries));
+    Some((codes, cast(&entries, strings.data_type()).ok()?))
+}
