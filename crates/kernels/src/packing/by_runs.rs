@@ -71,6 +71,20 @@ pub(super) fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Op
     });
 }
 
+/// [`scan_any`] of codes that are unpacked first.
+pub(super) fn scan_any_unpacked(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
+    let max = packed.format().max_code();
+    with_code!(packed.format().width(), C => {
+        let values: Vec<C> = values.iter().filter(|value| **value <= max).map(|value| C::truncate(*value)).collect();
+        let mut codes = Vec::<C>::with_capacity(RUN);
+        each_run(packed.rows(), options, out, |rows, answers| {
+            codes.clear();
+            super::unpack(isa, packed, rows, &mut codes);
+            crate::scan::equal_any(isa, &codes, &values, answers);
+        });
+    });
+}
+
 pub(super) fn scan_bitmap(isa: Isa, packed: Packed<'_>, bitmap: &[u64], options: Options, out: &mut [u64]) {
     with_code!(packed.format().width(), C => {
         let mut codes = Vec::<C>::with_capacity(RUN);

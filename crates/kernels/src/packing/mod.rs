@@ -95,7 +95,9 @@ pub fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, 
     match packed.format().packing() {
         Packing::ByteSlice | Packing::ByteSlice16 => byteslice::scan_any(isa, packed, values, options, out),
         Packing::Hbp => hbp::scan_any(isa, packed, values, options, out),
-        _ => by_runs::scan_any(isa, packed, values, options, out),
+        Packing::Native => native::scan_any(isa, packed, values, options, out),
+        Packing::BitPacked => bit_packed::scan_any(isa, packed, values, options, out),
+        Packing::Vbp => by_runs::scan_any(isa, packed, values, options, out),
     }
     cut(out, packed.rows());
 }
@@ -103,7 +105,12 @@ pub fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, 
 /// Codes whose bit of `bitmap` is set. A code past the end of the bitmap does not qualify.
 pub fn scan_bitmap(isa: Isa, packed: Packed<'_>, bitmap: &[u64], options: Options, out: &mut [u64]) {
     check_words(packed, out);
-    by_runs::scan_bitmap(isa, packed, bitmap, options, out);
+    match packed.format().packing() {
+        Packing::Native => native::scan_bitmap(isa, packed, bitmap, options, out),
+        Packing::BitPacked => bit_packed::scan_bitmap(isa, packed, bitmap, options, out),
+        Packing::ByteSlice => byteslice::scan_bitmap(isa, packed, bitmap, options, out),
+        _ => by_runs::scan_bitmap(isa, packed, bitmap, options, out),
+    }
     cut(out, packed.rows());
 }
 

@@ -54,6 +54,29 @@ pub(super) fn scan(
     });
 }
 
+pub(super) fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
+    let max = packed.format().max_code();
+    with_code!(packed.format().width(), N => {
+        let values: Vec<N> = values.iter().filter(|value| **value <= max).map(|value| N::truncate(*value)).collect();
+        let mut scratch = Vec::new();
+        each_run(packed.rows(), options, out, |rows, answers| {
+            scan::equal_any(isa, run::<N>(packed, rows, &mut scratch), &values, answers);
+        });
+    });
+}
+
+pub(super) fn scan_bitmap(isa: Isa, packed: Packed<'_>, bitmap: &[u64], options: Options, out: &mut [u64]) {
+    with_code!(packed.format().width(), N => {
+        if let (Combine::Set, Some(codes)) = (options.combine, aligned::<N>(packed)) {
+            return scan::in_bitmap(isa, codes, bitmap, out);
+        }
+        let mut scratch = Vec::new();
+        each_run(packed.rows(), options, out, |rows, answers| {
+            scan::in_bitmap(isa, run::<N>(packed, rows, &mut scratch), bitmap, answers);
+        });
+    });
+}
+
 pub(super) fn get(packed: Packed<'_>, tid: usize) -> u64 {
     with_code!(packed.format().width(), N => read::<N>(packed.bytes(), packed.first() + tid).to_u64())
 }

@@ -2,7 +2,7 @@
 //! movemask. AVX2 compares only signed lanes: "at most" is "equals the minimum", and 64-bit lanes flip the sign.
 
 use super::lanes::each_word;
-use super::scalar;
+use super::{byte_tables, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 
@@ -20,11 +20,42 @@ pub(super) fn equal_any<C: Code>(codes: &[C], values: &[C], out: &mut [u64]) {
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn in_bitmap<C: Code>(codes: &[C], bitmap: &[u64], out: &mut [u64]) {
-    if C::BITS <= 32 && bitmap.len() < 1 << 26 {
+    if C::BITS == 8 {
+        let tables = byte_tables(bitmap).map(|table| twice(&table));
+        each_word(codes, out, |codes| in_tables(codes, &tables));
+    } else if C::BITS <= 32 && bitmap.len() < 1 << 26 {
         each_word(codes, out, |codes| in_memory(codes, bitmap));
     } else {
         scalar::in_bitmap(codes, bitmap, out);
     }
+}
+
+/// Membership of codes of 8 bits in a set of tables as [`byte_tables`] makes them: the lower four bits choose a byte, of
+/// which the others choose a bit.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn in_tables<C: Code>(codes: &[C; 64], tables: &[__m256i; 2]) -> u64 {
+    let bit_of = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    let lanes: [__m256i; 2] = std::array::from_fn(|i| {
+        // SAFETY: the array has 64 codes of 8 bits (others don't come here, and `Code` is sealed), of which this is one
+        // half or the other; the load asks for no alignment.
+        let codes = unsafe { _mm256_loadu_si256(codes.as_ptr().cast::<__m256i>().add(i)) };
+        // A shuffle gives zero where the upper bit is set.
+        let low = _mm256_shuffle_epi8(tables[0], codes);
+        let high = _mm256_shuffle_epi8(tables[1], _mm256_xor_si256(codes, _mm256_set1_epi8(i8::MIN)));
+        let above = _mm256_and_si256(_mm256_srli_epi16::<4>(codes), _mm256_set1_epi8(0b1111));
+        let bit = _mm256_shuffle_epi8(bit_of, above);
+        _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_or_si256(low, high), bit), bit)
+    });
+    collect_u8(&lanes)
+}
+
+/// The bytes in both halves of a register.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn twice(bytes: &[u8; 16]) -> __m256i {
+    // SAFETY: the array has the 16 bytes of half a register; the load asks for no alignment.
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(bytes.as_ptr().cast())) }
 }
 
 /// Membership of codes of at most 32 bits in a bitmap of less than 2^32 bits, by gathering its 32-bit halves.

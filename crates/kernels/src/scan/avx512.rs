@@ -1,7 +1,7 @@
 //! Scans with AVX-512: comparisons give mask registers, which are the bits.
 
 use super::lanes::each_word;
-use super::scalar;
+use super::{byte_tables, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 
@@ -19,7 +19,10 @@ pub(super) fn equal_any<C: Code>(codes: &[C], values: &[C], out: &mut [u64]) {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn in_bitmap<C: Code>(codes: &[C], bitmap: &[u64], out: &mut [u64]) {
-    if C::BITS <= 16 && bitmap.len() <= 8 {
+    if C::BITS == 8 {
+        let tables = byte_tables(bitmap).map(|table| four_times(&table));
+        each_word(codes, out, |codes| in_tables(codes, &tables));
+    } else if C::BITS == 16 && bitmap.len() <= 8 {
         let mut register = [0; 8];
         register[..bitmap.len()].copy_from_slice(bitmap);
         each_word(codes, out, |codes| in_register(codes, &register));
@@ -30,8 +33,32 @@ pub(super) fn in_bitmap<C: Code>(codes: &[C], bitmap: &[u64], out: &mut [u64]) {
     }
 }
 
-/// Membership of codes of at most 16 bits in a bitmap of 512 bits that stays in a register: the upper bits of a code
-/// choose one of 32 lanes, the lower four a bit of it.
+/// Membership of codes of 8 bits in a set of tables as [`byte_tables`] makes them: the lower four bits choose a byte, of
+/// which the others choose a bit.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn in_tables<C: Code>(codes: &[C; 64], tables: &[__m512i; 2]) -> u64 {
+    // SAFETY: the array has 64 codes of 8 bits (others don't come here, and `Code` is sealed); the load asks for no
+    // alignment.
+    let codes = unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) };
+    // A shuffle gives zero where the upper bit is set.
+    let low = _mm512_shuffle_epi8(tables[0], codes);
+    let high = _mm512_shuffle_epi8(tables[1], _mm512_xor_si512(codes, _mm512_set1_epi8(i8::MIN)));
+    let above = _mm512_and_si512(_mm512_srli_epi16::<4>(codes), _mm512_set1_epi8(0b1111));
+    let bit = _mm512_shuffle_epi8(_mm512_set1_epi64(0x8040_2010_0804_0201_u64 as i64), above);
+    _mm512_test_epi8_mask(_mm512_or_si512(low, high), bit)
+}
+
+/// The bytes in each quarter of a register.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn four_times(bytes: &[u8; 16]) -> __m512i {
+    // SAFETY: the array has the 16 bytes of a quarter of a register; the load asks for no alignment.
+    unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(bytes.as_ptr().cast())) }
+}
+
+/// Membership of codes of 16 bits in a bitmap of 512 bits that stays in a register: the upper bits of a code choose one
+/// of 32 lanes, the lower four a bit of it.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 fn in_register<C: Code>(codes: &[C; 64], bitmap: &[u64; 8]) -> u64 {
@@ -39,14 +66,9 @@ fn in_register<C: Code>(codes: &[C; 64], bitmap: &[u64; 8]) -> u64 {
     let bitmap = unsafe { _mm512_loadu_si512(bitmap.as_ptr().cast()) };
     let mut word = 0;
     for (i, codes) in codes.as_chunks::<32>().0.iter().enumerate() {
-        // SAFETY: the chunk has 32 codes, of 8 or of 16 bits (wider ones don't come here, and `Code` is sealed); the
-        // loads ask for no alignment.
-        let codes = unsafe {
-            match C::BITS {
-                8 => _mm512_cvtepu8_epi16(_mm256_loadu_si256(codes.as_ptr().cast())),
-                _ => _mm512_loadu_si512(codes.as_ptr().cast()),
-            }
-        };
+        // SAFETY: the chunk has 32 codes of 16 bits (others don't come here, and `Code` is sealed); the load asks for no
+        // alignment.
+        let codes = unsafe { _mm512_loadu_si512(codes.as_ptr().cast()) };
         let lane = _mm512_permutexvar_epi16(_mm512_srli_epi16::<4>(codes), bitmap);
         let bit = _mm512_sllv_epi16(_mm512_set1_epi16(1), _mm512_and_si512(codes, _mm512_set1_epi16(15)));
         let inside = _mm512_cmplt_epu16_mask(codes, _mm512_set1_epi16(512));

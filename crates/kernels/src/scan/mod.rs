@@ -45,6 +45,23 @@ pub fn in_bitmap<C: Code>(isa: Isa, codes: &[C], bitmap: &[u64], out: &mut [u64]
     dispatch!(isa, in_bitmap(codes, bitmap, out));
 }
 
+/// The first 256 bits of a bitmap as two tables of 16 bytes: for the codes 0 to 127 and for 128 to 255, by a code's lower
+/// four bits a byte with a bit for each value of the three bits above.
+#[cfg(target_arch = "x86_64")]
+fn byte_tables(bitmap: &[u64]) -> [[u8; 16]; 2] {
+    let mut tables = [[0; 16]; 2];
+    for (at, word) in bitmap.iter().take(4).enumerate() {
+        for quarter in 0..4 {
+            // By 16 codes, which differ in their lower four bits: a loop without branches, that becomes vectors.
+            let (members, above) = ((word >> (16 * quarter)) as u16, at % 2 * 4 + quarter);
+            for (low, byte) in tables[at / 2].iter_mut().enumerate() {
+                *byte |= ((members >> low & 1) as u8) << above;
+            }
+        }
+    }
+    tables
+}
+
 fn check<C: Code>(codes: &[C], out: &[u64]) {
     assert_eq!(out.len(), codes.len().div_ceil(64), "words for the bits of {} codes", codes.len());
 }

@@ -28,7 +28,7 @@ pub mod variants;
 mod vector;
 
 use super::test::{Comparison, Order};
-use super::{Format, Operator, Options, Packed, Packing, Tids};
+use super::{Combine, Format, Operator, Options, Packed, Packing, Tids, by_runs};
 use crate::{Code, Isa};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -221,6 +221,27 @@ pub(super) fn scan(
 
 pub(super) fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
     on_slices!(isa, packed, scan_any(values, options, out));
+}
+
+/// Codes of one slice are looked up where they lie, shifted as they are; more slices have to be stitched first.
+pub(super) fn scan_bitmap(isa: Isa, packed: Packed<'_>, bitmap: &[u64], options: Options, out: &mut [u64]) {
+    let slices = Slices::<u8>::new(packed);
+    if slices.count > 1 {
+        return by_runs::scan_bitmap(isa, packed, bitmap, options, out);
+    }
+    let mut shifted = [0; 4];
+    for code in 0..=packed.format().max_code() as usize {
+        let member = bitmap.get(code / 64).is_some_and(|word| word >> (code % 64) & 1 == 1);
+        let unit = code << slices.padding;
+        shifted[unit / 64] |= u64::from(member) << (unit % 64);
+    }
+    let units = slices.slice(0);
+    if options.combine == Combine::Set {
+        return crate::scan::in_bitmap(isa, units, &shifted, out);
+    }
+    by_runs::each_run(packed.rows(), options, out, |rows, answers| {
+        crate::scan::in_bitmap(isa, &units[rows], &shifted, answers);
+    });
 }
 
 /// [`scan`] in the way of [`variants::scan_expanded`].
