@@ -9,6 +9,7 @@ use arrow::array::{Array, ArrayRef, AsArray, NullArray, RecordBatch, StringViewA
 use arrow::buffer::NullBuffer;
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, Fields, Schema};
+use datafusion::common::internal_err;
 use datafusion::error::Result;
 use datafusion::logical_expr::Volatility;
 use datafusion::physical_expr::expressions::{
@@ -27,6 +28,10 @@ use std::sync::Arc;
 const FEW: u64 = 64;
 /// And no more than so many, whose results are still read from caches.
 const MANY: u64 = 1 << 16;
+/// As many at once as DataFusion's operators take.
+const AT_ONCE: usize = 8192;
+/// Bytes of strings that an expression may give: they are kept with the plan.
+const BYTES: usize = 4 << 20;
 
 impl Scope {
     /// An expression as a value map over the only column that it refers to. `None` when it refers to more, when the column
@@ -47,13 +52,9 @@ impl Scope {
             return None;
         }
         let (low, values) = self.values(&argument)?;
-        let results = evaluate(expression, column, values).ok()?;
-        if *results.data_type() != data_type {
-            return None;
-        }
         let (results, entries) = match class {
-            ValueClass::Integer => (integers(&results)?, None),
-            _ => codes(&results).map(|(codes, entries)| (codes, Some(entries)))?,
+            ValueClass::Integer => (integers(expression, column, &values, &data_type)?, None),
+            _ => codes(expression, column, &values, &data_type).map(|(codes, entries)| (codes, Some(entries)))?,
         };
         let (null, results) = results.split_last()?;
         let map = ValueMap::new(low, results, *null);
@@ -107,36 +108,67 @@ fn only_column(expression: &Arc<dyn PhysicalExpr>, found: &mut Option<usize>) ->
     known && expression.children().into_iter().all(|child| only_column(child, found))
 }
 
-/// The results of an expression over the column with this number.
-fn evaluate(expression: &Arc<dyn PhysicalExpr>, column: usize, values: ArrayRef) -> Result<ArrayRef> {
-    let rows = values.len();
-    // It does not look at the columns before.
-    let unread: ArrayRef = Arc::new(NullArray::new(rows));
-    let mut columns = vec![unread; column];
-    columns.push(values);
-    let fields: Fields = columns.iter().map(|column| Field::new("", column.data_type().clone(), true)).collect();
-    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?;
-    expression.evaluate(&batch)?.into_array(rows)
+/// The results of an expression over the column with this number, for some values after others.
+fn evaluate(
+    expression: &Arc<dyn PhysicalExpr>,
+    column: usize,
+    values: &ArrayRef,
+    data_type: &DataType,
+) -> impl Iterator<Item = Result<ArrayRef>> {
+    (0..values.len()).step_by(AT_ONCE).map(move |start| {
+        let rows = AT_ONCE.min(values.len() - start);
+        // It does not look at the columns before.
+        let unread: ArrayRef = Arc::new(NullArray::new(rows));
+        let mut columns = vec![unread; column];
+        columns.push(values.slice(start, rows));
+        let fields: Fields = columns.iter().map(|column| Field::new("", column.data_type().clone(), true)).collect();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?;
+        let results = expression.evaluate(&batch)?.into_array(rows)?;
+        if results.data_type() == data_type { Ok(results) } else { internal_err!("{expression} gives no {data_type}") }
+    })
 }
 
-/// Values of 64 bits.
-fn integers(values: &ArrayRef) -> Option<Vec<Option<i64>>> {
-    let values = integers_of_array(values).ok()?;
-    values.into_iter().map(|value| value.map(i64::try_from).transpose().ok()).collect()
+/// The results as values of 64 bits.
+fn integers(
+    expression: &Arc<dyn PhysicalExpr>,
+    column: usize,
+    values: &ArrayRef,
+    data_type: &DataType,
+) -> Option<Vec<Option<i64>>> {
+    let mut integers = Vec::with_capacity(values.len());
+    for results in evaluate(expression, column, values, data_type) {
+        for value in integers_of_array(&results.ok()?).ok()? {
+            integers.push(value.map(i64::try_from).transpose().ok()?);
+        }
+    }
+    Some(integers)
 }
 
-/// Strings as positions among their entries, which ascend and are of the strings' type.
-fn codes(strings: &ArrayRef) -> Option<(Vec<Option<i64>>, ArrayRef)> {
-    if !matches!(strings.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+/// The results, which are strings, as positions among their entries. These ascend and are of the strings' type.
+fn codes(
+    expression: &Arc<dyn PhysicalExpr>,
+    column: usize,
+    values: &ArrayRef,
+    data_type: &DataType,
+) -> Option<(Vec<Option<i64>>, ArrayRef)> {
+    if !matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
         return None;
     }
-    let views = cast(strings, &DataType::Utf8View).ok()?;
-    let views = views.as_string_view();
-    let mut entries: Vec<&str> = views.iter().flatten().collect();
+    let (mut parts, mut bytes) = (Vec::new(), 0);
+    for results in evaluate(expression, column, values, data_type) {
+        let part = cast(&results.ok()?, &DataType::Utf8View).ok()?;
+        bytes += part.as_string_view().lengths().map(|length| length as usize).sum::<usize>();
+        if bytes > BYTES {
+            return None;
+        }
+        parts.push(part);
+    }
+    let texts = || parts.iter().flat_map(|part| part.as_string_view().iter());
+    let mut entries: Vec<&str> = texts().flatten().collect();
     entries.sort_unstable();
     entries.dedup();
     let code = |text: &str| entries.partition_point(|entry| *entry < text) as i64;
-    let codes = views.iter().map(|text| text.map(code)).collect();
+    let codes = texts().map(|text| text.map(code)).collect();
     let entries: ArrayRef = Arc::new(StringViewArray::from_iter_values(entries));
-    Some((codes, cast(&entries, strings.data_type()).ok()?))
+    Some((codes, cast(&entries, data_type).ok()?))
 }

@@ -114,7 +114,7 @@ fn empty_tables_and_those_of_few_records() {
 }
 
 #[test]
-fn what_fails_for_a_value_or_gives_floats_is_left_to_datafusion() {
+fn what_fails_for_a_value_or_gives_floats_or_much_text_is_left_to_datafusion() {
     let connection = connect();
     orders(&connection);
     for sql in [
@@ -122,6 +122,7 @@ fn what_fails_for_a_value_or_gives_floats_is_left_to_datafusion() {
         "SELECT sum(sqrt(number)) FROM o",
         "SELECT count(*), random() < 2 FROM o GROUP BY 2",
         "SELECT priority || number, count(*) FROM o GROUP BY 1",
+        "SELECT repeat(priority, 300000), count(*) FROM o GROUP BY 1",
     ] {
         let plan = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");
         assert!(!plan.contains("CompiledExec"), "{sql}: {plan}");
