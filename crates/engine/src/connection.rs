@@ -2,7 +2,7 @@
 
 use crate::load::{self, LoadOptions, LoadReport, Progress};
 use crate::session::{
-    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, start, start_kept, wait,
+    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, start, start_kept, wait,
 };
 use crate::statements::{self, Statement};
 use crate::{Error, QueryResult, Result};
@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use gingham_storage::catalog::TableSnapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 mod appender;
 mod split;
@@ -230,19 +231,24 @@ impl Connection {
 
     /// Starts one statement, by a plan that was kept when there is one.
     fn run_text(&self, sql: &str) -> Result<Started> {
+        let watch = Stopwatch::start();
         if let Some(kept) = KeptPlan::find(&self.session, sql)? {
-            return start_kept(&self.session, kept);
+            return start_kept(&self.session, watch, kept);
         }
+        let begun = Instant::now();
         let statement = statements::parse_single(sql)?;
+        watch.note(|times| times.parse = begun.elapsed());
         let text = is_query(&statement).then(|| Arc::from(sql));
-        start(&self.session, |mut context| async move {
+        start(&self.session, watch, |mut context| async move {
             context.text = text;
             statements::run(&context, statement, None).await
         })
     }
 
     fn run(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<Started> {
-        start(&self.session, |context| async move { statements::run(&context, statement, parameters).await })
+        start(&self.session, Stopwatch::start(), |context| async move {
+            statements::run(&context, statement, parameters).await
+        })
     }
 }
 

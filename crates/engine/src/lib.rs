@@ -28,4 +28,4 @@ pub use datafusion::common::ScalarValue;
 pub use error::{Error, Result};
 pub use gingham_storage as storage;
 pub use result::QueryResult;
-pub use session::StatementProgress;
+pub use session::{PlanningTimes, StatementProgress};

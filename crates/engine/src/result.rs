@@ -1,12 +1,13 @@
 //! The result of a statement: a schema and a stream of batches.
 
-use crate::session::{CancelToken, wait};
+use crate::session::{CancelToken, PlanningTimes, Stopwatch, wait};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use futures::future::BoxFuture;
 use futures::stream::{Stream, StreamExt};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
@@ -27,6 +28,7 @@ pub struct QueryResult {
     batches: Receiver<Result<RecordBatch>>,
     cancel: CancelToken,
     cancelled: BoxFuture<'static, ()>,
+    watch: Arc<Stopwatch>,
     /// Nothing more will come: the end, or an error, was given.
     ended: bool,
 }
@@ -37,9 +39,10 @@ impl QueryResult {
         affected: Option<u64>,
         batches: Receiver<Result<RecordBatch>>,
         cancel: CancelToken,
+        watch: Arc<Stopwatch>,
     ) -> Self {
         let cancelled = Box::pin(cancel.cancelled());
-        Self { schema, affected, batches, cancel, cancelled, ended: false }
+        Self { schema, affected, batches, cancel, cancelled, watch, ended: false }
     }
 
     /// Schema of the batches; without columns for a statement that returns no rows.
@@ -67,6 +70,25 @@ impl QueryResult {
     /// ```
     pub fn rows_affected(&self) -> Option<u64> {
         self.affected
+    }
+
+    /// How long the statement was planned, once its first batch was given.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (a INTEGER)")?;
+    /// for run in 1..=2 {
+    ///     let mut result = connection.query("SELECT count(a) FROM t")?;
+    ///     assert!(result.next().is_some());
+    ///     // The second time the plan is that of the first.
+    ///     assert_eq!(result.planning().parse == Duration::ZERO, run == 2);
+    /// }
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn planning(&self) -> PlanningTimes {
+        self.watch.times()
     }
 
     /// All batches.

@@ -4,6 +4,7 @@
 //! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too, and
 //! TIMESTAMPs with what they are compared with.
 
+use super::find::has_expression;
 use super::{sets, times, timestamps};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
@@ -20,7 +21,14 @@ pub(crate) struct ApproximateWins;
 
 impl datafusion::optimizer::AnalyzerRule for ApproximateWins {
     fn analyze(&self, plan: LogicalPlan, _config: &ConfigOptions) -> Result<LogicalPlan> {
-        Ok(plan.transform_up_with_subqueries(rewrite_plan)?.data)
+        let mut changed = false;
+        let rewritten = plan.transform_up_with_subqueries(|plan| {
+            let plan = rewrite_plan(plan)?;
+            changed |= plan.transformed;
+            // A type that changed in an input changes what is made of it.
+            if changed { plan.map_data(LogicalPlan::recompute_schema) } else { Ok(plan) }
+        });
+        Ok(rewritten?.data)
     }
 
     fn name(&self) -> &str {
@@ -29,6 +37,9 @@ impl datafusion::optimizer::AnalyzerRule for ApproximateWins {
 }
 
 fn rewrite_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    if !has_expression(&plan, has_operands)? {
+        return sets::align(plan);
+    }
     let mut schema = merge_schema(&plan.inputs());
     if let LogicalPlan::TableScan(scan) = &plan {
         schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
@@ -39,8 +50,21 @@ fn rewrite_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let rewritten = expression.transform_up(|part| rewrite_expression(part, &schema))?;
         Ok(rewritten.update_data(|expression| name.restore(expression)))
     })?;
-    // A type that changed in an input changes what is made of it.
-    plan.transform_data(sets::align)?.map_data(LogicalPlan::recompute_schema)
+    plan.transform_data(sets::align)
+}
+
+/// An expression that [`rewrite_expression`] looks at.
+fn has_operands(expression: &Expr) -> bool {
+    matches!(
+        expression,
+        Expr::BinaryExpr(_)
+            | Expr::Between(_)
+            | Expr::InList(_)
+            | Expr::Case(_)
+            | Expr::ScalarFunction(_)
+            | Expr::InSubquery(_)
+            | Expr::SetComparison(_)
+    )
 }
 
 /// Aligns the operands of one expression that must have a common type.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `approximate`, `sets`, `times`, `timestamps` | floats with decimals are floats; times and timestamps of different units compare |
 //! | `zeros` | 0.0 and -0.0 in lists |
+//! | `find` | whether a plan has anything for a rule to do |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
 //! | `integer`, `decimal` | the loops |
@@ -15,6 +16,7 @@
 
 mod approximate;
 mod decimal;
+mod find;
 mod function;
 mod integer;
 mod rule;

@@ -1,5 +1,6 @@
 //! Puts checked operators in the place of those that wrap.
 
+use super::find::has_expression;
 use super::function::Checked;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -57,12 +58,23 @@ impl CheckedArithmetic {
     }
 
     fn plan(&self, plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+        if !has_expression(&plan, calculates)? {
+            return Ok(Transformed::no(plan));
+        }
         let mut schema = merge_schema(&plan.inputs());
         if let LogicalPlan::TableScan(scan) = &plan {
             schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
         }
         let plan = plan.map_expressions(|expression| expression.transform_up(|part| self.check(part, &schema)))?;
         if plan.transformed { plan.map_data(LogicalPlan::recompute_schema) } else { Ok(plan) }
+    }
+}
+
+/// An operator that may need a check.
+fn calculates(expression: &Expr) -> bool {
+    match expression {
+        Expr::BinaryExpr(binary) => matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply),
+        other => matches!(other, Expr::Negative(_)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! 0.0 and -0.0 are one number, in lists too: `x IN (0.0, 5, 6, 7, 8)` finds both, as `x = 0.0` does, though DataFusion
 //! looks for the bits of a value where a list has more than a few.
 
+use super::find::has_expression;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
@@ -23,6 +24,9 @@ impl OptimizerRule for OneZero {
     }
 
     fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        if !has_expression(&plan, is_list_with_zero)? {
+            return Ok(Transformed::no(plan));
+        }
         let names = NamePreserver::new(&plan);
         plan.map_expressions(|expression| {
             let name = names.save(&expression);
@@ -30,6 +34,11 @@ impl OptimizerRule for OneZero {
             Ok(rewritten.update_data(|expression| name.restore(expression)))
         })
     }
+}
+
+/// A list with a zero in it.
+fn is_list_with_zero(expression: &Expr) -> bool {
+    matches!(expression, Expr::InList(list) if list.list.iter().any(|entry| other_zero(entry).is_some()))
 }
 
 /// Adds the other zero to a list that has one.

@@ -1,6 +1,6 @@
 //! Appending rows or batches to a table: they travel through a channel to one INSERT.
 
-use crate::session::{Outcome, Session, Started, start, wait};
+use crate::session::{Outcome, Session, Started, Stopwatch, start, wait};
 use crate::{Error, Result, statements};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
@@ -57,7 +57,7 @@ impl Appender {
         let schema = definition.arrow_schema();
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
         let (rows_schema, reference) = (Arc::clone(&schema), reference.clone());
-        let insert = start(session, move |context| async move {
+        let insert = start(session, Stopwatch::start(), move |context| async move {
             let target = context.table(&reference)?;
             let rows = Box::pin(RecordBatchStreamAdapter::new(rows_schema, batches(receiver)));
             Ok(Outcome::Affected(statements::insert_stream(&context, &target, rows).await?))

@@ -11,11 +11,13 @@
 //! | `search` | the cheapest tree |
 //! | `assemble` | the tree as a plan |
 //! | `select` | DataFusion's join selection, kept from choosing sides again |
+//! | `passes` | how often DataFusion's logical rules run |
 
 mod assemble;
 mod cluster;
 mod estimate;
 mod model;
+mod passes;
 mod rule;
 mod search;
 mod select;
@@ -23,5 +25,6 @@ mod share;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use passes::in_passes;
 pub(crate) use rule::JoinOrder;
 pub(crate) use select::SelectJoins;

@@ -1,5 +1,5 @@
-//! The logical rule that orders joins: the last of all, and idempotent, since DataFusion runs its rules until they
-//! change nothing.
+//! The logical rule that orders joins: the last of a pass, and idempotent, since there may be more passes
+//! ([`super::passes`]).
 //!
 //! It orders the plans of which all rows come from tables of ours. Others stay in the order of their text, and DataFusion
 //! chooses their sides ([`super::select`]).

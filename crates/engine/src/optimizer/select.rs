@@ -11,7 +11,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::join_selection::JoinSelection;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::empty::EmptyExec;
-use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::joins::{HashJoinExec, PartitionMode};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use std::sync::Arc;
 
@@ -24,7 +24,9 @@ impl PhysicalOptimizerRule for SelectJoins {
         if !is_ours(&plan) {
             return JoinSelection::new().optimize(plan, config);
         }
-        if !plan.exists(|plan| Ok(plan.is::<HashJoinExec>()))? {
+        // One that is collected stays so, unless sides are chosen.
+        let undecided = |join: &HashJoinExec| *join.partition_mode() != PartitionMode::CollectLeft;
+        if !plan.exists(|plan| Ok(plan.downcast_ref::<HashJoinExec>().is_some_and(undecided)))? {
             return Ok(plan);
         }
         let mut config = config.clone();

@@ -3,11 +3,11 @@
 use crate::session::catalog::{Catalogs, Planned};
 use crate::session::planning::logical_plan;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, Session, Settings, did_you_mean};
+use crate::session::{CancelToken, PlanningTimes, Session, Settings, Stopwatch, did_you_mean};
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::error::DataFusionError;
-use datafusion::execution::{SendableRecordBatchStream, SessionState};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement;
@@ -16,6 +16,7 @@ use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// What a statement gives.
 pub(crate) enum Outcome {
@@ -44,6 +45,8 @@ pub(crate) struct StatementContext {
     pub(crate) settings_number: u64,
     /// Tells when to stop: check it in loops that do not await.
     pub(crate) cancel: CancelToken,
+    /// Takes the time of its planning.
+    pub(crate) watch: Arc<Stopwatch>,
     /// Set once the statement runs: see `Visible` of the catalog.
     listing: Arc<AtomicBool>,
 }
@@ -82,7 +85,8 @@ impl StatementContext {
         state.register_catalog_list(catalogs);
         state.mark_start_execution();
         let state = Arc::new(state);
-        Ok(Self { session, state, snapshot, temp, text: None, settings_number, cancel, listing })
+        let watch = Arc::new(Stopwatch::start());
+        Ok(Self { session, state, snapshot, temp, text: None, settings_number, cancel, watch, listing })
     }
 
     /// The same statement, in which no view may lead to view `name`: it is being defined.
@@ -185,7 +189,9 @@ impl StatementContext {
 
     /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
     pub(crate) async fn plan(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
+        let begun = Instant::now();
         let plan = logical_plan(&self.state, statement).await.map_err(|error| self.explain(error))?;
+        self.watch.note(|times| times.logical += begun.elapsed());
         match parameters {
             Some(values) => Ok(plan.with_param_values(values)?),
             None => Ok(plan),
@@ -194,7 +200,16 @@ impl StatementContext {
 
     /// Optimises a logical plan and makes it a physical one.
     pub(crate) async fn physical_plan(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
-        self.state.create_physical_plan(plan).await.map_err(|error| self.explain(error))
+        let begun = Instant::now();
+        let plan = self.state.optimize(plan).map_err(|error| self.explain(error))?;
+        let optimized = Instant::now();
+        let planner = self.state.query_planner();
+        let plan = planner.create_physical_plan(&plan, &*self.state).await.map_err(|error| self.explain(error))?;
+        self.watch.note(|times: &mut PlanningTimes| {
+            times.optimize += optimized - begun;
+            times.physical += optimized.elapsed();
+        });
+        Ok(plan)
     }
 
     /// Runs a logical plan (optimising it first) and gives its rows.
@@ -206,7 +221,16 @@ impl StatementContext {
     /// Starts a physical plan.
     pub(crate) fn execute(&self, plan: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
         self.listing.store(true, Ordering::Relaxed);
-        Ok(execute_stream(plan, self.state.task_ctx())?)
+        Ok(execute_stream(plan, self.task())?)
+    }
+
+    /// What operators run with. It has no functions by name, hundreds of them: operators have theirs in their expressions.
+    pub(crate) fn task(&self) -> Arc<TaskContext> {
+        let state = &*self.state;
+        let (id, config) = (state.session_id().to_owned(), state.config().clone());
+        let (scalar, higher, aggregate, window) = Default::default();
+        let environment = Arc::clone(state.runtime_env());
+        Arc::new(TaskContext::new(None, id, config, scalar, higher, aggregate, window, environment))
     }
 
     /// Our error for DataFusion's, with a suggestion where a table is unknown.

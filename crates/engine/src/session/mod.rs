@@ -15,6 +15,7 @@
 //! | `cancel` | cancelling, and how far a statement is |
 //! | `yielding` | long joins can be cancelled |
 //! | `suggest` | "did you mean" |
+//! | `times` | how long a statement is planned |
 
 mod cancel;
 mod catalog;
@@ -29,6 +30,7 @@ mod run;
 mod settings;
 mod state;
 mod suggest;
+mod times;
 mod yielding;
 
 pub use cancel::StatementProgress;
@@ -40,6 +42,8 @@ pub(crate) use run::{Started, start, start_kept};
 pub(crate) use settings::{Execution, Settings, ZONE};
 pub(crate) use state::BARE_NAMES;
 pub(crate) use suggest::did_you_mean;
+pub use times::PlanningTimes;
+pub(crate) use times::Stopwatch;
 
 use crate::Result;
 use crate::statements::Statement;

@@ -11,8 +11,9 @@
 use crate::Result;
 use crate::compile::CompiledExec;
 use crate::session::{Session, StatementContext};
-use crate::statements::Headings;
+use crate::statements::{Headings, give_as};
 use crate::table::{CountExec, DropMisledFilters, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
+use arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
@@ -64,8 +65,11 @@ pub(crate) struct KeptPlan {
     /// Number of the settings it was made under.
     settings: u64,
     plan: Arc<dyn ExecutionPlan>,
+    /// A copy for the next run, made once the one before had ended.
+    ready: Arc<Mutex<Option<Arc<dyn ExecutionPlan>>>>,
     task: Arc<TaskContext>,
-    headings: Headings,
+    /// Of its rows, under the names of the query's text.
+    schema: SchemaRef,
     /// Scans take filters that joins or sorts make while the query runs.
     dynamic: bool,
     /// Set while a run is under way, when there can be only one.
@@ -136,16 +140,17 @@ impl KeptPlan {
         let Some(mut plans) = plans(&context.snapshot) else { return Ok(Turn(None)) };
         // One that is busy, or was given up.
         plans.retain(|kept| kept.settings != context.settings_number || *kept.text != **text);
-        let task = context.state.task_ctx();
-        let Some(held) = hold(&mut plans, text.len() + bytes(plan), &task) else { return Ok(Turn(None)) };
+        let task = context.task();
+        let Some(held) = hold(&mut plans, text.len() + 2 * bytes(plan), &task) else { return Ok(Turn(None)) };
         let alone = plan.exists(|plan| Ok(plan.is::<ScalarSubqueryExec>()))?;
         let busy = alone.then(|| Arc::new(AtomicBool::new(true)));
         plans.push_back(Self {
             text: Arc::clone(text),
             settings: context.settings_number,
             plan: reset_plan_states(Arc::clone(plan))?,
+            ready: Arc::default(),
             task,
-            headings: headings.clone(),
+            schema: Arc::new(headings.rename(&plan.schema())),
             dynamic: plan.exists(|plan| Ok(plan.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_dynamic)))?,
             busy: busy.clone(),
             held: Arc::new(held),
@@ -153,8 +158,36 @@ impl KeptPlan {
         Ok(Turn(busy))
     }
 
+    /// The schema of its rows.
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
     /// Starts a copy of the plan.
     pub(crate) fn rows(&self) -> Result<SendableRecordBatchStream> {
+        let ready = self.ready().take();
+        let plan = ready.map_or_else(|| self.copy(), Ok)?;
+        let rows = give_as(&self.schema, execute_stream(plan, Arc::clone(&self.task))?);
+        Ok(Turn(self.busy.clone()).give(rows))
+    }
+
+    /// Makes the copy for the next run, which need not wait for it then.
+    pub(crate) fn make_ready(&self) {
+        // A copy of one that runs alone would take the values of its subqueries from a run that has begun meanwhile.
+        if self.busy.is_some() || self.ready().is_some() {
+            return;
+        }
+        // What fails here fails where it is run, too, and is told there.
+        if let Ok(plan) = self.copy() {
+            *self.ready() = Some(plan);
+        }
+    }
+
+    fn ready(&self) -> MutexGuard<'_, Option<Arc<dyn ExecutionPlan>>> {
+        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn copy(&self) -> Result<Arc<dyn ExecutionPlan>> {
         let mut plan = reset_plan_states(Arc::clone(&self.plan))?;
         if self.dynamic {
             // The filters belonged to the run before.
@@ -163,8 +196,7 @@ impl KeptPlan {
             plan = DropMisledFilters.optimize(plan, options)?;
             plan = GatherJoinKeys.optimize(plan, options)?;
         }
-        let rows = self.headings.give(execute_stream(plan, Arc::clone(&self.task))?);
-        Ok(Turn(self.busy.clone()).give(rows))
+        Ok(plan)
     }
 }
 
@@ -265,12 +297,42 @@ mod tests {
     use gingham_storage::catalog::Store;
     use gingham_storage::memory::MemoryBudget;
 
-    #[test]
-    fn plans_are_kept_where_they_last() {
+    fn session() -> (Arc<Session>, Connection) {
         let budget = MemoryBudget::new(1 << 30);
         let store = Store::scratch(Arc::clone(&budget)).unwrap();
         let session = Session::new(Engine::start(store, budget, None).unwrap());
         let connection = Connection::new(Arc::clone(&session));
+        (session, connection)
+    }
+
+    #[test]
+    fn the_next_run_finds_its_copy_made() {
+        let (session, connection) = session();
+        connection
+            .execute("CREATE TABLE t (a INTEGER, b INTEGER); INSERT INTO t VALUES (1, 5), (2, 6), (3, 1)")
+            .unwrap();
+        let sql = "SELECT x.b FROM t x JOIN t y ON x.a = y.b ORDER BY x.b LIMIT 1";
+        for run in 0..4 {
+            let batches = connection.query(sql).unwrap().collect_batches().unwrap();
+            assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+            let kept = KeptPlan::find(&session, sql).unwrap().unwrap();
+            // Nothing is made for what may never come again.
+            while run > 0 && kept.ready().is_none() {
+                std::thread::yield_now();
+            }
+        }
+        let alone = "SELECT a FROM t WHERE a > (SELECT min(a) FROM t)";
+        for _ in 0..2 {
+            connection.query(alone).unwrap().collect_batches().unwrap();
+        }
+        let kept = KeptPlan::find(&session, alone).unwrap().unwrap();
+        kept.make_ready();
+        assert!(kept.ready().is_none(), "a run may have begun");
+    }
+
+    #[test]
+    fn plans_are_kept_where_they_last() {
+        let (session, connection) = session();
         connection
             .execute(
                 "CREATE TABLE t (a INTEGER, b VARCHAR); INSERT INTO t VALUES (1, 'x'), (2, NULL);

@@ -1,6 +1,6 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
-use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext};
+use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext, Stopwatch};
 use crate::{Error, QueryResult, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -20,46 +20,79 @@ struct Head {
     affected: Option<u64>,
 }
 
-/// A statement that was started and has not yet told its schema.
+/// When it is known.
+#[derive(Debug)]
+enum Told {
+    Now(Head),
+    Later(oneshot::Receiver<Result<Head>>),
+}
+
+/// A statement that was started.
 #[derive(Debug)]
 pub(crate) struct Started {
-    head: oneshot::Receiver<Result<Head>>,
+    head: Told,
     batches: mpsc::Receiver<Result<RecordBatch>>,
     cancel: CancelToken,
+    watch: Arc<Stopwatch>,
 }
 
 /// Starts `work`, which runs one statement in the context it is given.
-pub(crate) fn start<F, W>(session: &Arc<Session>, work: W) -> Result<Started>
+pub(crate) fn start<F, W>(session: &Arc<Session>, watch: Stopwatch, work: W) -> Result<Started>
 where
     W: FnOnce(StatementContext) -> F + Send + 'static,
     F: Future<Output = Result<Outcome>> + Send + 'static,
 {
     let begun = Arc::clone(session);
-    start_with(session, |cancel| async move { work(begun.begin(cancel)?).await })
+    let watch = Arc::new(watch);
+    let (sender, head) = oneshot::channel();
+    start_with(
+        session,
+        Arc::clone(&watch),
+        (Told::Later(head), Some(sender)),
+        |cancel| async move {
+            let mut context = begun.begin(cancel)?;
+            context.watch = watch;
+            work(context).await
+        },
+        || (),
+    )
 }
 
-/// Starts a statement whose plan was kept.
-pub(crate) fn start_kept(session: &Arc<Session>, kept: KeptPlan) -> Result<Started> {
-    start_with(session, |_| async move { Ok(Outcome::Rows(kept.rows()?)) })
+/// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
+pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: KeptPlan) -> Result<Started> {
+    let head = Head { schema: kept.schema(), affected: None };
+    let again = kept.clone();
+    start_with(
+        session,
+        Arc::new(watch),
+        (Told::Now(head), None),
+        |_| async move { Ok(Outcome::Rows(kept.rows()?)) },
+        move || again.make_ready(),
+    )
 }
 
-fn start_with<F, W>(session: &Arc<Session>, work: W) -> Result<Started>
+/// Starts `work`, and does `after` when all that it gave was taken.
+fn start_with<F, W>(
+    session: &Arc<Session>,
+    watch: Arc<Stopwatch>,
+    (head, mut head_sender): (Told, Option<oneshot::Sender<Result<Head>>>),
+    work: W,
+    after: impl FnOnce() + Send + 'static,
+) -> Result<Started>
 where
     W: FnOnce(CancelToken) -> F + Send + 'static,
     F: Future<Output = Result<Outcome>> + Send + 'static,
 {
     let cancel = CancelToken::new();
     let guard = session.running.enter(cancel.clone());
-    let (head_sender, head) = oneshot::channel();
     let (sender, batches) = mpsc::channel(WAITING_BATCHES);
-    let started = Started { head, batches, cancel: cancel.clone() };
+    let started = Started { head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch) };
     let handle = session.engine.handle()?.clone();
     let session = Arc::clone(session);
     handle.spawn(async move {
         // Moved in, and so dropped after all that the statement holds. The session has the threads that run this.
         let (_session, _guard) = (session, guard);
-        let mut head_sender = Some(head_sender);
-        let drive = drive(work(cancel.clone()), &mut head_sender, &sender);
+        let drive = drive(work(cancel.clone()), &watch, &mut head_sender, &sender);
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Error::Cancelled),
@@ -74,12 +107,15 @@ where
                 None => drop(sender.send(Err(error)).await),
             }
         }
+        drop(sender);
+        after();
     });
     Ok(started)
 }
 
 async fn drive(
     work: impl Future<Output = Result<Outcome>>,
+    watch: &Stopwatch,
     head: &mut Option<oneshot::Sender<Result<Head>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,
 ) -> Result<()> {
@@ -88,7 +124,9 @@ async fn drive(
             drop(head.send(Ok(Head { schema, affected })));
         }
     };
-    let mut rows = match work.await? {
+    let outcome = work.await?;
+    watch.is_planned();
+    let mut rows = match outcome {
         Outcome::Rows(rows) => rows,
         Outcome::Affected(number) => {
             tell(Arc::new(Schema::empty()), Some(number));
@@ -108,17 +146,28 @@ async fn drive(
     Ok(())
 }
 
+impl Told {
+    async fn wait(self) -> Result<Head> {
+        match self {
+            Self::Now(head) => Ok(head),
+            Self::Later(head) => {
+                head.await.unwrap_or_else(|_| Err(Error::Internal("the statement ended without a result".into())))
+            }
+        }
+    }
+}
+
 impl Started {
     /// Waits for the schema.
     pub(crate) async fn result(self) -> Result<QueryResult> {
-        let Self { head, batches, cancel } = self;
+        let Self { head, batches, cancel, watch } = self;
         let abandoned = CancelOnDrop(Some(cancel));
         let head = tokio::select! {
             biased;
-            head = head => head.unwrap_or_else(|_| Err(Error::Internal("the statement ended without a result".into())))?,
+            head = head.wait() => head?,
             () = abandoned.cancelled() => return Err(Error::Cancelled),
         };
-        Ok(QueryResult::new(head.schema, head.affected, batches, abandoned.keep()))
+        Ok(QueryResult::new(head.schema, head.affected, batches, abandoned.keep(), watch))
     }
 }
 

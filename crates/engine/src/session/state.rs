@@ -2,7 +2,7 @@
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::compile::CompilePipelines;
-use crate::optimizer::{JoinOrder, SelectJoins};
+use crate::optimizer::{JoinOrder, SelectJoins, in_passes};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{DEFAULT_LAYOUT, ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
@@ -11,7 +11,7 @@ use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
-use datafusion::optimizer::{Analyzer, AnalyzerRule};
+use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
@@ -42,6 +42,8 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     // that are no integers come as a list, which costs 200 ns for each record of the build side.
     options.optimizer.hash_join_inlist_pushdown_max_distinct_values = 1 << 12;
     options.optimizer.hash_join_inlist_pushdown_max_size = 64 << 10;
+    // Another one where it may gain: see `in_passes`.
+    options.optimizer.max_passes = 1;
     options.extensions.insert(Settings {
         threads: engine.threads,
         memory_limit: engine.budget.limit(),
@@ -54,8 +56,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))
         .with_analyzer_rules(analyzer_rules())
-        .with_optimizer_rule(Arc::new(OneZero))
-        .with_optimizer_rule(Arc::new(JoinOrder))
+        .with_optimizer_rules(optimizer_rules())
         .with_physical_optimizer_rules(physical_rules(engine))
         .with_physical_optimizer_rule(Arc::new(CountOnCodes))
         .with_physical_optimizer_rule(Arc::new(DropMisledFilters))
@@ -74,6 +75,13 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.extend(Analyzer::new().rules);
     rules.push(Arc::new(CheckedArithmetic::new()));
     rules
+}
+
+/// DataFusion's rules and ours, the order of joins last.
+fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
+    let mut rules = Optimizer::new().rules;
+    rules.push(Arc::new(OneZero));
+    in_passes(rules, Arc::new(JoinOrder))
 }
 
 /// DataFusion's rules, but for the one that would choose the sides of joins anew. Pipelines take their parts of a plan

@@ -67,18 +67,22 @@ impl Headings {
 
     /// Rows under these names.
     pub(crate) fn give(&self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
-        let schema: SchemaRef = Arc::new(self.rename(&rows.schema()));
-        if schema == rows.schema() {
-            return rows;
-        }
-        let renamed = Arc::clone(&schema);
-        let batches = rows.map(move |batch| {
-            let batch = batch?;
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            Ok(RecordBatch::try_new_with_options(Arc::clone(&renamed), batch.columns().to_vec(), &options)?)
-        });
-        Box::pin(RecordBatchStreamAdapter::new(schema, batches))
+        give_as(&Arc::new(self.rename(&rows.schema())), rows)
     }
+}
+
+/// Rows with the names of `schema`.
+pub(crate) fn give_as(schema: &SchemaRef, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    if *schema == rows.schema() {
+        return rows;
+    }
+    let renamed = Arc::clone(schema);
+    let batches = rows.map(move |batch| {
+        let batch = batch?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&renamed), batch.columns().to_vec(), &options)?)
+    });
+    Box::pin(RecordBatchStreamAdapter::new(Arc::clone(schema), batches))
 }
 
 /// The SELECT whose list names the columns: of a UNION, the first.

@@ -50,7 +50,7 @@ pub(crate) mod walk;
 pub(crate) use create::for_load;
 pub(crate) use definition::set_layout;
 pub(crate) use depth::limit as limit_depth;
-pub(crate) use headings::{Headings, make_unique as make_names_unique};
+pub(crate) use headings::{Headings, give_as, make_unique as make_names_unique};
 pub(crate) use layout::check_general as check_layout;
 pub(crate) use parse::{Statement, parse, parse_single};
 
