@@ -72,7 +72,8 @@ impl QueryResult {
         self.affected
     }
 
-    /// How long the statement was planned, once its first batch was given.
+    /// How long the statement was planned, once its first batch was given. The total of one that is no query is all of
+    /// its time.
     ///
     /// ```
     /// use std::time::Duration;
