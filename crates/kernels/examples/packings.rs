@@ -2,8 +2,9 @@
 //!
 //! Codes are spread evenly over their domain and constants pick a tenth of them. "In cache" is 65,536 codes, a zone;
 //! "in memory" 64 million. Each figure is the shortest of several runs, in nanoseconds per code (or per TID); the answer
-//! of every scan and lookup is held against the codes first. Give `cache`, `memory` or `lookup` for a part of it, names
-//! of packings to leave out the others, and numbers for other widths (up to 32) than 8, 12, 16, 24 and 32.
+//! of every scan and lookup is held against the codes first. Give `cache`, `memory`, `lookup` or `speed` for a part of it,
+//! names of packings to leave out the others, and numbers for other widths (up to 32) than 8, 12, 16, 24 and 32. `speed` is
+//! what turns bits into TIDs and looks ByteSlice codes up at ascending TIDs, beside reading and writing memory.
 
 use gingham_kernels::packing::{self, Combine, Format, Operator, Options, Packed, Packing, Test};
 use gingham_kernels::{Isa, bits};
@@ -175,10 +176,62 @@ fn bandwidth() {
     println!("reading memory: {:.2} GB/s", 1.0 / each);
 }
 
+/// `MEMORY` bits, of which about so many in a thousand are set.
+fn bits_of(permille: u64) -> Vec<u64> {
+    let bit = |row: u64| u64::from(number(row) % 1000 < permille);
+    (0..MEMORY as u64 / 64).map(|word| (0..64).fold(0, |bits, at| bits | bit(word << 6 | at) << at)).collect()
+}
+
+/// Bits to TIDs, and lookups at those TIDs, as bytes of memory that have to be read or written in a nanosecond: lines of
+/// 64 bytes that are touched, and results.
+fn speeds(widths: &[u8]) {
+    bandwidth();
+    let mut written = huge::<u32>(4 * MEMORY);
+    written.resize(MEMORY, 0);
+    let fill = time(4 * MEMORY, || black_box(&mut written).fill(black_box(7)));
+    println!("writing memory: {:.2} GB/s", 1.0 / fill);
+    println!("\nGB/s of what is read and written, {MEMORY} rows; TIDs to codes of each width");
+    println!(
+        "{:>8} {:>8} {:>8} {}",
+        "set",
+        "isa",
+        "to TIDs",
+        widths.iter().map(|k| format!("{k:>8}")).collect::<String>()
+    );
+    let columns: Vec<Column> = widths.iter().map(|width| Column::new(Packing::ByteSlice, *width, MEMORY)).collect();
+    for permille in [1, 10, 100, 500] {
+        let words = bits_of(permille);
+        for isa in Isa::available().skip(1) {
+            let mut tids = huge::<u32>(4 * MEMORY);
+            let each = time(1, || {
+                tids.clear();
+                bits::to_tids(isa, black_box(&words), 0, &mut tids);
+            });
+            assert!(tids.len() == bits::count(isa, &words) && tids.is_sorted());
+            let bytes = (MEMORY / 8 + 4 * tids.len()) as f64;
+            print!("{:>8} {:>8} {:>8.2} ", format!("{} %", permille as f64 / 10.0), isa.name(), bytes / each);
+            let lines = 1 + tids.windows(2).filter(|pair| pair[0] / 64 != pair[1] / 64).count();
+            for column in &columns {
+                let mut out = std::mem::take(&mut written);
+                let each = time(1, || {
+                    out.clear();
+                    packing::lookup(isa, black_box(column.packed()), &tids, &mut out);
+                });
+                assert!(out.iter().zip(&tids).all(|(code, tid)| column.codes[*tid as usize] == *code));
+                let slices = usize::from(column.format.width().div_ceil(8));
+                // TIDs are read and codes written, four bytes each.
+                print!("{:>8.2}", (lines * slices * 64 + 8 * tids.len()) as f64 / each);
+                written = out;
+            }
+            println!();
+        }
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let wants = |part: &str| {
-        let parts = ["cache", "memory", "lookup"];
+        let parts = ["cache", "memory", "lookup", "speed"];
         arguments.iter().any(|argument| argument == part)
             || !arguments.iter().any(|argument| parts.contains(&argument.as_str()))
     };
@@ -195,5 +248,8 @@ fn main() {
     }
     if wants("lookup") {
         lookups(&packings, &widths);
+    }
+    if wants("speed") {
+        speeds(&widths);
     }
 }
