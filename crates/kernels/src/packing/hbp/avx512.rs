@@ -57,16 +57,27 @@ pub(super) fn scan(banks: Banks<'_>, comparison: Comparison, negate: bool, optio
     }
 }
 
-/// The codes that equal one of `values`, of fewer than 64 bits.
+/// The codes that equal one of `values`, of fewer than 64 bits. Up to three have a loop that keeps them in registers:
+/// walking through a list costs as much as one of them.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn scan_any(banks: Banks<'_>, values: &[u64], options: Options, out: &mut [u64]) {
-    let shape = banks.shape;
-    let spare = splat(shape.spare());
-    let values: Vec<__m512i> = values.iter().map(|value| splat(shape.splat(*value))).collect();
-    each_block(&banks, false, options, out, |block| {
+    let values: Vec<__m512i> = values.iter().map(|value| splat(banks.shape.splat(*value))).collect();
+    match *values {
+        [a] => scan_list(&banks, &[a], options, out),
+        [a, b] => scan_list(&banks, &[a, b], options, out),
+        [a, b, c] => scan_list(&banks, &[a, b, c], options, out),
+        _ => scan_list(&banks, &*values, options, out),
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn scan_list<V: AsRef<[__m512i]> + ?Sized>(banks: &Banks<'_>, values: &V, options: Options, out: &mut [u64]) {
+    let spare = splat(banks.shape.spare());
+    each_block(banks, false, options, out, |block| {
         answers(block, spare, |bank| {
             let mut any = splat(0);
-            for value in &values {
+            for value in values.as_ref() {
                 any = _mm512_or_si512(any, _mm512_sub_epi64(spare, _mm512_xor_si512(bank, *value)));
             }
             any
