@@ -110,14 +110,17 @@ fn bitmap_scan_of_huge_codes() {
 fn bit_vectors() {
     let mut numbers = Numbers(1);
     for &rows in LENGTHS {
-        for density in 0..4 {
+        for density in 0..6 {
             let mut a = vec![0; rows.div_ceil(64)];
             let mut b = a.clone();
             bits::fill(&mut a, rows);
             assert_bits(&a, rows, |_| true, "fill");
             for at in 0..a.len() {
                 let word = numbers.next();
-                a[at] &= [word, word & numbers.next() & numbers.next(), u64::MAX, word & 0xff00][density];
+                let few = 1 << (word % 64) | 1 << ((word >> 6) % 64);
+                let rare = u64::from(word.is_multiple_of(11)) << ((word >> 32) % 64);
+                let eighth = word & numbers.next() & numbers.next();
+                a[at] &= [word, eighth, u64::MAX, word & 0xff00, few, rare][density];
                 b[at] = numbers.next();
             }
             let mut both = a.clone();

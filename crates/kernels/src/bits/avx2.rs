@@ -1,6 +1,6 @@
 //! Bit vectors with AVX2: a table of 256 permutations turns a byte of bits into TIDs.
 
-use super::scalar;
+use super::scalar::{self, FEW, RARE};
 use std::arch::x86_64::*;
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
@@ -28,22 +28,23 @@ const fn positions() -> [[u8; 8]; 256] {
     table
 }
 
-/// Words with up to this many bits set are taken bit by bit.
-const SPARSE: u32 = 10;
-
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
     // Each step stores eight lanes, of which those past the byte's bits are overwritten later or never counted.
-    out.reserve(count(bits) + 8);
+    let all = count(bits);
+    out.reserve(all + 8);
+    if all < bits.len() / RARE {
+        return scalar::to_tids(bits, base, out);
+    }
     let mut length = out.len();
     for (i, &word) in bits.iter().enumerate() {
         let first = base.wrapping_add((i * 64) as u32);
-        if word.count_ones() <= SPARSE {
-            scalar::each_bit(word, |bit| {
-                // SAFETY: fewer than the counted bits were appended before this one, so there is room for it.
-                unsafe { out.as_mut_ptr().add(length).write(first.wrapping_add(bit)) };
-                length += 1;
-            });
+        let bits = word.count_ones();
+        if bits <= FEW {
+            let few = scalar::few_bits(word).map(|bit| first.wrapping_add(bit));
+            // SAFETY: at most the counted bits were appended before these, so there is room for eight more.
+            unsafe { out.as_mut_ptr().add(length).cast::<[u32; FEW as usize]>().write_unaligned(few) };
+            length += bits as usize;
             continue;
         }
         for (at, byte) in word.to_le_bytes().into_iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Bit vectors with AVX-512: compress turns sixteen bits into TIDs.
 
-use super::scalar;
+use super::scalar::{self, FEW, RARE};
 use std::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
@@ -8,24 +8,25 @@ pub(super) fn count(bits: &[u64]) -> usize {
     scalar::count(bits)
 }
 
-/// Words with up to this many bits set are taken bit by bit.
-const SPARSE: u32 = 6;
-
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
     // Each step stores sixteen lanes, of which those past the set bits are overwritten later or never counted. (Storing
     // just the compressed lanes is far slower on some machines.)
-    out.reserve(count(bits) + 16);
+    let all = count(bits);
+    out.reserve(all + 16);
+    if all < bits.len() / RARE {
+        return scalar::to_tids(bits, base, out);
+    }
     let mut length = out.len();
     let lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     for (i, &word) in bits.iter().enumerate() {
         let first = base.wrapping_add((i * 64) as u32);
-        if word.count_ones() <= SPARSE {
-            scalar::each_bit(word, |bit| {
-                // SAFETY: fewer than the counted bits were appended before this one, so there is room for it.
-                unsafe { out.as_mut_ptr().add(length).write(first.wrapping_add(bit)) };
-                length += 1;
-            });
+        let bits = word.count_ones();
+        if bits <= FEW {
+            let few = scalar::few_bits(word).map(|bit| first.wrapping_add(bit));
+            // SAFETY: at most the counted bits were appended before these, so there is room for sixteen more.
+            unsafe { out.as_mut_ptr().add(length).cast::<[u32; FEW as usize]>().write_unaligned(few) };
+            length += bits as usize;
             continue;
         }
         for shift in [0, 16, 32, 48] {

@@ -20,3 +20,25 @@ pub(super) fn each_bit(word: u64, mut visit: impl FnMut(u32)) {
         rest &= rest - 1;
     }
 }
+
+/// Words with up to this many bits set are taken bit by bit by vector code too.
+#[cfg(target_arch = "x86_64")]
+pub(super) const FEW: u32 = 4;
+
+/// The numbers of the first [`FEW`] set bits, 64 where there are fewer: without a branch, which would go wrong at every
+/// other word of random bits.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn few_bits(word: u64) -> [u32; FEW as usize] {
+    let mut rest = word;
+    std::array::from_fn(|_| {
+        let bit = rest.trailing_zeros();
+        rest &= rest.wrapping_sub(1);
+        bit
+    })
+}
+
+/// Where fewer than one word in so many has a bit, vector code leaves it to this file's: whether there is one is then
+/// foreseen.
+#[cfg(target_arch = "x86_64")]
+pub(super) const RARE: usize = 8;
