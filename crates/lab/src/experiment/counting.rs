@@ -14,6 +14,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use std::time::Duration;
+
+/// Part of the measuring time that counting may take.
+const SHARE: f64 = 0.75;
 
 /// What is counted, as metrics.
 const METRICS: [&str; 2] = ["instructions", "cache_misses"];
@@ -69,30 +73,48 @@ fn count_variant(experiment: &'static Experiment, clock: Clock, mut variant: Var
     Ok(json!({ "levels": levels, "units": variant.units.0, "per": variant.units.1 }))
 }
 
-/// Adds to an experiment's results what its figures want and the processor does not count. Returns what a reader must
-/// know of it; `None` when nothing is wanted.
-pub(super) fn add(experiment: &Experiment, bench: &Bench, findings: &mut Findings) -> Option<String> {
+/// What was counted of an experiment's variants, or why nothing was.
+pub(super) struct Counted {
+    wanted: Vec<&'static str>,
+    /// How valgrind names its version, and the variants' counts.
+    found: Result<(String, Vec<Line>), String>,
+}
+
+/// Counts what an experiment's figures want and the processor does not count; `None` when nothing is wanted. It takes no
+/// more than its share of the measuring time.
+pub(super) fn take(experiment: &Experiment, bench: &Bench) -> Option<Counted> {
     let wanted = |metric: &&str| experiment.figures.iter().any(|figure| figure.metric == *metric);
     let wanted: Vec<&'static str> = METRICS.into_iter().filter(wanted).collect();
     let counter = bench.settings.counter.as_ref()?;
     if wanted.is_empty() {
         return None;
     }
-    let what = wanted.join(" and ").replace('_', " ");
-    let Some(version) = callgrind::version() else {
-        return Some(format!(
-            "{what}: not available; the processor's counters are not granted here, and valgrind, which would count them, is not \
-             installed"
-        ));
-    };
-    match run(experiment, counter).and_then(|lines| merge(&lines, &wanted, &mut findings.points)) {
-        Ok(counted) => Some(format!(
-            "{what}: not this processor's but callgrind's ({version}), of {counted} variants as AVX2 code over fewer rows and with \
-             caches of {} and {} KiB; there is no prefetching",
-            callgrind::SIMULATED.l1 >> 10,
-            callgrind::SIMULATED.last >> 10
-        )),
-        Err(error) => Some(format!("{what}: not available; {error}")),
+    let missing =
+        "the processor's counters are not granted here, and valgrind, which would count them, is not installed";
+    let found = callgrind::version().ok_or_else(|| missing.to_owned()).and_then(|version| {
+        let limit = bench.settings.budget.mul_f64(SHARE);
+        run(experiment, counter, limit).map(|lines| (version, lines))
+    });
+    Some(Counted { wanted, found })
+}
+
+impl Counted {
+    /// Adds it to the experiment's results. Returns what a reader must know of it.
+    pub(super) fn add(self, findings: &mut Findings) -> String {
+        let what = self.wanted.join(" and ").replace('_', " ");
+        let added = self.found.and_then(|(version, lines)| {
+            let counted = merge(&lines, &self.wanted, &mut findings.points)?;
+            Ok((version, counted))
+        });
+        match added {
+            Ok((version, counted)) => format!(
+                "{what}: not this processor's but callgrind's ({version}), of {counted} variants as AVX2 code over fewer rows and \
+                 with caches of {} and {} KiB; there is no prefetching",
+                callgrind::SIMULATED.l1 >> 10,
+                callgrind::SIMULATED.last >> 10
+            ),
+            Err(reason) => format!("{what}: not available; {reason}"),
+        }
     }
 }
 
@@ -100,12 +122,12 @@ pub(super) fn add(experiment: &Experiment, bench: &Bench, findings: &mut Finding
 type Line = (Value, Vec<Counts>);
 
 /// Starts the program under callgrind.
-fn run(experiment: &Experiment, counter: &Counter) -> Result<Vec<Line>, String> {
+fn run(experiment: &Experiment, counter: &Counter, limit: Duration) -> Result<Vec<Line>, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no folder for what was counted: {error}"))?;
     let mut arguments = counter.arguments.clone();
     arguments.push(experiment.name.into());
     let function = std::any::type_name_of_val(&counted_run);
-    let found = callgrind::run(&counter.program, &arguments, function, folder.path())?;
+    let found = callgrind::run(&counter.program, &arguments, function, folder.path(), limit)?;
     pair(&found.output, &found.counts)
 }
 
@@ -208,12 +230,13 @@ mod tests {
         let mut settings = Settings::of(Mode::Tiny);
         let experiment = select(&["byteslice.fig12".to_owned()]).unwrap()[0];
         let mut findings = Findings { points: vec![Point::default()] };
-        assert_eq!(add(experiment, &Bench::new(settings.clone()), &mut findings), None, "nobody asked");
+        assert!(take(experiment, &Bench::new(settings.clone())).is_none(), "nobody asked");
         settings.counter = Some(Counter { program: "/no/such/program".into(), arguments: Vec::new() });
-        let note = add(experiment, &Bench::new(settings.clone()), &mut findings).unwrap();
+        settings.budget = Duration::from_secs(60);
+        let note = take(experiment, &Bench::new(settings.clone())).unwrap().add(&mut findings);
         assert!(note.starts_with("cache misses: not available; "), "{note}");
         assert!(findings.points[0].metrics.is_empty());
         let other = select(&["byteslice.fig8".to_owned()]).unwrap()[0];
-        assert_eq!(add(other, &Bench::new(settings), &mut findings), None, "nothing of it is counted");
+        assert!(take(other, &Bench::new(settings)).is_none(), "nothing of it is counted");
     }
 }

@@ -72,6 +72,13 @@ fn run_one(
     progress.begin(experiment, order.len());
 
     let mut runner = Runner { experiment, bench, random, counters: Counters::open(), left: bench.settings.budget };
+    let mut counted = None;
+    if runner.counters.is_none() {
+        progress.note("counting");
+        let start = Instant::now();
+        counted = counting::take(experiment, bench);
+        runner.left = runner.left.saturating_sub(start.elapsed());
+    }
     let mut done: Vec<(usize, Vec<Point>)> = Vec::new();
     let mut huge_pages: Option<f64> = None;
     let trials = order.len();
@@ -85,10 +92,8 @@ fn run_one(
     done.sort_by_key(|(place, _)| *place);
     let mut findings = Findings { points: done.into_iter().flat_map(|(_, points)| points).collect() };
     let mut notes = design.notes;
-    if runner.counters.is_none() {
-        progress.note("counting");
-        notes.extend(counting::add(experiment, bench, &mut findings));
-    }
+    notes.extend(bench.told_cuts());
+    notes.extend(counted.map(|counted| counted.add(&mut findings)));
     if let Some(derive) = experiment.derive {
         findings.points = derive(&Context { findings: &findings, earlier, bench });
     }

@@ -3,6 +3,7 @@
 use super::Counter;
 use crate::machine::{Bandwidth, Clock, Machine, available_memory, read_bandwidth};
 use gingham_kernels::Isa;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ impl Mode {
 pub struct Settings {
     /// How large.
     pub mode: Mode,
-    /// Measuring time of one experiment, set-up not counted.
+    /// Measuring time of one experiment, set-up not counted; counting under valgrind is part of it.
     pub budget: Duration,
     /// Threads of experiments that vary them, at most.
     pub threads: usize,
@@ -73,6 +74,16 @@ pub struct Bench {
     pub clock: Clock,
     /// What [`Bench::probe`] measured.
     pub bandwidth: Vec<Bandwidth>,
+    /// Columns for which memory was too short, since they were last told.
+    cuts: RefCell<Vec<Cut>>,
+}
+
+/// A column that got fewer rows than were wanted.
+#[derive(Debug, Clone, Copy)]
+struct Cut {
+    width: u8,
+    rows: usize,
+    wanted: usize,
 }
 
 /// How many rows a column has, and why.
@@ -104,7 +115,13 @@ const STEP: usize = 512;
 impl Bench {
     /// This machine under `settings`.
     pub fn new(settings: Settings) -> Self {
-        Self { settings, machine: Machine::here(), clock: Clock::here(), bandwidth: Vec::new() }
+        Self {
+            settings,
+            machine: Machine::here(),
+            clock: Clock::here(),
+            bandwidth: Vec::new(),
+            cuts: RefCell::default(),
+        }
     }
 
     /// Measures how fast memory can be read, by each number of threads up to all.
@@ -139,8 +156,8 @@ impl Bench {
 
     /// Rows of a column of codes of `width` bits. In memory its smallest packing, of `width` bits a code, is still the
     /// mode's multiple of the last cache, or has the paper's rows; in cache its largest, native, takes half the second
-    /// cache. `footprint` is the number of bytes per row that the whole trial holds at once, for which there must be
-    /// memory.
+    /// cache. `footprint` is the number of bytes per row that the whole trial holds at once. Where there is no memory for
+    /// them, there are fewer rows, which [`Bench::told_cuts`] tells.
     pub fn rows(&self, sizing: Sizing, width: u8, footprint: f64) -> usize {
         let caches = self.machine.caches;
         let of_last = |times: usize| times * caches.last * 8 / usize::from(width);
@@ -153,7 +170,23 @@ impl Bench {
         };
         // The rest of memory is the system's, the page cache's and that of buffers between set-up and run.
         let room = available_memory().map_or(usize::MAX, |bytes| (bytes as f64 * 0.7 / footprint) as usize);
-        (wanted.min(room) / STEP * STEP).max(STEP)
+        let rows = (wanted.min(room) / STEP * STEP).max(STEP);
+        if room < wanted {
+            self.cuts.borrow_mut().push(Cut { width, rows, wanted });
+        }
+        rows
+    }
+
+    /// What a reader must know of the columns that were cut since this was last asked; `None` when none was.
+    pub(super) fn told_cuts(&self) -> Option<String> {
+        let cuts = self.cuts.take();
+        let part = |cut: &Cut| cut.rows as f64 / cut.wanted as f64;
+        let Cut { width, rows, wanted } = *cuts.iter().min_by(|a, b| part(a).total_cmp(&part(b)))?;
+        let columns = if cuts.len() == 1 { "one size was" } else { "sizes were" };
+        Some(format!(
+            "memory is short: {columns} cut, at {width} bits to {rows} rows of {wanted}, and nowhere by more; the fact rows of each \
+             result is what it had"
+        ))
     }
 }
 
@@ -174,7 +207,20 @@ mod tests {
             assert!(bench(Mode::Full).rows(Sizing::Memory, width, 1e-9) >= 999_999_488);
             assert_eq!(bench(Mode::Tiny).rows(Sizing::Memory, width, 1e9), TINY_ROWS);
         }
+    }
+
+    #[test]
+    fn sizes_that_memory_cuts_are_told() {
+        let bench = Bench::new(Settings::of(Mode::Default));
+        let wanted = bench.rows(Sizing::Memory, 12, 1e-9);
+        assert_eq!(bench.told_cuts(), None, "there was memory for all");
         // A petabyte per row leaves the least that there can be.
-        assert_eq!(bench(Mode::Default).rows(Sizing::Memory, 12, 1e15), STEP);
+        assert_eq!(bench.rows(Sizing::Memory, 12, 1e15), STEP);
+        assert_eq!(bench.rows(Sizing::Cache, 12, 1e15), STEP);
+        let told = bench.told_cuts().unwrap();
+        assert!(told.starts_with("memory is short: sizes were cut, at 12 bits to 512 rows of "), "{told}");
+        let number = told.split("512 rows of ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        assert_eq!(number.parse::<usize>().unwrap() / STEP * STEP, wanted);
+        assert_eq!(bench.told_cuts(), None, "told once");
     }
 }

@@ -6,8 +6,10 @@
 
 use super::{Caches, Counts};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 /// Caches of the simulated processor: small, so that data need not be large to exceed them, as it is made by the
 /// simulated processor too. There is no second cache; work that is to fit it fits the last.
@@ -29,22 +31,29 @@ pub fn version() -> Option<String> {
     answer.status.success().then(|| version.trim().to_owned())
 }
 
-/// Runs a program under callgrind and counts the calls of `function`, given by its path. `folder` is empty, for the
-/// files.
+/// How often a program that is counted is asked whether it has ended.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Runs a program under callgrind, for no longer than `limit`, and counts the calls of `function`, given by its path.
+/// `folder` is empty, for the files.
 ///
 /// # Errors
-/// When valgrind or the program fails, or a file can't be read: the message says which.
+/// When valgrind or the program fails or takes longer, or a file can't be read: the message says which.
 pub fn run(
     program: &Path,
     arguments: &[impl AsRef<OsStr>],
     function: &str,
     folder: &Path,
+    limit: Duration,
 ) -> Result<Callgrind, String> {
     let file = folder.join("callgrind");
+    let (output, errors) = (folder.join("output"), folder.join("errors"));
+    let create = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
+    let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let cache = |name: &str, bytes: usize| format!("--{name}={bytes},8,64");
     let mut out = std::ffi::OsString::from("--callgrind-out-file=");
     out.push(&file);
-    let answer = Command::new("valgrind")
+    let mut child = Command::new("valgrind")
         .args(["--tool=callgrind", "--cache-sim=yes"])
         .args([cache("I1", SIMULATED.l1), cache("D1", SIMULATED.l1), cache("LL", SIMULATED.last)])
         .args([format!("--toggle-collect={function}"), format!("--dump-after={function}")])
@@ -52,13 +61,17 @@ pub fn run(
         .arg(program)
         .args(arguments)
         .stdin(Stdio::null())
-        .output()
+        .stdout(create(&output)?)
+        .stderr(create(&errors)?)
+        .spawn()
         .map_err(|error| format!("valgrind can't be started: {error}"))?;
-    if !answer.status.success() {
-        let errors = String::from_utf8_lossy(&answer.stderr);
+    let status = wait(&mut child, limit)?;
+    if !status.success() {
+        let errors = read(&errors)?;
+        let errors = String::from_utf8_lossy(&errors);
         // valgrind's own lines begin with ==.
         let said = errors.lines().rev().find(|line| !line.starts_with("==") && !line.is_empty()).unwrap_or("no reason");
-        return Err(format!("valgrind ended with {}: {said}", answer.status));
+        return Err(format!("valgrind ended with {status}: {said}"));
     }
     let counts = (1..).map(|number| numbered(&file, number)).take_while(|file| file.exists());
     let counts = counts.map(|file| {
@@ -66,9 +79,29 @@ pub fn run(
         text.and_then(|text| parse(&text)).map_err(|error| format!("{}: {error}", file.display()))
     });
     Ok(Callgrind {
-        output: String::from_utf8_lossy(&answer.stdout).into_owned(),
+        output: String::from_utf8_lossy(&read(&output)?).into_owned(),
         counts: counts.collect::<Result<_, _>>()?,
     })
+}
+
+/// Waits for a child; one that takes longer than `limit` is ended.
+fn wait(child: &mut Child, limit: Duration) -> Result<ExitStatus, String> {
+    let start = Instant::now();
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) if start.elapsed() < limit => std::thread::sleep(PAUSE),
+            ended => {
+                // It may have ended by itself meanwhile, which is as well.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(match ended {
+                    Err(error) => format!("waiting for valgrind: {error}"),
+                    Ok(_) => format!("valgrind would take longer than {:.1} s: raise --budget", limit.as_secs_f64()),
+                });
+            }
+        }
+    }
 }
 
 fn numbered(file: &Path, number: usize) -> PathBuf {
@@ -131,9 +164,12 @@ pub(crate) mod tests {
             return;
         }
         let folder = tempfile::tempdir().unwrap();
-        let error = run(Path::new("/bin/false"), &[""; 0], "none", folder.path()).unwrap_err();
+        let limit = Duration::from_secs(60);
+        let error = run(Path::new("/bin/false"), &[""; 0], "none", folder.path(), limit).unwrap_err();
         assert!(error.contains("exit status: 1"), "{error}");
-        let none = run(Path::new("/bin/echo"), &["two words"], "none", folder.path()).unwrap();
+        let none = run(Path::new("/bin/echo"), &["two words"], "none", folder.path(), limit).unwrap();
         assert_eq!((none.output.as_str(), none.counts.len()), ("two words\n", 0));
+        let error = run(Path::new("/bin/sleep"), &["60"], "none", folder.path(), Duration::ZERO).unwrap_err();
+        assert_eq!(error, "valgrind would take longer than 0.0 s: raise --budget");
     }
 }
