@@ -1,4 +1,5 @@
-//! Random joins: Gingham, which orders them by its own estimates, against DataFusion over the same rows in memory.
+//! Random joins: Gingham, which orders them by its own estimates and runs them in pipelines, against DataFusion over the
+//! same rows in memory.
 //!
 //! Each seed makes a few small tables with NULLs and duplicates, and asks for joins of up to six of them: chains, stars,
 //! cycles and products, keys that are expressions, conditions on one, two or three tables, outer joins, subqueries behind
@@ -92,9 +93,16 @@ fn rows(batches: &[RecordBatch]) -> Vec<String> {
     rows
 }
 
+/// Whether a query has a join in a pipeline.
+fn probes(connection: &Connection, sql: &str) -> bool {
+    let plan = connection.query(&format!("EXPLAIN {sql}")).and_then(|result| result.collect_batches());
+    let plan = rows(&plan.expect("a query that ran has a plan")).join("\n");
+    plan.contains("CompiledExec") && (plan.contains(" probe ") || plan.contains(" mark "))
+}
+
 #[test]
 fn random_joins_give_what_datafusion_gives() {
-    let (mut answered, mut found) = (0, 0);
+    let (mut answered, mut found, mut compiled) = (0, 0, 0);
     for seed in seeds() {
         let mut generator = Generator::new(seed);
         let tables: Vec<_> = TABLES.iter().map(|_| batch(&mut generator)).collect();
@@ -103,20 +111,24 @@ fn random_joins_give_what_datafusion_gives() {
         let oracle = Oracle::new(&tables);
         for _ in 0..QUERIES {
             let sql = query(&mut generator);
+            let execution = *generator.pick(&["auto", "staged", "interpreted", "datafusion"]);
+            let threads = generator.between(1, 3);
             connection
-                .execute(&format!("SET gingham.threads = {}", generator.between(1, 3)))
-                .expect("a number of threads");
+                .execute(&format!("SET gingham.threads = {threads}; SET gingham.execution = '{execution}'"))
+                .expect("settings");
             // What DataFusion can't plan is no oracle.
             let Ok(expected) = oracle.query(&sql) else { continue };
             let actual = connection.query(&sql).and_then(|result| result.collect_batches());
             let actual = actual.unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));
             let (expected, actual) = (rows(&expected), rows(&actual));
-            assert_eq!(actual, expected, "seed {seed}: {sql}");
+            assert_eq!(actual, expected, "seed {seed}, {execution}, {threads} threads: {sql}");
             answered += 1;
+            compiled += usize::from(probes(&connection, &sql));
             found += usize::from(!expected.is_empty());
         }
     }
     let asked = QUERIES * seeds().count();
     assert!(answered * 10 >= asked * 7, "DataFusion answered only {answered} of {asked} queries");
+    assert!(compiled * 4 >= answered, "only {compiled} of {answered} queries have joins in pipelines");
     assert!(found * 3 >= answered, "only {found} of {answered} answers have rows");
 }

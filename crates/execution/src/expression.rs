@@ -12,6 +12,8 @@ pub enum Expression {
     Column(usize),
     /// A constant; NULL when `None`.
     Constant(Option<i128>),
+    /// What a run gives under this number; unknown before.
+    Parameter(usize),
     /// Two integers combined; NULL when either is.
     Arithmetic {
         /// How.
@@ -135,6 +137,37 @@ impl Comparison {
 }
 
 impl Expression {
+    /// Where its integers lie and whether it may be NULL, over columns of which that is known. Fails when it may need more
+    /// than 128 bits, and for an unknown column.
+    pub fn facts(&self, columns: &[(Limits, bool)]) -> crate::Result<(Limits, bool)> {
+        let mut builder = crate::program::Builder::new(columns.iter().copied());
+        let result = builder.lower(self)?;
+        Ok((builder.range(result.value), result.valid.is_some()))
+    }
+
+    /// The same with other leaves: what `leaf` gives for each column, constant and parameter.
+    pub fn with_leaves(&self, leaf: &impl Fn(&Self) -> Self) -> Self {
+        let again = |inner: &Self| Box::new(inner.with_leaves(leaf));
+        match self {
+            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => leaf(self),
+            Self::Arithmetic { operator, left, right, limits } => {
+                Self::Arithmetic { operator: *operator, left: again(left), right: again(right), limits: *limits }
+            }
+            Self::Compare { operator, left, right } => {
+                Self::Compare { operator: *operator, left: again(left), right: again(right) }
+            }
+            Self::And(left, right) => Self::And(again(left), again(right)),
+            Self::Or(left, right) => Self::Or(again(left), again(right)),
+            Self::Not(inner) => Self::Not(again(inner)),
+            Self::IsNull(inner) => Self::IsNull(again(inner)),
+            Self::Case { branches, otherwise } => Self::Case {
+                branches: branches.iter().map(|(when, then)| (*again(when), *again(then))).collect(),
+                otherwise: again(otherwise),
+            },
+            Self::Map { map, argument } => Self::Map { map: map.clone(), argument: again(argument) },
+        }
+    }
+
     /// `left operator right`.
     pub fn arithmetic(operator: Arithmetic, left: Self, right: Self, limits: Limits) -> Self {
         Self::Arithmetic { operator, left: Box::new(left), right: Box::new(right), limits }

@@ -5,8 +5,9 @@ use crate::Result;
 use crate::aggregate::{Plan, SlotKind, States, add_wide};
 use crate::error::Error;
 use crate::expression::{Arithmetic, Comparison, Limits};
-use crate::program::{Operation, Program, StepId};
-use crate::source::{Records, Vector};
+use crate::program::{Operation, StepId};
+use crate::source::{Input, Records, Vector};
+use crate::stage::Stage;
 
 /// The results of the steps over one vector; memory that is used again for the next.
 #[derive(Debug)]
@@ -15,69 +16,104 @@ pub(crate) struct Interpreter {
     short: Vec<Vec<i64>>,
     /// By step; empty where the step is one of 64 bits.
     wide: Vec<Vec<i128>>,
-    /// Records that pass the filter.
+    /// Positions of the records that pass the filter.
     passed: Vec<u32>,
+    /// Their rows, by input.
+    rows: Vec<Vec<u32>>,
     places: Vec<u64>,
 }
 
 impl Interpreter {
-    /// Memory for the steps of a plan.
-    pub(crate) fn new(plan: &Plan) -> Self {
-        let steps = plan.program.steps().len();
+    /// Memory for the steps of a stage.
+    pub(crate) fn new(stage: &Stage) -> Self {
+        let steps = stage.program.steps().len();
         let (short, wide) = (vec![Vec::new(); steps], vec![Vec::new(); steps]);
-        Self { short, wide, passed: Vec::new(), places: Vec::new() }
+        Self { short, wide, passed: Vec::new(), rows: Vec::new(), places: Vec::new() }
     }
 
     /// Adds the records of a vector to the states of their groups.
-    pub(crate) fn aggregate(&mut self, plan: &Plan, vector: Vector<'_>, states: &mut States) -> Result<()> {
-        self.compute(plan, vector, &plan.filter_steps)?;
-        let Some(truth) = plan.filter else { return self.add(plan, vector, states) };
-        let mut passed = std::mem::take(&mut self.passed);
+    pub(crate) fn aggregate(&mut self, plan: &Plan, vector: &Vector<'_>, states: &mut States) -> Result<()> {
+        let rows = self.records(&plan.stage, vector)?;
+        if rows == 0 { Ok(()) } else { self.update(plan, rows, states) }
+    }
+
+    /// Puts the outputs of the records that pass into `outputs`, and their positions into `passed`, in place of what they
+    /// had.
+    pub(crate) fn emit(
+        &mut self,
+        stage: &Stage,
+        vector: &Vector<'_>,
+        passed: &mut Vec<u32>,
+        outputs: &mut [Vec<i64>],
+    ) -> Result<()> {
+        let rows = self.records(stage, vector)?;
         passed.clear();
-        let passes = (0..vector.records.len()).filter(|at| self.short[truth][*at] != 0);
-        passed.extend(passes.map(|at| vector.records.tid(at) as u32));
-        let result = self.add(plan, Vector { records: Records::Tids(&passed), ..vector }, states);
-        self.passed = passed;
+        match stage.filter {
+            Some(_) => passed.extend_from_slice(&self.passed),
+            None => passed.extend(0..rows as u32),
+        }
+        for (output, step) in outputs.iter_mut().zip(&stage.outputs) {
+            output.clear();
+            if rows > 0 {
+                output.extend_from_slice(&self.short[*step]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes all that is wanted of the records that pass, and gives their number.
+    fn records(&mut self, stage: &Stage, vector: &Vector<'_>) -> Result<usize> {
+        self.compute(stage, vector, &stage.filter_steps)?;
+        let Some(truth) = stage.filter else {
+            if vector.len() > 0 {
+                self.compute(stage, vector, &stage.record_steps)?;
+            }
+            return Ok(vector.len());
+        };
+        let (mut passed, mut rows) = (std::mem::take(&mut self.passed), std::mem::take(&mut self.rows));
+        passed.clear();
+        passed.extend((0..vector.len() as u32).filter(|at| self.short[truth][*at as usize] != 0));
+        rows.resize_with(vector.inputs.len(), Vec::new);
+        for (rows, input) in rows.iter_mut().zip(vector.inputs) {
+            rows.clear();
+            input.records.select(vector.isa, &passed, rows);
+        }
+        let mut inputs = Vec::with_capacity(rows.len());
+        for (input, rows) in vector.inputs.iter().zip(&rows) {
+            inputs.push(Input { views: input.views, records: Records::Tids(rows) });
+        }
+        let result = if passed.is_empty() {
+            Ok(0)
+        } else {
+            let vector = Vector { inputs: &inputs, isa: vector.isa };
+            self.compute(stage, &vector, &stage.record_steps).map(|()| passed.len())
+        };
+        (self.passed, self.rows) = (passed, rows);
         result
     }
 
-    /// Adds records that all count.
-    fn add(&mut self, plan: &Plan, vector: Vector<'_>, states: &mut States) -> Result<()> {
-        if vector.records.is_empty() {
-            return Ok(());
-        }
-        self.compute(plan, vector, &plan.record_steps)?;
-        self.update(plan, vector.records.len(), states)
-    }
-
-    fn compute(&mut self, plan: &Plan, vector: Vector<'_>, steps: &[StepId]) -> Result<()> {
+    fn compute(&mut self, stage: &Stage, vector: &Vector<'_>, steps: &[StepId]) -> Result<()> {
         for step in steps {
-            if plan.program.step(*step).is_short() {
+            if stage.program.step(*step).is_short() {
                 let mut out = std::mem::take(&mut self.short[*step]);
                 out.clear();
-                self.short_step(&plan.program, plan.program.step(*step).operation, vector, &mut out)?;
+                self.short_step(stage, stage.program.step(*step).operation, vector, &mut out)?;
                 self.short[*step] = out;
             } else {
                 let mut out = std::mem::take(&mut self.wide[*step]);
                 out.clear();
-                self.wide_step(plan.program.step(*step).operation, vector, &mut out)?;
+                self.wide_step(stage.program.step(*step).operation, vector, &mut out)?;
                 self.wide[*step] = out;
             }
         }
         Ok(())
     }
 
-    fn short_step(
-        &self,
-        program: &Program,
-        operation: Operation,
-        vector: Vector<'_>,
-        out: &mut Vec<i64>,
-    ) -> Result<()> {
-        let rows = vector.records.len();
+    fn short_step(&self, stage: &Stage, operation: Operation, vector: &Vector<'_>, out: &mut Vec<i64>) -> Result<()> {
+        let rows = vector.len();
         match operation {
-            Operation::Column(column) => vector.integers(column, out)?,
-            Operation::Valid(column) => vector.valid(column, out),
+            Operation::Column(column) => vector.integers(stage.fields[column], out)?,
+            Operation::Valid(column) => vector.valid(stage.fields[column], out)?,
             Operation::Constant(value) => out.resize(rows, value as i64),
             Operation::Arithmetic(operator, a, b) if self.are_short(a, b) => {
                 let pairs = self.short[a].iter().zip(&self.short[b]);
@@ -109,7 +145,7 @@ impl Interpreter {
             Operation::Choose(condition, then, otherwise) => {
                 out.extend((0..rows).map(|at| self.choose(condition, then, otherwise, at) as i64));
             }
-            Operation::Map(cells, argument) => program.cells()[cells].read(&self.short[argument], out),
+            Operation::Map(cells, argument) => stage.program.cells()[cells].read(&self.short[argument], out),
             Operation::Check(value, checked, limits) => {
                 self.check(value, checked, limits, rows)?;
                 out.extend((0..rows).map(|at| self.get(value, at) as i64));
@@ -118,8 +154,8 @@ impl Interpreter {
         Ok(())
     }
 
-    fn wide_step(&self, operation: Operation, vector: Vector<'_>, out: &mut Vec<i128>) -> Result<()> {
-        let rows = vector.records.len();
+    fn wide_step(&self, operation: Operation, vector: &Vector<'_>, out: &mut Vec<i128>) -> Result<()> {
+        let rows = vector.len();
         match operation {
             Operation::Constant(value) => out.resize(rows, value),
             Operation::Arithmetic(operator, a, b) => {
@@ -158,7 +194,7 @@ impl Interpreter {
     /// Adds each record to its group's words.
     fn update(&mut self, plan: &Plan, rows: usize, states: &mut States) -> Result<()> {
         self.places.clear();
-        self.places.extend(self.short[plan.group].iter().map(|number| *number as u64));
+        self.places.extend(self.short[plan.stage.outputs[0]].iter().map(|number| *number as u64));
         states.places(&mut self.places)?;
         let words = states.words_mut();
         for slot in &plan.slots {

@@ -2,32 +2,49 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `expression` | what is computed, as a planner writes it |
+//! | `query` | what a planner writes: pipelines of steps |
+//! | `expression` | what is computed, as it writes it |
 //! | `value_map` | functions by their results |
 //! | `program/` | the same as steps over integers without NULLs |
+//! | `stage` | a part of a pipeline that is one loop: a filter and what is handed on |
+//! | `ready` | the stages of a pipeline, planned just before it runs |
 //! | `aggregate/` | groups and their states |
-//! | `source` | records of a morsel, a vector at a time |
+//! | `join` | key tables over rows, and the numbers that probe them |
+//! | `rows`, `relation` | what a pipeline leaves, and the same as input of the next |
+//! | `source` | records, a vector at a time |
 //! | `interpret` | steps by loops over vectors |
 //! | `codegen/` | steps as machine code |
-//! | `pipeline` | a scan, a filter, an aggregation: morsel after morsel |
+//! | `flow` | one thread's way through a pipeline |
+//! | `run` | pipeline after pipeline, morsel after morsel |
 //! | `pool` | the threads |
 
 mod aggregate;
 mod codegen;
 mod error;
 mod expression;
+mod flow;
 mod interpret;
-mod pipeline;
+mod join;
 mod pool;
 mod program;
+mod query;
+mod ready;
+mod relation;
+mod rows;
+mod run;
 mod source;
+mod stage;
 #[cfg(test)]
 mod tests;
 mod value_map;
 
-pub use aggregate::{Aggregate, Aggregation, Function, Groups, Plan};
+pub use aggregate::{Aggregate, Aggregation, Finish, Function, Plan};
 pub use error::{Error, Result};
 pub use expression::{Arithmetic, Comparison, Expression, Limits};
-pub use pipeline::{Memory, Mode, Pipeline, Report, Stopper};
+pub use join::JoinKind;
 pub use pool::Pool;
+pub use query::{Hint, Pipeline, Probe, Query, Sink, Source, Step};
+pub use rows::{Column, Rows, Values};
+pub use run::{Input, Memory, Mode, Prepared, Report, ScanSource, Stopper};
+pub use stage::Field;
 pub use value_map::ValueMap;

@@ -1,22 +1,30 @@
-//! Records of a morsel, a vector at a time: few enough that what is computed of them stays in the nearest caches.
+//! Records at work, a vector at a time: few enough that what is computed of them stays in the nearest caches.
 
+use crate::stage::Field;
+use crate::{Error, Result};
 use gingham_kernels::Isa;
-use gingham_storage::scan::{OpenMorsel, Selection, integers};
+use gingham_storage::scan::{Selection, integers};
 use gingham_storage::view::ColumnView;
-use std::ops::Range;
 
 /// Records of a vector. 1024 to 2048 measured best; the columns of a step are then 16 KB.
 pub(crate) const VECTOR: usize = 2048;
 
-/// Qualifying records of one morsel, at most [`VECTOR`] of them.
+/// Some records of a pipeline: of each input, which of its rows they have.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vector<'m> {
-    pub(crate) views: &'m [ColumnView],
-    pub(crate) records: Records<'m>,
+    /// The source, then what each probe so far has added; one at least.
+    pub(crate) inputs: &'m [Input<'m>],
     pub(crate) isa: Isa,
 }
 
-/// Which records of the zone.
+/// Rows of one input, as many as the vector has records.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Input<'m> {
+    pub(crate) views: &'m [ColumnView],
+    pub(crate) records: Records<'m>,
+}
+
+/// Which rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Records<'m> {
     /// As many from the first on.
@@ -33,51 +41,57 @@ impl Records<'_> {
         }
     }
 
-    pub(crate) fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// The record at a position of the vector.
+    /// The row at a position of the vector.
     pub(crate) fn tid(self, position: usize) -> usize {
         match self {
             Self::Run { first, .. } => first + position,
             Self::Tids(tids) => tids[position] as usize,
         }
     }
-}
 
-/// The vectors of a morsel.
-pub(crate) fn vectors(morsel: &OpenMorsel, isa: Isa) -> impl Iterator<Item = Vector<'_>> {
-    let part = move |part: Range<usize>| match &morsel.tids {
-        None => Records::Run { first: part.start, length: part.len() },
-        Some(tids) => Records::Tids(&tids[part]),
-    };
-    let rows = morsel.qualifying();
-    let starts = (0..rows).step_by(VECTOR);
-    starts.map(move |start| Vector { views: &morsel.views, records: part(start..rows.min(start + VECTOR)), isa })
+    /// Appends the rows at some positions of the vector.
+    pub(crate) fn select(self, isa: Isa, positions: &[u32], out: &mut Vec<u32>) {
+        match self {
+            Self::Run { first: 0, .. } => out.extend_from_slice(positions),
+            Self::Run { first, .. } => out.extend(positions.iter().map(|position| first as u32 + position)),
+            Self::Tids(tids) => gingham_kernels::lookup::copy(isa, tids, positions, out),
+        }
+    }
 }
 
 impl Vector<'_> {
+    /// Records.
+    pub(crate) fn len(&self) -> usize {
+        self.inputs[0].records.len()
+    }
+
+    /// A column, and which of its rows the records have.
+    pub(crate) fn column(&self, field: Field) -> Result<(&ColumnView, Records<'_>)> {
+        let input = self.inputs.get(field.input);
+        let found = input.and_then(|input| Some((input.views.get(field.column)?, input.records)));
+        found.ok_or_else(|| Error::Internal(format!("a vector without {field:?}")))
+    }
+
     /// The integers of a column, in place of what `out` had.
-    pub(crate) fn integers(&self, column: usize, out: &mut Vec<i64>) -> crate::Result<()> {
+    pub(crate) fn integers(&self, field: Field, out: &mut Vec<i64>) -> Result<()> {
         out.clear();
-        let selection = match self.records {
+        let (view, records) = self.column(field)?;
+        let selection = match records {
             Records::Run { first, length } => Selection::Run(first..first + length),
             Records::Tids(tids) => Selection::Tids(tids),
         };
-        Ok(integers(&self.views[column], &selection, self.isa, out)?)
+        Ok(integers(view, &selection, self.isa, out)?)
     }
 
     /// 1 where a column has a value, in place of what `out` had.
-    pub(crate) fn valid(&self, column: usize, out: &mut Vec<i64>) {
+    pub(crate) fn valid(&self, field: Field, out: &mut Vec<i64>) -> Result<()> {
         out.clear();
-        let view = &self.views[column];
+        let (view, records) = self.column(field)?;
         match &view.validity {
-            _ if view.is_null() => out.resize(self.records.len(), 0),
-            None => out.resize(self.records.len(), 1),
-            Some(validity) => {
-                out.extend((0..self.records.len()).map(|at| i64::from(validity.value(self.records.tid(at)))));
-            }
+            _ if view.is_null() => out.resize(records.len(), 0),
+            None => out.resize(records.len(), 1),
+            Some(validity) => out.extend((0..records.len()).map(|at| i64::from(validity.value(records.tid(at))))),
         }
+        Ok(())
     }
 }

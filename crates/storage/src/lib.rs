@@ -33,7 +33,7 @@ pub use datum::{Datum, FloatBits};
 pub use design::{Design, EncodingChoice, Group, Layout, Packing};
 pub use error::{Error, Result};
 pub use integer_set::IntegerSet;
-pub use io::{huge_buffer, huge_vec};
+pub use io::{huge_buffer, huge_vec, huge_zeros};
 pub use predicate::{ColumnTest, Predicate};
 pub use table::{
     CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, KeyDefinition, ReferenceDefinition, TableDefinition,

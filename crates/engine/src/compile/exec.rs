@@ -1,23 +1,27 @@
-//! The operator that runs a pipeline on the pool's threads and gives its groups as batches.
+//! The operator that runs a query of pipelines on the pool's threads and gives its rows as batches.
 //!
 //! What it replaced is kept. When memory runs out, or a value leaves its type, before a row was given (which is always, as
-//! an aggregation gives its rows at the end), the query goes on in DataFusion's operators: they spill where they can, and
-//! find the value that an error has to name.
+//! rows are given at the end), the query goes on in DataFusion's operators: they spill where they can, and find the value
+//! that an error has to name.
 
-use super::results::{Output, Unfinished, batch};
+use super::draft::Scanned;
+use super::groups::{How, Shown};
+use super::results::{Top, are_distinct, batch, first_rows};
 use super::subtree::Subtree;
-use crate::table::ScanExec;
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use crate::table::{ScanExec, datum};
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::compute::SortOptions;
+use arrow::datatypes::{Schema, SchemaRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Statistics, internal_err};
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{ScalarValue, Statistics, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{
-    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType,
+    Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType, reset_plan_states,
 };
 use datafusion::physical_plan::filter_pushdown::{ChildFilterDescription, FilterDescription, FilterPushdownPhase};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
@@ -26,38 +30,47 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, execute_stream,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
-use gingham_execution::{Error as ExecutionError, Groups, Memory, Mode, Pipeline, Pool, Report};
-use gingham_storage::scan::TableScan;
-use std::collections::HashSet;
+use gingham_execution::{Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource};
+use gingham_kernels::Isa;
+use gingham_storage::{Datum, LogicalType};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::oneshot;
 
-/// Aggregates the records of a scan by a pipeline.
+/// Rules that make a plan runnable.
+type Rules = Arc<[Arc<dyn PhysicalOptimizerRule + Send + Sync>]>;
+
+/// Runs pipelines over scans.
 #[derive(Debug)]
 pub(crate) struct CompiledExec {
     shape: Arc<Shape>,
-    /// A [`ScanExec`].
-    scan: Arc<dyn ExecutionPlan>,
+    /// By number of the scan its [`ScanExec`].
+    scans: Vec<Arc<dyn ExecutionPlan>>,
+    /// Of what is wanted of its rows, when that is not all.
+    top: Option<Top>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 /// What copies of the operator share.
 #[derive(Debug)]
 struct Shape {
-    pipeline: Arc<Pipeline>,
+    query: Arc<Prepared>,
     replaced: Arc<dyn ExecutionPlan>,
-    outputs: Vec<Output>,
-    passed: HashSet<usize>,
-    /// Groups that the keys allow.
-    groups: u64,
+    rest: Rules,
+    scans: Vec<Scanned>,
+    /// What is known when the query runs: integers.
+    parameters: Vec<Arc<dyn PhysicalExpr>>,
+    /// What pipelines read of the scans, once it is known.
+    sources: Vec<OnceLock<ScanSource>>,
+    outputs: Vec<Shown>,
+    doubtful: Vec<usize>,
     workers: usize,
     pool: Arc<Pool>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
-/// A reservation of the query's memory that grows while the pipeline runs.
+/// A reservation of the query's memory that grows while the pipelines run.
 struct Reserved(Mutex<MemoryReservation>);
 
 impl Memory for Reserved {
@@ -68,9 +81,9 @@ impl Memory for Reserved {
 }
 
 impl CompiledExec {
-    /// In the place of `subtree`, on at most `workers` threads of `pool`.
-    pub(super) fn new(subtree: Subtree, mode: Mode, workers: usize, pool: Arc<Pool>) -> Self {
-        let Subtree { replaced, scan, plan, rows, outputs, passed } = subtree;
+    /// In the place of `subtree`, on at most `workers` threads of `pool`. `rest` make what it replaced runnable.
+    pub(super) fn new(subtree: Subtree, workers: usize, pool: Arc<Pool>, rest: Rules) -> Self {
+        let Subtree { replaced, query, scans, parameters, outputs, doubtful } = subtree;
         let schema = replaced.schema();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -79,66 +92,120 @@ impl CompiledExec {
             Boundedness::Bounded,
         )
         .with_scheduling_type(SchedulingType::Cooperative);
-        let groups = plan.groups();
-        let pipeline = Arc::new(Pipeline::new(plan, rows, mode));
-        let properties = Arc::new(properties);
-        let shape = Shape { pipeline, replaced, outputs, passed, groups, workers, pool, schema, properties };
-        Self::of(Arc::new(shape), scan)
+        let (query, properties) = (Arc::new(query), Arc::new(properties));
+        let children = scans.iter().map(|scan| Arc::clone(&scan.plan)).collect();
+        let sources = scans.iter().map(|_| OnceLock::new()).collect();
+        let shape = Shape {
+            query,
+            replaced,
+            rest,
+            scans,
+            parameters,
+            sources,
+            outputs,
+            doubtful,
+            workers,
+            pool,
+            schema,
+            properties,
+        };
+        Self::of(Arc::new(shape), children, None)
     }
 
-    fn of(shape: Arc<Shape>, scan: Arc<dyn ExecutionPlan>) -> Self {
-        Self { shape, scan, metrics: ExecutionPlanMetricsSet::new() }
+    fn of(shape: Arc<Shape>, scans: Vec<Arc<dyn ExecutionPlan>>, top: Option<Top>) -> Self {
+        Self { shape, scans, top, metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// What it replaced, over another leaf.
-    fn replaced(&self, leaf: &Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        let replaced = Arc::clone(&self.shape.replaced).transform_up(|plan| {
-            Ok(if plan.is::<ScanExec>() { Transformed::yes(Arc::clone(leaf)) } else { Transformed::no(plan) })
-        });
-        Ok(replaced?.data)
+    /// The same for someone who wants the first `rows` rows in the order of a column, and perhaps of others after it.
+    /// `None` when its order is not that of integers.
+    pub(super) fn with_top(&self, column: usize, options: SortOptions, rows: usize) -> Option<Self> {
+        let output = self.shape.outputs.get(column)?;
+        let How::Column(column) = output.how else { return None };
+        let SortOptions { descending, nulls_first } = options;
+        let top = Top { column, descending, nulls_first, rows };
+        let ordered = output.trace.records.is_none();
+        ordered.then(|| Self::of(Arc::clone(&self.shape), self.scans.clone(), Some(top)))
     }
 
-    /// Starts the pipeline over `scan` and waits for its groups.
-    async fn groups(&self, scan: Arc<TableScan>, context: &TaskContext) -> gingham_execution::Result<(Groups, Report)> {
+    /// What the pipelines read.
+    fn sources(&self) -> Result<Vec<ScanSource>> {
+        let Shape { scans, sources, .. } = &*self.shape;
+        let source = |((scanned, known), plan): ((&Scanned, &OnceLock<ScanSource>), &Arc<dyn ExecutionPlan>)| {
+            let Some(exec) = plan.downcast_ref::<ScanExec>() else {
+                return internal_err!("a pipeline reads a {}", plan.name());
+            };
+            if let Some(source) = known.get() {
+                return Ok(source.clone());
+            }
+            let mut scan = Arc::clone(exec.scan());
+            if scanned.columns.len() < exec.columns().len() {
+                let columns = scanned.columns.iter().map(|column| exec.columns()[*column]).collect();
+                scan = Arc::new(scan.projected(columns).map_err(crate::Error::from)?);
+            }
+            let source = ScanSource { scan, facts: scanned.facts.clone(), numbered: scanned.numbered };
+            Ok(known.get_or_init(|| source).clone())
+        };
+        scans.iter().zip(sources).zip(&self.scans).map(source).collect()
+    }
+
+    /// Starts the query over its scans and waits for its rows.
+    async fn answer(
+        &self,
+        sources: Vec<ScanSource>,
+        isa: Isa,
+        context: &TaskContext,
+    ) -> gingham_execution::Result<(Rows, Report)> {
         let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
         let memory = Box::new(Reserved(Mutex::new(reservation)));
         let (sender, receiver) = oneshot::channel();
-        let Shape { pipeline, pool, workers, .. } = &*self.shape;
+        let Shape { query, pool, workers, parameters, .. } = &*self.shape;
+        let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
+        let parameters = parameters.map_err(|error| ExecutionError::Internal(error.to_string()))?;
         let done = move |result| drop(sender.send(result));
-        let _stopper = Arc::clone(pipeline).run(scan, pool, *workers, memory, done)?;
+        let input = Input { scans: sources, parameters, isa };
+        let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
         receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
     }
 
-    /// The batches, from the pipeline or, when it can't, from what it replaced.
+    /// The batches, from the pipelines or, when they can't, from what they replaced.
     async fn rows(self: Arc<Self>, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let baseline = BaselineMetrics::new(&self.metrics, 0);
         let timer = baseline.elapsed_compute().timer();
-        let Some(scan) = self.scan.downcast_ref::<ScanExec>() else {
-            return internal_err!("a pipeline has a scan below it");
-        };
-        let (scan, _) = scan.enter(0)?.scan()?;
-        let (groups, report) = match self.groups(scan, &context).await {
+        let Shape { outputs, doubtful, schema, .. } = &*self.shape;
+        let sources = self.sources()?;
+        let isa = sources.first().map_or_else(Isa::best, |source| source.scan.isa());
+        let (rows, report) = match self.answer(sources, isa, &context).await {
             Ok(answer) => answer,
             Err(ExecutionError::Overflow | ExecutionError::OutOfMemory(_) | ExecutionError::Unsupported(_)) => {
                 return self.rows_of_replaced(context);
             }
             Err(error) => return Err(crate::Error::from(error).into()),
         };
-        let batch = match batch(&groups, &self.shape.outputs, &self.shape.schema) {
-            Ok(batch) => batch,
-            Err(Unfinished::Overflow) => return self.rows_of_replaced(context),
-            Err(Unfinished::Failed(error)) => return Err(error.into()),
+        for output in doubtful {
+            if !are_distinct(&rows, &outputs[*output], isa)? {
+                return self.rows_of_replaced(context);
+            }
+        }
+        let rows = match &self.top {
+            Some(top) => first_rows(rows, top)?,
+            None => rows,
         };
+        let batch = batch(&rows, outputs, schema, isa)?;
         timer.done();
         self.tell(&report);
         baseline.record_output(batch.num_rows());
         let rows = stream::iter(slices(&batch, context.session_config().batch_size()).map(Ok));
-        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.shape.schema), rows)))
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(schema), rows)))
     }
 
     fn rows_of_replaced(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         MetricBuilder::new(&self.metrics).counter("left_to_datafusion", 0).add(1);
-        execute_stream(self.replaced(&self.scan)?, context)
+        let config = context.session_config().options();
+        let mut plan = reset_plan_states(Arc::clone(&self.shape.replaced))?;
+        for rule in self.shape.rest.iter() {
+            plan = rule.optimize(plan, config)?;
+        }
+        execute_stream(plan, context)
     }
 
     fn tell(&self, report: &Report) {
@@ -150,6 +217,19 @@ impl CompiledExec {
     }
 }
 
+/// The value of an expression that is the same for all records of this run.
+fn parameter(expression: &Arc<dyn PhysicalExpr>) -> Result<Option<i128>> {
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let batch = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)?;
+    let value = ScalarValue::try_from_array(&expression.evaluate(&batch)?.into_array(1)?, 0)?;
+    let logical_type = LogicalType::from_arrow("", &value.data_type()).map_err(crate::Error::from)?;
+    match datum(&value, &logical_type) {
+        Some(Datum::Integer(value)) => Ok(Some(value)),
+        Some(Datum::Null) => Ok(None),
+        _ => internal_err!("the value {value} where an integer was promised"),
+    }
+}
+
 /// A batch in parts of at most `rows`.
 fn slices(batch: &RecordBatch, rows: usize) -> impl Iterator<Item = RecordBatch> + Send + use<> {
     let (batch, rows) = (batch.clone(), rows.max(1));
@@ -158,17 +238,17 @@ fn slices(batch: &RecordBatch, rows: usize) -> impl Iterator<Item = RecordBatch>
 
 impl DisplayAs for CompiledExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { pipeline, groups, schema, .. } = &*self.shape;
-        let states = match (*groups, pipeline.is_array()) {
-            (1, _) => "one group".to_owned(),
-            (groups, true) => format!("array of {groups} groups"),
-            (_, false) => "hash table of groups".to_owned(),
-        };
+        let Shape { query, schema, .. } = &*self.shape;
+        let pipelines = query.query().pipelines.len();
         match format {
-            DisplayFormatType::TreeRender => writeln!(f, "mode={}", pipeline.mode()),
+            DisplayFormatType::TreeRender => writeln!(f, "mode={}\npipelines={pipelines}", query.mode()),
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-                write!(f, "CompiledExec: mode={}, aggregate into {states}: [{}]", pipeline.mode(), names.join(", "))
+                write!(f, "CompiledExec: mode={}, {}", query.mode(), query.query())?;
+                if let Some(top) = &self.top {
+                    write!(f, ", first {} or more", top.rows)?;
+                }
+                write!(f, ": [{}]", names.join(", "))
             }
         }
     }
@@ -184,12 +264,12 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.scan]
+        self.scans.iter().collect()
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         // It takes morsels itself.
-        vec![false]
+        vec![false; self.scans.len()]
     }
 
     fn apply_expressions(
@@ -201,15 +281,13 @@ impl ExecutionPlan for CompiledExec {
 
     fn replace_children(
         self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        match (children.pop(), children.is_empty()) {
-            (Some(scan), true) if scan.is::<ScanExec>() => Ok(Arc::new(Self::of(Arc::clone(&self.shape), scan))),
-            // Something has come between.
-            (Some(other), true) => self.replaced(&other),
-            _ => internal_err!("a pipeline has one scan"),
+        if children.len() != self.scans.len() || !children.iter().all(|child| child.is::<ScanExec>()) {
+            return internal_err!("pipelines over {} scans were given something else", self.scans.len());
         }
+        Ok(Arc::new(Self::of(Arc::clone(&self.shape), children, self.top)))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -217,14 +295,15 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::of(Arc::clone(&self.shape), Arc::clone(&self.scan))))
+        Ok(Arc::new(Self::of(Arc::clone(&self.shape), self.scans.clone(), self.top)))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         if partition != 0 {
             return internal_err!("a pipeline has one partition, not {partition}");
         }
-        let run = Self { shape: Arc::clone(&self.shape), scan: Arc::clone(&self.scan), metrics: self.metrics.clone() };
+        let metrics = self.metrics.clone();
+        let run = Self { shape: Arc::clone(&self.shape), scans: self.scans.clone(), top: self.top, metrics };
         let rows = stream::once(Arc::new(run).rows(context)).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.shape.schema), rows.boxed())))
     }
@@ -243,12 +322,7 @@ impl ExecutionPlan for CompiledExec {
         parents: Vec<Arc<dyn PhysicalExpr>>,
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
-        // A filter on keys drops whole groups, wherever it is; one group is there without records too.
-        let child = if self.shape.passed.is_empty() {
-            ChildFilterDescription::all_unsupported(&parents)
-        } else {
-            ChildFilterDescription::from_child_with_allowed_indices(&parents, self.shape.passed.clone(), &self.scan)?
-        };
-        Ok(FilterDescription::new().with_child(child))
+        let child = ChildFilterDescription::all_unsupported(&parents);
+        Ok(self.scans.iter().fold(FilterDescription::new(), |all, _| all.with_child(child.clone())))
     }
 }

@@ -3,13 +3,19 @@
 //! | file | what |
 //! |---|---|
 //! | `rule` | the physical rule that replaces what is supported |
-//! | `subtree` | aggregation over filters and projections over a scan -> one plan |
+//! | `subtree` | a part of a plan as a query of pipelines |
+//! | `draft` | pipelines in the making: scans, filters, projections |
+//! | `join` | joins as probes and marks |
+//! | `groups` | aggregations as ends of pipelines |
 //! | `translate` | physical expressions -> expressions over integers |
 //! | `value_map` | any expression over one column -> its results by value |
 //! | `exec` | `CompiledExec`, the operator |
-//! | `results` | groups -> Arrow arrays |
+//! | `results` | rows -> Arrow arrays |
 
+mod draft;
 mod exec;
+mod groups;
+mod join;
 mod results;
 mod rule;
 mod subtree;

@@ -1,111 +1,95 @@
-//! Groups as Arrow arrays: keys by their types or dictionaries, sums checked against their type, means as DataFusion
-//! computes them.
+//! A query's rows as Arrow arrays: integers by their types or dictionaries, strings fetched by the numbers of their records.
 
+use super::groups::{How, Shown};
+use super::translate::Records;
 use crate::{Error, Result};
-use arrow::array::{ArrayRef, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::{DataType, SchemaRef};
-use gingham_execution::Groups;
+use arrow::datatypes::SchemaRef;
+use arrow::row::{RowConverter, SortField};
+use gingham_execution::{Column, Rows, Values};
+use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
-use gingham_storage::scan::array_of_integers;
+use gingham_storage::scan::{array_of_integers, fetch};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How a column of the result is made.
-#[derive(Debug, Clone)]
-pub(super) struct Output {
-    pub(super) data_type: DataType,
-    pub(super) finish: Finish,
-    /// What the integers are positions of, when they are codes.
-    pub(super) entries: Option<ArrayRef>,
-}
-
-/// From which of the groups' results.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Finish {
-    /// A key.
-    Key(usize),
-    /// A count, a smallest or a largest value.
-    Value(usize),
-    /// A sum, which may leave its type.
-    Sum(usize),
-    /// A sum by a count: digits of the result, and those that it has more behind the point; DOUBLE without.
-    Average { sum: usize, count: usize, scale: Option<(u8, u32)> },
-}
-
-/// What a result may be that only another plan can tell of: a sum or mean that leaves its type.
-#[derive(Debug)]
-pub(super) enum Unfinished {
-    Overflow,
-    Failed(Error),
-}
-
-impl<E: Into<Error>> From<E> for Unfinished {
-    fn from(error: E) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-/// All groups as one batch.
-pub(super) fn batch(groups: &Groups, outputs: &[Output], schema: &SchemaRef) -> Result<RecordBatch, Unfinished> {
-    let columns = outputs.iter().map(|output| output.array(groups)).collect::<Result<Vec<_>, _>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(groups.rows));
+/// All rows as one batch.
+pub(super) fn batch(rows: &Rows, outputs: &[Shown], schema: &SchemaRef, isa: Isa) -> Result<RecordBatch> {
+    let columns = outputs.iter().map(|output| array(output, rows, isa)).collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.rows));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
-impl Output {
-    fn array(&self, groups: &Groups) -> Result<ArrayRef, Unfinished> {
-        match self.finish {
-            Finish::Key(key) => self.integers(groups.keys[key].iter().map(|value| value.map(i128::from))),
-            Finish::Value(value) => self.integers(groups.results[value].iter().copied()),
-            Finish::Sum(sum) => {
-                let fits = |sum: &Option<i128>| sum.is_none_or(|sum| self.holds(sum));
-                if !groups.results[sum].iter().all(fits) {
-                    return Err(Unfinished::Overflow);
-                }
-                self.integers(groups.results[sum].iter().copied())
-            }
-            Finish::Average { sum, count, scale: None } => {
-                let pairs = groups.results[sum].iter().zip(&groups.results[count]);
-                let mean = |(sum, count): (&Option<i128>, &Option<i128>)| Some((*sum)? as f64 / (*count)? as f64);
-                Ok(Arc::new(pairs.map(mean).collect::<Float64Array>()))
-            }
-            Finish::Average { sum, count, scale: Some((precision, digits)) } => {
-                let pairs = groups.results[sum].iter().zip(&groups.results[count]);
-                let means = pairs.map(|(sum, count)| mean(*sum, *count, precision, digits));
-                self.integers(means.collect::<Result<Vec<_>, _>>()?.into_iter())
-            }
-        }
-    }
-
-    /// Whether a sum fits the type.
-    fn holds(&self, sum: i128) -> bool {
-        match self.data_type {
-            DataType::Int64 => i64::try_from(sum).is_ok(),
-            DataType::UInt64 => u64::try_from(sum).is_ok(),
-            DataType::Decimal128(precision, _) => sum.unsigned_abs() < 10u128.pow(precision.into()),
-            _ => false,
-        }
-    }
-
-    /// An array of the column's type.
-    fn integers(&self, values: impl ExactSizeIterator<Item = Option<i128>>) -> Result<ArrayRef, Unfinished> {
-        if let Some(entries) = &self.entries {
-            let codes: UInt32Array = values.map(|value| value.map(|value| value as u32)).collect();
-            return Ok(arrow::compute::take(entries, &codes, None)?);
-        }
-        let (values, valid): (Vec<i128>, Vec<bool>) =
-            values.map(|value| (value.unwrap_or_default(), value.is_some())).unzip();
-        let nulls = valid.contains(&false).then(|| NullBuffer::from(valid));
-        let logical_type = LogicalType::from_arrow("", &self.data_type)?;
-        Ok(array_of_integers(&logical_type, values, nulls)?)
-    }
+/// The first rows in the order of one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Top {
+    /// The column, by its number among the query's.
+    pub(super) column: usize,
+    pub(super) descending: bool,
+    pub(super) nulls_first: bool,
+    /// How many, at least: those that are equal to the last one are among them.
+    pub(super) rows: usize,
 }
 
-/// A mean of decimals: towards zero, as DataFusion's.
-fn mean(sum: Option<i128>, count: Option<i128>, precision: u8, digits: u32) -> Result<Option<i128>, Unfinished> {
-    let (Some(sum), Some(count)) = (sum, count) else { return Ok(None) };
-    let scaled = 10i128.checked_pow(digits).and_then(|factor| sum.checked_mul(factor));
-    let mean = scaled.and_then(|scaled| scaled.checked_div(count)).ok_or(Unfinished::Overflow)?;
-    let fits = mean.unsigned_abs() < 10u128.pow(precision.into());
-    if fits { Ok(Some(mean)) } else { Err(Unfinished::Overflow) }
+/// True when no two records that tell groups apart by a column have the same string there.
+pub(super) fn are_distinct(rows: &Rows, output: &Shown, isa: Isa) -> Result<bool> {
+    let (How::Column(number), Some(Records { table, column: strings })) = (output.how, &output.trace.records) else {
+        return Err(Error::Internal("strings that are no column's".to_owned()));
+    };
+    let values = column(rows, number)?;
+    let mut records: Vec<_> = (0..rows.rows).filter_map(|row| values.get(row).map(|record| record as u64)).collect();
+    records.sort_unstable();
+    records.dedup();
+    let records: Vec<_> = records.into_iter().map(Some).collect();
+    let strings = fetch(table, *strings, &records, isa)?;
+    let rows = RowConverter::new(vec![SortField::new(strings.data_type().clone())])?.convert_columns(&[strings])?;
+    let mut known = HashSet::with_capacity(records.len());
+    Ok(rows.iter().all(|row| known.insert(row)))
+}
+
+/// The rows that may be among the first.
+pub(super) fn first_rows(rows: Rows, top: &Top) -> Result<Rows> {
+    if rows.rows <= top.rows || top.rows == 0 {
+        return Ok(rows);
+    }
+    let values = column(&rows, top.column)?;
+    let rank = |row: usize| match values.get(row) {
+        Some(value) => (top.nulls_first, if top.descending { !value } else { value }),
+        None => (!top.nulls_first, 0),
+    };
+    let mut ranks: Vec<_> = (0..rows.rows).map(rank).collect();
+    let (_, last, _) = ranks.select_nth_unstable(top.rows - 1);
+    let last = *last;
+    let chosen: Vec<usize> = (0..rows.rows).filter(|row| rank(*row) <= last).collect();
+    Ok(rows.take(&chosen))
+}
+
+fn column(rows: &Rows, number: usize) -> Result<&Column> {
+    rows.columns.get(number).ok_or_else(|| Error::Internal(format!("rows without column {number}")))
+}
+
+fn array(output: &Shown, rows: &Rows, isa: Isa) -> Result<ArrayRef> {
+    let values = match output.how {
+        How::Column(number) => column(rows, number)?,
+        How::Mean { sum, count } => {
+            let (sums, counts) = (column(rows, sum)?, column(rows, count)?);
+            let mean = |row| Some(sums.get(row)? as f64 / counts.get(row)? as f64);
+            return Ok(Arc::new((0..rows.rows).map(mean).collect::<Float64Array>()));
+        }
+    };
+    if let Some(entries) = &output.entries {
+        let codes: UInt32Array = (0..rows.rows).map(|row| values.get(row).map(|code| code as u32)).collect();
+        return Ok(arrow::compute::take(entries, &codes, None)?);
+    }
+    if let Some(Records { table, column }) = &output.trace.records {
+        let numbers: Vec<_> = (0..rows.rows).map(|row| values.get(row).map(|number| number as u64)).collect();
+        return Ok(fetch(table, *column, &numbers, isa)?);
+    }
+    let nulls = values.valid.clone().map(NullBuffer::new).filter(|nulls| nulls.null_count() > 0);
+    let integers = match &values.values {
+        Values::Short(values) => values.iter().map(|value| i128::from(*value)).collect(),
+        Values::Wide(values) => values.clone(),
+    };
+    Ok(array_of_integers(&LogicalType::from_arrow("", &output.data_type)?, integers, nulls)?)
 }

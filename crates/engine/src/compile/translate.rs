@@ -1,17 +1,19 @@
 //! Physical expressions as expressions over integers. What can't be one exactly is not taken.
 
-use crate::table::{ScanExec, datum};
+use crate::table::datum;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
 };
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use gingham_execution::{Arithmetic, Comparison, Expression, Limits};
 use gingham_storage::catalog::TableSnapshot;
-use gingham_storage::scan::integer_bounds;
-use gingham_storage::{Datum, LogicalType, ValueClass};
+use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, ValueClass};
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Longest IN list that becomes comparisons.
@@ -24,20 +26,74 @@ pub(super) struct Typed {
     pub(super) data_type: DataType,
     /// What its integers are positions of, when they are codes.
     pub(super) entries: Option<ArrayRef>,
+    pub(super) trace: Trace,
 }
 
-/// What the columns of an operator's output are, as expressions over a scan's columns.
-#[derive(Debug)]
+/// Which records an expression's values come from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trace {
+    /// The scan of which it is a column.
+    pub(super) origin: Option<usize>,
+    /// Scans of which a value has one record at most.
+    pub(super) determines: Vec<usize>,
+    /// Its integers are record numbers, in the place of this column's byte strings.
+    pub(super) records: Option<Records>,
+}
+
+/// A column that is carried as the numbers of its records.
+#[derive(Debug, Clone)]
+pub(super) struct Records {
+    pub(super) table: Arc<TableSnapshot>,
+    pub(super) column: ColumnId,
+}
+
+/// What the columns of an operator's output are, as expressions over a pipeline's columns.
+#[derive(Debug, Clone)]
 pub(super) struct Scope {
-    /// Range and nullability of the scan's columns.
+    /// Range and nullability of the pipeline's columns.
     facts: Vec<(Limits, bool)>,
     /// The operator's columns; `None` where one is none that a pipeline can compute.
     columns: Vec<Option<Typed>>,
-    filter: Option<Expression>,
     rows: u64,
+    parameters: Parameters,
+}
+
+/// Expressions whose values are known when the query runs, by their numbers; shared by the scopes of a query.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parameters(Rc<RefCell<Vec<Arc<dyn PhysicalExpr>>>>);
+
+impl Parameters {
+    fn add(&self, expression: &Arc<dyn PhysicalExpr>) -> usize {
+        let mut known = self.0.borrow_mut();
+        known.iter().position(|other| other == expression).unwrap_or_else(|| {
+            known.push(Arc::clone(expression));
+            known.len() - 1
+        })
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+        self.0.borrow().clone()
+    }
 }
 
 impl Typed {
+    /// An expression of a type that has integers for values.
+    pub(super) fn new(expression: Expression, data_type: DataType) -> Self {
+        Self { expression, data_type, entries: None, trace: Trace::default() }
+    }
+
+    /// A column of a table.
+    pub(super) fn of_column(
+        table: &TableSnapshot,
+        column: &ColumnDefinition,
+        expression: Expression,
+        trace: Trace,
+    ) -> Self {
+        let entries = entries(table, column.id, &column.logical_type);
+        Self { expression, data_type: column.logical_type.to_arrow(), entries, trace }
+    }
+
     /// Itself, when it is a number.
     pub(super) fn number(self) -> Option<Self> {
         let number = self.data_type.is_integer() || matches!(self.data_type, DataType::Decimal128(..));
@@ -48,71 +104,78 @@ impl Typed {
     pub(super) fn truth(self) -> Option<Expression> {
         (self.data_type == DataType::Boolean).then_some(self.expression)
     }
+
+    /// Itself, when equal integers are equal values and larger ones are larger.
+    pub(super) fn ordered(self) -> Option<Self> {
+        self.trace.records.is_none().then_some(self)
+    }
+
+    /// True when equal integers mean the same here and there.
+    pub(super) fn has_values_of(&self, other: &Self) -> bool {
+        let same_entries = match (&self.entries, &other.entries) {
+            (None, None) => true,
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            _ => false,
+        };
+        same_entries
+            && self.data_type == other.data_type
+            && self.trace.records.is_none()
+            && other.trace.records.is_none()
+    }
 }
 
 impl Scope {
-    /// The columns of a scan.
-    pub(super) fn of_scan(scan: &ScanExec) -> Self {
-        let table = scan.table();
-        let mut facts = Vec::new();
-        let mut columns = Vec::new();
-        for (position, id) in scan.columns().iter().enumerate() {
-            let known = table.definition.column_by_id(*id).zip(integer_bounds(table, *id));
-            let (limits, column) = match known {
-                Some((column, (min, max))) => {
-                    let entries = entries(table, *id, &column.logical_type);
-                    let data_type = column.logical_type.to_arrow();
-                    let typed = Typed { expression: Expression::Column(position), data_type, entries };
-                    ((Limits::new(min, max), column.nullable), Some(typed))
-                }
-                None => ((Limits::new(0, 0), true), None),
-            };
-            facts.push(limits);
-            columns.push(column);
-        }
-        Self { facts, columns, filter: None, rows: table.rows() }
+    /// Columns over those of a pipeline with these facts, which at most so many records have.
+    pub(super) fn new(
+        facts: Vec<(Limits, bool)>,
+        columns: Vec<Option<Typed>>,
+        rows: u64,
+        parameters: &Parameters,
+    ) -> Self {
+        Self { facts, columns, rows, parameters: parameters.clone() }
     }
 
-    /// Range and nullability of the scan's columns.
-    pub(super) fn facts(&self) -> impl Iterator<Item = (Limits, bool)> + '_ {
-        self.facts.iter().copied()
+    /// Range and nullability of the pipeline's columns.
+    pub(super) fn facts(&self) -> &[(Limits, bool)] {
+        &self.facts
     }
 
-    /// Records of the table.
+    /// The pipeline has more columns.
+    pub(super) fn add_facts(&mut self, facts: &[(Limits, bool)]) {
+        self.facts.extend_from_slice(facts);
+    }
+
+    /// Records at most, as far as is known.
     pub(super) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The condition under which records come.
-    pub(super) fn filter(&self) -> Option<Expression> {
-        self.filter.clone()
+    /// The operator's columns.
+    pub(super) fn columns(&self) -> &[Option<Typed>] {
+        &self.columns
+    }
+
+    /// One of them.
+    pub(super) fn column(&self, index: usize) -> Option<Typed> {
+        self.columns.get(index)?.clone()
     }
 
     /// The same records with other columns.
-    pub(super) fn with_columns(self, columns: Vec<Option<Typed>>) -> Self {
-        Self { columns, ..self }
+    pub(super) fn set_columns(&mut self, columns: Vec<Option<Typed>>) {
+        self.columns = columns;
     }
 
-    /// The records that fulfil a condition too, with some of the columns.
-    pub(super) fn filtered(mut self, condition: Expression, projection: Option<&[usize]>) -> Self {
-        self.filter = Some(match self.filter.take() {
-            Some(known) => Expression::And(Box::new(known), Box::new(condition)),
-            None => condition,
-        });
-        if let Some(projection) = projection {
-            self.columns = projection.iter().map(|column| self.columns.get(*column).cloned().flatten()).collect();
+    /// Other columns over the same pipeline.
+    pub(super) fn with_columns(&self, columns: Vec<Option<Typed>>) -> Self {
+        Self::new(self.facts.clone(), columns, self.rows, &self.parameters)
+    }
+
+    /// Columns that a join has made equal: the first of a pair determines what the second does.
+    pub(super) fn equate(&mut self, pairs: &[(Typed, Typed)]) {
+        for (own, other) in pairs {
+            let equal = self.columns.iter_mut().flatten().filter(|column| column.expression == own.expression);
+            equal.for_each(|column| column.trace.determines.extend(&other.trace.determines));
         }
-        self
-    }
-
-    /// Where an expression's values lie.
-    pub(super) fn range(&self, expression: &Expression) -> Option<Limits> {
-        expression.range(self.facts()).ok()
-    }
-
-    /// One of the operator's columns.
-    pub(super) fn column(&self, index: usize) -> Option<Typed> {
-        self.columns.get(index)?.clone()
     }
 
     /// An expression over the operator's columns, whose types are those of `schema`.
@@ -141,7 +204,7 @@ impl Translation<'_> {
     }
 
     fn compose(self, expression: &Arc<dyn PhysicalExpr>) -> Option<Typed> {
-        let plain = |expression, data_type| Some(Typed { expression, data_type, entries: None });
+        let plain = |expression, data_type| Some(Typed::new(expression, data_type));
         if let Some(column) = expression.downcast_ref::<Column>() {
             return self.scope.column(column.index());
         }
@@ -153,6 +216,12 @@ impl Translation<'_> {
                 _ => return None,
             };
             return plain(Expression::Constant(value), data_type);
+        }
+        if let Some(subquery) = expression.downcast_ref::<ScalarSubqueryExpr>() {
+            let data_type = subquery.return_field(self.schema).ok()?.data_type().clone();
+            let integer = LogicalType::from_arrow("", &data_type).ok()?.class() == ValueClass::Integer;
+            let number = self.scope.parameters.add(expression);
+            return integer.then(|| Typed::new(Expression::Parameter(number), data_type));
         }
         if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {
             return self.binary(*binary.op(), binary.left(), binary.right(), expression);
@@ -213,7 +282,7 @@ impl Translation<'_> {
             Operator::GtEq => compare(Comparison::GreaterOrEqual, left, right)?,
             _ => return None,
         };
-        Some(Typed { expression, data_type, entries: None })
+        Some(Typed::new(expression, data_type))
     }
 
     fn in_list(self, list: &InListExpr) -> Option<Typed> {
@@ -227,7 +296,7 @@ impl Translation<'_> {
             any = Expression::Or(Box::new(any), Box::new(equal));
         }
         let expression = if list.negated() { Expression::Not(Box::new(any)) } else { any };
-        Some(Typed { expression, data_type: DataType::Boolean, entries: None })
+        Some(Typed::new(expression, DataType::Boolean))
     }
 
     fn case(self, case: &CaseExpr, whole: &Arc<dyn PhysicalExpr>) -> Option<Typed> {
@@ -256,12 +325,12 @@ impl Translation<'_> {
         };
         let integer = LogicalType::from_arrow("", &data_type).ok()?.class() == ValueClass::Integer;
         let expression = Expression::Case { branches, otherwise: Box::new(otherwise) };
-        integer.then_some(Typed { expression, data_type, entries: None })
+        integer.then_some(Typed::new(expression, data_type))
     }
 }
 
 /// The entries of a column's newest dictionary, when its integers are codes.
-fn entries(table: &TableSnapshot, column: gingham_storage::ColumnId, logical_type: &LogicalType) -> Option<ArrayRef> {
+fn entries(table: &TableSnapshot, column: ColumnId, logical_type: &LogicalType) -> Option<ArrayRef> {
     if logical_type.class() != ValueClass::Bytes {
         return None;
     }
@@ -319,7 +388,7 @@ fn scale_of(data_type: &DataType) -> Option<i32> {
 fn converted(value: Typed, wanted: &DataType) -> Option<Typed> {
     let expression =
         if value.data_type == *wanted { value.expression } else { within(value, wanted, limits(wanted)?)? };
-    Some(Typed { expression, data_type: wanted.clone(), entries: None })
+    Some(Typed::new(expression, wanted.clone()))
 }
 
 /// A number with the scale of a decimal type, however many digits it has then.
@@ -334,7 +403,7 @@ fn within(value: Typed, wanted: &DataType, limits: Limits) -> Option<Expression>
 }
 
 /// What a number's type can hold.
-fn limits(data_type: &DataType) -> Option<Limits> {
+pub(super) fn limits(data_type: &DataType) -> Option<Limits> {
     Some(match data_type {
         DataType::Int8 => Limits::new(i8::MIN, i8::MAX),
         DataType::Int16 => Limits::new(i16::MIN, i16::MAX),

@@ -4,7 +4,7 @@
 //! The values that a column can have are those between its smallest and its largest, or its dictionary's entries. Strings
 //! that come out are codes again: positions among their own entries.
 
-use super::translate::{Scope, Typed};
+use super::translate::{Records, Scope, Typed};
 use arrow::array::{Array, ArrayRef, AsArray, NullArray, RecordBatch, StringViewArray, new_null_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{cast, concat};
@@ -18,8 +18,9 @@ use datafusion::physical_expr::expressions::{
 };
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use gingham_execution::{Expression, ValueMap};
+use gingham_kernels::Isa;
 use gingham_storage::encoding::integers_of_array;
-use gingham_storage::scan::array_of_integers;
+use gingham_storage::scan::{array_of_integers, fetch};
 use gingham_storage::{LogicalType, ValueClass};
 use std::iter::once;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl Scope {
         let (null, results) = results.split_last()?;
         let map = ValueMap::new(low, results, *null);
         let expression = Expression::Map { map, argument: Box::new(argument.expression) };
-        Some(Typed { expression, data_type, entries })
+        Some(Typed { entries, ..Typed::new(expression, data_type) })
     }
 
     /// The values that a column of the scope can have, in the order of their integers, and a NULL behind them; and the
@@ -71,7 +72,12 @@ impl Scope {
             let few = entries.len() as u64 <= most;
             return few.then(|| concat(&[entries, &null]).ok())?.map(|values| (0, values));
         }
-        let range = self.range(&column.expression)?;
+        if let Some(Records { table, column: strings, .. }) = &column.trace.records {
+            let numbers = (0..table.rows()).map(Some).chain(once(None));
+            let values = || fetch(table, *strings, &numbers.collect::<Vec<_>>(), Isa::best()).ok();
+            return (table.rows() <= most).then(values)?.map(|values| (0, values));
+        }
+        let (range, _) = column.expression.facts(self.facts()).ok()?;
         let low = i64::try_from(range.min).ok()?;
         let last = range.max.checked_sub(range.min)?;
         if last >= i128::from(most) {

@@ -57,11 +57,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_runtime_env(Arc::clone(&engine.environment))
         .with_analyzer_rules(analyzer_rules())
         .with_optimizer_rules(optimizer_rules())
-        .with_physical_optimizer_rules(physical_rules(engine))
-        .with_physical_optimizer_rule(Arc::new(CountOnCodes))
-        .with_physical_optimizer_rule(Arc::new(DropMisledFilters))
-        .with_physical_optimizer_rule(Arc::new(GatherJoinKeys))
-        .with_physical_optimizer_rule(Arc::new(YieldingJoins));
+        .with_physical_optimizer_rules(physical_rules(engine));
     // The last function of a name counts.
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
     builder.scalar_functions().get_or_insert_default().push(Arc::new(ScalarUDF::from(WrittenAs::new())));
@@ -84,18 +80,22 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     in_passes(rules, Arc::new(JoinOrder))
 }
 
-/// DataFusion's rules, but for the one that would choose the sides of joins anew. Pipelines take their parts of a plan
+/// A rule over physical plans.
+type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
+
+/// DataFusion's rules, but for the one that would choose the sides of joins anew, then ours. Pipelines take their parts of a plan
 /// before it is distributed over threads.
-fn physical_rules(engine: &Engine) -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
-    let select: Arc<dyn PhysicalOptimizerRule + Send + Sync> = Arc::new(SelectJoins);
-    let compile: Arc<dyn PhysicalOptimizerRule + Send + Sync> =
-        Arc::new(CompilePipelines::new(Arc::clone(&engine.pool)));
-    let mut rules = Vec::new();
-    for rule in PhysicalOptimizer::new().rules {
-        if rule.name() == EnsureRequirements::new().name() {
-            rules.push(Arc::clone(&compile));
-        }
-        rules.push(if rule.name() == select.name() { Arc::clone(&select) } else { rule });
-    }
+fn physical_rules(engine: &Engine) -> Vec<Rule> {
+    let select: Rule = Arc::new(SelectJoins);
+    let own = |rule: Rule| if rule.name() == select.name() { Arc::clone(&select) } else { rule };
+    let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(own).collect();
+    let distributes = rules.iter().position(|rule| rule.name() == EnsureRequirements::new().name());
+    rules.push(Arc::new(CountOnCodes));
+    rules.push(Arc::new(DropMisledFilters));
+    rules.push(Arc::new(GatherJoinKeys));
+    rules.push(Arc::new(YieldingJoins));
+    let at = distributes.unwrap_or(rules.len());
+    let compile = CompilePipelines::new(Arc::clone(&engine.pool), rules[at..].to_vec());
+    rules.insert(at, Arc::new(compile));
     rules
 }

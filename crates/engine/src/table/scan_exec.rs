@@ -281,8 +281,13 @@ impl ScanExec {
     }
 
     /// The table that it reads.
-    pub(crate) fn table(&self) -> &TableSnapshot {
+    pub(crate) fn table(&self) -> &Arc<TableSnapshot> {
         &self.shape.table
+    }
+
+    /// The scan by its own predicate.
+    pub(crate) fn scan(&self) -> &Arc<TableScan> {
+        &self.shape.scan
     }
 
     /// The columns that it gives.

@@ -1,7 +1,14 @@
 //! Filters that come about while a query runs spare work and change no answer.
 
-use crate::{connect, rows};
+use crate::rows;
 use gingham::Connection;
+
+/// Joins as DataFusion's operators: those in pipelines tell their scans otherwise.
+fn connect() -> Connection {
+    let connection = crate::connect();
+    connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
+    connection
+}
 
 /// `name` of the scan of `table` in the metrics of a query.
 fn metric(connection: &Connection, sql: &str, table: &str, name: &str) -> usize {

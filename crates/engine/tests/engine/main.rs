@@ -2,6 +2,7 @@
 
 mod api;
 mod arithmetic;
+mod compiled_joins;
 mod counts;
 mod designs;
 mod dynamic_filters;

@@ -5,7 +5,7 @@
 //! | `plan` | keys and functions -> one number per record and the words it updates |
 //! | `states` | the words of all groups: an array over the keys' range, or a hash table |
 //! | `table` | that hash table |
-//! | `outcome` | words -> keys and results |
+//! | `outcome` | words -> rows |
 //!
 //! A group's state is a few 64-bit words that start at zero, so that memory fresh from the system is a state already, and
 //! that are only ever added to or raised to a larger value, so that states of several threads merge in any order. A
@@ -16,7 +16,8 @@ mod plan;
 mod states;
 mod table;
 
-pub use outcome::Groups;
+pub use outcome::Finish;
+pub(crate) use outcome::rows;
 pub use plan::{Aggregate, Aggregation, Function, Plan};
-pub(crate) use plan::{ColumnUse, Slot, SlotKind};
+pub(crate) use plan::{Slot, SlotKind};
 pub(crate) use states::{States, add_wide};

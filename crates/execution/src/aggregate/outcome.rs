@@ -1,64 +1,193 @@
-//! From the words of states to keys and results.
+//! From the words of states to rows.
 
-use super::plan::{Plan, Reading};
+use super::plan::{Aggregate, Function, KeyRange, Plan, Reading};
 use super::states::{States, wide};
-use crate::{Error, Result};
+use crate::rows::{Column, Rows, Values};
+use crate::{Error, Expression, Limits, Result};
+use arrow::buffer::BooleanBuffer;
+use std::cell::Cell;
 
-/// The groups that have records, in the order of their keys, NULL last. Without keys there is one, of no records perhaps.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Groups {
-    /// How many.
-    pub rows: usize,
-    /// For each key its value in each group; `None` is NULL.
-    pub keys: Vec<Vec<Option<i64>>>,
-    /// For each aggregate its result in each group; `None` is NULL.
-    pub results: Vec<Vec<Option<i128>>>,
+/// Groups that are given in the order of their keys.
+const SORTED: usize = 1 << 16;
+
+/// A column of the rows that an aggregation gives, one row a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// A key, by its number.
+    Key(usize),
+    /// The result of an aggregate, by its number.
+    Value(usize),
+    /// The same; it is an overflow outside of what its type can hold.
+    Within(usize, Limits),
+    /// A mean of decimals, towards zero.
+    Mean {
+        /// The aggregate that is the sum.
+        sum: usize,
+        /// The one that is the count.
+        count: usize,
+        /// Digits behind the point that the mean has more than the sum.
+        digits: u32,
+        /// What its type can hold. A mean outside is an overflow.
+        limits: Limits,
+    },
 }
 
-impl Groups {
-    /// Reads them. `place` names the table, for the error of values outside of what the metadata says; `take` is asked for
-    /// the bytes that they need.
-    pub(crate) fn new(
-        plan: &Plan,
-        states: &States,
-        place: &str,
-        take: impl FnOnce(usize) -> Result<()>,
-    ) -> Result<Self> {
-        let found = found(plan, states, place)?;
-        let keys = plan.keys.len() * size_of::<Option<i64>>();
-        let results = plan.readings.len() * size_of::<Option<i128>>();
-        take(found.len() * (keys + results))?;
-        let mut keys = vec![Vec::with_capacity(found.len()); plan.keys.len()];
-        for (number, _) in &found {
-            let mut rest = i128::from(*number);
-            for (key, values) in plan.keys.iter().zip(&mut keys).rev() {
-                let digit = rest % key.size;
-                rest /= key.size;
-                let null = key.nullable && digit == key.size - 1;
-                values.push((!null).then_some((key.low + digit) as i64));
+/// Groups that have records.
+struct Found<'a> {
+    states: &'a States,
+    stride: usize,
+    /// Their places among the states, in the order of their numbers.
+    places: Vec<u32>,
+}
+
+/// The rows of the groups that have records; without keys there is one, of no records perhaps. `place` names the source,
+/// for the error of values outside of what its metadata says; `take` is asked for the bytes that they need.
+pub(crate) fn rows(
+    plan: &Plan,
+    states: &States,
+    columns: &[Finish],
+    place: &str,
+    take: impl FnOnce(usize) -> Result<()>,
+) -> Result<Rows> {
+    let found = found(plan, states, place)?;
+    take(found.places.len() * columns.len() * size_of::<i64>())?;
+    let columns = columns.iter().map(|column| column.of(plan, &found)).collect::<Result<_>>()?;
+    Ok(Rows { rows: found.places.len(), columns })
+}
+
+impl Finish {
+    /// Where the column's integers lie and whether some may be NULL, as far as that is known before any record is read:
+    /// keys and aggregates are over columns with these facts.
+    pub fn facts(
+        &self,
+        keys: &[Expression],
+        aggregates: &[Aggregate],
+        columns: &[(Limits, bool)],
+    ) -> Result<(Limits, bool)> {
+        let missing = || Error::Internal(format!("an aggregation without {self:?}"));
+        let short = Limits::new(i64::MIN, i64::MAX);
+        match *self {
+            Self::Key(key) => keys.get(key).ok_or_else(missing)?.facts(columns),
+            Self::Value(number) => match aggregates.get(number).ok_or_else(missing)? {
+                Aggregate { function: Function::Count, .. } => Ok((Limits::new(0, i64::MAX), false)),
+                Aggregate { function: Function::Min | Function::Max, argument: Some(argument), .. } => {
+                    Ok((argument.facts(columns)?.0, true))
+                }
+                _ => Ok((short, true)),
+            },
+            Self::Within(_, limits) => {
+                Ok((Limits { min: limits.min.max(short.min), max: limits.max.min(short.max) }, true))
+            }
+            // A mean lies among what it is the mean of.
+            Self::Mean { sum, digits, limits, .. } => {
+                let argument = aggregates.get(sum).and_then(|sum| sum.argument.as_ref()).ok_or_else(missing)?;
+                let (Limits { min, max }, _) = argument.facts(columns)?;
+                let scaled = |end: i128| 10i128.checked_pow(digits).and_then(|factor| end.checked_mul(factor));
+                let ends = scaled(min).zip(scaled(max));
+                Ok((ends.map_or(limits, |(min, max)| Limits { min, max }), true))
             }
         }
-        let read = |reading: &Reading| found.iter().map(|(_, state)| reading.read(state)).collect();
-        let results = plan.readings.iter().map(read).collect();
-        Ok(Self { rows: found.len(), keys, results })
+    }
+
+    fn of(&self, plan: &Plan, found: &Found<'_>) -> Result<Column> {
+        let reading = |number: usize| {
+            let reading = plan.readings.get(number).copied();
+            reading.ok_or_else(|| Error::Internal(format!("an aggregation without result {number}")))
+        };
+        let overflow = Cell::new(false);
+        let within = |value: Option<i128>, limits: Limits| {
+            let fits = value.is_none_or(|value| (limits.min..=limits.max).contains(&value));
+            overflow.set(overflow.get() || !fits);
+            value
+        };
+        let column = match *self {
+            Self::Key(number) => {
+                let lower = plan.keys[number + 1..].iter().map(|key| key.size as u64).product::<u64>();
+                let KeyRange { low, size, nullable } = plan.keys[number];
+                let digit = move |number: u64| i128::from(number / lower % size as u64);
+                found.column(|number, _| {
+                    Some(digit(number)).filter(|digit| !nullable || *digit != size - 1).map(|digit| low + digit)
+                })
+            }
+            Self::Value(number) => {
+                let value = reading(number)?;
+                found.column(|_, state| value.read(state))
+            }
+            Self::Within(number, limits) => {
+                let value = reading(number)?;
+                found.column(|_, state| within(value.read(state), limits))
+            }
+            Self::Mean { sum, count, digits, limits } => {
+                let (sum, count) = (reading(sum)?, reading(count)?);
+                found.column(|_, state| {
+                    let (sum, count) = (sum.read(state)?, count.read(state)?);
+                    let mean = mean(sum, count, digits);
+                    overflow.set(overflow.get() || mean.is_none());
+                    within(mean, limits)
+                })
+            }
+        };
+        if overflow.get() { Err(Error::Overflow) } else { Ok(column) }
     }
 }
 
-/// Number and state of each group.
-fn found<'a>(plan: &Plan, states: &'a States, place: &str) -> Result<Vec<(u64, &'a [u64])>> {
-    let all = states.words.chunks_exact(plan.stride);
-    let Some(table) = &states.table else {
-        let spare = all.len() - 1;
-        if states.words[spare * plan.stride] != 0 {
-            let detail = "a column has values outside of the range in its metadata; run `check`";
-            return Err(Error::Corrupt { place: place.to_owned(), detail: detail.to_owned() });
+/// A mean of decimals: towards zero, as DataFusion's. `None` when it does not fit 128 bits.
+fn mean(sum: i128, count: i128, digits: u32) -> Option<i128> {
+    sum.checked_mul(10i128.checked_pow(digits)?)?.checked_div(count)
+}
+
+/// The groups of the states.
+fn found<'a>(plan: &Plan, states: &'a States, place: &str) -> Result<Found<'a>> {
+    let stride = plan.stride;
+    let places = match &states.table {
+        None => {
+            let spare = states.spare() as usize;
+            if states.words[spare * stride] != 0 {
+                let detail = "a column has values outside of the range in its metadata; run `check`";
+                return Err(Error::Corrupt { place: place.to_owned(), detail: detail.to_owned() });
+            }
+            let all = states.words.chunks_exact(stride).take(spare).zip(0u32..);
+            all.filter(|(state, _)| state[0] != 0 || plan.keys.is_empty()).map(|(_, place)| place).collect()
         }
-        let wanted = |state: &[u64]| state[0] != 0 || plan.keys.is_empty();
-        return Ok((0..).zip(all.take(spare)).filter(|(_, state)| wanted(state)).collect());
+        Some(table) => {
+            let mut places: Vec<u32> = (0..table.numbers().len() as u32).collect();
+            // Who looks at so many rows does not care for their order, and it costs more than all else.
+            if places.len() <= SORTED {
+                places.sort_unstable_by_key(|place| table.numbers()[*place as usize]);
+            }
+            places
+        }
     };
-    let mut found: Vec<_> = table.numbers().iter().copied().zip(all).collect();
-    found.sort_unstable_by_key(|(number, _)| *number);
-    Ok(found)
+    Ok(Found { states, stride, places })
+}
+
+impl Found<'_> {
+    /// A column of what `read` gives for the number and the state of each group.
+    fn column(&self, read: impl Fn(u64, &[u64]) -> Option<i128>) -> Column {
+        let value = |place: u32| {
+            let number = match &self.states.table {
+                Some(table) => table.numbers()[place as usize],
+                None => place.into(),
+            };
+            read(number, &self.states.words[place as usize * self.stride..][..self.stride])
+        };
+        let (mut nulls, mut fits) = (false, true);
+        let short = |place: &u32| match value(*place) {
+            Some(value) => {
+                fits &= i64::try_from(value).is_ok();
+                value as i64
+            }
+            None => {
+                nulls = true;
+                0
+            }
+        };
+        let short: Vec<i64> = self.places.iter().map(short).collect();
+        let wide = || self.places.iter().map(|place| value(*place).unwrap_or_default()).collect();
+        let values = if fits { Values::Short(short) } else { Values::Wide(wide()) };
+        let is_valid = |at: usize| value(self.places[at]).is_some();
+        Column { values, valid: nulls.then(|| BooleanBuffer::collect_bool(self.places.len(), is_valid)) }
+    }
 }
 
 impl Reading {

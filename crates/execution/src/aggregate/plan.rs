@@ -1,7 +1,8 @@
 //! From keys and functions to a program: one number per record that says its group, and what it does to the group's words.
 
 use crate::expression::{Arithmetic, Expression, Limits};
-use crate::program::{Builder, Nullable, Operation, Program, StepId};
+use crate::program::{Builder, Nullable, StepId};
+use crate::stage::{Draft, Field, Stage, condition};
 use crate::{Error, Result};
 
 /// GROUP BY over the records of a source.
@@ -66,13 +67,6 @@ pub(crate) struct Slot {
     pub(crate) step: StepId,
 }
 
-/// What is read of a column.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ColumnUse {
-    pub(crate) integers: bool,
-    pub(crate) validity: bool,
-}
-
 /// A key's share in the group's number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyRange {
@@ -96,19 +90,9 @@ pub(super) enum Reading {
 /// An aggregation ready to run.
 #[derive(Debug)]
 pub struct Plan {
-    pub(crate) program: Program,
-    /// A truth: the record counts.
-    pub(crate) filter: Option<StepId>,
-    /// The filter and what must be looked at beside it, with all steps that these need, in order.
-    pub(crate) filter_steps: Vec<StepId>,
-    /// What is known of a record that counts before its words are: the number of its group, and what must be looked at.
-    pub(crate) group_results: Vec<StepId>,
-    /// These and what goes into the words, with all steps that they need, in order.
-    pub(crate) record_steps: Vec<StepId>,
-    /// Of each column, whether its integers and whether its validity is read.
-    pub(crate) columns: Vec<ColumnUse>,
-    /// The number of the record's group, from 0 to `groups - 1`.
-    pub(crate) group: StepId,
+    /// Its first output is the number of the record's group, from 0 to `groups - 1`; what goes into the words is computed
+    /// with it.
+    pub(crate) stage: Stage,
     /// What a record does to its group's words. The first slot counts records.
     pub(crate) slots: Vec<Slot>,
     /// Words of a state.
@@ -147,45 +131,28 @@ impl Slots {
 }
 
 impl Plan {
-    /// Plans an aggregation of at most `rows` records with these columns: the range of each one's integers and whether it
-    /// may be NULL. Fails when it needs numbers that are too large: an expression over 128 bits, a key over 64, keys over
-    /// 63 together, the range of an argument of MIN or MAX over 63.
+    /// Plans an aggregation of at most `rows` records with these columns: where each lies, the range of its integers and
+    /// whether it may be NULL. Fails when it needs numbers that are too large: an expression over 128 bits, a key over 64,
+    /// keys over 63 together, the range of an argument of MIN or MAX over 63.
     pub fn new(
         aggregation: &Aggregation,
-        columns: impl IntoIterator<Item = (Limits, bool)>,
+        columns: impl IntoIterator<Item = (Field, Limits, bool)>,
         rows: u64,
     ) -> Result<Self> {
-        let mut builder = Builder::new(columns);
-        let filter = aggregation.filter.as_ref().map(|filter| condition(&mut builder, filter)).transpose()?;
-        let filter_end = builder.steps();
-        let (group, keys) = group_number(&mut builder, &aggregation.keys)?;
+        let (fields, facts): (Vec<_>, Vec<_>) =
+            columns.into_iter().map(|(field, limits, nullable)| (field, (limits, nullable))).unzip();
+        let mut draft = Draft::new(Builder::new(facts), fields, aggregation.filter.as_ref())?;
+        let builder = &mut draft.builder;
+        let (group, keys) = group_number(builder, &aggregation.keys)?;
         let mut slots = Slots { slots: Vec::new(), words: 0, rows };
         let one = builder.constant(1);
         slots.add(SlotKind::Add, one);
-        let readings = aggregation.aggregates.iter().map(|aggregate| reading(&mut builder, &mut slots, aggregate));
+        let readings = aggregation.aggregates.iter().map(|aggregate| reading(builder, &mut slots, aggregate));
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let groups = builder.range(group).max as u64 + 1;
         let Slots { slots, words: stride, .. } = slots;
-        let program = builder.finish();
-        let filter_steps = program.needed(program.checks(0..filter_end).chain(filter));
-        let group_results: Vec<_> = program.checks(filter_end..program.steps().len()).chain([group]).collect();
-        let results = slots.iter().map(|slot| slot.step).chain(group_results.iter().copied());
-        let record_steps = program.needed(results);
-        let columns = columns_used(&program);
-        Ok(Self {
-            program,
-            filter,
-            filter_steps,
-            group_results,
-            record_steps,
-            columns,
-            group,
-            slots,
-            stride,
-            groups,
-            keys,
-            readings,
-        })
+        let stage = draft.finish(vec![group], slots.iter().map(|slot| slot.step));
+        Ok(Self { stage, slots, stride, groups, keys, readings })
     }
 
     /// Groups that the keys' ranges allow: 1 without keys.
@@ -197,26 +164,6 @@ impl Plan {
     pub fn state_bytes(&self) -> usize {
         self.stride * size_of::<u64>()
     }
-}
-
-fn columns_used(program: &Program) -> Vec<ColumnUse> {
-    let mut columns = Vec::new();
-    for step in program.steps() {
-        let (Operation::Column(column) | Operation::Valid(column)) = step.operation else { continue };
-        if columns.len() <= column {
-            columns.resize(column + 1, ColumnUse::default());
-        }
-        match step.operation {
-            Operation::Column(_) => columns[column].integers = true,
-            _ => columns[column].validity = true,
-        }
-    }
-    columns
-}
-
-fn condition(builder: &mut Builder, filter: &Expression) -> Result<StepId> {
-    let filter = builder.lower(filter)?;
-    Ok(builder.holds(filter))
 }
 
 /// The keys as digits of one number, the first the highest.

@@ -4,6 +4,7 @@
 use super::plan::{Plan, SlotKind};
 use super::table::GroupTable;
 use crate::{Error, Result};
+use gingham_storage::huge_zeros;
 
 /// Groups that always get an array: their states stay in the caches nearby.
 const FEW_GROUPS: u64 = 1 << 12;
@@ -21,12 +22,12 @@ pub(crate) struct States {
 impl States {
     /// True when an aggregation of `rows` records gets an array: one that is not much longer than the records are many.
     pub(crate) fn is_array(plan: &Plan, rows: u64) -> bool {
-        plan.groups <= rows.saturating_mul(2).max(FEW_GROUPS)
+        plan.groups <= rows.saturating_mul(2).max(FEW_GROUPS) && plan.groups < u32::MAX.into()
     }
 
     /// No group has a record yet.
     pub(crate) fn new(plan: &Plan, array: bool) -> Self {
-        let words = if array { vec![0; (plan.groups as usize + 1) * plan.stride] } else { Vec::new() };
+        let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
         Self { words, table: (!array).then(GroupTable::new), stride: plan.stride }
     }
 

@@ -4,40 +4,54 @@
 //! and it borrows them for as long as it lives.
 
 use super::{Access, Validity, Variant};
-use crate::aggregate::{ColumnUse, Plan, States};
+use crate::aggregate::States;
 use crate::source::{Records, Vector};
+use crate::stage::Stage;
 use crate::{Error, Result};
-use gingham_storage::scan::{OpenMorsel, base};
+use gingham_storage::scan::base;
 use gingham_storage::view::{ColumnView, Meaning, Shape};
 use std::marker::PhantomData;
 
-/// Words of a frame before those of the columns.
+/// Words of a frame before those of the inputs.
 pub(super) const ROWS: usize = 0;
-pub(super) const FIRST: usize = 1;
-pub(super) const TIDS: usize = 2;
-pub(super) const WORDS: usize = 3;
+pub(super) const WORDS: usize = 1;
 /// The largest place in the words: what lies past it gets it.
-pub(super) const SPARE: usize = 4;
-pub(super) const PLACES: usize = 5;
-pub(super) const PASSED: usize = 6;
-const COLUMNS: usize = 7;
+pub(super) const SPARE: usize = 2;
+pub(super) const PLACES: usize = 3;
+pub(super) const PASSED: usize = 4;
+const INPUTS: usize = 5;
 /// Words of a column: address of its integers, base, address of its validity bits, first bit.
 const COLUMN_WORDS: usize = 4;
 
-/// First word of a column.
-pub(super) fn column_word(column: usize) -> usize {
-    COLUMNS + column * COLUMN_WORDS
+/// The word of an input: its first row, or the address of its rows.
+pub(super) fn input_word(input: usize) -> usize {
+    INPUTS + input
 }
 
-/// The variant that the vectors of a morsel need.
-pub(super) fn variant(plan: &Plan, morsel: &OpenMorsel) -> Result<Variant> {
-    let column = |(column, wanted): (usize, &ColumnUse)| {
-        let view = morsel.views.get(column);
-        let view = view.ok_or_else(|| Error::Internal(format!("a morsel without column {column}")))?;
-        Ok((wanted.integers.then(|| access(view)), wanted.validity.then(|| validity(view))))
-    };
-    let columns = plan.columns.iter().enumerate().map(column).collect::<Result<_>>()?;
-    Ok(Variant { tids: morsel.tids.is_some(), columns })
+/// First word of a column; they follow the inputs.
+pub(super) fn column_word(variant: &Variant, column: usize) -> usize {
+    INPUTS + variant.inputs.len() + column * COLUMN_WORDS
+}
+
+/// The word with the address of an output's staging vector; they come last.
+pub(super) fn output_word(variant: &Variant, output: usize) -> usize {
+    column_word(variant, variant.columns.len()) + output
+}
+
+/// The variant of a stage that a vector needs.
+pub(super) fn variant(stage: &Stage, vector: &Vector<'_>) -> Result<Variant> {
+    let mut columns = Vec::with_capacity(stage.columns.len());
+    for (wanted, field) in stage.columns.iter().zip(&stage.fields) {
+        // A column that this stage does not read may be one that no probe has added yet.
+        if !wanted.integers && !wanted.validity {
+            columns.push((None, None));
+            continue;
+        }
+        let (view, _) = vector.column(*field)?;
+        columns.push((wanted.integers.then(|| access(view)), wanted.validity.then(|| validity(view))));
+    }
+    let inputs = vector.inputs.iter().map(|input| matches!(input.records, Records::Tids(_))).collect();
+    Ok(Variant { inputs, columns })
 }
 
 fn access(view: &ColumnView) -> Access {
@@ -64,33 +78,35 @@ fn validity(view: &ColumnView) -> Validity {
 /// The argument of one call.
 pub(super) struct Frame<'v> {
     words: Vec<u64>,
+    outputs: usize,
     /// Words of the states, and records, that the frame was made for.
     _borrowed: PhantomData<&'v mut [u64]>,
 }
 
 impl<'v> Frame<'v> {
-    /// A frame without states or staging vectors. Fails when a view does not hold its zone's records.
-    pub(super) fn new(
-        variant: &Variant,
-        vector: Vector<'v>,
-        gathered: &'v [Vec<i64>],
-        states: &States,
-    ) -> Result<Self> {
-        let mut words = vec![0; column_word(variant.columns.len())];
-        words[ROWS] = vector.records.len() as u64;
-        words[SPARE] = states.spare();
-        let end = match vector.records {
-            Records::Run { first, length } => {
-                words[FIRST] = first as u64;
-                first + length
-            }
-            Records::Tids(tids) => {
-                words[TIDS] = tids.as_ptr() as u64;
-                tids.last().map_or(0, |tid| *tid as usize + 1)
-            }
-        };
+    /// A frame without states or staging vectors. Fails when a view does not hold the rows of the vector.
+    pub(super) fn new(stage: &Stage, variant: &Variant, vector: &Vector<'v>, gathered: &'v [Vec<i64>]) -> Result<Self> {
+        let mut words = vec![0; output_word(variant, stage.outputs.len())];
+        words[ROWS] = vector.len() as u64;
+        let mut ends = Vec::with_capacity(vector.inputs.len());
+        for (number, input) in vector.inputs.iter().enumerate() {
+            check(input.records.len() == vector.len(), "rows of an input")?;
+            let (word, end) = match input.records {
+                Records::Run { first, length } => (first as u64, first + length),
+                Records::Tids(tids) => {
+                    let last = tids.iter().fold(0, |last, tid| last.max(*tid));
+                    (tids.as_ptr() as u64, last as usize + 1)
+                }
+            };
+            words[input_word(number)] = word;
+            ends.push(end);
+        }
         for (column, (access, validity)) in variant.columns.iter().enumerate() {
-            let (view, place) = (&vector.views[column], column_word(column));
+            if access.is_none() && validity.is_none() {
+                continue;
+            }
+            let (field, place) = (stage.fields[column], column_word(variant, column));
+            let ((view, _), end) = (vector.column(field)?, ends[field.input]);
             match (access, &view.shape) {
                 (Some(Access::Codes(width)), Shape::Contiguous { codes, .. }) => {
                     check(codes.len() >= end * usize::from(*width), "codes")?;
@@ -98,7 +114,7 @@ impl<'v> Frame<'v> {
                     words[place + 1] = base(view)? as u64;
                 }
                 (Some(Access::Gathered), _) => {
-                    check(gathered[column].len() >= vector.records.len(), "integers")?;
+                    check(gathered[column].len() >= vector.len(), "integers")?;
                     words[place] = gathered[column].as_ptr() as u64;
                 }
                 (Some(access), _) => return Err(Error::Internal(format!("{access:?} of another shape"))),
@@ -110,23 +126,27 @@ impl<'v> Frame<'v> {
                 words[place + 3] = bits.offset() as u64;
             }
         }
-        Ok(Self { words, _borrowed: PhantomData })
+        Ok(Self { words, outputs: stage.outputs.len(), _borrowed: PhantomData })
     }
 
     /// Lets the loop update these states.
     pub(super) fn words(&mut self, states: &mut States) {
+        self.words[SPARE] = states.spare();
         self.words[WORDS] = states.words_mut().as_mut_ptr() as u64;
     }
 
-    /// Lets the loop write a number, and its position in the vector, for each record that passes.
-    pub(super) fn stage(&mut self, numbers: &mut Vec<u64>, passed: &mut Vec<u32>) {
+    /// Lets the loop write the outputs, and the position in the vector, of each record that passes.
+    pub(super) fn stage(&mut self, outputs: &mut [Vec<i64>], passed: &mut Vec<u32>) -> Result<()> {
+        check(outputs.len() == self.outputs, "staging vectors")?;
         let rows = self.words[ROWS] as usize;
-        numbers.clear();
-        numbers.resize(rows, 0);
-        passed.clear();
         passed.resize(rows, 0);
-        self.words[PLACES] = numbers.as_mut_ptr() as u64;
         self.words[PASSED] = passed.as_mut_ptr() as u64;
+        let first = self.words.len() - self.outputs;
+        for (word, output) in self.words[first..].iter_mut().zip(outputs) {
+            output.resize(rows, 0);
+            *word = output.as_mut_ptr() as u64;
+        }
+        Ok(())
     }
 
     /// Lets the loop go on with the records that passed, whose places are known now.

@@ -20,10 +20,10 @@ mod steps;
 
 use crate::aggregate::{Plan, States};
 use crate::source::Vector;
+use crate::stage::Stage;
 use crate::{Error, Result};
 use code::{Code, Entry};
 use frame::Frame;
-use gingham_storage::scan::OpenMorsel;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 /// Where the integers of a column lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Access {
-    /// Codes of so many bytes, one per record of the zone; a base is added.
+    /// Codes of so many bytes, one per row of the input; a base is added.
     Codes(u8),
     /// 64-bit integers, one per record of the vector: gathered, since the layout has no such run.
     Gathered,
@@ -41,7 +41,7 @@ enum Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Validity {
     All,
-    /// A bit per record of the zone.
+    /// A bit per row of the input.
     Bits,
     None,
 }
@@ -49,24 +49,35 @@ enum Validity {
 /// What a loop is compiled for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Variant {
-    /// Records come as a list of TIDs, else as a run.
-    tids: bool,
+    /// By input: rows come as a list, else as a run.
+    inputs: Vec<bool>,
     /// By column: where it lies when its integers are read, and which values are when that is.
     columns: Vec<(Option<Access>, Option<Validity>)>,
 }
 
-/// The loops of one variant.
+/// The loops of one variant of a stage.
 #[derive(Debug)]
 pub(crate) struct Loops {
     variant: Variant,
     code: Code,
-    /// Filter, group number, update; or, where a hash table stands between the two, filter and number.
+    /// Filter, group number, update; or filter and outputs.
     first: Entry,
-    /// The update, behind a hash table.
+    /// The update, behind a hash table of groups.
     second: Option<Entry>,
 }
 
-/// The code of one aggregation, made as it is needed, shared by its threads.
+/// What the loops of a stage end in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum End<'p> {
+    /// Staging vectors.
+    Emit,
+    /// States in an array.
+    Array(&'p Plan),
+    /// States that a hash table finds.
+    Table(&'p Plan),
+}
+
+/// The code of one stage, made as it is needed, shared by the threads.
 #[derive(Debug, Default)]
 pub(crate) struct Generator {
     loops: Mutex<HashMap<Variant, Arc<Loops>>>,
@@ -85,24 +96,25 @@ pub(crate) struct Spent {
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     gathered: Vec<Vec<i64>>,
+    numbers: Vec<i64>,
     places: Vec<u64>,
     passed: Vec<u32>,
 }
 
 impl Generator {
-    /// The loops for the vectors of a morsel, made unless they are known. They are for states in a hash table, or not.
-    pub(crate) fn loops(&self, plan: &Plan, morsel: &OpenMorsel, table: bool) -> Result<Arc<Loops>> {
-        let variant = frame::variant(plan, morsel)?;
+    /// The loops for vectors like this one, made unless they are known.
+    pub(crate) fn loops(&self, stage: &Stage, end: End<'_>, vector: &Vector<'_>) -> Result<Arc<Loops>> {
+        let variant = frame::variant(stage, vector)?;
         let mut known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loops) = known.get(&variant) {
             return Ok(Arc::clone(loops));
         }
         let start = Instant::now();
-        let loops = Arc::new(Loops::new(plan, variant.clone(), table)?);
+        let loops = Arc::new(Loops::new(stage, end, variant.clone())?);
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.time += start.elapsed();
         spent.bytes += loops.code.bytes();
-        spent.loops += 1 + usize::from(table);
+        spent.loops += 1 + usize::from(loops.second.is_some());
         known.insert(variant, Arc::clone(&loops));
         Ok(loops)
     }
@@ -114,43 +126,78 @@ impl Generator {
 }
 
 impl Loops {
-    fn new(plan: &Plan, variant: Variant, table: bool) -> Result<Self> {
-        let mut code = Code::new(plan.program.cells())?;
-        let (first, second) = if table {
-            let first = code.add(|builder, pointer| stage::number(builder, pointer, plan, &variant))?;
-            (first, Some(code.add(|builder, pointer| stage::update(builder, pointer, plan, &variant))?))
-        } else {
-            (code.add(|builder, pointer| stage::whole(builder, pointer, plan, &variant))?, None)
+    fn new(stage: &Stage, end: End<'_>, variant: Variant) -> Result<Self> {
+        let mut code = Code::new(stage.program.cells())?;
+        let first = code.add(|builder, pointer| match end {
+            End::Array(plan) => stage::whole(builder, pointer, plan, &variant),
+            End::Emit | End::Table(_) => stage::emit(builder, pointer, stage, &variant),
+        })?;
+        let second = match end {
+            End::Table(plan) => Some(code.add(|builder, pointer| stage::update(builder, pointer, plan, &variant))?),
+            End::Emit | End::Array(_) => None,
         };
         code.finish()?;
         Ok(Self { variant, code, first, second })
     }
 
-    /// Adds the records of a vector, one of the morsel that the loops are for, to the states of their groups.
-    pub(crate) fn aggregate(&self, vector: Vector<'_>, states: &mut States, scratch: &mut Scratch) -> Result<()> {
-        let Scratch { gathered, places, passed } = scratch;
-        gathered.resize_with(self.variant.columns.len(), Vec::new);
-        for (column, integers) in gathered.iter_mut().enumerate() {
-            if self.variant.columns[column].0 == Some(Access::Gathered) {
-                vector.integers(column, integers)?;
-            }
-        }
-        let mut frame = Frame::new(&self.variant, vector, gathered, states)?;
+    /// Puts the outputs of the records that pass into `outputs`, and their positions into `passed`, in place of what they
+    /// had.
+    pub(crate) fn emit(
+        &self,
+        stage: &Stage,
+        vector: &Vector<'_>,
+        scratch: &mut Scratch,
+        passed: &mut Vec<u32>,
+        outputs: &mut [Vec<i64>],
+    ) -> Result<()> {
+        self.gather(stage, vector, &mut scratch.gathered)?;
+        let mut frame = Frame::new(stage, &self.variant, vector, &scratch.gathered)?;
+        frame.stage(outputs, passed)?;
+        // SAFETY: the staging vectors are borrowed here and were not touched since.
+        let rows = unsafe { self.code.call(self.first, &frame)? };
+        passed.truncate(rows);
+        outputs.iter_mut().for_each(|output| output.truncate(rows));
+        Ok(())
+    }
+
+    /// Adds the records of a vector to the states of their groups.
+    pub(crate) fn aggregate(
+        &self,
+        plan: &Plan,
+        vector: &Vector<'_>,
+        states: &mut States,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let Scratch { gathered, numbers, places, passed } = scratch;
+        self.gather(&plan.stage, vector, gathered)?;
+        let mut frame = Frame::new(&plan.stage, &self.variant, vector, gathered)?;
         let Some(second) = self.second else {
             frame.words(states);
             // SAFETY: the states are borrowed here and were not touched since.
             unsafe { self.code.call(self.first, &frame)? };
             return Ok(());
         };
-        frame.stage(places, passed);
+        frame.stage(std::slice::from_mut(numbers), passed)?;
         // SAFETY: the staging vectors are borrowed here and were not touched since.
         let rows = unsafe { self.code.call(self.first, &frame)? };
-        places.truncate(rows);
+        places.clear();
+        places.extend(numbers[..rows].iter().map(|number| *number as u64));
         states.places(places)?;
         frame.resume(rows, places);
         frame.words(states);
         // SAFETY: neither the states, which have grown before, nor the staging vectors were touched since.
         unsafe { self.code.call(second, &frame)? };
+        Ok(())
+    }
+
+    /// The integers of columns that have no run of codes.
+    fn gather(&self, stage: &Stage, vector: &Vector<'_>, gathered: &mut Vec<Vec<i64>>) -> Result<()> {
+        gathered.resize_with(self.variant.columns.len(), Vec::new);
+        for (column, integers) in gathered.iter_mut().enumerate() {
+            if self.variant.columns[column].0 == Some(Access::Gathered) {
+                vector.integers(stage.fields[column], integers)?;
+            }
+        }
         Ok(())
     }
 }

@@ -2,83 +2,89 @@
 //! entered only with records.
 
 use super::code::OVERFLOW;
-use super::frame::{FIRST, PASSED, PLACES, ROWS, SPARE, TIDS, WORDS};
+use super::frame::{PASSED, PLACES, ROWS, SPARE, WORDS, output_word};
 use super::steps::{Steps, element, resized, trusted};
 use super::{Variant, defect};
 use crate::Result;
 use crate::aggregate::{Plan, Slot, SlotKind};
+use crate::program::StepId;
+use crate::stage::Stage;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 
-/// One stage, all fused: filter, group number, update.
+/// A stage that ends in an aggregation into an array, all fused: filter, group number, update.
 pub(super) fn whole(builder: &mut FunctionBuilder<'_>, pointer: Type, plan: &Plan, variant: &Variant) -> Result<()> {
-    let mut stage = Stage::begin(builder, pointer, plan, variant);
-    let totals = if plan.groups == 1 { stage.load_totals(builder) } else { Vec::new() };
-    stage.enter(builder);
-    let position = stage.position(builder);
-    stage.record(builder, position)?;
-    stage.filter(builder)?;
-    let number = stage.group(builder)?;
+    let mut form = Form::begin(builder, pointer, &plan.stage, variant);
+    let totals = if plan.groups == 1 { form.load_totals(builder, plan) } else { Vec::new() };
+    form.enter(builder);
+    let position = form.position(builder);
+    form.steps.at(position);
+    form.filter(builder)?;
+    form.check(builder)?;
+    let number = form.output(builder, 0)?;
     if plan.groups == 1 {
-        stage.add_to_totals(builder, &totals)?;
+        form.add_to_totals(builder, plan, &totals)?;
     } else {
         // A number that the metadata does not allow must not lead outside of the states.
-        let spare = stage.word(SPARE);
+        let spare = form.words[SPARE];
         let place = builder.ins().umin(number, spare);
-        stage.update_state(builder, place)?;
+        form.update_state(builder, plan, place)?;
     }
-    stage.next(builder)?;
+    form.next(builder)?;
     if plan.groups == 1 {
-        stage.store_totals(builder, &totals);
+        form.store_totals(builder, plan, &totals);
     }
-    stage.finish(builder, None);
+    form.finish(builder, None);
     Ok(())
 }
 
-/// The stage before a hash table: filter and group number, into the staging vectors.
-pub(super) fn number(builder: &mut FunctionBuilder<'_>, pointer: Type, plan: &Plan, variant: &Variant) -> Result<()> {
-    let mut stage = Stage::begin(builder, pointer, plan, variant);
+/// A stage that ends in staging vectors: of each record that passes the filter, its position and the outputs.
+pub(super) fn emit(builder: &mut FunctionBuilder<'_>, pointer: Type, stage: &Stage, variant: &Variant) -> Result<()> {
+    let mut form = Form::begin(builder, pointer, stage, variant);
+    let outputs: Vec<Value> = (0..stage.outputs.len()).map(|output| form.output_vector(builder, output)).collect();
     let count = builder.declare_var(types::I64);
     let zero = builder.ins().iconst(types::I64, 0);
     builder.def_var(count, zero);
-    stage.enter(builder);
-    let position = stage.position(builder);
-    stage.record(builder, position)?;
-    stage.filter(builder)?;
-    let number = stage.group(builder)?;
+    form.enter(builder);
+    let position = form.position(builder);
+    form.steps.at(position);
+    form.filter(builder)?;
+    form.check(builder)?;
     let written = builder.use_var(count);
-    let (numbers, passed) = (stage.word(PLACES), stage.word(PASSED));
-    let place = scaled(builder, numbers, written, 8);
-    builder.ins().store(trusted(), number, place, 0);
-    let place = scaled(builder, passed, written, 4);
+    for (output, vector) in outputs.into_iter().enumerate() {
+        let value = form.output(builder, output)?;
+        let place = scaled(builder, vector, written, 8);
+        builder.ins().store(trusted(), value, place, 0);
+    }
+    let place = scaled(builder, form.words[PASSED], written, 4);
     builder.ins().istore32(trusted(), position, place, 0);
     let more = builder.ins().iadd_imm_s(written, 1);
     builder.def_var(count, more);
-    stage.next(builder)?;
-    stage.finish(builder, Some(count));
+    form.next(builder)?;
+    form.finish(builder, Some(count));
     Ok(())
 }
 
-/// The stage behind a hash table: updates at the places that it gave.
+/// The stage behind a hash table of groups: updates at the places that it gave.
 pub(super) fn update(builder: &mut FunctionBuilder<'_>, pointer: Type, plan: &Plan, variant: &Variant) -> Result<()> {
-    let mut stage = Stage::begin(builder, pointer, plan, variant);
-    stage.enter(builder);
-    let index = stage.position(builder);
-    let (places, passed) = (stage.word(PLACES), stage.word(PASSED));
-    let position = element(builder, passed, index, 4)?;
-    stage.record(builder, position)?;
-    let place = element(builder, places, index, 8)?;
-    stage.update_state(builder, place)?;
-    stage.next(builder)?;
-    stage.finish(builder, None);
+    let mut form = Form::begin(builder, pointer, &plan.stage, variant);
+    form.enter(builder);
+    let index = form.position(builder);
+    let position = element(builder, form.words[PASSED], index, 4)?;
+    form.steps.at(position);
+    let place = element(builder, form.words[PLACES], index, 8)?;
+    form.update_state(builder, plan, place)?;
+    form.next(builder)?;
+    form.finish(builder, None);
     Ok(())
 }
 
 /// A loop under construction.
-struct Stage<'p> {
-    plan: &'p Plan,
+struct Form<'p> {
+    stage: &'p Stage,
     variant: &'p Variant,
+    frame: Value,
     steps: Steps<'p>,
     /// The frame's words that any loop may need, read before it.
     words: [Value; PASSED + 1],
@@ -89,25 +95,27 @@ struct Stage<'p> {
     end: Block,
 }
 
-impl<'p> Stage<'p> {
+impl<'p> Form<'p> {
     /// Reads the frame.
-    fn begin(builder: &mut FunctionBuilder<'_>, pointer: Type, plan: &'p Plan, variant: &'p Variant) -> Self {
+    fn begin(builder: &mut FunctionBuilder<'_>, pointer: Type, stage: &'p Stage, variant: &'p Variant) -> Self {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
         builder.seal_block(entry);
         let frame = builder.block_params(entry)[0];
         let words = std::array::from_fn(|word| builder.ins().load(pointer, trusted(), frame, word as i32 * 8));
-        let steps = Steps::new(builder, frame, &plan.program, variant);
+        let steps = Steps::new(builder, frame, stage, variant);
         let index = builder.declare_var(types::I64);
         let zero = builder.ins().iconst(types::I64, 0);
         builder.def_var(index, zero);
         let [body, advance, end] = std::array::from_fn(|_| builder.create_block());
-        Self { plan, variant, steps, words, index, body, advance, end }
+        Self { stage, variant, frame, steps, words, index, body, advance, end }
     }
 
-    fn word(&self, word: usize) -> Value {
-        self.words[word]
+    /// The staging vector of an output.
+    fn output_vector(&self, builder: &mut FunctionBuilder<'_>, output: usize) -> Value {
+        let word = output_word(self.variant, output) as i32;
+        builder.ins().load(types::I64, trusted(), self.frame, word * 8)
     }
 
     /// Begins the loop's body. There is at least one record.
@@ -121,23 +129,12 @@ impl<'p> Stage<'p> {
         builder.use_var(self.index)
     }
 
-    /// The steps from here on are of the record at a position of the vector.
-    fn record(&mut self, builder: &mut FunctionBuilder<'_>, position: Value) -> Result<()> {
-        let tid = if self.variant.tids {
-            element(builder, self.words[TIDS], position, 4)?
-        } else {
-            builder.ins().iadd(self.words[FIRST], position)
-        };
-        self.steps.at(position, tid);
-        Ok(())
-    }
-
     /// Goes on with the next record unless this one passes.
     fn filter(&mut self, builder: &mut FunctionBuilder<'_>) -> Result<()> {
-        for step in &self.plan.filter_steps {
+        for step in &self.stage.filter_steps {
             self.steps.emit(builder, *step)?;
         }
-        let Some(filter) = self.plan.filter else { return Ok(()) };
+        let Some(filter) = self.stage.filter else { return Ok(()) };
         let passes = self.steps.emit(builder, filter)?;
         let rest = builder.create_block();
         builder.ins().brif(passes, rest, &[] as &[BlockArg], self.advance, &[] as &[BlockArg]);
@@ -146,18 +143,20 @@ impl<'p> Stage<'p> {
         Ok(())
     }
 
-    /// The number of the record's group, after all that must be looked at.
-    fn group(&mut self, builder: &mut FunctionBuilder<'_>) -> Result<Value> {
-        for step in &self.plan.group_results {
-            self.steps.emit(builder, *step)?;
-        }
-        self.steps.emit(builder, self.plan.group)
+    /// Looks at what must be looked at.
+    fn check(&mut self, builder: &mut FunctionBuilder<'_>) -> Result<()> {
+        self.stage.checks.iter().try_for_each(|step| self.steps.emit(builder, *step).map(drop))
+    }
+
+    fn output(&mut self, builder: &mut FunctionBuilder<'_>, output: usize) -> Result<Value> {
+        let step: StepId = self.stage.outputs[output];
+        self.steps.emit(builder, step)
     }
 
     /// Updates the words of the state at a place.
-    fn update_state(&mut self, builder: &mut FunctionBuilder<'_>, place: Value) -> Result<()> {
-        let state = scaled(builder, self.words[WORDS], place, self.plan.stride as i64 * 8);
-        for slot in &self.plan.slots {
+    fn update_state(&mut self, builder: &mut FunctionBuilder<'_>, plan: &Plan, place: Value) -> Result<()> {
+        let state = scaled(builder, self.words[WORDS], place, plan.stride as i64 * 8);
+        for slot in &plan.slots {
             let value = self.steps.emit(builder, slot.step)?;
             let word = slot.word as i32 * 8;
             let before = read(builder, slot, state, word);
@@ -168,18 +167,18 @@ impl<'p> Stage<'p> {
     }
 
     /// The words of the only group, to be kept in registers.
-    fn load_totals(&self, builder: &mut FunctionBuilder<'_>) -> Vec<Variable> {
+    fn load_totals(&self, builder: &mut FunctionBuilder<'_>, plan: &Plan) -> Vec<Variable> {
         let load = |slot: &Slot| {
             let value = read(builder, slot, self.words[WORDS], slot.word as i32 * 8);
             let total = builder.declare_var(builder.func.dfg.value_type(value));
             builder.def_var(total, value);
             total
         };
-        self.plan.slots.iter().map(load).collect()
+        plan.slots.iter().map(load).collect()
     }
 
-    fn add_to_totals(&mut self, builder: &mut FunctionBuilder<'_>, totals: &[Variable]) -> Result<()> {
-        for (slot, total) in self.plan.slots.iter().zip(totals) {
+    fn add_to_totals(&mut self, builder: &mut FunctionBuilder<'_>, plan: &Plan, totals: &[Variable]) -> Result<()> {
+        for (slot, total) in plan.slots.iter().zip(totals) {
             let value = self.steps.emit(builder, slot.step)?;
             let before = builder.use_var(*total);
             let after = combined(builder, slot.kind, before, value);
@@ -188,8 +187,8 @@ impl<'p> Stage<'p> {
         Ok(())
     }
 
-    fn store_totals(&self, builder: &mut FunctionBuilder<'_>, totals: &[Variable]) {
-        for (slot, total) in self.plan.slots.iter().zip(totals) {
+    fn store_totals(&self, builder: &mut FunctionBuilder<'_>, plan: &Plan, totals: &[Variable]) {
+        for (slot, total) in plan.slots.iter().zip(totals) {
             let value = builder.use_var(*total);
             write(builder, value, self.words[WORDS], slot.word as i32 * 8);
         }

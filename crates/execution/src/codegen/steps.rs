@@ -1,11 +1,12 @@
 //! Steps as instructions, for one record of a loop.
 
-use super::frame::column_word;
+use super::frame::{column_word, input_word};
 use super::{Access, Validity, Variant};
 use crate::Result;
 use crate::codegen::defect;
 use crate::expression::{Arithmetic, Comparison, Limits};
 use crate::program::{Operation, Program, StepId};
+use crate::stage::Stage;
 use crate::value_map::Cells;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
@@ -22,16 +23,19 @@ struct ColumnValues {
 
 /// Writes steps into a loop.
 pub(super) struct Steps<'p> {
+    stage: &'p Stage,
     program: &'p Program,
     variant: &'p Variant,
+    /// Of each input its first row, or the address of its rows.
+    inputs: Vec<Value>,
     columns: Vec<ColumnValues>,
     /// Results of the steps written so far, of the loop's current record.
     known: Vec<Option<Value>>,
     /// 1 once a value left its limits.
     pub(super) overflow: Variable,
-    /// The record: its position in the vector, and its TID.
+    /// The record: its position in the vector, and its row of each input, once it was read.
     position: Option<Value>,
-    tid: Option<Value>,
+    rows: Vec<Option<Value>>,
 }
 
 /// Flags of a load from memory that is there and aligned.
@@ -41,15 +45,12 @@ pub(super) fn trusted() -> MemFlagsData {
 
 impl<'p> Steps<'p> {
     /// Reads the columns' words from the frame.
-    pub(super) fn new(
-        builder: &mut FunctionBuilder<'_>,
-        frame: Value,
-        program: &'p Program,
-        variant: &'p Variant,
-    ) -> Self {
+    pub(super) fn new(builder: &mut FunctionBuilder<'_>, frame: Value, stage: &'p Stage, variant: &'p Variant) -> Self {
+        let program = &stage.program;
         let mut word = |number: usize| builder.ins().load(types::I64, trusted(), frame, number as i32 * 8);
+        let inputs = (0..variant.inputs.len()).map(|input| word(input_word(input))).collect();
         let columns = (0..variant.columns.len()).map(|column| {
-            let place = column_word(column);
+            let place = column_word(variant, column);
             ColumnValues {
                 integers: word(place),
                 base: word(place + 1),
@@ -62,20 +63,39 @@ impl<'p> Steps<'p> {
         let zero = builder.ins().iconst(types::I64, 0);
         builder.def_var(overflow, zero);
         Self {
+            stage,
             program,
             variant,
+            inputs,
             columns,
             known: vec![None; program.steps().len()],
             overflow,
             position: None,
-            tid: None,
+            rows: vec![None; variant.inputs.len()],
         }
     }
 
-    /// The record that the steps are of from here on.
-    pub(super) fn at(&mut self, position: Value, tid: Value) {
-        (self.position, self.tid) = (Some(position), Some(tid));
+    /// The steps from here on are of the record at a position of the vector.
+    pub(super) fn at(&mut self, position: Value) {
+        self.position = Some(position);
+        self.rows.fill(None);
         self.known.fill(None);
+    }
+
+    /// The record's row of the input that a column is of.
+    fn row(&mut self, builder: &mut FunctionBuilder<'_>, column: usize) -> Result<Value> {
+        let Some(position) = self.position else { return Err(defect("no record")) };
+        let input = self.stage.fields[column].input;
+        if let Some(row) = self.rows[input] {
+            return Ok(row);
+        }
+        let row = if self.variant.inputs[input] {
+            element(builder, self.inputs[input], position, 4)?
+        } else {
+            builder.ins().iadd(self.inputs[input], position)
+        };
+        self.rows[input] = Some(row);
+        Ok(row)
     }
 
     /// The result of a step, written with all that it needs unless it was before.
@@ -172,27 +192,31 @@ impl<'p> Steps<'p> {
     }
 
     /// The integer of a column at the record.
-    fn integer(&self, builder: &mut FunctionBuilder<'_>, column: usize) -> Result<Value> {
+    fn integer(&mut self, builder: &mut FunctionBuilder<'_>, column: usize) -> Result<Value> {
         let known = self.columns[column];
-        let (Some(position), Some(tid)) = (self.position, self.tid) else { return Err(defect("no record")) };
         Ok(match self.variant.columns[column].0 {
             Some(Access::Codes(width)) => {
-                let code = element(builder, known.integers, tid, width)?;
+                let row = self.row(builder, column)?;
+                let code = element(builder, known.integers, row, width)?;
                 builder.ins().iadd(code, known.base)
             }
-            Some(Access::Gathered) => element(builder, known.integers, position, 8)?,
+            Some(Access::Gathered) => {
+                let position = self.position.ok_or_else(|| defect("no record"))?;
+                element(builder, known.integers, position, 8)?
+            }
             None => return Err(defect(format!("column {column} is not read"))),
         })
     }
 
     /// 1 where a column has a value.
-    fn valid(&self, builder: &mut FunctionBuilder<'_>, column: usize) -> Result<Value> {
-        let (known, Some(tid)) = (self.columns[column], self.tid) else { return Err(defect("no record")) };
+    fn valid(&mut self, builder: &mut FunctionBuilder<'_>, column: usize) -> Result<Value> {
+        let known = self.columns[column];
         Ok(match self.variant.columns[column].1 {
             Some(Validity::All) => builder.ins().iconst(types::I64, 1),
             Some(Validity::None) => builder.ins().iconst(types::I64, 0),
             Some(Validity::Bits) => {
-                let bit = builder.ins().iadd(tid, known.first_bit);
+                let row = self.row(builder, column)?;
+                let bit = builder.ins().iadd(row, known.first_bit);
                 let byte = builder.ins().ushr_imm_u(bit, 3);
                 let byte = element(builder, known.bits, byte, 1)?;
                 let within = builder.ins().band_imm_u(bit, 7);

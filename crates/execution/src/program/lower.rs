@@ -34,15 +34,6 @@ pub struct Builder {
     known: HashMap<Operation, StepId>,
 }
 
-impl Expression {
-    /// Where its values lie, for columns with these ranges that may be NULL or not. Fails when a pipeline can't compute it.
-    pub fn range(&self, columns: impl IntoIterator<Item = (Limits, bool)>) -> Result<Limits> {
-        let mut builder = Builder::new(columns);
-        let value = builder.lower(self)?.value;
-        Ok(builder.range(value))
-    }
-}
-
 impl Builder {
     /// For expressions over these columns: the range of each one's integers, and whether it may be NULL.
     pub fn new(columns: impl IntoIterator<Item = (Limits, bool)>) -> Self {
@@ -74,6 +65,8 @@ impl Builder {
                 let zero = self.constant(0);
                 Ok(Nullable { value: zero, valid: Some(zero) })
             }
+            // Before a run any value does: what it is then is planned with.
+            Expression::Parameter(_) => Ok(self.plain(Operation::Constant(0), point(0))),
             Expression::Arithmetic { operator, left, right, limits } => {
                 let (left, right) = (self.lower(left)?, self.lower(right)?);
                 self.arithmetic(*operator, left, right, *limits)
@@ -154,6 +147,19 @@ impl Builder {
             return Ok(self.constant(range.min));
         }
         Ok(self.push(Operation::Arithmetic(operator, left, right), range))
+    }
+
+    /// A step whose result lies within `limits` wherever it is used; elsewhere it may become any.
+    pub(crate) fn assumed(&mut self, value: StepId, limits: Limits) -> StepId {
+        let known = self.range(value);
+        if limits.covers(known) {
+            return value;
+        }
+        let range = Limits { min: known.min.max(limits.min), max: known.max.min(limits.max) };
+        let range = if range.min > range.max { limits } else { range };
+        // It is never looked at, so it never fails.
+        let never = self.constant(0);
+        self.push(Operation::Check(value, never, limits), range)
     }
 
     /// Both truths.
@@ -245,7 +251,8 @@ impl Builder {
         self.push(Operation::Map(number, argument), range)
     }
 
-    fn compare(&mut self, operator: Comparison, left: StepId, right: StepId) -> StepId {
+    /// The truth of a comparison.
+    pub(crate) fn compare(&mut self, operator: Comparison, left: StepId, right: StepId) -> StepId {
         match decided(operator, self.range(left), self.range(right)) {
             Some(answer) => self.constant(answer.into()),
             None => self.push(Operation::Compare(operator, left, right), TRUTH),

@@ -13,6 +13,16 @@ pub fn huge_vec<T>(length: usize) -> Vec<T> {
     buffer
 }
 
+/// `length` zeros, in memory that is fresh from the system where that is much: pages come as they are written.
+pub fn huge_zeros(length: usize) -> Vec<u64> {
+    let mut zeros = vec![0; length];
+    zeros.clear();
+    ask_for_huge_pages(&mut zeros);
+    // SAFETY: so many elements were initialised above, and neither clearing nor the advice writes to them.
+    unsafe { zeros.set_len(length) };
+    zeros
+}
+
 #[cfg(target_os = "linux")]
 fn ask_for_huge_pages<T>(buffer: &mut Vec<T>) {
     /// Huge pages lie at multiples of their size; less than one has nothing to gain.
@@ -46,6 +56,8 @@ mod tests {
             assert!(wide.is_empty() && wide.capacity() >= bytes);
             wide.resize(bytes, 1 << 40);
             assert!(wide.iter().all(|number| *number == 1 << 40));
+            let zeros = huge_zeros(bytes);
+            assert!(zeros.len() == bytes && zeros.iter().all(|number| *number == 0));
         }
     }
 }

@@ -5,4 +5,4 @@ mod huge;
 pub(crate) mod lmdb;
 pub(crate) mod system;
 
-pub use huge::{huge_buffer, huge_vec};
+pub use huge::{huge_buffer, huge_vec, huge_zeros};

@@ -13,6 +13,7 @@
 //! | `evaluate` | codes of a zone -> bit vector |
 //! | `output` | codes -> Arrow arrays |
 //! | `morsel` | codes -> integers, for executors |
+//! | `records` | record numbers, and values at them |
 //! | `access` | slices behind a view, checked |
 //! | `gather` | codes that lie in chunks or packed, brought together |
 
@@ -29,6 +30,7 @@ mod observe;
 mod output;
 mod prune;
 mod rank;
+mod records;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -48,6 +50,7 @@ pub use morsel::{OpenMorsel, base, integer_bounds, integers};
 use observe::{Arranged, Observed};
 pub use output::{Selection, array_of_integers};
 use prune::{Verdict, judge};
+pub use records::fetch;
 use std::ops::Range;
 use std::sync::Arc;
 use translate::{Facts, Prepared, translate};

@@ -1,12 +1,15 @@
 //! Random aggregations over random columns: the interpreter against a plain evaluation record by record, and generated
 //! code against both.
 
-use crate::aggregate::States;
-use crate::codegen::{Generator, Scratch};
+mod joins;
+
+use crate::aggregate::{self, States};
+use crate::codegen::{End, Generator, Scratch};
 use crate::interpret::Interpreter;
-use crate::source::vectors;
+use crate::source::{Input, Records, VECTOR, Vector};
 use crate::{
-    Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Function, Groups, Limits, Plan, ValueMap,
+    Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Field, Finish, Function, Limits, Plan, Rows,
+    ValueMap,
 };
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
@@ -71,11 +74,12 @@ fn aligned(bytes: &[u8]) -> Vec<u64> {
 }
 
 /// An evaluation that looks at one record at a time. `Err` is an overflow, of branches that are not taken too.
-fn evaluate(expression: &Expression, columns: &[Column], record: usize) -> Result<Option<i128>, ()> {
-    let get = |expression: &Expression| evaluate(expression, columns, record);
+fn evaluate(expression: &Expression, value: &dyn Fn(usize) -> Option<i128>) -> Result<Option<i128>, ()> {
+    let get = |expression: &Expression| evaluate(expression, value);
     Ok(match expression {
-        Expression::Column(column) => columns[*column].value(record),
+        Expression::Column(column) => value(*column),
         Expression::Constant(value) => *value,
+        Expression::Parameter(number) => unreachable!("parameter {number} before a run"),
         Expression::Arithmetic { operator, left, right, limits } => {
             let (Some(left), Some(right)) = (get(left)?, get(right)?) else { return Ok(None) };
             let value = match operator {
@@ -130,7 +134,7 @@ fn expected(
     columns: &[Column],
     records: &[usize],
 ) -> Result<BTreeMap<Order, (Row, Row)>, ()> {
-    let get = |expression: &Expression, record: usize| evaluate(expression, columns, record);
+    let get = |expression: &Expression, record: usize| evaluate(expression, &|column| columns[column].value(record));
     let mut groups: BTreeMap<Order, Gathered> = BTreeMap::new();
     let none = || vec![Vec::new(); aggregation.aggregates.len()];
     if aggregation.keys.is_empty() {
@@ -253,21 +257,44 @@ enum By {
     Generator,
 }
 
-fn run(plan: &Plan, morsel: &OpenMorsel, by: By, array: bool) -> Result<Groups, Error> {
+/// Keys, then results.
+fn run(plan: &Plan, columns: &[Finish], morsel: &OpenMorsel, by: By, array: bool) -> Result<Rows, Error> {
     // Two threads' states, a half of the vectors each.
     let mut states = [States::new(plan, array), States::new(plan, array)];
-    let (mut interpreter, mut scratch) = (Interpreter::new(plan), Scratch::default());
-    let loops = Generator::default().loops(plan, morsel, !array)?;
-    for (number, vector) in vectors(morsel, Isa::best()).enumerate() {
+    let (mut interpreter, mut scratch) = (Interpreter::new(&plan.stage), Scratch::default());
+    let generator = Generator::default();
+    let end = if array { End::Array(plan) } else { End::Table(plan) };
+    let records = morsel.qualifying();
+    for (number, start) in (0..records).step_by(VECTOR).enumerate() {
+        let length = VECTOR.min(records - start);
+        let records = match &morsel.tids {
+            None => Records::Run { first: start, length },
+            Some(tids) => Records::Tids(&tids[start..start + length]),
+        };
+        let inputs = [Input { views: &morsel.views, records }];
+        let vector = Vector { inputs: &inputs, isa: Isa::best() };
         let states = &mut states[number % 2];
         match by {
-            By::Interpreter => interpreter.aggregate(plan, vector, states)?,
-            By::Generator => loops.aggregate(vector, states, &mut scratch)?,
+            By::Interpreter => interpreter.aggregate(plan, &vector, states)?,
+            By::Generator => {
+                generator.loops(&plan.stage, end, &vector)?.aggregate(plan, &vector, states, &mut scratch)?;
+            }
         }
     }
     let [mut first, second] = states;
     first.merge(plan, second)?;
-    Groups::new(plan, &first, "a test", |_| Ok(()))
+    aggregate::rows(plan, &first, columns, "a test", |_| Ok(()))
+}
+
+fn finishes(aggregation: &Aggregation) -> Vec<Finish> {
+    let keys = (0..aggregation.keys.len()).map(Finish::Key);
+    keys.chain((0..aggregation.aggregates.len()).map(Finish::Value)).collect()
+}
+
+/// The columns of one input, in order.
+fn fields(facts: impl IntoIterator<Item = (Limits, bool)>) -> impl Iterator<Item = (Field, Limits, bool)> {
+    let field = |(column, (limits, nullable))| (Field { input: 0, column }, limits, nullable);
+    facts.into_iter().enumerate().map(field)
 }
 
 fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) -> Result<(), TestCaseError> {
@@ -276,7 +303,7 @@ fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) 
         Some(tids) => tids.iter().map(|tid| *tid as usize).collect(),
         None => (0..rows).collect(),
     };
-    let plan = match Plan::new(aggregation, columns.iter().map(Column::facts), rows as u64) {
+    let plan = match Plan::new(aggregation, fields(columns.iter().map(Column::facts)), rows as u64) {
         Ok(plan) => plan,
         Err(Error::Unsupported(_)) => return Ok(()),
         Err(error) => return Err(TestCaseError::fail(error.to_string())),
@@ -289,16 +316,15 @@ fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) 
             if if array { plan.groups() > 1 << 20 } else { aggregation.keys.is_empty() } {
                 continue;
             }
-            match run(&plan, &morsel, by, array) {
+            match run(&plan, &finishes(aggregation), &morsel, by, array) {
                 Ok(groups) => {
                     prop_assert!(exact.is_ok(), "{by:?}, array {array}: an overflow went unseen");
                     let Ok(exact) = &exact else { continue };
                     prop_assert_eq!(groups.rows, exact.len(), "{:?}, array {}", by, array);
                     for (at, (keys, results)) in exact.values().enumerate() {
-                        let found: Row = groups.keys.iter().map(|key| key[at].map(i128::from)).collect();
-                        prop_assert_eq!(&found, keys, "{:?}, array {}", by, array);
-                        let found: Row = groups.results.iter().map(|result| result[at]).collect();
-                        prop_assert_eq!(&found, results, "{:?}, array {}", by, array);
+                        let found: Row = groups.columns.iter().map(|column| column.get(at)).collect();
+                        let expected: Row = keys.iter().chain(results).copied().collect();
+                        prop_assert_eq!(&found, &expected, "{:?}, array {}", by, array);
                     }
                 }
                 Err(Error::Overflow) => prop_assert!(exact.is_err(), "{by:?}, array {array}: no overflow"),
@@ -329,7 +355,7 @@ proptest! {
 /// Several vectors, with groups that come again, and sums that need 128 bits.
 #[test]
 fn many_vectors() {
-    let rows = 3 * crate::source::VECTOR + 17;
+    let rows = 3 * VECTOR + 17;
     let column = |width: u8, modulus: u64, nullable: bool, packed: bool| {
         let code = |record: u64| {
             let mixed = record.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7;
@@ -366,10 +392,10 @@ fn values_outside_of_the_metadata_are_found_and_write_nowhere() {
     let columns = [Column { base: 0, width: 1, codes: (0..200).map(Some).collect(), packed: false }];
     let aggregation = Aggregation { filter: None, keys: vec![Expression::Column(0)], aggregates: Vec::new() };
     // The metadata says 0 to 9.
-    let plan = Plan::new(&aggregation, [(Limits::new(0, 9), false)], 200).unwrap();
+    let plan = Plan::new(&aggregation, fields([(Limits::new(0, 9), false)]), 200).unwrap();
     let morsel = OpenMorsel { rows: 200, tids: None, views: vec![columns[0].view()] };
     for by in [By::Interpreter, By::Generator] {
-        let error = run(&plan, &morsel, by, true).unwrap_err();
+        let error = run(&plan, &finishes(&aggregation), &morsel, by, true).unwrap_err();
         assert!(matches!(&error, Error::Corrupt { place, .. } if place == "a test"), "{error}");
     }
 }
@@ -379,7 +405,7 @@ fn keys_past_64_bits_are_refused_however_narrow_their_range() {
     let product =
         Expression::arithmetic(Arithmetic::Multiply, Expression::Column(0), Expression::Constant(Some(1 << 40)), ANY);
     let aggregation = Aggregation { filter: None, keys: vec![product], aggregates: Vec::new() };
-    let plan = |from: i64| Plan::new(&aggregation, [(Limits::new(from, from + 3), false)], 10);
+    let plan = |from: i64| Plan::new(&aggregation, fields([(Limits::new(from, from + 3), false)]), 10);
     assert!(matches!(plan(1 << 40), Err(Error::Unsupported(_))));
     assert!(plan(1 << 20).is_ok());
 }

@@ -1,0 +1,230 @@
+//! Pipelines in the making: what each operator of a physical plan adds to the pipeline that its rows are in, and where one
+//! pipeline ends and the next begins.
+
+use super::translate::{Parameters, Records, Scope, Trace, Typed};
+use crate::table::ScanExec;
+use crate::{Error, Result};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use gingham_execution::{Expression, Field, Hint, Limits, Pipeline, Sink, Source, Step};
+use gingham_storage::catalog::{ColumnSummary, TableSnapshot};
+use gingham_storage::scan::integer_bounds;
+use gingham_storage::{ColumnId, ValueClass};
+use std::sync::Arc;
+
+/// A query in the making.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) pipelines: Vec<Pipeline>,
+    /// Of the rows that each pipeline leaves: where the integers lie and what is NULL, as far as that is known now.
+    pub(super) left: Vec<Vec<(Limits, bool)>>,
+    /// Rows that each leaves at most.
+    pub(super) rows: Vec<u64>,
+    pub(super) scans: Vec<Scanned>,
+    pub(super) parameters: Parameters,
+}
+
+/// A scan that the query reads.
+#[derive(Debug, Clone)]
+pub(super) struct Scanned {
+    /// A [`ScanExec`].
+    pub(super) plan: Arc<dyn ExecutionPlan>,
+    pub(super) facts: Vec<(Limits, bool)>,
+    /// Positions of its columns that are read as integers.
+    pub(super) columns: Vec<usize>,
+    /// Behind these columns are the records' numbers.
+    pub(super) numbered: bool,
+}
+
+/// A pipeline that has no end yet.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) source: Source,
+    pub(super) fields: Vec<Field>,
+    pub(super) steps: Vec<Step>,
+    /// What the rows' columns are over the fields.
+    pub(super) scope: Scope,
+    /// Inputs so far: the source and a probe's each.
+    pub(super) inputs: usize,
+    pub(super) hints: Vec<Hint>,
+}
+
+impl Open {
+    /// The records that fulfil a condition, with some of the columns.
+    pub(super) fn filter(&mut self, condition: Expression, projection: Option<&[usize]>) {
+        self.steps.push(Step::Filter(condition));
+        if let Some(projection) = projection {
+            self.project(projection);
+        }
+    }
+
+    /// Some of the columns.
+    pub(super) fn project(&mut self, projection: &[usize]) {
+        let columns = projection.iter().map(|column| self.scope.column(*column)).collect();
+        self.scope.set_columns(columns);
+    }
+}
+
+impl Draft {
+    /// The rows of `plan`; `None` when pipelines can't give them.
+    pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
+        if let Some(scan) = plan.downcast_ref::<ScanExec>() {
+            return scan.is_plain().then(|| self.scan(scan, plan));
+        }
+        if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+            let mut open = self.open(projection.input())?;
+            let schema = projection.input().schema();
+            let columns = projection.expr().iter().map(|column| open.scope.translate(&column.expr, &schema)).collect();
+            open.scope.set_columns(columns);
+            return Some(open);
+        }
+        if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+            if filter.fetch().is_some() {
+                return None;
+            }
+            let mut open = self.open(filter.input())?;
+            let condition = open.scope.translate(filter.predicate(), &filter.input().schema())?.truth()?;
+            open.filter(condition, filter.projection().as_deref());
+            return Some(open);
+        }
+        if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
+            return self.join(join);
+        }
+        if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+            return self.groups(aggregate);
+        }
+        // An order in the middle of a plan is nobody's wish: what takes these rows gives them in its own.
+        if let Some(sort) = plan.downcast_ref::<SortExec>() {
+            return sort.fetch().is_none().then(|| self.open(sort.input()))?;
+        }
+        if let Some(gathered) = plan.downcast_ref::<CoalescePartitionsExec>() {
+            return gathered.fetch().is_none().then(|| self.open(gathered.input()))?;
+        }
+        self.open(plan.downcast_ref::<CooperativeExec>()?.input())
+    }
+
+    fn scan(&mut self, scan: &ScanExec, plan: &Arc<dyn ExecutionPlan>) -> Open {
+        let number = self.scans.len();
+        let table = scan.table();
+        let (mut facts, mut read, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, id) in scan.columns().iter().enumerate() {
+            let known = table.definition.column_by_id(*id).zip(integer_bounds(table, *id));
+            columns.push(known.map(|(column, (min, max))| {
+                facts.push((Limits::new(min, max), column.nullable));
+                read.push(position);
+                let determines = if is_unique(table, *id) { vec![number] } else { Vec::new() };
+                let trace = Trace { origin: Some(number), determines, records: None };
+                let expression = Expression::Column(facts.len() - 1);
+                Typed::of_column(table, column, expression, trace)
+            }));
+        }
+        // Strings that have no codes are carried as the numbers of their records.
+        let mut numbered = false;
+        for (column, id) in columns.iter_mut().zip(scan.columns()) {
+            let Some(definition) = table.definition.column_by_id(*id).filter(|_| column.is_none()) else { continue };
+            let has_nulls = definition.nullable && table.summary(*id).is_none_or(|summary| summary.nulls > 0);
+            if definition.logical_type.class() != ValueClass::Bytes || has_nulls {
+                continue;
+            }
+            numbered = true;
+            let records = Some(Records { table: Arc::clone(table), column: *id });
+            let trace = Trace { origin: Some(number), determines: vec![number], records };
+            let expression = Expression::Column(facts.len());
+            *column = Some(Typed { expression, data_type: definition.logical_type.to_arrow(), entries: None, trace });
+        }
+        if numbered {
+            facts.push((Limits::new(0, table.rows().saturating_sub(1) as i64), false));
+        }
+        let fields = (0..facts.len()).map(|column| Field { input: 0, column }).collect();
+        let scope = Scope::new(facts.clone(), columns, table.rows(), &self.parameters);
+        self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: read, numbered });
+        Open { source: Source::Scan(number), fields, steps: Vec::new(), scope, inputs: 1, hints: Vec::new() }
+    }
+
+    /// Ends a pipeline in rows of all its columns that can be carried on. Gives its number and, by column, what it is
+    /// over the columns of the rows.
+    pub(super) fn end_in_rows(&mut self, open: Open) -> Option<(usize, Vec<Option<Typed>>)> {
+        let Open { source, fields, steps, scope, hints, .. } = open;
+        let mut kept: Vec<Expression> = Vec::new();
+        let mut place = |typed: Typed| {
+            if matches!(typed.expression, Expression::Constant(_)) {
+                return typed;
+            }
+            let known = kept.iter().position(|expression| *expression == typed.expression);
+            let column = known.unwrap_or_else(|| {
+                kept.push(typed.expression.clone());
+                kept.len() - 1
+            });
+            Typed { expression: Expression::Column(column), ..typed }
+        };
+        let columns = scope.columns().iter().map(|column| column.clone().map(&mut place)).collect();
+        // Nothing happens on the way: the rows are there already.
+        if let (Source::Rows(rows), true) = (source, steps.is_empty()) {
+            let own = kept.iter().map(|column| match column {
+                Expression::Column(column) => fields.get(*column).map(|field| Expression::Column(field.column)),
+                _ => None,
+            });
+            if let Some(own) = own.collect::<Option<Vec<_>>>()
+                && self.pipelines[rows].keys().is_none()
+            {
+                let columns: Vec<Option<Typed>> = columns;
+                let renamed = columns.into_iter().map(|column| {
+                    column.map(|typed| match typed.expression {
+                        Expression::Column(column) => Typed { expression: own[column].clone(), ..typed },
+                        _ => typed,
+                    })
+                });
+                return Some((rows, renamed.collect()));
+            }
+        }
+        let facts =
+            kept.iter().map(|expression| expression.facts(scope.facts())).collect::<Result<Vec<_>, _>>().ok()?;
+        let sink = Sink::Rows { columns: kept, keys: None };
+        self.pipelines.push(Pipeline { source, fields, steps, sink, hints });
+        self.left.push(facts);
+        self.rows.push(scope.rows());
+        Some((self.pipelines.len() - 1, columns))
+    }
+
+    /// A pipeline over the rows that another left, of which these are the columns.
+    pub(super) fn over(&self, source: Source, rows: usize, columns: Vec<Option<Typed>>) -> Open {
+        let facts = self.left[rows].clone();
+        let fields = (0..facts.len()).map(|column| Field { input: 0, column }).collect();
+        Open {
+            source,
+            fields,
+            steps: Vec::new(),
+            scope: Scope::new(facts, columns, self.rows[rows], &self.parameters),
+            inputs: 1,
+            hints: Vec::new(),
+        }
+    }
+}
+
+/// True when no two records have the same value of a column, and none is NULL.
+fn is_unique(table: &TableSnapshot, column: ColumnId) -> bool {
+    let not_null = table.definition.column_by_id(column).is_some_and(|column| !column.nullable);
+    let declared = table.definition.keys.iter().any(|key| key.columns == [column]);
+    let counted =
+        |summary: ColumnSummary| summary.nulls == 0 && summary.distinct_exact && summary.distinct == table.rows();
+    (declared && not_null) || table.summary(column).is_some_and(counted)
+}
+
+impl Scanned {
+    /// Its operator.
+    pub(super) fn exec(&self) -> Result<&ScanExec> {
+        let scan = self.plan.downcast_ref::<ScanExec>();
+        scan.ok_or_else(|| Error::Internal(format!("a pipeline reads a {}", self.plan.name())))
+    }
+
+    /// The table that it reads.
+    pub(super) fn table(&self) -> Result<&Arc<TableSnapshot>> {
+        Ok(self.exec()?.table())
+    }
+}

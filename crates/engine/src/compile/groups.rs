@@ -1,0 +1,271 @@
+//! Aggregations as the end of a pipeline.
+//!
+//! A key that follows from another one need not tell groups apart: it is carried along. A customer's name follows from its
+//! number; all columns of a table follow from its record's number.
+
+use super::draft::{Draft, Open};
+use super::translate::{Records, Trace, Typed};
+use crate::table::CountExec;
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
+use datafusion::physical_expr::expressions::CastExpr;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
+use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Limits, Pipeline, Sink, Source};
+use std::sync::Arc;
+
+/// Integers up to here are exact as DOUBLE, and so are their sums.
+const EXACT_IN_DOUBLE: u128 = 1 << 53;
+
+/// The share of a table's records that must have strings of their own, as far as is known, for its records to tell groups
+/// apart.
+const NEARLY_ALL: f64 = 0.9;
+
+/// A column of the groups.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    pub(super) data_type: DataType,
+    pub(super) how: How,
+    pub(super) entries: Option<ArrayRef>,
+    pub(super) trace: Trace,
+}
+
+/// How it is made of the columns of a pipeline's rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum How {
+    Column(usize),
+    /// A sum by a count, as DOUBLE.
+    Mean {
+        sum: usize,
+        count: usize,
+    },
+}
+
+/// The groups of an aggregation: a pipeline's rows.
+#[derive(Debug)]
+pub(super) struct Grouped {
+    pub(super) pipeline: usize,
+    pub(super) columns: Vec<Shown>,
+    /// Columns that tell groups apart by their records: where two of these have the same string, two groups are one.
+    pub(super) doubtful: Vec<usize>,
+}
+
+/// What is computed, and how that becomes columns.
+#[derive(Default)]
+struct Parts {
+    keys: Vec<Expression>,
+    aggregates: Vec<Aggregate>,
+    finishes: Vec<Finish>,
+    columns: Vec<Shown>,
+}
+
+impl Draft {
+    /// The rows of an aggregation in the middle of a plan.
+    pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Option<Open> {
+        let Grouped { pipeline, columns, doubtful } = self.aggregate(aggregate)?;
+        if !doubtful.is_empty() {
+            return None;
+        }
+        let typed = |shown: Shown| match shown.how {
+            How::Column(column) => Some(Typed {
+                expression: Expression::Column(column),
+                data_type: shown.data_type,
+                entries: shown.entries,
+                trace: shown.trace,
+            }),
+            How::Mean { .. } => None,
+        };
+        let columns = columns.into_iter().map(typed).collect();
+        Some(self.over(Source::Rows(pipeline), pipeline, columns))
+    }
+
+    /// The groups of an aggregation.
+    pub(super) fn aggregate(&mut self, last: &AggregateExec) -> Option<Grouped> {
+        let first = match last.mode() {
+            AggregateMode::Single | AggregateMode::SinglePartitioned => last,
+            AggregateMode::Final | AggregateMode::FinalPartitioned => {
+                let first = last.input().downcast_ref::<AggregateExec>();
+                first.filter(|first| *first.mode() == AggregateMode::Partial)?
+            }
+            _ => return None,
+        };
+        let limited = first.limit_options().is_some() || last.limit_options().is_some();
+        // Counting needs no integers at all.
+        if limited || first.group_expr().has_grouping_set() || CountExec::instead_of(first).is_some() {
+            return None;
+        }
+        let open = self.open(first.input())?;
+        let schema = first.input_schema();
+        let mut parts = Parts::default();
+        let doubtful = parts.add_keys(first, &open, &schema)?;
+        for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
+            let filter = match filter {
+                Some(filter) => Some(open.scope.translate(filter, &schema)?.truth()?),
+                None => None,
+            };
+            parts.add_function(function, filter, &open, &schema)?;
+        }
+        let Parts { keys, aggregates, finishes, columns } = parts;
+        let facts = finishes.iter().map(|finish| finish.facts(&keys, &aggregates, open.scope.facts()));
+        self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
+        self.rows.push(open.scope.rows());
+        let aggregation = Aggregation { filter: None, keys, aggregates };
+        let sink = Sink::Aggregate { aggregation, columns: finishes, keys: None };
+        let Open { source, fields, steps, hints, .. } = open;
+        self.pipelines.push(Pipeline { source, fields, steps, sink, hints });
+        Some(Grouped { pipeline: self.pipelines.len() - 1, columns, doubtful })
+    }
+}
+
+impl Parts {
+    /// Adds the keys. Gives those whose strings tell groups apart by their records.
+    fn add_keys(&mut self, aggregate: &AggregateExec, open: &Open, schema: &Schema) -> Option<Vec<usize>> {
+        let keys = aggregate.group_expr().expr().iter().map(|(key, _)| open.scope.translate(key, schema));
+        let keys = keys.collect::<Option<Vec<_>>>()?;
+        let kept = kept(&keys);
+        let mut doubtful = Vec::new();
+        for (number, key) in keys.into_iter().enumerate() {
+            let finish = if kept.contains(&number) {
+                if let Some(Records { table, column }) = &key.trace.records {
+                    // Where strings come again and again, records are not the groups.
+                    let distinct = table.summary(*column).map_or(0, |summary| summary.distinct);
+                    if distinct as f64 <= table.rows() as f64 * NEARLY_ALL {
+                        return None;
+                    }
+                    doubtful.push(number);
+                }
+                self.keys.push(key.expression);
+                Finish::Key(self.keys.len() - 1)
+            } else {
+                // All records of the group have the same.
+                Finish::Value(self.compute(Function::Max, Some(key.expression), None))
+            };
+            self.show(finish, key.data_type, key.entries, key.trace);
+        }
+        Some(doubtful)
+    }
+
+    fn compute(&mut self, function: Function, argument: Option<Expression>, filter: Option<Expression>) -> usize {
+        self.aggregates.push(Aggregate { function, argument, filter });
+        self.aggregates.len() - 1
+    }
+
+    /// Adds a column of the rows.
+    fn finish(&mut self, finish: Finish) -> usize {
+        self.finishes.push(finish);
+        self.finishes.len() - 1
+    }
+
+    fn show(&mut self, finish: Finish, data_type: DataType, entries: Option<ArrayRef>, trace: Trace) {
+        let how = How::Column(self.finish(finish));
+        self.columns.push(Shown { data_type, how, entries, trace });
+    }
+
+    fn add_function(
+        &mut self,
+        function: &AggregateFunctionExpr,
+        filter: Option<Expression>,
+        open: &Open,
+        schema: &Schema,
+    ) -> Option<()> {
+        let data_type = function.field().data_type().clone();
+        let plain = !function.is_distinct() && function.order_bys().is_empty() && !function.ignore_nulls();
+        let arguments = function.expressions();
+        let [argument] = arguments.as_slice() else { return None };
+        if !plain {
+            return None;
+        }
+        match function.fun().name() {
+            "count" => {
+                let argument = open.scope.translate(argument, schema)?;
+                let count = self.compute(Function::Count, Some(argument.expression), filter);
+                self.show(Finish::Value(count), data_type, None, Trace::default());
+            }
+            "sum" => {
+                let argument = open.scope.translate(argument, schema)?.number()?;
+                let sum = self.compute(Function::Sum, Some(argument.expression), filter);
+                self.show(Finish::Within(sum, sum_limits(&data_type)?), data_type, None, Trace::default());
+            }
+            name @ ("min" | "max") => {
+                let argument = open.scope.translate(argument, schema)?.ordered()?;
+                if argument.data_type != data_type {
+                    return None;
+                }
+                let function = if name == "min" { Function::Min } else { Function::Max };
+                let value = self.compute(function, Some(argument.expression), filter);
+                self.show(Finish::Value(value), data_type, argument.entries, Trace::default());
+            }
+            "avg" => self.add_average(argument, filter, open, schema, data_type)?,
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// The mean of decimals, which is exact, or of integers as DOUBLE, while their sum is exact in it too.
+    fn add_average(
+        &mut self,
+        argument: &Arc<dyn PhysicalExpr>,
+        filter: Option<Expression>,
+        open: &Open,
+        schema: &Schema,
+        data_type: DataType,
+    ) -> Option<()> {
+        let cast = argument.downcast_ref::<CastExpr>().filter(|cast| *cast.cast_type() == DataType::Float64);
+        let inner = open.scope.translate(cast.map_or(argument, |cast| cast.expr()), schema)?;
+        match (cast, &data_type) {
+            (Some(_), DataType::Float64) => {
+                let (range, _) = inner.expression.facts(open.scope.facts()).ok()?;
+                let largest = range.magnitude().checked_mul(open.scope.rows().into())?;
+                // A join may give a record more than once.
+                let exact = open.inputs == 1 && largest < EXACT_IN_DOUBLE;
+                if !inner.data_type.is_integer() || !exact {
+                    return None;
+                }
+                let sum = self.compute(Function::Sum, Some(inner.expression.clone()), filter.clone());
+                let count = self.compute(Function::Count, Some(inner.expression), filter);
+                let how = How::Mean { sum: self.finish(Finish::Value(sum)), count: self.finish(Finish::Value(count)) };
+                self.columns.push(Shown { data_type, how, entries: None, trace: Trace::default() });
+            }
+            (None, DataType::Decimal128(_, scale)) => {
+                let DataType::Decimal128(_, own) = inner.data_type else { return None };
+                let digits = u32::try_from(i32::from(*scale) - i32::from(own)).ok()?;
+                let limits = sum_limits(&data_type)?;
+                let sum = self.compute(Function::Sum, Some(inner.expression.clone()), filter.clone());
+                let count = self.compute(Function::Count, Some(inner.expression), filter);
+                self.show(Finish::Mean { sum, count, digits, limits }, data_type, None, Trace::default());
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// What the type of a sum can hold.
+fn sum_limits(data_type: &DataType) -> Option<Limits> {
+    match data_type {
+        DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..) => super::translate::limits(data_type),
+        _ => None,
+    }
+}
+
+/// The keys that tell groups apart: those that follow from no other. One that is compared by its values is better than
+/// one that stands for a record.
+fn kept(keys: &[Typed]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|key| {
+        let trace = &keys[*key].trace;
+        (trace.determines.is_empty(), trace.records.is_some())
+    });
+    let (mut kept, mut determined): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    for key in order {
+        let trace = &keys[key].trace;
+        let follows = trace.origin.is_some_and(|scan| determined.contains(&scan));
+        let known = kept.iter().any(|other| keys[*other].expression == keys[key].expression);
+        if !follows && !known {
+            kept.push(key);
+            determined.extend(&trace.determines);
+        }
+    }
+    kept
+}

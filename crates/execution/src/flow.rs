@@ -1,0 +1,525 @@
+//! One thread's way through a pipeline: vectors from stage to stage. Behind each probe lies a staging vector of rows, one
+//! list for each input; it is handed on when it is full, across as many vectors of the stage before as that takes (relaxed
+//! operator fusion paper, section 4: stages deliver full vectors), and at the end of a morsel.
+
+use crate::aggregate::States;
+use crate::codegen::{self, Loops, Scratch};
+use crate::interpret::Interpreter;
+use crate::join::{JoinTable, Keys};
+use crate::ready::{End, Level, LevelKind, Part, Ready};
+use crate::relation::Relation;
+use crate::source::{Input, Records, VECTOR, Vector};
+use crate::{Error, JoinKind, Mode, Result};
+use gingham_kernels::Isa;
+use gingham_kernels::key_table::{Pairs, Resume};
+use gingham_storage::view::ColumnView;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Records below which making code takes longer than it saves: 100 to 300 µs a loop against a few ns a record.
+const FEW_ROWS: usize = 100_000;
+
+/// What all threads of a pipeline share.
+#[derive(Debug)]
+pub(crate) struct Course {
+    pub(crate) ready: Arc<Ready>,
+    /// By level: what it probes, and the rows that a match is one of.
+    pub(crate) builds: Vec<(Arc<JoinTable>, Arc<Relation>)>,
+    /// What a mark join adds.
+    pub(crate) marks: Relation,
+    pub(crate) mode: Mode,
+    pub(crate) isa: Isa,
+    pub(crate) morsels: usize,
+    /// Morsels begun, and records in them.
+    pub(crate) begun: AtomicUsize,
+    pub(crate) taken: AtomicUsize,
+    /// Records that came to each stage before it had loops.
+    pub(crate) records: Vec<AtomicUsize>,
+}
+
+/// What one thread has.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    /// A level's is away while a vector is at work there.
+    levels: Vec<Option<Box<LevelState>>>,
+    last: Runner,
+    pub(crate) ended: Ended,
+    scratch: Scratch,
+    outputs: Vec<Vec<i64>>,
+    passed: Vec<u32>,
+}
+
+/// What a thread has gathered.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// Of the morsel at work, and of those that have ended, by their numbers.
+    Rows {
+        now: Chunk,
+        done: Vec<(usize, Chunk)>,
+        bytes: usize,
+    },
+    States(Box<States>),
+    /// A bit for each row of the last build side.
+    Marks(Vec<u64>),
+}
+
+/// The outputs of a pipeline's last stage for some records.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    pub(crate) rows: usize,
+    pub(crate) outputs: Vec<Vec<i64>>,
+}
+
+/// Runs one stage: interpreted, or by the loops for the morsel at work.
+#[derive(Debug)]
+struct Runner {
+    interpreter: Interpreter,
+    loops: Option<Arc<Loops>>,
+}
+
+/// A level's memory.
+#[derive(Debug)]
+struct LevelState {
+    number: Runner,
+    condition: Option<Runner>,
+    /// Of the vector at work: positions of the records that go on, and their numbers.
+    passed: Vec<u32>,
+    numbers: Vec<Vec<i64>>,
+    keys: Keys,
+    links: Vec<u32>,
+    pairs: Pairs,
+    /// Positions, in the vector at work, of the records that are paired.
+    paired: Vec<u32>,
+    /// Rows of pairs whose condition is looked at, by input.
+    candidates: Vec<Vec<u32>>,
+    fulfilled: Vec<u32>,
+    /// A bit for each record of the vector at work that has a match.
+    matched: Vec<bool>,
+    /// The rows that wait for the next stage, by input.
+    staged: Vec<Vec<u32>>,
+}
+
+impl Course {
+    /// Whether a stage is worth generated code, which more records have come to.
+    fn is_staged(&self, stage: usize, records: usize) -> bool {
+        let records = self.records[stage].fetch_add(records, Ordering::Relaxed) + records;
+        match self.mode {
+            Mode::Staged => true,
+            Mode::Interpreted => false,
+            Mode::Auto => {
+                // As if the other morsels were as those begun.
+                let begun = self.begun.load(Ordering::Relaxed).max(1);
+                records / begun * self.morsels >= FEW_ROWS
+            }
+        }
+    }
+
+    /// The views of the input that a level adds.
+    fn added(&self, level: usize) -> &[ColumnView] {
+        match self.ready.levels[level].kind {
+            LevelKind::Join(JoinKind::Semi | JoinKind::Anti) => &[],
+            LevelKind::Join(JoinKind::Mark) => &self.marks.views,
+            _ => &self.builds[level].1.views,
+        }
+    }
+}
+
+impl Runner {
+    fn new(stage: &crate::stage::Stage) -> Self {
+        Self { interpreter: Interpreter::new(stage), loops: None }
+    }
+
+    fn emit(
+        &mut self,
+        (course, stage): (&Course, usize),
+        part: &Part,
+        vector: &Vector<'_>,
+        scratch: &mut Scratch,
+        passed: &mut Vec<u32>,
+        outputs: &mut [Vec<i64>],
+    ) -> Result<()> {
+        if self.loops.is_none() && course.is_staged(stage, vector.len()) {
+            self.loops = Some(part.generator.loops(&part.stage, codegen::End::Emit, vector)?);
+        }
+        match &self.loops {
+            Some(loops) => loops.emit(&part.stage, vector, scratch, passed, outputs),
+            None => self.interpreter.emit(&part.stage, vector, passed, outputs),
+        }
+    }
+}
+
+impl Flow {
+    /// For a thread that begins. `rows` are those of the build side that is marked, if one is.
+    pub(crate) fn new(course: &Course, states: Option<States>) -> Result<Self> {
+        let Ready { levels, end, .. } = &*course.ready;
+        let (last, outputs, ended) = match (end, states) {
+            (End::Rows { part, .. }, _) => {
+                let now = Chunk::of(part.stage.outputs.len());
+                (Runner::new(&part.stage), now.outputs.len(), Ended::Rows { now, done: Vec::new(), bytes: 0 })
+            }
+            (End::Aggregate { plan, .. }, Some(states)) => {
+                (Runner::new(&plan.stage), 1, Ended::States(Box::new(states)))
+            }
+            (End::Marks, _) => {
+                let (Some(level), Some((_, relation))) = (levels.last(), course.builds.last()) else {
+                    return Err(Error::Internal("marks without a probe".to_owned()));
+                };
+                let marks = vec![0; relation.rows.div_ceil(64)];
+                (Runner::new(&level.number.stage), 0, Ended::Marks(marks))
+            }
+            (End::Aggregate { .. }, None) => return Err(Error::Internal("an aggregation without states".to_owned())),
+        };
+        let state = |(number, level)| Some(Box::new(LevelState::new(level, number + 2)));
+        let levels = levels.iter().enumerate().map(state).collect();
+        let (scratch, passed) = (Scratch::default(), Vec::new());
+        Ok(Self { levels, last, ended, scratch, outputs: vec![Vec::new(); outputs], passed })
+    }
+
+    /// Takes the qualifying records of a morsel: `tids`, or the first `rows`.
+    pub(crate) fn morsel(
+        &mut self,
+        course: &Course,
+        number: usize,
+        views: &[ColumnView],
+        rows: usize,
+        tids: Option<&[u32]>,
+    ) -> Result<()> {
+        course.begun.fetch_add(1, Ordering::Relaxed);
+        // Loops are for the way in which a morsel's columns lie.
+        for level in self.levels.iter_mut().flatten() {
+            level.number.loops = None;
+            level.condition.iter_mut().for_each(|condition| condition.loops = None);
+        }
+        self.last.loops = None;
+        let records = tids.map_or(rows, <[u32]>::len);
+        course.taken.fetch_add(records, Ordering::Relaxed);
+        for start in (0..records).step_by(VECTOR) {
+            let end = records.min(start + VECTOR);
+            let records = match tids {
+                None => Records::Run { first: start, length: end - start },
+                Some(tids) => Records::Tids(&tids[start..end]),
+            };
+            self.push(course, 0, views, &Vector { inputs: &[Input { views, records }], isa: course.isa })?;
+        }
+        for level in 0..self.levels.len() {
+            self.hand_on(course, level, views)?;
+        }
+        if let Ended::Rows { now, done, bytes } = &mut self.ended
+            && now.rows > 0
+        {
+            let ended = std::mem::replace(now, Chunk::of(now.outputs.len()));
+            *bytes += ended.outputs.iter().map(|output| output.capacity() * size_of::<i64>()).sum::<usize>();
+            done.push((number, ended));
+        }
+        Ok(())
+    }
+
+    /// Bytes that were gathered.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.ended {
+            Ended::Rows { bytes, .. } => *bytes,
+            Ended::States(states) => states.bytes(),
+            Ended::Marks(marks) => size_of_val(marks.as_slice()),
+        }
+    }
+
+    /// A vector before a stage.
+    fn push(&mut self, course: &Course, level: usize, views: &[ColumnView], vector: &Vector<'_>) -> Result<()> {
+        if level == self.levels.len() {
+            return self.end(course, vector);
+        }
+        let mut state = self.take(level)?;
+        let result = self.probe(course, level, views, vector, &mut state);
+        self.levels[level] = Some(state);
+        result
+    }
+
+    /// What was staged behind a level goes on.
+    fn hand_on(&mut self, course: &Course, level: usize, views: &[ColumnView]) -> Result<()> {
+        let mut state = self.take(level)?;
+        let result = self.pass(course, level, views, &mut state.staged);
+        self.levels[level] = Some(state);
+        result
+    }
+
+    fn take(&mut self, level: usize) -> Result<Box<LevelState>> {
+        self.levels[level].take().ok_or_else(|| Error::Internal(format!("level {level} of a pipeline is at work")))
+    }
+
+    /// Probes with the records of a vector, and stages what the join makes of them.
+    fn probe(
+        &mut self,
+        course: &Course,
+        level: usize,
+        views: &[ColumnView],
+        vector: &Vector<'_>,
+        state: &mut LevelState,
+    ) -> Result<()> {
+        let ready = &course.ready.levels[level];
+        let LevelState { number, passed, numbers, .. } = state;
+        number.emit((course, 2 * level), &ready.number, vector, &mut self.scratch, passed, numbers)?;
+        let (table, relation) = &course.builds[level];
+        table.locate(course.isa, &state.numbers[0], &mut state.keys, &mut state.links);
+        if let Some(condition) = &ready.condition {
+            self.fulfilling(course, level, views, vector, state, condition)?;
+            state.decided(vector, ready.kind, relation.rows as u32)?;
+            return self.pass_full(course, level, views, state);
+        }
+        match ready.kind {
+            LevelKind::Join(kind @ (JoinKind::Inner | JoinKind::Left)) => {
+                let mut resume = Resume::default();
+                while !state.pair(table, vector, &mut resume) {
+                    state.stage_pairs(vector);
+                    self.pass_full(course, level, views, state)?;
+                }
+                state.stage_pairs(vector);
+                if kind == JoinKind::Left {
+                    state.found(vector, false);
+                    state.stage(vector, relation.rows as u32);
+                }
+            }
+            LevelKind::Join(kind @ (JoinKind::Semi | JoinKind::Anti)) => {
+                state.found(vector, kind == JoinKind::Semi);
+                state.stage_plain(vector);
+            }
+            LevelKind::Join(JoinKind::Mark) => {
+                for found in [false, true] {
+                    state.found(vector, found);
+                    state.stage(vector, found.into());
+                }
+            }
+            LevelKind::Marks => {
+                let Ended::Marks(marks) = &mut self.ended else { return Err(no_marks()) };
+                let positions = state.links.iter().flat_map(|link| table.duplicates().positions(link));
+                positions.for_each(|row| mark(marks, *row));
+            }
+        }
+        self.pass_full(course, level, views, state)
+    }
+
+    /// Looks at the condition of a join for each pair of records with equal keys.
+    fn fulfilling(
+        &mut self,
+        course: &Course,
+        level: usize,
+        views: &[ColumnView],
+        vector: &Vector<'_>,
+        state: &mut LevelState,
+        condition: &Part,
+    ) -> Result<()> {
+        let ready = &course.ready.levels[level];
+        let (table, relation) = &course.builds[level];
+        state.matched.clear();
+        state.matched.resize(vector.len(), false);
+        let mut resume = Resume::default();
+        loop {
+            let done = state.pair(table, vector, &mut resume);
+            let LevelState { pairs, paired, candidates, fulfilled, condition: runner, staged, matched, .. } = state;
+            select(vector, paired, candidates);
+            let mut inputs = Vec::with_capacity(candidates.len() + 1);
+            for (input, rows) in vector.inputs.iter().zip(&*candidates) {
+                inputs.push(Input { views: input.views, records: Records::Tids(rows) });
+            }
+            inputs.push(Input { views: &relation.views, records: Records::Tids(pairs.build()) });
+            let pairs_of = Vector { inputs: &inputs, isa: course.isa };
+            let Some(runner) = runner else { return Err(Error::Internal("a condition without a runner".to_owned())) };
+            runner.emit((course, 2 * level + 1), condition, &pairs_of, &mut self.scratch, fulfilled, &mut [])?;
+            for &pair in &*fulfilled {
+                matched[paired[pair as usize] as usize] = true;
+            }
+            match ready.kind {
+                LevelKind::Join(JoinKind::Left) => {
+                    for (number, (rows, input)) in staged.iter_mut().zip(&inputs).enumerate() {
+                        if has_rows(number, input) {
+                            input.records.select(course.isa, fulfilled, rows);
+                        }
+                    }
+                    self.pass_full(course, level, views, state)?;
+                }
+                LevelKind::Marks => {
+                    let Ended::Marks(marks) = &mut self.ended else { return Err(no_marks()) };
+                    fulfilled.iter().for_each(|pair| mark(marks, pairs.build()[*pair as usize]));
+                }
+                LevelKind::Join(_) => {}
+            }
+            if done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Hands on what was staged once it is a vector.
+    fn pass_full(&mut self, course: &Course, level: usize, views: &[ColumnView], state: &mut LevelState) -> Result<()> {
+        if state.staged[0].len() < VECTOR { Ok(()) } else { self.pass(course, level, views, &mut state.staged) }
+    }
+
+    fn pass(&mut self, course: &Course, level: usize, views: &[ColumnView], staged: &mut [Vec<u32>]) -> Result<()> {
+        let length = staged[0].len();
+        if length == 0 {
+            return Ok(());
+        }
+        let mut inputs = Vec::with_capacity(staged.len());
+        for (number, rows) in staged.iter().enumerate() {
+            let views = if number == 0 { views } else { course.added(number - 1) };
+            // What only told whether there is a match adds no rows.
+            let records = if rows.is_empty() { Records::Run { first: 0, length } } else { Records::Tids(rows) };
+            inputs.push(Input { views, records });
+        }
+        self.push(course, level + 1, views, &Vector { inputs: &inputs, isa: course.isa })?;
+        staged.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+
+    /// A vector before the last stage.
+    fn end(&mut self, course: &Course, vector: &Vector<'_>) -> Result<()> {
+        let Self { last, ended, scratch, outputs, passed, .. } = self;
+        let stage = 2 * self.levels.len();
+        match (&course.ready.end, ended) {
+            (End::Rows { part, .. }, Ended::Rows { now, .. }) => {
+                last.emit((course, stage), part, vector, scratch, passed, outputs)?;
+                now.rows += passed.len();
+                for (all, output) in now.outputs.iter_mut().zip(outputs) {
+                    all.extend_from_slice(output);
+                }
+                Ok(())
+            }
+            (End::Aggregate { plan, generator, .. }, Ended::States(states)) => {
+                if last.loops.is_none() && course.is_staged(stage, vector.len()) {
+                    let end = if states.is_table() { codegen::End::Table(plan) } else { codegen::End::Array(plan) };
+                    last.loops = Some(generator.loops(&plan.stage, end, vector)?);
+                }
+                match &last.loops {
+                    Some(loops) => loops.aggregate(plan, vector, states, scratch),
+                    None => last.interpreter.aggregate(plan, vector, states),
+                }
+            }
+            _ => Err(Error::Internal("a pipeline that ends in something else".to_owned())),
+        }
+    }
+}
+
+/// Whether rows of an input are staged: what only told whether there is a match has none.
+fn has_rows(number: usize, input: &Input<'_>) -> bool {
+    number == 0 || !input.views.is_empty()
+}
+
+fn no_marks() -> Error {
+    Error::Internal("a join that marks without marks".to_owned())
+}
+
+fn mark(marks: &mut [u64], row: u32) {
+    marks[row as usize / 64] |= 1 << (row % 64);
+}
+
+/// The rows of each input at some positions of a vector, in place of what `out` had.
+fn select(vector: &Vector<'_>, positions: &[u32], out: &mut Vec<Vec<u32>>) {
+    out.resize_with(vector.inputs.len(), Vec::new);
+    for (rows, input) in out.iter_mut().zip(vector.inputs) {
+        rows.clear();
+        input.records.select(vector.isa, positions, rows);
+    }
+}
+
+impl Chunk {
+    fn of(outputs: usize) -> Self {
+        Self { rows: 0, outputs: vec![Vec::new(); outputs] }
+    }
+}
+
+impl LevelState {
+    /// Memory for a level behind which records have so many inputs.
+    fn new(level: &Level, inputs: usize) -> Self {
+        Self {
+            number: Runner::new(&level.number.stage),
+            condition: level.condition.as_ref().map(|condition| Runner::new(&condition.stage)),
+            passed: Vec::new(),
+            numbers: vec![Vec::new()],
+            keys: Keys::default(),
+            links: Vec::new(),
+            pairs: Pairs::with_capacity(VECTOR),
+            paired: Vec::new(),
+            candidates: Vec::new(),
+            fulfilled: Vec::new(),
+            matched: Vec::new(),
+            staged: vec![Vec::new(); inputs],
+        }
+    }
+
+    /// The next pairs of the vector's records and their matches; true when they are the last.
+    fn pair(&mut self, table: &JoinTable, vector: &Vector<'_>, resume: &mut Resume) -> bool {
+        self.pairs.clear();
+        let done = table.duplicates().pairs(vector.isa, &self.links, resume, &mut self.pairs);
+        self.paired.clear();
+        gingham_kernels::lookup::copy(vector.isa, &self.passed, self.pairs.probe(), &mut self.paired);
+        done
+    }
+
+    /// Stages the pairs.
+    fn stage_pairs(&mut self, vector: &Vector<'_>) {
+        self.stage_plain(vector);
+        if let Some(rows) = self.staged.last_mut() {
+            rows.extend_from_slice(self.pairs.build());
+        }
+    }
+
+    /// Chooses the records that have a match, or those that have none.
+    fn found(&mut self, vector: &Vector<'_>, found: bool) {
+        let mut bits = vec![0; self.links.len().div_ceil(64)];
+        gingham_kernels::key_table::exists(vector.isa, &self.links, &mut bits);
+        if !found {
+            gingham_kernels::bits::not(&mut bits, self.links.len());
+        }
+        let mut chosen = Vec::with_capacity(self.links.len());
+        gingham_kernels::bits::to_tids(vector.isa, &bits, 0, &mut chosen);
+        self.paired.clear();
+        gingham_kernels::lookup::copy(vector.isa, &self.passed, &chosen, &mut self.paired);
+    }
+
+    /// Stages the chosen records with a row of the build side that all of them have.
+    fn stage(&mut self, vector: &Vector<'_>, row: u32) {
+        self.stage_plain(vector);
+        let staged = self.staged[0].len();
+        if let Some(rows) = self.staged.last_mut() {
+            rows.resize(staged, row);
+        }
+    }
+
+    /// Stages the chosen records without a row of the build side.
+    fn stage_plain(&mut self, vector: &Vector<'_>) {
+        for (number, (rows, input)) in self.staged.iter_mut().zip(vector.inputs).enumerate() {
+            if has_rows(number, input) {
+                input.records.select(vector.isa, &self.paired, rows);
+            }
+        }
+    }
+
+    /// Stages what a join makes of the records once their conditions were looked at.
+    fn decided(&mut self, vector: &Vector<'_>, kind: LevelKind, nulls: u32) -> Result<()> {
+        let LevelKind::Join(kind) = kind else { return Ok(()) };
+        let mut choose = |matched: bool| {
+            let chosen = self.passed.iter().filter(|record| self.matched[**record as usize] == matched);
+            self.paired.clear();
+            self.paired.extend(chosen);
+        };
+        match kind {
+            JoinKind::Semi | JoinKind::Anti => {
+                choose(kind == JoinKind::Semi);
+                self.stage_plain(vector);
+            }
+            JoinKind::Left => {
+                choose(false);
+                self.stage(vector, nulls);
+            }
+            JoinKind::Mark => {
+                choose(false);
+                self.stage(vector, 0);
+                let chosen = self.passed.iter().filter(|record| self.matched[**record as usize]);
+                self.paired.clear();
+                self.paired.extend(chosen);
+                self.stage(vector, 1);
+            }
+            JoinKind::Inner => return Err(Error::Internal("an inner join's condition is a filter".to_owned())),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! A query as a planner writes it: pipelines, each of which ends before the next begins.
+
+use crate::aggregate::{Aggregate, Aggregation, Finish};
+use crate::stage::Field;
+use crate::{Error, Expression, JoinKind, Result};
+use std::cell::Cell;
+use std::fmt;
+
+/// Pipelines in the order in which they run. The last one's rows are the answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// One at least; each reads only what those before it left.
+    pub pipelines: Vec<Pipeline>,
+}
+
+/// The operators between two points at which all rows are gathered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pipeline {
+    /// Where records come from.
+    pub source: Source,
+    /// The columns that its expressions count: where each lies.
+    pub fields: Vec<Field>,
+    /// What happens to a record, in order.
+    pub steps: Vec<Step>,
+    /// What it ends in.
+    pub sink: Sink,
+    /// What records of its scan must fulfil to be of use: the scan leaves out others where that is cheap.
+    pub hints: Vec<Hint>,
+}
+
+/// A record is of use only when a column has a value that a key of earlier rows has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hint {
+    /// The scan's column, by its position.
+    pub column: usize,
+    /// The pipeline that left the rows.
+    pub build: usize,
+    /// Which of its keys.
+    pub key: usize,
+}
+
+/// Where the records of a pipeline come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A scan of a table, by its number among those that the query is run with.
+    Scan(usize),
+    /// The rows that a pipeline left.
+    Rows(usize),
+    /// Those of them that another pipeline marked, or did not.
+    Marked {
+        /// The pipeline that left the rows.
+        rows: usize,
+        /// The one that marked them.
+        marks: usize,
+        /// Those with a mark, else those without.
+        marked: bool,
+    },
+}
+
+/// What happens to a record.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// It goes on when the expression is 1.
+    Filter(Expression),
+    /// It is joined.
+    Probe(Probe),
+}
+
+/// A join with rows that an earlier pipeline left. It adds an input: their columns, or the one of [`JoinKind::Mark`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    /// The pipeline, whose sink names keys.
+    pub build: usize,
+    /// What the join does.
+    pub kind: JoinKind,
+    /// As many as the build side has keys. A match has equal ones; NULL equals nothing.
+    pub keys: Vec<Expression>,
+    /// What a match must fulfil beside, over all columns and those of the match. For [`JoinKind::Inner`] that is a filter
+    /// behind the probe, and this is `None`.
+    pub condition: Option<Expression>,
+}
+
+/// What a pipeline ends in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sink {
+    /// Rows of these columns.
+    Rows {
+        /// The columns.
+        columns: Vec<Expression>,
+        /// Which of them are keys by which later pipelines probe.
+        keys: Option<Vec<usize>>,
+    },
+    /// A row per group.
+    Aggregate {
+        /// The groups and what is computed of each.
+        aggregation: Aggregation,
+        /// The columns of the rows.
+        columns: Vec<Finish>,
+        /// Which of them are keys by which later pipelines probe.
+        keys: Option<Vec<usize>>,
+    },
+    /// A mark for each row of an earlier pipeline that has a match among the records.
+    Marks(Probe),
+}
+
+impl Probe {
+    fn conditional(&self) -> &'static str {
+        if self.condition.is_some() { " with a condition" } else { "" }
+    }
+}
+
+impl Pipeline {
+    /// The same with values for its parameters. Fails when there are too few.
+    pub(crate) fn with_parameters(&self, values: &[Option<i128>]) -> Result<Self> {
+        let missing = Cell::new(None);
+        let leaf = |leaf: &Expression| match leaf {
+            Expression::Parameter(number) => match values.get(*number) {
+                Some(value) => Expression::Constant(*value),
+                None => {
+                    missing.set(Some(*number));
+                    leaf.clone()
+                }
+            },
+            other => other.clone(),
+        };
+        let with = |expression: &Expression| expression.with_leaves(&leaf);
+        let all = |expressions: &[Expression]| expressions.iter().map(with).collect();
+        let probe = |probe: &Probe| Probe {
+            keys: all(&probe.keys),
+            condition: probe.condition.as_ref().map(with),
+            ..probe.clone()
+        };
+        let step = |step: &Step| match step {
+            Step::Filter(condition) => Step::Filter(with(condition)),
+            Step::Probe(join) => Step::Probe(probe(join)),
+        };
+        let sink = match &self.sink {
+            Sink::Rows { columns, keys } => Sink::Rows { columns: all(columns), keys: keys.clone() },
+            Sink::Marks(join) => Sink::Marks(probe(join)),
+            Sink::Aggregate { aggregation, columns, keys } => {
+                let aggregate = |aggregate: &Aggregate| Aggregate {
+                    function: aggregate.function,
+                    argument: aggregate.argument.as_ref().map(with),
+                    filter: aggregate.filter.as_ref().map(with),
+                };
+                let aggregation = Aggregation {
+                    filter: aggregation.filter.as_ref().map(with),
+                    keys: all(&aggregation.keys),
+                    aggregates: aggregation.aggregates.iter().map(aggregate).collect(),
+                };
+                Sink::Aggregate { aggregation, columns: columns.clone(), keys: keys.clone() }
+            }
+        };
+        let steps = self.steps.iter().map(step).collect();
+        match missing.get() {
+            Some(number) => Err(Error::Internal(format!("a query without a value for parameter {number}"))),
+            None => Ok(Self { steps, sink, ..self.clone() }),
+        }
+    }
+
+    /// Its probes, in order: each adds an input.
+    pub fn probes(&self) -> impl Iterator<Item = &Probe> {
+        let last = match &self.sink {
+            Sink::Marks(probe) => Some(probe),
+            Sink::Rows { .. } | Sink::Aggregate { .. } => None,
+        };
+        let probes = self.steps.iter().filter_map(|step| match step {
+            Step::Probe(probe) => Some(probe),
+            Step::Filter(_) => None,
+        });
+        probes.chain(last)
+    }
+
+    /// The keys of its rows.
+    pub fn keys(&self) -> Option<&[usize]> {
+        match &self.sink {
+            Sink::Rows { keys, .. } | Sink::Aggregate { keys, .. } => keys.as_deref(),
+            Sink::Marks(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Query {
+    /// The pipelines by their numbers, for EXPLAIN.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, pipeline) in self.pipelines.iter().enumerate() {
+            write!(f, "{}{number}: {pipeline}", if number > 0 { "; " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source {
+            Source::Scan(scan) => write!(f, "scan {scan}")?,
+            Source::Rows(rows) => write!(f, "rows of {rows}")?,
+            Source::Marked { rows, marks, marked } => {
+                write!(f, "rows of {rows} {}marked by {marks}", if marked { "" } else { "not " })?;
+            }
+        }
+        for step in &self.steps {
+            match step {
+                Step::Filter(_) => f.write_str(", filter")?,
+                Step::Probe(probe) => write!(f, ", {} {}{}", probe.kind, probe.build, probe.conditional())?,
+            }
+        }
+        match &self.sink {
+            Sink::Rows { keys: Some(_), .. } => f.write_str(", build"),
+            Sink::Rows { keys: None, .. } => f.write_str(", rows"),
+            Sink::Aggregate { keys, aggregation, .. } => {
+                let build = if keys.is_some() { ", build" } else { "" };
+                let groups = if aggregation.keys.is_empty() { "one group" } else { "groups" };
+                write!(f, ", aggregate into {groups}{build}")
+            }
+            Sink::Marks(probe) => write!(f, ", mark {}{}", probe.build, probe.conditional()),
+        }
+    }
+}

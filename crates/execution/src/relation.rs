@@ -1,0 +1,109 @@
+//! Rows of a pipeline as the input of later ones: columns of narrow codes, so that a table's columns and these are read by
+//! the same loops. Behind the last row lies one more in which all is NULL: an outer join's records without a match have
+//! it, so that no loop needs to know of them.
+
+use crate::rows::{Column, Rows, Values};
+use crate::{Error, Limits, Result};
+use arrow::buffer::{BooleanBuffer, Buffer};
+use gingham_kernels::Isa;
+use gingham_storage::LogicalType;
+use gingham_storage::scan::Selection;
+use gingham_storage::view::{ColumnView, Meaning, Shape};
+
+/// Bytes behind the last code that kernels may read.
+const PADDING: usize = 64;
+
+/// Where the integers of a column lie, and whether some are NULL.
+pub(crate) type Facts = (Limits, bool);
+
+/// Rows that were materialised.
+#[derive(Debug)]
+pub(crate) struct Relation {
+    /// The row of NULLs aside.
+    pub(crate) rows: usize,
+    pub(crate) views: Vec<ColumnView>,
+    pub(crate) facts: Vec<Facts>,
+}
+
+impl Relation {
+    /// The same rows. Fails for integers of more than 64 bits.
+    pub(crate) fn new(rows: &Rows) -> Result<Self> {
+        let columns = rows.columns.iter().map(|column| view(column, rows.rows)).collect::<Result<Vec<_>>>()?;
+        let (views, facts) = columns.into_iter().unzip();
+        Ok(Self { rows: rows.rows, views, facts })
+    }
+
+    /// What a mark join adds: whether a record has a match, 0 or 1, which is also the row to read it from.
+    pub(crate) fn of_marks() -> Result<Self> {
+        let values = Values::Short(vec![0, 1]);
+        Self::new(&Rows { rows: 2, columns: vec![Column { values, valid: None }] })
+    }
+
+    /// The integers of a column that are not NULL.
+    pub(crate) fn integers(&self, column: usize, isa: Isa) -> Result<Vec<i64>> {
+        let view = &self.views[column];
+        let mut integers = Vec::new();
+        if let (Some(validity), true) = (&view.validity, self.facts[column].1) {
+            let rows: Vec<u32> = validity.set_indices().map(|row| row as u32).collect();
+            gingham_storage::scan::integers(view, &Selection::Tids(&rows), isa, &mut integers)?;
+        } else {
+            gingham_storage::scan::integers(view, &Selection::Run(0..self.rows), isa, &mut integers)?;
+        }
+        Ok(integers)
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = |view: &ColumnView| match &view.shape {
+            Shape::Contiguous { codes, .. } => codes.len() + self.rows / 8,
+            _ => 0,
+        };
+        self.views.iter().map(bytes).sum()
+    }
+}
+
+fn view(column: &Column, rows: usize) -> Result<(ColumnView, Facts)> {
+    let Values::Short(values) = &column.values else {
+        return Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned()));
+    };
+    let is_valid = |row: usize| column.valid.as_ref().is_none_or(|valid| valid.value(row));
+    let (min, max) = match &column.valid {
+        None => bounds(values.iter().copied()),
+        Some(valid) => bounds(valid.set_indices().map(|row| values[row])),
+    };
+    let width: u8 = match max.wrapping_sub(min) as u64 {
+        range if range <= u8::MAX.into() => 1,
+        range if range <= u16::MAX.into() => 2,
+        range if range <= u32::MAX.into() => 4,
+        _ => 8,
+    };
+    let code = |row: usize| if is_valid(row) { values[row].wrapping_sub(min) as u64 } else { 0 };
+    let codes = match (width, &column.valid) {
+        (1, _) => buffer(rows, |row| code(row) as u8),
+        (2, _) => buffer(rows, |row| code(row) as u16),
+        (4, _) => buffer(rows, |row| code(row) as u32),
+        _ => buffer(rows, code),
+    };
+    let view = ColumnView {
+        rows: rows + 1,
+        logical_type: LogicalType::Int(64),
+        validity: Some(BooleanBuffer::collect_bool(rows + 1, |row| row < rows && is_valid(row))),
+        shape: Shape::Contiguous { codes, width },
+        meaning: Meaning::FrameOfReference { base: min.into() },
+    };
+    Ok((view, (Limits::new(min, max), column.valid.is_some())))
+}
+
+/// Smallest and largest; 0 and 0 of nothing.
+fn bounds(values: impl Iterator<Item = i64>) -> (i64, i64) {
+    let (min, max) = values.fold((i64::MAX, i64::MIN), |(min, max), value| (min.min(value), max.max(value)));
+    if min > max { (0, 0) } else { (min, max) }
+}
+
+/// The codes, a row of NULLs and what kernels may read.
+fn buffer<T: Copy + Default + arrow::datatypes::ArrowNativeType>(rows: usize, code: impl Fn(usize) -> T) -> Buffer {
+    let mut codes = Vec::with_capacity(rows + 1 + PADDING / size_of::<T>());
+    codes.extend((0..rows).map(code));
+    codes.resize(codes.capacity().max(rows + 1 + PADDING / size_of::<T>()), T::default());
+    Buffer::from_vec(codes)
+}

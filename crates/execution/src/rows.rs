@@ -1,0 +1,72 @@
+//! Rows that a pipeline ends in: columns of integers that may be NULL.
+
+use arrow::buffer::BooleanBuffer;
+
+/// What a query gives, or one of its pipelines hands to the next.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Rows {
+    /// How many; there may be no columns.
+    pub rows: usize,
+    /// All of that length.
+    pub columns: Vec<Column>,
+}
+
+/// The integers of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// One a row; where it is NULL, any.
+    pub values: Values,
+    /// Set where there is a value; `None` when there always is.
+    pub valid: Option<BooleanBuffer>,
+}
+
+/// Integers, in 64 bits when all fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Values {
+    /// Of 64 bits.
+    Short(Vec<i64>),
+    /// Of 128 bits.
+    Wide(Vec<i128>),
+}
+
+impl Column {
+    /// The integer in a row; `None` is NULL.
+    pub fn get(&self, row: usize) -> Option<i128> {
+        let valid = self.valid.as_ref().is_none_or(|valid| valid.value(row));
+        valid.then(|| match &self.values {
+            Values::Short(values) => values[row].into(),
+            Values::Wide(values) => values[row],
+        })
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let values = match &self.values {
+            Values::Short(values) => size_of_val(values.as_slice()),
+            Values::Wide(values) => size_of_val(values.as_slice()),
+        };
+        values + self.valid.as_ref().map_or(0, |valid| valid.len() / 8)
+    }
+}
+
+impl Rows {
+    /// Some of the rows.
+    ///
+    /// # Panics
+    /// For a row that is none.
+    pub fn take(&self, rows: &[usize]) -> Self {
+        let column = |column: &Column| Column {
+            values: match &column.values {
+                Values::Short(values) => Values::Short(rows.iter().map(|row| values[*row]).collect()),
+                Values::Wide(values) => Values::Wide(rows.iter().map(|row| values[*row]).collect()),
+            },
+            valid: column.valid.as_ref().map(|valid| rows.iter().map(|row| valid.value(*row)).collect()),
+        };
+        Self { rows: rows.len(), columns: self.columns.iter().map(column).collect() }
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.columns.iter().map(Column::bytes).sum()
+    }
+}

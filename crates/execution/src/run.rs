@@ -1,0 +1,571 @@
+//! A query at work: pipeline after pipeline, morsel after morsel on the pool's threads. Each thread has states of its own;
+//! the last one to end merges them, plans the next pipeline and starts it.
+
+use crate::aggregate::{self, States};
+use crate::flow::{Chunk, Course, Ended, Flow};
+use crate::join::{JoinTable, KeyRanges};
+use crate::pool::{Job, Pool};
+use crate::query::{Hint, Pipeline, Query, Sink, Source};
+use crate::ready::{Build, End, Given, Ready};
+use crate::relation::{Facts, Relation};
+use crate::rows::{Column, Rows, Values};
+use crate::{Error, JoinKind, Limits, Result};
+use arrow::buffer::BooleanBuffer;
+use gingham_kernels::Isa;
+use gingham_kernels::bits;
+use gingham_storage::scan::TableScan;
+use gingham_storage::{IntegerSet, Predicate, ValueClass};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Rows of a relation that a thread takes at once.
+const MORSEL: usize = 1 << 15;
+
+/// Keys that a scan looks for at most.
+const MOST_KEYS: usize = 1 << 20;
+
+/// A look at each code for a set of keys pays when the column has this many times as many values.
+const VALUES_PER_KEY: f64 = 1.25;
+
+/// How stages run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Interpreted until it is known that many records come, then staged.
+    Auto,
+    /// By generated code.
+    Staged,
+    /// Step by step, without generated code.
+    Interpreted,
+}
+
+/// Who is asked before memory is taken.
+pub trait Memory: Send + Sync {
+    /// Takes so many bytes more; they are given back when the query has ended. An error when they are too many.
+    fn grow(&self, bytes: usize) -> Result<()>;
+}
+
+/// A scan that a query reads.
+#[derive(Debug, Clone)]
+pub struct ScanSource {
+    /// Its records.
+    pub scan: Arc<TableScan>,
+    /// Of each of its columns where the integers lie, and whether some are NULL.
+    pub facts: Vec<(Limits, bool)>,
+    /// Behind its columns is one more: the numbers of the records.
+    pub numbered: bool,
+}
+
+/// What a run of a query is given.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// By their numbers.
+    pub scans: Vec<ScanSource>,
+    /// Values of the query's parameters, by their numbers; `None` is NULL.
+    pub parameters: Vec<Option<i128>>,
+    /// The instruction set of its kernels.
+    pub isa: Isa,
+}
+
+/// A query that may run, again and again. Code that a run made is there for the next.
+#[derive(Debug)]
+pub struct Prepared {
+    query: Query,
+    mode: Mode,
+    /// By pipeline, how it was planned last.
+    known: Vec<Mutex<Option<Arc<Ready>>>>,
+}
+
+/// What a query did, for EXPLAIN ANALYZE.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Records that the stages were given.
+    pub records: usize,
+    /// Loops that were compiled.
+    pub loops: usize,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+    /// Time that compiling took.
+    pub compile_time: Duration,
+    /// By pipeline, the key table over its rows.
+    pub tables: Vec<Option<String>>,
+}
+
+/// Called with the end of a query.
+type Done = Box<dyn FnOnce(Result<(Rows, Report)>) + Send>;
+
+/// Stops a query when dropped.
+#[derive(Debug)]
+pub struct Stopper(Arc<AtomicBool>);
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What a pipeline left.
+#[derive(Debug, Clone)]
+enum Left {
+    Rows { relation: Arc<Relation>, table: Option<Arc<JoinTable>> },
+    Marks(Arc<Vec<u64>>),
+}
+
+impl Prepared {
+    /// A query over scans whose columns have these facts and whose tables so many records. Fails when it can't run: as
+    /// [`crate::Plan::new`] does, and for values of more than 64 bits between stages.
+    pub fn new(query: Query, mode: Mode, sources: &[(Vec<(Limits, bool)>, u64)]) -> Result<Self> {
+        let mut left: Vec<(Vec<Facts>, u64)> = Vec::new();
+        for pipeline in &query.pipelines {
+            let (source, rows) = match pipeline.source {
+                Source::Scan(scan) => sources.get(scan).cloned(),
+                Source::Rows(rows) | Source::Marked { rows, .. } => left.get(rows).cloned(),
+            }
+            .ok_or_else(|| Error::Internal(format!("a pipeline without its source {:?}", pipeline.source)))?;
+            let builds = pipeline.probes().map(|probe| {
+                let (facts, rows) = left.get(probe.build).ok_or_else(|| no_table(probe.build))?;
+                let keys = query.pipelines[probe.build].keys().ok_or_else(|| no_table(probe.build))?;
+                let ranges = KeyRanges::new(keys.iter().map(|key| facts[*key]))?;
+                Ok(Build { facts: facts.clone(), ranges, most_matches: *rows })
+            });
+            let builds = builds.collect::<Result<_>>()?;
+            let given = Given { source, rows, builds, parameters: Vec::new() };
+            Ready::new(pipeline, given.clone())?;
+            left.push((given.left(pipeline)?, rows));
+        }
+        let known = query.pipelines.iter().map(|_| Mutex::default()).collect();
+        Ok(Self { query, mode, known })
+    }
+
+    /// The pipelines.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// How stages run.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Runs it, and gives the rows to `done`, on one of the pool's threads. Dropping what this returns stops it.
+    pub fn run(
+        self: Arc<Self>,
+        given: Input,
+        pool: &Arc<Pool>,
+        workers: usize,
+        memory: Box<dyn Memory>,
+        done: impl FnOnce(Result<(Rows, Report)>) + Send + 'static,
+    ) -> Stopper {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let run = Run {
+            given,
+            pool: Arc::clone(pool),
+            workers: workers.max(1),
+            memory,
+            stopped: Arc::clone(&stopped),
+            left: Mutex::default(),
+            report: Mutex::default(),
+            done: Mutex::new(Some(Box::new(done))),
+            prepared: self,
+        };
+        Arc::new(run).start(0);
+        Stopper(stopped)
+    }
+}
+
+fn no_table(pipeline: usize) -> Error {
+    Error::Internal(format!("a probe of pipeline {pipeline}, which leaves no table"))
+}
+
+/// A query at work.
+struct Run {
+    prepared: Arc<Prepared>,
+    given: Input,
+    pool: Arc<Pool>,
+    workers: usize,
+    memory: Box<dyn Memory>,
+    stopped: Arc<AtomicBool>,
+    /// By pipeline that has ended.
+    left: Mutex<Vec<Left>>,
+    report: Mutex<Report>,
+    done: Mutex<Option<Done>>,
+}
+
+/// Records that threads take in morsels.
+enum Morsels {
+    Scan { scan: Arc<TableScan>, numbered: bool },
+    Rows { relation: Arc<Relation>, marks: Option<(Arc<Vec<u64>>, bool)> },
+}
+
+/// A pipeline at work.
+struct Stretch {
+    run: Arc<Run>,
+    number: usize,
+    course: Course,
+    morsels: Morsels,
+    /// The next morsel that no thread has taken.
+    next: AtomicUsize,
+    workers: Vec<Mutex<Option<Worker>>>,
+    failure: Mutex<Option<Error>>,
+}
+
+/// What one thread has.
+struct Worker {
+    flow: Flow,
+    /// Bytes that were asked for.
+    bytes: usize,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Run {
+    fn pipeline(&self, number: usize) -> &Pipeline {
+        &self.prepared.query.pipelines[number]
+    }
+
+    /// Starts a pipeline; those whose records are none end at once.
+    fn start(self: Arc<Self>, number: usize) {
+        match Stretch::new(&self, number) {
+            Ok(stretch) if stretch.course.morsels == 0 => stretch.end(),
+            Ok(stretch) => {
+                let workers = stretch.workers.len();
+                if let Err(error) = self.pool.start(Arc::new(stretch), workers) {
+                    self.give(Err(error));
+                }
+            }
+            Err(error) => self.give(Err(error)),
+        }
+    }
+
+    fn left(&self, number: usize) -> Result<Left> {
+        let left = lock(&self.left).get(number).cloned();
+        left.ok_or_else(|| Error::Internal(format!("pipeline {number} has not ended")))
+    }
+
+    fn relation(&self, number: usize) -> Result<(Arc<Relation>, Option<Arc<JoinTable>>)> {
+        match self.left(number)? {
+            Left::Rows { relation, table } => Ok((relation, table)),
+            Left::Marks(_) => Err(Error::Internal(format!("pipeline {number} left no rows"))),
+        }
+    }
+
+    /// The stages of a pipeline, planned anew when what is known differs from the last run.
+    fn ready(&self, number: usize, given: Given) -> Result<Arc<Ready>> {
+        let mut known = lock(&self.prepared.known[number]);
+        if let Some(ready) = known.as_ref().filter(|ready| ready.given == given) {
+            return Ok(Arc::clone(ready));
+        }
+        let pipeline = self.pipeline(number).with_parameters(&self.given.parameters)?;
+        let ready = Arc::new(Ready::new(&pipeline, given)?);
+        *known = Some(Arc::clone(&ready));
+        Ok(ready)
+    }
+
+    /// A scan without the records that are of no use, as far as a look at their codes tells and pays.
+    fn narrowed(&self, scan: &Arc<TableScan>, hints: &[Hint]) -> Result<Arc<TableScan>> {
+        let mut parts = Vec::new();
+        for hint in hints {
+            let (relation, table) = self.relation(hint.build)?;
+            let key = self.pipeline(hint.build).keys().and_then(|keys| keys.get(hint.key).copied());
+            let column = scan.column(hint.column).and_then(|column| scan.table().definition.column_by_id(column));
+            let (Some(key), Some(column), Some(_)) = (key, column, table) else { continue };
+            // Codes of a dictionary are no values.
+            if column.logical_type.class() != ValueClass::Integer || relation.rows > MOST_KEYS {
+                continue;
+            }
+            let distinct = scan.table().summary(column.id).map_or(u64::MAX, |summary| summary.distinct);
+            let (limits, _) = relation.facts[key];
+            // Keys next to each other that are nearly as many as the column has values rule out next to nothing.
+            let dense = (limits.max - limits.min) as f64 <= relation.rows as f64;
+            if dense && relation.rows as f64 * VALUES_PER_KEY > distinct as f64 {
+                continue;
+            }
+            let set = IntegerSet::new(&relation.integers(key, self.given.isa)?);
+            if let Some(set) = set.filter(|set| set.len() as f64 * VALUES_PER_KEY <= distinct as f64) {
+                self.memory.grow(set.bytes())?;
+                parts.push(Predicate::Among { column: column.id, set: Arc::new(set) });
+            }
+        }
+        match parts.len() {
+            0 => Ok(Arc::clone(scan)),
+            1 => Ok(Arc::new(scan.narrowed(&parts.remove(0))?)),
+            _ => Ok(Arc::new(scan.narrowed(&Predicate::And(parts))?)),
+        }
+    }
+
+    /// Ends the query.
+    fn give(&self, result: Result<Rows>) {
+        let done = lock(&self.done).take();
+        if let Some(done) = done {
+            let report = std::mem::take(&mut *lock(&self.report));
+            done(result.map(|rows| (rows, report)));
+        }
+    }
+
+    /// Goes on behind a pipeline that left these rows.
+    fn leave(self: &Arc<Self>, number: usize, rows: Rows) -> Result<()> {
+        if number + 1 == self.prepared.query.pipelines.len() {
+            self.give(Ok(rows));
+            return Ok(());
+        }
+        let relation = Relation::new(&rows)?;
+        self.memory.grow(relation.bytes())?;
+        drop(rows);
+        let table = match self.pipeline(number).keys() {
+            Some(keys) => Some(Arc::new(JoinTable::build(&relation, keys, self.given.isa)?)),
+            None => None,
+        };
+        self.memory.grow(table.as_ref().map_or(0, |table| table.bytes()))?;
+        lock(&self.report).tables.push(table.as_ref().map(|table| format!("{} of {} rows", table.name(), table.rows)));
+        lock(&self.left).push(Left::Rows { relation: Arc::new(relation), table });
+        Arc::clone(self).start(number + 1);
+        Ok(())
+    }
+}
+
+impl Stretch {
+    fn new(run: &Arc<Run>, number: usize) -> Result<Self> {
+        let pipeline = run.pipeline(number);
+        let (morsels, source, rows) = match pipeline.source {
+            Source::Scan(scan) => {
+                let ScanSource { scan, facts, numbered } = run.given.scans.get(scan).ok_or_else(|| no_table(scan))?;
+                let narrowed = run.narrowed(scan, &pipeline.hints)?;
+                (Morsels::Scan { scan: narrowed, numbered: *numbered }, facts.clone(), scan.table().rows())
+            }
+            Source::Rows(rows) => {
+                let (relation, _) = run.relation(rows)?;
+                let (facts, rows) = (relation.facts.clone(), relation.rows as u64);
+                (Morsels::Rows { relation, marks: None }, facts, rows)
+            }
+            Source::Marked { rows, marks, marked } => {
+                let (relation, _) = run.relation(rows)?;
+                let Left::Marks(marks) = run.left(marks)? else { return Err(no_table(marks)) };
+                let (facts, rows) = (relation.facts.clone(), relation.rows as u64);
+                (Morsels::Rows { relation, marks: Some((marks, marked)) }, facts, rows)
+            }
+        };
+        let mut builds = Vec::new();
+        let mut given = Vec::new();
+        let mut none_goes_on = false;
+        for probe in pipeline.probes() {
+            let (relation, table) = run.relation(probe.build)?;
+            let table = table.ok_or_else(|| no_table(probe.build))?;
+            none_goes_on |= table.rows == 0 && matches!(probe.kind, JoinKind::Inner | JoinKind::Semi);
+            given.push(Build {
+                facts: relation.facts.clone(),
+                ranges: table.ranges.clone(),
+                most_matches: table.most_matches(),
+            });
+            builds.push((table, relation));
+        }
+        let given = Given { source, rows, builds: given, parameters: run.given.parameters.clone() };
+        let ready = run.ready(number, given)?;
+        let count = if none_goes_on { 0 } else { morsels.count() };
+        let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
+        let (mode, isa) = (run.prepared.mode, run.given.isa);
+        let marks = Relation::of_marks()?;
+        let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let course = Course { ready, builds, marks, mode, isa, morsels: count, begun, taken, records };
+        let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
+        let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
+        Ok(Self { run, number, course, morsels, next, workers, failure })
+    }
+
+    fn worker(&self) -> Result<Worker> {
+        let mut bytes = 0;
+        let states = match &self.course.ready.end {
+            End::Aggregate { plan, array, .. } => {
+                bytes = if *array { (plan.groups() as usize + 1) * plan.state_bytes() } else { 0 };
+                self.run.memory.grow(bytes)?;
+                Some(States::new(plan, *array))
+            }
+            End::Rows { .. } | End::Marks => None,
+        };
+        Ok(Worker { flow: Flow::new(&self.course, states)?, bytes })
+    }
+
+    fn morsel(&self, morsel: usize, worker: &mut Worker) -> Result<()> {
+        let flow = &mut worker.flow;
+        match &self.morsels {
+            Morsels::Scan { scan, numbered } => {
+                let open = if *numbered { scan.open_numbered(morsel)? } else { scan.open(morsel)? };
+                let Some(open) = open else { return Ok(()) };
+                flow.morsel(&self.course, morsel, &open.views, open.rows, open.tids.as_deref())?;
+            }
+            Morsels::Rows { relation, marks } => {
+                let start = morsel * MORSEL;
+                let rows = MORSEL.min(relation.rows - start);
+                let tids = match marks {
+                    None => (start as u32..(start + rows) as u32).collect(),
+                    Some((marks, marked)) => marked_rows(marks, *marked, start, rows, self.course.isa),
+                };
+                flow.morsel(&self.course, morsel, &relation.views, rows, Some(&tids))?;
+            }
+        }
+        let bytes = flow.bytes();
+        if bytes > worker.bytes {
+            self.run.memory.grow(bytes - worker.bytes)?;
+            worker.bytes = bytes;
+        }
+        Ok(())
+    }
+
+    fn set_failure(&self, error: Error) {
+        lock(&self.failure).get_or_insert(error);
+        self.run.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// What all threads gathered, and the next pipeline.
+    fn finish(&self) -> Result<()> {
+        if let Some(error) = lock(&self.failure).take() {
+            return Err(error);
+        }
+        if self.run.stopped.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
+        self.tell();
+        let ended: Vec<Ended> =
+            self.workers.iter().filter_map(|worker| Some(lock(worker).take()?.flow.ended)).collect();
+        let grow = |bytes| self.run.memory.grow(bytes);
+        match (&self.course.ready.end, &self.run.pipeline(self.number).sink) {
+            (End::Rows { columns, .. }, _) => {
+                let mut chunks: Vec<(usize, Chunk)> = Vec::new();
+                for ended in ended {
+                    if let Ended::Rows { done, .. } = ended {
+                        chunks.extend(done);
+                    }
+                }
+                // Whichever thread had a morsel, its rows come where it lies.
+                chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
+                let rows = gathered(chunks, columns);
+                grow(rows.bytes())?;
+                self.run.leave(self.number, rows)
+            }
+            (End::Aggregate { plan, array, .. }, Sink::Aggregate { columns, .. }) => {
+                let mut merged: Option<States> = None;
+                for ended in ended {
+                    let Ended::States(states) = ended else { continue };
+                    match &mut merged {
+                        None => merged = Some(*states),
+                        Some(merged) => merged.merge(plan, *states)?,
+                    }
+                }
+                let states = merged.unwrap_or_else(|| States::new(plan, *array));
+                let rows = aggregate::rows(plan, &states, columns, &self.place(), grow)?;
+                self.run.leave(self.number, rows)
+            }
+            (End::Marks, _) => {
+                let mut merged: Option<Vec<u64>> = None;
+                for ended in ended {
+                    let Ended::Marks(marks) = ended else { continue };
+                    match &mut merged {
+                        None => merged = Some(marks),
+                        Some(merged) => bits::or(merged, &marks),
+                    }
+                }
+                let rows = self.course.builds.last().map_or(0, |(_, relation)| relation.rows);
+                let marks = merged.unwrap_or_else(|| vec![0; rows.div_ceil(64)]);
+                lock(&self.run.report).tables.push(None);
+                lock(&self.run.left).push(Left::Marks(Arc::new(marks)));
+                Arc::clone(&self.run).start(self.number + 1);
+                Ok(())
+            }
+            (End::Aggregate { .. }, _) => Err(Error::Internal("an aggregation without columns".to_owned())),
+        }
+    }
+
+    /// Names the source in errors.
+    fn place(&self) -> String {
+        match &self.morsels {
+            Morsels::Scan { scan, .. } => format!("table {}", scan.table().definition.name),
+            Morsels::Rows { .. } => format!("the rows before pipeline {}", self.number),
+        }
+    }
+
+    fn tell(&self) {
+        let mut report = lock(&self.run.report);
+        report.records += self.course.taken.load(Ordering::Relaxed);
+        for generator in self.course.ready.generators() {
+            let spent = generator.spent();
+            report.loops += spent.loops;
+            report.code_bytes += spent.bytes;
+            report.compile_time += spent.time;
+        }
+    }
+}
+
+/// The rows of a morsel that are marked, or are not.
+fn marked_rows(marks: &[u64], marked: bool, start: usize, rows: usize, isa: Isa) -> Vec<u32> {
+    let mut words = marks[start / 64..(start + rows).div_ceil(64)].to_vec();
+    if !marked {
+        bits::not(&mut words, rows);
+    }
+    let mut tids = Vec::with_capacity(rows);
+    bits::to_tids(isa, &words, start as u32, &mut tids);
+    tids
+}
+
+/// Chunks one behind the other.
+pub(crate) fn gathered(chunks: Vec<(usize, Chunk)>, columns: &[(usize, Option<usize>)]) -> Rows {
+    let rows = chunks.iter().map(|(_, chunk)| chunk.rows).sum();
+    let all = |output: usize| {
+        let mut values = Vec::with_capacity(rows);
+        chunks.iter().for_each(|(_, chunk)| values.extend_from_slice(&chunk.outputs[output]));
+        values
+    };
+    let column = |(value, valid): &(usize, Option<usize>)| {
+        let valid = valid.map(all).map(|valid| BooleanBuffer::collect_bool(rows, |row| valid[row] != 0));
+        Column { values: Values::Short(all(*value)), valid }
+    };
+    Rows { rows, columns: columns.iter().map(column).collect() }
+}
+
+impl Morsels {
+    fn count(&self) -> usize {
+        match self {
+            Self::Scan { scan, .. } => scan.morsels(),
+            Self::Rows { relation, .. } => relation.rows.div_ceil(MORSEL),
+        }
+    }
+}
+
+impl Job for Stretch {
+    fn step(&self, worker: usize) -> bool {
+        if self.run.stopped.load(Ordering::Relaxed) {
+            return false;
+        }
+        let morsel = self.next.fetch_add(1, Ordering::Relaxed);
+        if morsel >= self.course.morsels {
+            return false;
+        }
+        let mut own = lock(&self.workers[worker]);
+        let result = match &mut *own {
+            Some(worker) => self.morsel(morsel, worker),
+            none => self.worker().and_then(|worker| self.morsel(morsel, none.insert(worker))),
+        };
+        result.map_err(|error| self.set_failure(error)).is_ok()
+    }
+
+    fn end(&self) {
+        if let Err(error) = self.finish() {
+            self.run.give(Err(error));
+        }
+    }
+
+    fn fail(&self, error: Error) {
+        self.set_failure(error);
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Staged => "staged",
+            Self::Interpreted => "interpreted",
+        })
+    }
+}

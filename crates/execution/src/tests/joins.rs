@@ -1,0 +1,244 @@
+//! Random pipelines with joins: interpreted and by generated code, against nested loops over all pairs of rows.
+
+use super::{evaluate, truth};
+use crate::flow::{Course, Ended, Flow};
+use crate::join::JoinTable;
+use crate::query::{Pipeline, Probe, Sink, Source, Step};
+use crate::ready::{Build, End, Given, Ready};
+use crate::relation::Relation;
+use crate::rows::{Column, Rows, Values};
+use crate::source::VECTOR;
+use crate::{Error, Expression, Field, JoinKind, Mode};
+use gingham_kernels::Isa;
+use proptest::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+type Row = Vec<Option<i128>>;
+
+/// Columns of the source and of each build side; the random conditions of the module above look at as many as these are.
+const SOURCE: usize = 2;
+const BUILD: usize = 2;
+
+/// A join of a random query.
+#[derive(Debug, Clone)]
+struct Join {
+    rows: Vec<Row>,
+    kind: JoinKind,
+    /// Which columns of the source equal the first ones of the build side.
+    keys: Vec<usize>,
+    condition: Option<Expression>,
+    filter: Option<Expression>,
+}
+
+fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+    // Few different values, so that there are matches; some far away.
+    let value =
+        prop_oneof![1 => Just(None), 8 => (0..6i128).prop_map(Some), 1 => (-(1i128 << 40)..1 << 40).prop_map(Some)];
+    prop::collection::vec(prop::collection::vec(value, SOURCE.max(BUILD)), 0..most)
+}
+
+fn join() -> impl Strategy<Value = Join> {
+    let kind = prop_oneof![
+        3 => Just(JoinKind::Inner),
+        2 => Just(JoinKind::Left),
+        2 => Just(JoinKind::Semi),
+        2 => Just(JoinKind::Anti),
+        1 => Just(JoinKind::Mark),
+    ];
+    let keys = prop_oneof![Just(vec![0]), Just(vec![1]), Just(vec![1, 0])];
+    (rows(12), kind, keys, prop::option::weighted(0.4, truth(1)), prop::option::weighted(0.3, truth(1))).prop_map(
+        |(rows, kind, keys, condition, filter)| {
+            let condition = condition.filter(|_| kind != JoinKind::Inner);
+            Join { rows, kind, keys, condition, filter }
+        },
+    )
+}
+
+/// Columns of the source, and per join those it adds: two, or one.
+fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline {
+    let field = |input| move |column| Field { input, column };
+    let mut fields: Vec<Field> = (0..SOURCE).map(field(0)).collect();
+    let mut steps: Vec<Step> = filter.cloned().map(Step::Filter).into_iter().collect();
+    let mut kept: Vec<usize> = (0..SOURCE).collect();
+    for (build, join) in joins.iter().enumerate() {
+        let first = fields.len();
+        let added = if join.kind == JoinKind::Mark { 1 } else { BUILD };
+        // Conditions look at the columns 0 to 3: those of the source and of this build side.
+        let here = |expression: &Expression| renamed(expression, first, added);
+        fields.extend((0..added).map(field(build + 1)));
+        let keys = join.keys.iter().map(|key| Expression::Column(*key)).collect();
+        let condition = join.condition.as_ref().filter(|_| join.kind != JoinKind::Mark).map(here);
+        steps.push(Step::Probe(Probe { build, kind: join.kind, keys, condition }));
+        if !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+            kept.extend(first..first + added);
+            steps.extend(join.filter.as_ref().map(here).map(Step::Filter));
+        }
+    }
+    let columns = kept.into_iter().map(Expression::Column).collect();
+    Pipeline { source: Source::Rows(0), fields, steps, sink: Sink::Rows { columns, keys: None }, hints: Vec::new() }
+}
+
+/// The columns 2 and 3 of an expression become those from `first` on, of which there are `added`.
+fn renamed(expression: &Expression, first: usize, added: usize) -> Expression {
+    expression.with_leaves(&|leaf| match leaf {
+        Expression::Column(column) if *column >= SOURCE => Expression::Column(first + (column - SOURCE).min(added - 1)),
+        other => other.clone(),
+    })
+}
+
+/// The rows that come out, by loops over all pairs. `Err` is an overflow.
+fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<Vec<Row>, ()> {
+    let holds = |expression: &Expression, row: &Row| {
+        evaluate(expression, &|column| row.get(column).copied().flatten()).map(|truth| truth == Some(1))
+    };
+    // Rows over all fields, those of semi and anti joins NULL.
+    let mut current: Vec<Row> = source.iter().map(|row| row[..SOURCE].to_vec()).collect();
+    for step in &pipeline.steps {
+        let mut next = Vec::new();
+        for row in current {
+            let probe = match step {
+                Step::Filter(condition) => {
+                    if holds(condition, &row)? {
+                        next.push(row);
+                    }
+                    continue;
+                }
+                Step::Probe(probe) => probe,
+            };
+            let mut matches = Vec::new();
+            for build in &joins[probe.build].rows {
+                let equal =
+                    joins[probe.build].keys.iter().zip(build).all(|(key, own)| own.is_some() && row[*key] == *own);
+                let pair = [row.clone(), build[..BUILD].to_vec()].concat();
+                if equal && probe.condition.as_ref().map_or(Ok(true), |condition| holds(condition, &pair))? {
+                    matches.push(pair);
+                }
+            }
+            let nulls = [row.clone(), vec![None; BUILD]].concat();
+            match probe.kind {
+                JoinKind::Inner => next.extend(matches),
+                JoinKind::Left if matches.is_empty() => next.push(nulls),
+                JoinKind::Left => next.extend(matches),
+                JoinKind::Semi if !matches.is_empty() => next.push(nulls),
+                JoinKind::Anti if matches.is_empty() => next.push(nulls),
+                JoinKind::Semi | JoinKind::Anti => {}
+                JoinKind::Mark => next.push([row, vec![Some((!matches.is_empty()).into())]].concat()),
+            }
+        }
+        current = next;
+    }
+    let Sink::Rows { columns, .. } = &pipeline.sink else { unreachable!("pipelines here end in rows") };
+    let shown = |row: Row| {
+        let value = |column: &Expression| evaluate(column, &|column| row[column]);
+        columns.iter().map(value).collect()
+    };
+    current.into_iter().map(shown).collect()
+}
+
+fn relation(rows: &[Row]) -> Relation {
+    let column = |column: usize| Column {
+        values: Values::Short(rows.iter().map(|row| row[column].unwrap_or_default() as i64).collect()),
+        valid: Some(rows.iter().map(|row| row[column].is_some()).collect()),
+    };
+    let columns = (0..SOURCE.max(BUILD)).map(column);
+    Relation::new(&Rows { rows: rows.len(), columns: columns.collect() }).unwrap()
+}
+
+/// The rows of a pipeline over `source`, all of whose rows qualify, or every other one.
+fn run(
+    source: &Relation,
+    joins: &[Join],
+    pipeline: &Pipeline,
+    mode: Mode,
+    tids: Option<&[u32]>,
+) -> Result<Rows, Error> {
+    let mut given = Vec::new();
+    let mut builds = Vec::new();
+    for join in joins {
+        let relation = relation(&join.rows);
+        let keys: Vec<usize> = (0..join.keys.len()).collect();
+        let table = JoinTable::build(&relation, &keys, Isa::best())?;
+        let (facts, ranges) = (relation.facts.clone(), table.ranges.clone());
+        given.push(Build { facts, ranges, most_matches: table.most_matches() });
+        builds.push((Arc::new(table), Arc::new(relation)));
+    }
+    let given = Given { source: source.facts.clone(), rows: source.rows as u64, builds: given, parameters: Vec::new() };
+    let ready = Arc::new(Ready::new(pipeline, given)?);
+    let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
+    let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (marks, isa) = (Relation::of_marks()?, Isa::best());
+    let course = Course { ready, builds, marks, mode, isa, morsels: 1, begun, taken, records };
+    let mut flow = Flow::new(&course, None)?;
+    flow.morsel(&course, 0, &source.views, source.rows, tids)?;
+    let (End::Rows { columns, .. }, Ended::Rows { done, .. }) = (&course.ready.end, flow.ended) else {
+        panic!("a pipeline that ends in no rows")
+    };
+    Ok(crate::run::gathered(done, columns))
+}
+
+/// Sorted: a join's order is nobody's wish.
+fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
+    rows.sort();
+    rows
+}
+
+fn check(source: &[Row], joins: &[Join], filter: Option<&Expression>, half: bool) -> Result<(), TestCaseError> {
+    let pipeline = pipeline(joins, filter);
+    let all = relation(source);
+    let tids: Option<Vec<u32>> = half.then(|| (0..source.len() as u32).step_by(2).collect());
+    let qualifying: Vec<Row> = match &tids {
+        Some(tids) => tids.iter().map(|tid| source[*tid as usize].clone()).collect(),
+        None => source.to_vec(),
+    };
+    let exact = expected(&qualifying, joins, &pipeline);
+    for mode in [Mode::Interpreted, Mode::Staged] {
+        match run(&all, joins, &pipeline, mode, tids.as_deref()) {
+            Ok(rows) => {
+                let found = (0..rows.rows).map(|row| rows.columns.iter().map(|column| column.get(row)).collect());
+                // An overflow where SQL's operators would not have looked is another operator's to tell.
+                if let Ok(exact) = &exact {
+                    prop_assert_eq!(sorted(found.collect()), sorted(exact.clone()), "{}", mode);
+                }
+            }
+            Err(Error::Overflow | Error::Unsupported(_)) => {}
+            Err(error) => return Err(TestCaseError::fail(error.to_string())),
+        }
+    }
+    Ok(())
+}
+
+fn cases() -> u32 {
+    if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 20_000 } else { 400 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+    #[test]
+    fn joins_agree_with_nested_loops(
+        source in rows(40),
+        joins in prop::collection::vec(join(), 1..4),
+        filter in prop::option::weighted(0.3, truth(1).prop_map(|truth| renamed(&truth, 0, SOURCE))),
+        half in any::<bool>(),
+    ) {
+        check(&source, &joins, filter.as_ref(), half)?;
+    }
+}
+
+/// More records and matches than vectors hold, and one key with most of the rows.
+#[test]
+fn vectors_are_filled_across_duplicates() {
+    let row = |number: usize, modulus: usize| vec![Some((number % modulus) as i128), Some(number as i128)];
+    let source: Vec<Row> = (0..VECTOR + 700).map(|number| row(number, 50)).collect();
+    for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti, JoinKind::Mark] {
+        let build: Vec<Row> = (0..300).map(|number| row(if number < 200 { 7 } else { number }, 60)).collect();
+        let later = Expression::compare(crate::Comparison::Less, Expression::Column(1), Expression::Column(3));
+        for condition in [None, Some(later)] {
+            let condition = condition.filter(|_| kind != JoinKind::Inner);
+            let join = Join { rows: build.clone(), kind, keys: vec![0], condition, filter: None };
+            let second = Join { kind: JoinKind::Inner, condition: None, ..join.clone() };
+            check(&source, std::slice::from_ref(&join), None, false).unwrap();
+            check(&source[..600], &[join, second], None, true).unwrap();
+        }
+    }
+}

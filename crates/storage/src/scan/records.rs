@@ -1,0 +1,102 @@
+//! Record numbers: how an executor that works on integers carries a column of byte strings along. A record's number is its
+//! place among all of the table's, segment after segment, then the delta; what it stands for is fetched at the end, of the
+//! records that are left.
+
+use super::morsel::OpenMorsel;
+use super::output::{Selection, values};
+use super::{Morsel, TableScan};
+use crate::catalog::TableSnapshot;
+use crate::segment::{Segment, ZONE_ROWS};
+use crate::view::{ColumnView, Meaning, Shape};
+use crate::{ColumnId, Error, LogicalType, Result};
+use arrow::array::{ArrayRef, UInt64Array, new_null_array};
+use arrow::buffer::Buffer;
+use gingham_kernels::Isa;
+use std::sync::{Arc, OnceLock};
+
+impl TableScan {
+    /// As [`TableScan::open`], with one more view behind those of the columns: the numbers of the records.
+    pub fn open_numbered(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
+        let first = self.first_record(self.morsel(morsel)?);
+        Ok(self.open(morsel)?.map(|mut open| {
+            open.views.push(numbers(first, open.rows));
+            open
+        }))
+    }
+
+    fn first_record(&self, morsel: &Morsel) -> u64 {
+        let before = self.segments[..morsel.segment].iter().map(|(segment, _)| segment.rows() as u64);
+        before.sum::<u64>() + self.segments[morsel.segment].0.zone_rows(morsel.zone).start as u64
+    }
+}
+
+/// A column of `rows` numbers from `first` on. Its codes are the same whatever the first: one buffer does for all zones.
+fn numbers(first: u64, rows: usize) -> ColumnView {
+    static SHORT: OnceLock<Buffer> = OnceLock::new();
+    let all = |rows: usize| rows + 64;
+    let (codes, width) = if rows <= ZONE_ROWS {
+        let codes = SHORT.get_or_init(|| Buffer::from_vec((0..all(ZONE_ROWS)).map(|row| row as u16).collect()));
+        (codes.clone(), 2)
+    } else {
+        (Buffer::from_vec((0..all(rows) as u32).collect()), 4)
+    };
+    ColumnView {
+        rows,
+        logical_type: LogicalType::Int(64),
+        validity: None,
+        shape: Shape::Contiguous { codes, width },
+        meaning: Meaning::FrameOfReference { base: first.into() },
+    }
+}
+
+/// Values of a column at records of these numbers, in their order; `None` gives NULL. Fails for a number past the last.
+pub fn fetch(table: &TableSnapshot, column: ColumnId, records: &[Option<u64>], isa: Isa) -> Result<ArrayRef> {
+    let name = &table.definition.name;
+    let definition = table.definition.column_by_id(column);
+    let definition =
+        definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))?;
+    let mut wanted: Vec<u64> = records.iter().flatten().copied().collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut parts = Vec::new();
+    let (mut rest, mut first) = (wanted.as_slice(), 0);
+    for segment in table.segments.iter().chain(&table.delta) {
+        let own = rest.partition_point(|record| *record < first + segment.rows() as u64);
+        zones(segment, definition, &rest[..own], first, isa, &mut parts)?;
+        (rest, first) = (&rest[own..], first + segment.rows() as u64);
+    }
+    if let Some(record) = rest.first() {
+        return Err(Error::InvalidInput(format!("record {record} of table {name}, which has {first}")));
+    }
+    if parts.is_empty() {
+        return Ok(new_null_array(&definition.logical_type.to_arrow(), records.len()));
+    }
+    let parts: Vec<&dyn arrow::array::Array> = parts.iter().map(AsRef::as_ref).collect();
+    let all = arrow::compute::concat(&parts)?;
+    let place = |record: u64| wanted.partition_point(|known| *known < record) as u64;
+    let places: UInt64Array = records.iter().map(|record| record.map(place)).collect();
+    Ok(arrow::compute::take(&all, &places, None)?)
+}
+
+/// Values of a segment's records, whose numbers ascend and count from `first`.
+fn zones(
+    segment: &Arc<Segment>,
+    column: &crate::ColumnDefinition,
+    records: &[u64],
+    first: u64,
+    isa: Isa,
+    parts: &mut Vec<ArrayRef>,
+) -> Result<()> {
+    let mut rest = records;
+    for zone in 0..segment.zones() {
+        let rows = segment.zone_rows(zone);
+        let own = rest.partition_point(|record| *record < first + rows.end as u64);
+        if own > 0 {
+            let start = first + rows.start as u64;
+            let tids: Vec<u32> = rest[..own].iter().map(|record| (record - start) as u32).collect();
+            parts.push(values(&segment.view(column, zone)?, &Selection::Tids(&tids), isa)?);
+        }
+        rest = &rest[own..];
+    }
+    Ok(())
+}
