@@ -9,18 +9,17 @@ use crate::join::{JoinTable, Keys};
 use crate::ready::{End, Level, LevelKind, Part, Ready};
 use crate::relation::Relation;
 use crate::source::{Input, Records, VECTOR, Vector};
-use crate::{Error, JoinKind, Mode, Result};
+use crate::{Error, JoinKind, Memory, Mode, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::{Pairs, Resume};
 use gingham_storage::view::ColumnView;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Records below which making code takes longer than it saves: 100 to 300 µs a loop against a few ns a record.
 const FEW_ROWS: usize = 100_000;
 
 /// What all threads of a pipeline share.
-#[derive(Debug)]
 pub(crate) struct Course {
     pub(crate) ready: Arc<Ready>,
     /// By level: what it probes, and the rows that a match is one of.
@@ -35,6 +34,10 @@ pub(crate) struct Course {
     pub(crate) taken: AtomicUsize,
     /// Records that came to each stage before it had loops.
     pub(crate) records: Vec<AtomicUsize>,
+    /// Who is asked for what is gathered.
+    pub(crate) memory: Arc<dyn Memory>,
+    /// Set when nobody waits for the end any more.
+    pub(crate) stopped: Arc<AtomicBool>,
 }
 
 /// What one thread has.
@@ -44,6 +47,8 @@ pub(crate) struct Flow {
     levels: Vec<Option<Box<LevelState>>>,
     last: Runner,
     pub(crate) ended: Ended,
+    /// Bytes that were asked for.
+    bytes: usize,
     scratch: Scratch,
     outputs: Vec<Vec<i64>>,
     passed: Vec<u32>,
@@ -149,30 +154,33 @@ impl Runner {
 }
 
 impl Flow {
-    /// For a thread that begins. `rows` are those of the build side that is marked, if one is.
-    pub(crate) fn new(course: &Course, states: Option<States>) -> Result<Self> {
+    /// For a thread that begins. Asks for the memory of an array of states.
+    pub(crate) fn new(course: &Course) -> Result<Self> {
         let Ready { levels, end, .. } = &*course.ready;
-        let (last, outputs, ended) = match (end, states) {
-            (End::Rows { part, .. }, _) => {
+        let mut asked = 0;
+        let (last, outputs, ended) = match end {
+            End::Rows { part, .. } => {
                 let now = Chunk::of(part.stage.outputs.len());
                 (Runner::new(&part.stage), now.outputs.len(), Ended::Rows { now, done: Vec::new(), bytes: 0 })
             }
-            (End::Aggregate { plan, .. }, Some(states)) => {
-                (Runner::new(&plan.stage), 1, Ended::States(Box::new(states)))
+            End::Aggregate { plan, array, .. } => {
+                asked = if *array { (plan.groups() as usize + 1) * plan.state_bytes() } else { 0 };
+                course.memory.grow(asked)?;
+                (Runner::new(&plan.stage), 1, Ended::States(Box::new(States::new(plan, *array))))
             }
-            (End::Marks, _) => {
+            End::Marks => {
                 let (Some(level), Some((_, relation))) = (levels.last(), course.builds.last()) else {
                     return Err(Error::Internal("marks without a probe".to_owned()));
                 };
                 let marks = vec![0; relation.rows.div_ceil(64)];
                 (Runner::new(&level.number.stage), 0, Ended::Marks(marks))
             }
-            (End::Aggregate { .. }, None) => return Err(Error::Internal("an aggregation without states".to_owned())),
         };
         let state = |(number, level)| Some(Box::new(LevelState::new(level, number + 2)));
         let levels = levels.iter().enumerate().map(state).collect();
         let (scratch, passed) = (Scratch::default(), Vec::new());
-        Ok(Self { levels, last, ended, scratch, outputs: vec![Vec::new(); outputs], passed })
+        let outputs = vec![Vec::new(); outputs];
+        Ok(Self { levels, last, ended, bytes: asked, scratch, outputs, passed })
     }
 
     /// Takes the qualifying records of a morsel: `tids`, or the first `rows`.
@@ -208,16 +216,25 @@ impl Flow {
             && now.rows > 0
         {
             let ended = std::mem::replace(now, Chunk::of(now.outputs.len()));
-            *bytes += ended.outputs.iter().map(|output| output.capacity() * size_of::<i64>()).sum::<usize>();
+            *bytes += ended.bytes();
             done.push((number, ended));
         }
         Ok(())
     }
 
-    /// Bytes that were gathered.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Asks for what was gathered since the last time.
+    fn charge(&mut self, course: &Course) -> Result<()> {
+        let bytes = self.gathered_bytes();
+        if bytes > self.bytes {
+            course.memory.grow(bytes - self.bytes)?;
+            self.bytes = bytes;
+        }
+        Ok(())
+    }
+
+    fn gathered_bytes(&self) -> usize {
         match &self.ended {
-            Ended::Rows { bytes, .. } => *bytes,
+            Ended::Rows { now, bytes, .. } => bytes + now.bytes(),
             Ended::States(states) => states.bytes(),
             Ended::Marks(marks) => size_of_val(marks.as_slice()),
         }
@@ -225,8 +242,12 @@ impl Flow {
 
     /// A vector before a stage.
     fn push(&mut self, course: &Course, level: usize, views: &[ColumnView], vector: &Vector<'_>) -> Result<()> {
+        if course.stopped.load(Ordering::Relaxed) {
+            return Err(Error::Cancelled);
+        }
         if level == self.levels.len() {
-            return self.end(course, vector);
+            self.end(course, vector)?;
+            return self.charge(course);
         }
         let mut state = self.take(level)?;
         let result = self.probe(course, level, views, vector, &mut state);
@@ -345,6 +366,9 @@ impl Flow {
             if done {
                 return Ok(());
             }
+            if course.stopped.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
         }
     }
 
@@ -421,6 +445,10 @@ fn select(vector: &Vector<'_>, positions: &[u32], out: &mut Vec<Vec<u32>>) {
 }
 
 impl Chunk {
+    fn bytes(&self) -> usize {
+        self.outputs.iter().map(|output| output.capacity() * size_of::<i64>()).sum()
+    }
+
     fn of(outputs: usize) -> Self {
         Self { rows: 0, outputs: vec![Vec::new(); outputs] }
     }

@@ -187,8 +187,8 @@ impl JoinTable {
     pub(crate) fn name(&self) -> &'static str {
         match &self.table {
             Table::Dense(_) => "array",
-            Table::Short(_) => "hash table of 32-bit keys",
-            Table::Long(_) => "hash table of 64-bit keys",
+            Table::Short(_) => "hash32",
+            Table::Long(_) => "hash64",
         }
     }
 }

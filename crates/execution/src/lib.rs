@@ -45,6 +45,6 @@ pub use join::JoinKind;
 pub use pool::Pool;
 pub use query::{Hint, Pipeline, Probe, Query, Sink, Source, Step};
 pub use rows::{Column, Rows, Values};
-pub use run::{Input, Memory, Mode, Prepared, Report, ScanSource, Stopper};
+pub use run::{Input, Memory, Mode, PipelineReport, Prepared, Report, ScanSource, Stopper};
 pub use stage::Field;
 pub use value_map::ValueMap;

@@ -4,7 +4,9 @@
 
 use crate::rows::{Column, Rows, Values};
 use crate::{Error, Limits, Result};
+use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::{BooleanBuffer, Buffer};
+use arrow::datatypes::ArrowNativeType;
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
 use gingham_storage::scan::Selection;
@@ -28,7 +30,13 @@ pub(crate) struct Relation {
 impl Relation {
     /// The same rows. Fails for integers of more than 64 bits.
     pub(crate) fn new(rows: &Rows) -> Result<Self> {
-        let columns = rows.columns.iter().map(|column| view(column, rows.rows)).collect::<Result<Vec<_>>>()?;
+        // All rows, and not the one behind them.
+        let mut present = BooleanBufferBuilder::new(rows.rows + 1);
+        present.append_n(rows.rows, true);
+        present.append(false);
+        let present = present.finish();
+        let columns = rows.columns.iter().map(|column| view(column, rows.rows, &present));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
         let (views, facts) = columns.into_iter().unzip();
         Ok(Self { rows: rows.rows, views, facts })
     }
@@ -62,11 +70,10 @@ impl Relation {
     }
 }
 
-fn view(column: &Column, rows: usize) -> Result<(ColumnView, Facts)> {
+fn view(column: &Column, rows: usize, present: &BooleanBuffer) -> Result<(ColumnView, Facts)> {
     let Values::Short(values) = &column.values else {
         return Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned()));
     };
-    let is_valid = |row: usize| column.valid.as_ref().is_none_or(|valid| valid.value(row));
     let (min, max) = match &column.valid {
         None => bounds(values.iter().copied()),
         Some(valid) => bounds(valid.set_indices().map(|row| values[row])),
@@ -77,17 +84,27 @@ fn view(column: &Column, rows: usize) -> Result<(ColumnView, Facts)> {
         range if range <= u32::MAX.into() => 4,
         _ => 8,
     };
-    let code = |row: usize| if is_valid(row) { values[row].wrapping_sub(min) as u64 } else { 0 };
-    let codes = match (width, &column.valid) {
-        (1, _) => buffer(rows, |row| code(row) as u8),
-        (2, _) => buffer(rows, |row| code(row) as u16),
-        (4, _) => buffer(rows, |row| code(row) as u32),
-        _ => buffer(rows, code),
+    // A NULL has any code of the width.
+    let distances = || values.iter().map(|value| value.wrapping_sub(min) as u64);
+    let codes = match width {
+        1 => buffer(distances().map(|distance| distance as u8)),
+        2 => buffer(distances().map(|distance| distance as u16)),
+        4 => buffer(distances().map(|distance| distance as u32)),
+        _ => buffer(distances()),
+    };
+    let validity = match &column.valid {
+        None => present.clone(),
+        Some(valid) => {
+            let mut bits = BooleanBufferBuilder::new(rows + 1);
+            bits.append_buffer(valid);
+            bits.append(false);
+            bits.finish()
+        }
     };
     let view = ColumnView {
         rows: rows + 1,
         logical_type: LogicalType::Int(64),
-        validity: Some(BooleanBuffer::collect_bool(rows + 1, |row| row < rows && is_valid(row))),
+        validity: Some(validity),
         shape: Shape::Contiguous { codes, width },
         meaning: Meaning::FrameOfReference { base: min.into() },
     };
@@ -100,10 +117,11 @@ fn bounds(values: impl Iterator<Item = i64>) -> (i64, i64) {
     if min > max { (0, 0) } else { (min, max) }
 }
 
-/// The codes, a row of NULLs and what kernels may read.
-fn buffer<T: Copy + Default + arrow::datatypes::ArrowNativeType>(rows: usize, code: impl Fn(usize) -> T) -> Buffer {
-    let mut codes = Vec::with_capacity(rows + 1 + PADDING / size_of::<T>());
-    codes.extend((0..rows).map(code));
-    codes.resize(codes.capacity().max(rows + 1 + PADDING / size_of::<T>()), T::default());
-    Buffer::from_vec(codes)
+/// The codes, one for the row of NULLs, and what kernels may read.
+fn buffer<T: Copy + Default + ArrowNativeType>(codes: impl ExactSizeIterator<Item = T>) -> Buffer {
+    let length = codes.len() + 1 + PADDING / size_of::<T>();
+    let mut buffer = Vec::with_capacity(length);
+    buffer.extend(codes);
+    buffer.resize(length, T::default());
+    Buffer::from_vec(buffer)
 }

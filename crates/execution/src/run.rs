@@ -18,7 +18,7 @@ use gingham_storage::{IntegerSet, Predicate, ValueClass};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Rows of a relation that a thread takes at once.
 const MORSEL: usize = 1 << 15;
@@ -88,8 +88,19 @@ pub struct Report {
     pub code_bytes: usize,
     /// Time that compiling took.
     pub compile_time: Duration,
-    /// By pipeline, the key table over its rows.
-    pub tables: Vec<Option<String>>,
+    /// By pipeline, the last one's included.
+    pub pipelines: Vec<PipelineReport>,
+}
+
+/// What a pipeline did.
+#[derive(Debug, Clone)]
+pub struct PipelineReport {
+    /// From its planning to the end of what was made of its rows.
+    pub time: Duration,
+    /// Rows that it left; records of a build side that it marked.
+    pub rows: usize,
+    /// The kind of key table over its rows, if they are probed.
+    pub table: Option<&'static str>,
 }
 
 /// Called with the end of a query.
@@ -154,7 +165,7 @@ impl Prepared {
         given: Input,
         pool: &Arc<Pool>,
         workers: usize,
-        memory: Box<dyn Memory>,
+        memory: Arc<dyn Memory>,
         done: impl FnOnce(Result<(Rows, Report)>) + Send + 'static,
     ) -> Stopper {
         let stopped = Arc::new(AtomicBool::new(false));
@@ -184,7 +195,7 @@ struct Run {
     given: Input,
     pool: Arc<Pool>,
     workers: usize,
-    memory: Box<dyn Memory>,
+    memory: Arc<dyn Memory>,
     stopped: Arc<AtomicBool>,
     /// By pipeline that has ended.
     left: Mutex<Vec<Left>>,
@@ -202,19 +213,13 @@ enum Morsels {
 struct Stretch {
     run: Arc<Run>,
     number: usize,
+    start: Instant,
     course: Course,
     morsels: Morsels,
     /// The next morsel that no thread has taken.
     next: AtomicUsize,
-    workers: Vec<Mutex<Option<Worker>>>,
+    workers: Vec<Mutex<Option<Flow>>>,
     failure: Mutex<Option<Error>>,
-}
-
-/// What one thread has.
-struct Worker {
-    flow: Flow,
-    /// Bytes that were asked for.
-    bytes: usize,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -305,9 +310,14 @@ impl Run {
         }
     }
 
-    /// Goes on behind a pipeline that left these rows.
-    fn leave(self: &Arc<Self>, number: usize, rows: Rows) -> Result<()> {
+    fn tell(&self, start: Instant, rows: usize, table: Option<&'static str>) {
+        lock(&self.report).pipelines.push(PipelineReport { time: start.elapsed(), rows, table });
+    }
+
+    /// Goes on behind a pipeline that began then and left these rows.
+    fn leave(self: &Arc<Self>, number: usize, start: Instant, rows: Rows) -> Result<()> {
         if number + 1 == self.prepared.query.pipelines.len() {
+            self.tell(start, rows.rows, None);
             self.give(Ok(rows));
             return Ok(());
         }
@@ -319,7 +329,7 @@ impl Run {
             None => None,
         };
         self.memory.grow(table.as_ref().map_or(0, |table| table.bytes()))?;
-        lock(&self.report).tables.push(table.as_ref().map(|table| format!("{} of {} rows", table.name(), table.rows)));
+        self.tell(start, relation.rows, table.as_ref().map(|table| table.name()));
         lock(&self.left).push(Left::Rows { relation: Arc::new(relation), table });
         Arc::clone(self).start(number + 1);
         Ok(())
@@ -328,6 +338,7 @@ impl Run {
 
 impl Stretch {
     fn new(run: &Arc<Run>, number: usize) -> Result<Self> {
+        let start = Instant::now();
         let pipeline = run.pipeline(number);
         let (morsels, source, rows) = match pipeline.source {
             Source::Scan(scan) => {
@@ -368,27 +379,14 @@ impl Stretch {
         let (mode, isa) = (run.prepared.mode, run.given.isa);
         let marks = Relation::of_marks()?;
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let course = Course { ready, builds, marks, mode, isa, morsels: count, begun, taken, records };
+        let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
+        let course = Course { ready, builds, marks, mode, isa, morsels: count, begun, taken, records, memory, stopped };
         let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
         let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
-        Ok(Self { run, number, course, morsels, next, workers, failure })
+        Ok(Self { run, number, start, course, morsels, next, workers, failure })
     }
 
-    fn worker(&self) -> Result<Worker> {
-        let mut bytes = 0;
-        let states = match &self.course.ready.end {
-            End::Aggregate { plan, array, .. } => {
-                bytes = if *array { (plan.groups() as usize + 1) * plan.state_bytes() } else { 0 };
-                self.run.memory.grow(bytes)?;
-                Some(States::new(plan, *array))
-            }
-            End::Rows { .. } | End::Marks => None,
-        };
-        Ok(Worker { flow: Flow::new(&self.course, states)?, bytes })
-    }
-
-    fn morsel(&self, morsel: usize, worker: &mut Worker) -> Result<()> {
-        let flow = &mut worker.flow;
+    fn morsel(&self, morsel: usize, flow: &mut Flow) -> Result<()> {
         match &self.morsels {
             Morsels::Scan { scan, numbered } => {
                 let open = if *numbered { scan.open_numbered(morsel)? } else { scan.open(morsel)? };
@@ -404,11 +402,6 @@ impl Stretch {
                 };
                 flow.morsel(&self.course, morsel, &relation.views, rows, Some(&tids))?;
             }
-        }
-        let bytes = flow.bytes();
-        if bytes > worker.bytes {
-            self.run.memory.grow(bytes - worker.bytes)?;
-            worker.bytes = bytes;
         }
         Ok(())
     }
@@ -427,8 +420,7 @@ impl Stretch {
             return Err(Error::Cancelled);
         }
         self.tell();
-        let ended: Vec<Ended> =
-            self.workers.iter().filter_map(|worker| Some(lock(worker).take()?.flow.ended)).collect();
+        let ended: Vec<Ended> = self.workers.iter().filter_map(|worker| Some(lock(worker).take()?.ended)).collect();
         let grow = |bytes| self.run.memory.grow(bytes);
         match (&self.course.ready.end, &self.run.pipeline(self.number).sink) {
             (End::Rows { columns, .. }, _) => {
@@ -442,7 +434,7 @@ impl Stretch {
                 chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
                 let rows = gathered(chunks, columns);
                 grow(rows.bytes())?;
-                self.run.leave(self.number, rows)
+                self.run.leave(self.number, self.start, rows)
             }
             (End::Aggregate { plan, array, .. }, Sink::Aggregate { columns, .. }) => {
                 let mut merged: Option<States> = None;
@@ -455,7 +447,7 @@ impl Stretch {
                 }
                 let states = merged.unwrap_or_else(|| States::new(plan, *array));
                 let rows = aggregate::rows(plan, &states, columns, &self.place(), grow)?;
-                self.run.leave(self.number, rows)
+                self.run.leave(self.number, self.start, rows)
             }
             (End::Marks, _) => {
                 let mut merged: Option<Vec<u64>> = None;
@@ -468,7 +460,7 @@ impl Stretch {
                 }
                 let rows = self.course.builds.last().map_or(0, |(_, relation)| relation.rows);
                 let marks = merged.unwrap_or_else(|| vec![0; rows.div_ceil(64)]);
-                lock(&self.run.report).tables.push(None);
+                self.run.tell(self.start, bits::count(self.course.isa, &marks), None);
                 lock(&self.run.left).push(Left::Marks(Arc::new(marks)));
                 Arc::clone(&self.run).start(self.number + 1);
                 Ok(())
@@ -543,8 +535,8 @@ impl Job for Stretch {
         }
         let mut own = lock(&self.workers[worker]);
         let result = match &mut *own {
-            Some(worker) => self.morsel(morsel, worker),
-            none => self.worker().and_then(|worker| self.morsel(morsel, none.insert(worker))),
+            Some(flow) => self.morsel(morsel, flow),
+            none => Flow::new(&self.course).and_then(|flow| self.morsel(morsel, none.insert(flow))),
         };
         result.map_err(|error| self.set_failure(error)).is_ok()
     }

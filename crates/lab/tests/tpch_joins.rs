@@ -1,5 +1,6 @@
-//! The order of joins in TPC-H's queries at scale factor 0.01, as tests/tpch/sf0.01/joins.txt has it, so that a change of
-//! the model is seen; `UPDATE_ANSWERS=1 cargo test -p gingham-lab --test tpch_joins` writes it anew.
+//! The order of joins in TPC-H's queries at scale factor 0.01, as tests/tpch/sf0.01/joins.txt has it, and the pipelines that
+//! run them, as pipelines.txt beside it does, so that a change is seen;
+//! `UPDATE_ANSWERS=1 cargo test -p gingham-lab --test tpch_joins` writes both anew.
 
 #[path = "../../../tests/support/joins.rs"]
 mod joins;
@@ -28,14 +29,30 @@ fn plans(connection: &Connection, sql: &str) -> [String; 2] {
     [plan("logical_plan"), plan("physical_plan")]
 }
 
-#[test]
-fn joins_are_ordered_as_before_and_no_later_rule_orders_them_again() {
+fn connection() -> Connection {
     let connection = Database::in_memory().unwrap().connect();
     create_tables(&connection).unwrap();
     for (table, batches) in generate_all(SCALE, 2, |_| ()) {
         load(&connection, table, &batches, |_| ()).unwrap();
         connection.execute(&format!("OPTIMIZE {}", table.name())).unwrap();
     }
+    connection
+}
+
+/// Compares with a file, or writes it.
+fn check(name: &str, found: &str) {
+    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/tpch/sf0.01").join(name);
+    if std::env::var_os("UPDATE_ANSWERS").is_some() {
+        std::fs::write(&golden, found).unwrap();
+    }
+    let expected = std::fs::read_to_string(&golden).unwrap_or_else(|error| panic!("{}: {error}", golden.display()));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn joins_are_ordered_as_before_and_no_later_rule_orders_them_again() {
+    let connection = connection();
+    connection.execute("SET gingham.execution = 'datafusion'").unwrap();
     let mut found = String::new();
     for threads in [1, 2] {
         connection.execute(&format!("SET gingham.threads = {threads}")).unwrap();
@@ -47,10 +64,43 @@ fn joins_are_ordered_as_before_and_no_later_rule_orders_them_again() {
             found += &format!("q{number:02} {ordered}\n");
         }
     }
-    let golden = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/tpch/sf0.01/joins.txt");
-    if std::env::var_os("UPDATE_ANSWERS").is_some() {
-        std::fs::write(&golden, &found).unwrap();
+    check("joins.txt", &found);
+}
+
+/// The operators of a plan, those of pipelines with what EXPLAIN says of them, those of DataFusion by their names.
+fn operators(physical: &str) -> String {
+    let mut lines = String::new();
+    for line in physical.lines() {
+        let operator = line.trim_start();
+        let depth = line.len() - operator.len();
+        let name = operator.split(':').next().unwrap_or(operator);
+        match operator.split_once(": mode=auto, ") {
+            Some((_, rest)) => {
+                let pipelines = rest.split(": [").next().unwrap_or(rest).replace("; ", &format!("\n{:depth$}    ", ""));
+                lines += &format!("  {:depth$}{name}\n  {:depth$}  {pipelines}\n", "", "");
+            }
+            None if name == "ScanExec" => {
+                let table = operator.split(['=', ',']).nth(1).unwrap_or("?");
+                lines += &format!("  {:depth$}{name} {table}\n", "");
+            }
+            None => lines += &format!("  {:depth$}{name}\n", ""),
+        }
     }
-    let expected = std::fs::read_to_string(&golden).unwrap_or_else(|error| panic!("{}: {error}", golden.display()));
-    assert_eq!(found, expected);
+    lines
+}
+
+#[test]
+fn pipelines_are_as_before() {
+    let connection = connection();
+    let mut found = String::new();
+    for threads in [2, 1] {
+        connection.execute(&format!("SET gingham.threads = {threads}")).unwrap();
+        found.clear();
+        for number in queries::NUMBERS {
+            let [_, physical] = plans(&connection, &queries::text(number, SCALE));
+            assert!(physical.contains("CompiledExec"), "query {number} under {threads} threads:\n{physical}");
+            found += &format!("q{number:02}\n{}", operators(&physical));
+        }
+    }
+    check("pipelines.txt", &found);
 }

@@ -156,7 +156,7 @@ impl CompiledExec {
         context: &TaskContext,
     ) -> gingham_execution::Result<(Rows, Report)> {
         let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
-        let memory = Box::new(Reserved(Mutex::new(reservation)));
+        let memory = Arc::new(Reserved(Mutex::new(reservation)));
         let (sender, receiver) = oneshot::channel();
         let Shape { query, pool, workers, parameters, .. } = &*self.shape;
         let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
@@ -213,7 +213,14 @@ impl CompiledExec {
         counter("records", report.records);
         counter("loops", report.loops);
         counter("code_bytes", report.code_bytes);
-        MetricBuilder::new(&self.metrics).subset_time("compile_time", 0).add_duration(report.compile_time);
+        let time = |name, time| MetricBuilder::new(&self.metrics).subset_time(name, 0).add_duration(time);
+        time("compile_time".to_owned(), report.compile_time);
+        for (number, pipeline) in report.pipelines.iter().enumerate() {
+            let table = pipeline.table.map_or_else(String::new, |table| format!("_{table}"));
+            time(format!("pipeline{number}_time"), pipeline.time);
+            let rows = format!("pipeline{number}_rows{table}");
+            MetricBuilder::new(&self.metrics).counter(rows, 0).add(pipeline.rows);
+        }
     }
 }
 

@@ -53,10 +53,12 @@ pub(super) struct Grouped {
 
 /// What is computed, and how that becomes columns.
 #[derive(Default)]
-struct Parts {
-    keys: Vec<Expression>,
-    aggregates: Vec<Aggregate>,
-    finishes: Vec<Finish>,
+pub(super) struct Parts {
+    /// Those that tell groups apart, and which records they come from.
+    pub(super) keys: Vec<Expression>,
+    pub(super) traces: Vec<Trace>,
+    pub(super) aggregates: Vec<Aggregate>,
+    pub(super) finishes: Vec<Finish>,
     columns: Vec<Shown>,
 }
 
@@ -95,7 +97,7 @@ impl Draft {
         if limited || first.group_expr().has_grouping_set() || CountExec::instead_of(first).is_some() {
             return None;
         }
-        let open = self.open(first.input())?;
+        let mut open = self.open(first.input())?;
         let schema = first.input_schema();
         let mut parts = Parts::default();
         let doubtful = parts.add_keys(first, &open, &schema)?;
@@ -106,7 +108,10 @@ impl Draft {
             };
             parts.add_function(function, filter, &open, &schema)?;
         }
-        let Parts { keys, aggregates, finishes, columns } = parts;
+        if let Some(pipeline) = self.group_join(&mut open, &parts) {
+            return Some(Grouped { pipeline, columns: parts.columns, doubtful });
+        }
+        let Parts { keys, aggregates, finishes, columns, .. } = parts;
         let facts = finishes.iter().map(|finish| finish.facts(&keys, &aggregates, open.scope.facts()));
         self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
         self.rows.push(open.scope.rows());
@@ -136,6 +141,7 @@ impl Parts {
                     doubtful.push(number);
                 }
                 self.keys.push(key.expression);
+                self.traces.push(key.trace.clone());
                 Finish::Key(self.keys.len() - 1)
             } else {
                 // All records of the group have the same.

@@ -7,6 +7,7 @@
 //! | `draft` | pipelines in the making: scans, filters, projections |
 //! | `join` | joins as probes and marks |
 //! | `groups` | aggregations as ends of pipelines |
+//! | `group_join` | aggregations before the join whose key they group by |
 //! | `translate` | physical expressions -> expressions over integers |
 //! | `value_map` | any expression over one column -> its results by value |
 //! | `exec` | `CompiledExec`, the operator |
@@ -14,6 +15,7 @@
 
 mod draft;
 mod exec;
+mod group_join;
 mod groups;
 mod join;
 mod results;

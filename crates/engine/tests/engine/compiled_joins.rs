@@ -1,7 +1,8 @@
 //! Joins in compiled pipelines: what they take, that they answer as DataFusion's operators do, and where they give way.
 
 use crate::{connect, rows};
-use gingham::Connection;
+use gingham::{Connection, Database, DatabaseOptions};
+use std::time::Duration;
 
 /// Towns with a number each, their people, and what these bought: names are strings without codes, some people live nowhere,
 /// some bought nothing.
@@ -29,7 +30,21 @@ fn plan(connection: &Connection, sql: &str) -> String {
 }
 
 /// Queries that are pipelines, as far as their joins go, with a part of how EXPLAIN tells it.
-const TAKEN: [(&str, &str); 22] = [
+const TAKEN: [(&str, &str); 25] = [
+    (
+        "SELECT p.id, p.name, p.town, count(b.amount), sum(b.amount), avg(b.amount), min(b.day), max(b.item)
+             FROM people p LEFT JOIN bought b ON b.person = p.id GROUP BY p.id, p.name, p.town",
+        "0: scan 0, aggregate into groups, build; 1: scan 1, left probe 0, rows",
+    ),
+    (
+        "SELECT p.town, p.id, count(*), sum(b.amount) FILTER (WHERE b.item = 'tea'), min(b.day)
+             FROM people p JOIN bought b ON b.person = p.id WHERE p.town < 20 GROUP BY p.id, p.town",
+        "aggregate into groups",
+    ),
+    (
+        "SELECT p.id, count(*), count(b.person) FROM people p LEFT JOIN bought b ON b.person = p.id GROUP BY p.id",
+        "left probe 0, aggregate into groups",
+    ),
     (
         "SELECT t.name, sum(b.amount) FROM bought b, people p, towns t WHERE b.person = p.id AND p.town = t.id GROUP BY t.name",
         " probe ",
@@ -196,4 +211,84 @@ fn an_overflow_behind_a_join_names_the_value() {
     assert!(plan(&connection, sql).contains("CompiledExec"));
     let error = crate::failure(&connection, sql);
     assert!(error.to_string().contains("000000000000000 * "), "{error}");
+}
+
+/// 30,000 records with the same key: 900 million pairs.
+fn twins(connection: &Connection) {
+    connection
+        .execute(
+            "CREATE TABLE a AS SELECT value % 3 AS k, value AS v FROM generate_series(1, 30000);
+             CREATE TABLE b AS SELECT value % 3 AS k, value AS w FROM generate_series(1, 30000)",
+        )
+        .expect("tables");
+}
+
+#[test]
+fn a_join_of_very_many_pairs_is_stopped_at_once() {
+    let connection = connect();
+    twins(&connection);
+    for sql in [
+        "SELECT sum(a.v * b.w % 7) FROM a JOIN b ON a.k = b.k",
+        "SELECT count(*) FROM a JOIN b ON a.k = b.k JOIN a c ON b.k = c.k",
+        "SELECT count(*) FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE a.k = b.k AND a.v + b.w < 0)",
+    ] {
+        for execution in ["staged", "interpreted"] {
+            connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
+            assert!(plan(&connection, sql).contains("CompiledExec"), "{sql}");
+            let handle = connection.cancel_handle();
+            let stopper = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(300));
+                handle.cancel();
+            });
+            let error = crate::failure(&connection, sql);
+            stopper.join().expect("a thread that cancels");
+            assert!(matches!(error, gingham::Error::Cancelled), "{sql}: {error}");
+        }
+    }
+}
+
+#[test]
+fn more_rows_than_there_is_memory_for_are_left_to_operators_that_spill() {
+    let options = DatabaseOptions { memory_limit: Some(48 << 20), threads: Some(2), ..DatabaseOptions::default() };
+    let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+    connection
+        .execute(
+            "CREATE TABLE a AS SELECT value % 1000 AS k, value AS v FROM generate_series(1, 30000);
+             CREATE TABLE b AS SELECT value % 1000 AS k, value AS w FROM generate_series(1, 60000)",
+        )
+        .expect("tables");
+    // 1.8 million groups of 16 bytes and more.
+    let sql =
+        "SELECT count(*), sum(s) FROM (SELECT a.v, b.w, count(*) AS s FROM a JOIN b ON a.k = b.k GROUP BY a.v, b.w)";
+    assert_eq!(rows(&connection, sql), ["1800000|1800000"]);
+    let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+    assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
+}
+
+#[test]
+fn queries_at_once_do_not_wait_for_each_other() {
+    let options = DatabaseOptions { threads: Some(1), ..DatabaseOptions::default() };
+    let database = Database::in_memory_with(&options).expect("a scratch database");
+    let connection = database.connect();
+    shop(&connection);
+    let sql = TAKEN[0].0;
+    let mut expected = rows(&connection, sql);
+    expected.sort();
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let (connection, expected) = (database.connect(), expected.clone());
+            std::thread::spawn(move || {
+                for _ in 0..5 {
+                    let mut found = rows(&connection, sql);
+                    found.sort();
+                    assert_eq!(found, expected);
+                    // One that nobody reads to its end.
+                    drop(connection.query("SELECT p.name, b.item FROM bought b, people p WHERE b.person = p.id"));
+                }
+            })
+        })
+        .collect();
+    for client in clients {
+        client.join().expect("a client with all its answers");
+    }
 }

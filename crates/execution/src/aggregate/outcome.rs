@@ -4,7 +4,7 @@ use super::plan::{Aggregate, Function, KeyRange, Plan, Reading};
 use super::states::{States, wide};
 use crate::rows::{Column, Rows, Values};
 use crate::{Error, Expression, Limits, Result};
-use arrow::buffer::BooleanBuffer;
+use std::borrow::Cow;
 use std::cell::Cell;
 
 /// Groups that are given in the order of their keys.
@@ -34,10 +34,20 @@ pub enum Finish {
 
 /// Groups that have records.
 struct Found<'a> {
-    states: &'a States,
     stride: usize,
-    /// Their places among the states, in the order of their numbers.
-    places: Vec<u32>,
+    /// Their states: those of an array brought together, so that what follows reads no others.
+    words: Cow<'a, [u64]>,
+    /// Their numbers and places among these states, in the order of the rows.
+    groups: Groups<'a>,
+}
+
+enum Groups<'a> {
+    /// Each at its place.
+    Array(Vec<u32>),
+    Table {
+        places: Vec<u32>,
+        numbers: &'a [u64],
+    },
 }
 
 /// The rows of the groups that have records; without keys there is one, of no records perhaps. `place` names the source,
@@ -50,9 +60,9 @@ pub(crate) fn rows(
     take: impl FnOnce(usize) -> Result<()>,
 ) -> Result<Rows> {
     let found = found(plan, states, place)?;
-    take(found.places.len() * columns.len() * size_of::<i64>())?;
+    take(found.len() * (columns.len() + plan.stride) * size_of::<i64>())?;
     let columns = columns.iter().map(|column| column.of(plan, &found)).collect::<Result<_>>()?;
-    Ok(Rows { rows: found.places.len(), columns })
+    Ok(Rows { rows: found.len(), columns })
 }
 
 impl Finish {
@@ -139,55 +149,70 @@ fn mean(sum: i128, count: i128, digits: u32) -> Option<i128> {
 /// The groups of the states.
 fn found<'a>(plan: &Plan, states: &'a States, place: &str) -> Result<Found<'a>> {
     let stride = plan.stride;
-    let places = match &states.table {
-        None => {
-            let spare = states.spare() as usize;
-            if states.words[spare * stride] != 0 {
-                let detail = "a column has values outside of the range in its metadata; run `check`";
-                return Err(Error::Corrupt { place: place.to_owned(), detail: detail.to_owned() });
-            }
-            let all = states.words.chunks_exact(stride).take(spare).zip(0u32..);
-            all.filter(|(state, _)| state[0] != 0 || plan.keys.is_empty()).map(|(_, place)| place).collect()
+    let Some(table) = &states.table else {
+        let spare = states.spare() as usize;
+        if states.words[spare * stride] != 0 {
+            let detail = "a column has values outside of the range in its metadata; run `check`";
+            return Err(Error::Corrupt { place: place.to_owned(), detail: detail.to_owned() });
         }
-        Some(table) => {
-            let mut places: Vec<u32> = (0..table.numbers().len() as u32).collect();
-            // Who looks at so many rows does not care for their order, and it costs more than all else.
-            if places.len() <= SORTED {
-                places.sort_unstable_by_key(|place| table.numbers()[*place as usize]);
+        let (mut words, mut numbers) = (Vec::new(), Vec::new());
+        for (state, number) in states.words.chunks_exact(stride).take(spare).zip(0..) {
+            if state[0] != 0 || plan.keys.is_empty() {
+                words.extend_from_slice(state);
+                numbers.push(number);
             }
-            places
         }
+        return Ok(Found { stride, words: Cow::Owned(words), groups: Groups::Array(numbers) });
     };
-    Ok(Found { states, stride, places })
+    let numbers = table.numbers();
+    let mut places: Vec<u32> = (0..numbers.len() as u32).collect();
+    // Who looks at so many rows does not care for their order, and it costs more than all else.
+    if places.len() <= SORTED {
+        places.sort_unstable_by_key(|place| numbers[*place as usize]);
+    }
+    Ok(Found { stride, words: Cow::Borrowed(&states.words), groups: Groups::Table { places, numbers } })
 }
 
 impl Found<'_> {
+    fn len(&self) -> usize {
+        match &self.groups {
+            Groups::Array(numbers) => numbers.len(),
+            Groups::Table { places, .. } => places.len(),
+        }
+    }
+
     /// A column of what `read` gives for the number and the state of each group.
     fn column(&self, read: impl Fn(u64, &[u64]) -> Option<i128>) -> Column {
-        let value = |place: u32| {
-            let number = match &self.states.table {
-                Some(table) => table.numbers()[place as usize],
-                None => place.into(),
-            };
-            read(number, &self.states.words[place as usize * self.stride..][..self.stride])
-        };
-        let (mut nulls, mut fits) = (false, true);
-        let short = |place: &u32| match value(*place) {
-            Some(value) => {
-                fits &= i64::try_from(value).is_ok();
-                value as i64
+        match &self.groups {
+            Groups::Array(numbers) => {
+                let states = self.words.chunks_exact(self.stride).zip(numbers);
+                collected(states.map(|(state, number)| read((*number).into(), state)))
             }
-            None => {
-                nulls = true;
-                0
-            }
-        };
-        let short: Vec<i64> = self.places.iter().map(short).collect();
-        let wide = || self.places.iter().map(|place| value(*place).unwrap_or_default()).collect();
-        let values = if fits { Values::Short(short) } else { Values::Wide(wide()) };
-        let is_valid = |at: usize| value(self.places[at]).is_some();
-        Column { values, valid: nulls.then(|| BooleanBuffer::collect_bool(self.places.len(), is_valid)) }
+            Groups::Table { places, numbers } => collected(places.iter().map(|place| {
+                let place = *place as usize;
+                read(numbers[place], &self.words[place * self.stride..][..self.stride])
+            })),
+        }
     }
+}
+
+/// A column of values; `None` is NULL.
+fn collected(values: impl ExactSizeIterator<Item = Option<i128>> + Clone) -> Column {
+    let (mut nulls, mut fits) = (false, true);
+    let short = |value: Option<i128>| match value {
+        Some(value) => {
+            fits &= i64::try_from(value).is_ok();
+            value as i64
+        }
+        None => {
+            nulls = true;
+            0
+        }
+    };
+    let short: Vec<i64> = values.clone().map(short).collect();
+    let valid = nulls.then(|| values.clone().map(|value| value.is_some()).collect());
+    let wide = || values.map(Option::unwrap_or_default).collect();
+    Column { values: if fits { Values::Short(short) } else { Values::Wide(wide()) }, valid }
 }
 
 impl Reading {

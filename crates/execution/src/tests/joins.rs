@@ -8,7 +8,7 @@ use crate::ready::{Build, End, Given, Ready};
 use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
 use crate::source::VECTOR;
-use crate::{Error, Expression, Field, JoinKind, Mode};
+use crate::{Error, Expression, Field, JoinKind, Memory, Mode};
 use gingham_kernels::Isa;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -168,13 +168,23 @@ fn run(
     let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
     let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (marks, isa) = (Relation::of_marks()?, Isa::best());
-    let course = Course { ready, builds, marks, mode, isa, morsels: 1, begun, taken, records };
-    let mut flow = Flow::new(&course, None)?;
+    let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
+    let course = Course { ready, builds, marks, mode, isa, morsels: 1, begun, taken, records, memory, stopped };
+    let mut flow = Flow::new(&course)?;
     flow.morsel(&course, 0, &source.views, source.rows, tids)?;
     let (End::Rows { columns, .. }, Ended::Rows { done, .. }) = (&course.ready.end, flow.ended) else {
         panic!("a pipeline that ends in no rows")
     };
     Ok(crate::run::gathered(done, columns))
+}
+
+#[derive(Debug)]
+struct Unlimited;
+
+impl Memory for Unlimited {
+    fn grow(&self, _bytes: usize) -> crate::Result<()> {
+        Ok(())
+    }
 }
 
 /// Sorted: a join's order is nobody's wish.

@@ -1,0 +1,144 @@
+//! Group joins: where records that are joined are grouped by the key of the join, and each record of the probing side has a
+//! key of its own, what is computed of the build side is computed per key before the join. The join then has one match at
+//! most for a record, and its records are the groups (relaxed operator fusion paper, section 5.1, whose planner does so
+//! for TPC-H's queries 3 and 13).
+
+use super::draft::{Draft, Open};
+use super::groups::Parts;
+use gingham_execution::{
+    Aggregate, Aggregation, Expression, Field, Finish, Function, JoinKind, Pipeline, Sink, Source, Step,
+};
+
+impl Draft {
+    /// The pipeline that gives the groups, by the columns that `parts` would finish with; `None` when it is no group join,
+    /// and nothing has changed then.
+    pub(super) fn group_join(&mut self, open: &mut Open, parts: &Parts) -> Option<usize> {
+        let (Source::Scan(scan), 2, Some(Step::Probe(probe))) = (open.source, open.inputs, open.steps.last()) else {
+            return None;
+        };
+        let (build, kind) = (probe.build, probe.kind);
+        let is_kept = matches!(kind, JoinKind::Inner | JoinKind::Left) && probe.condition.is_none();
+        let same_key = parts.keys == probe.keys && parts.keys.len() == 1;
+        if !is_kept || !same_key || !parts.traces[0].determines.contains(&scan) {
+            return None;
+        }
+        let Sink::Rows { columns, keys: Some(keys) } = &self.pipelines[build].sink else { return None };
+        let ([key], columns) = (keys.as_slice(), columns.clone()) else { return None };
+        let (key, first) = (*key, open.fields.iter().position(|field| field.input == 1)?);
+        let split = Split { parts, first, left: kind == JoinKind::Left };
+        let before = |leaf: &Expression| match leaf {
+            Expression::Column(column) if *column >= first => columns[column - first].clone(),
+            other => other.clone(),
+        };
+        let (finishes, outputs) = split.finishes()?;
+        // What is known of the groups' columns, by what is known of the rows that are grouped.
+        let rows = split.aggregates(&|leaf| match leaf {
+            Expression::Column(column) if *column >= first => Expression::Column(column - first),
+            other => other.clone(),
+        });
+        let key_of_rows = [Expression::Column(key)];
+        let facts = finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, &self.left[build]));
+        let facts = facts.collect::<Result<Vec<_>, _>>().ok()?;
+        let aggregation =
+            Aggregation { filter: None, keys: vec![columns[key].clone()], aggregates: split.aggregates(&before) };
+        self.pipelines[build].sink = Sink::Aggregate { aggregation, columns: finishes, keys: Some(vec![0]) };
+        self.left[build].clone_from(&facts);
+        open.fields.truncate(first);
+        open.fields.extend((0..facts.len()).map(|column| Field { input: 1, column }));
+        let nullable = |(limits, null): &(_, bool)| (*limits, *null || kind == JoinKind::Left);
+        open.scope.replace_facts(first, facts.iter().map(nullable));
+        let left = outputs.iter().map(|output| output.facts(open.scope.facts())).collect::<Result<Vec<_>, _>>().ok()?;
+        self.left.push(left);
+        self.rows.push(open.scope.rows());
+        self.pipelines.push(Pipeline {
+            source: open.source,
+            fields: std::mem::take(&mut open.fields),
+            steps: std::mem::take(&mut open.steps),
+            sink: Sink::Rows { columns: outputs, keys: None },
+            hints: std::mem::take(&mut open.hints),
+        });
+        Some(self.pipelines.len() - 1)
+    }
+}
+
+/// What is computed before the join, and what after it.
+struct Split<'p> {
+    parts: &'p Parts,
+    /// The first column of the build side.
+    first: usize,
+    /// Records without a match are groups too.
+    left: bool,
+}
+
+impl Split<'_> {
+    /// The columns of the groups by key, the key first, and what becomes of them and of the probing side's in the place of
+    /// each column that was to be finished.
+    fn finishes(&self) -> Option<(Vec<Finish>, Vec<Expression>)> {
+        let mut finishes = vec![Finish::Key(0)];
+        let mut outputs = Vec::with_capacity(self.parts.finishes.len());
+        for finish in &self.parts.finishes {
+            let (first, second) = match finish {
+                Finish::Key(_) => {
+                    outputs.push(self.parts.keys[0].clone());
+                    continue;
+                }
+                Finish::Value(number) | Finish::Within(number, _) => (*number, *number),
+                Finish::Mean { sum, count, .. } => (*sum, *count),
+            };
+            let Aggregate { function, argument, .. } = &self.parts.aggregates[first];
+            // What is carried along is the record's own.
+            if let (Function::Max, Some(Expression::Column(column))) = (function, argument)
+                && *column < self.first
+            {
+                outputs.push(Expression::Column(*column));
+                continue;
+            }
+            if !self.is_of_build(first) || !self.is_of_build(second) {
+                return None;
+            }
+            let column = Expression::Column(self.first + finishes.len());
+            finishes.push(*finish);
+            let counts = self.left && *function == Function::Count && matches!(finish, Finish::Value(_));
+            outputs.push(if counts { none_is_zero(column) } else { column });
+        }
+        Some((finishes, outputs))
+    }
+
+    /// Whether an aggregate is over columns of the build side, and NULLs of these alone give it nothing.
+    fn is_of_build(&self, number: usize) -> bool {
+        let Aggregate { argument, filter, .. } = &self.parts.aggregates[number];
+        let strict = matches!(argument, Some(Expression::Column(_))) && filter.is_none();
+        (strict || !self.left) && argument.iter().chain(filter).all(|expression| self.reads_build(expression))
+    }
+
+    fn reads_build(&self, expression: &Expression) -> bool {
+        let other = std::cell::Cell::new(false);
+        expression.with_leaves(&|leaf| {
+            let outside = matches!(leaf, Expression::Column(column) if *column < self.first);
+            other.set(other.get() || outside);
+            leaf.clone()
+        });
+        !other.get()
+    }
+
+    /// All aggregates, by other leaves; those of the probing side, of which nothing is read, count.
+    fn aggregates(&self, leaf: &impl Fn(&Expression) -> Expression) -> Vec<Aggregate> {
+        let aggregate = |(number, aggregate): (usize, &Aggregate)| {
+            if !self.is_of_build(number) {
+                return Aggregate { function: Function::Count, argument: None, filter: None };
+            }
+            Aggregate {
+                function: aggregate.function,
+                argument: aggregate.argument.as_ref().map(|argument| argument.with_leaves(leaf)),
+                filter: aggregate.filter.as_ref().map(|filter| filter.with_leaves(leaf)),
+            }
+        };
+        self.parts.aggregates.iter().enumerate().map(aggregate).collect()
+    }
+}
+
+/// A count of nothing.
+fn none_is_zero(count: Expression) -> Expression {
+    let none = Expression::IsNull(Box::new(count.clone()));
+    Expression::Case { branches: vec![(none, Expression::Constant(Some(0)))], otherwise: Box::new(count) }
+}
