@@ -3,15 +3,15 @@
 //! operator fusion paper, section 4: stages deliver full vectors), and at the end of a morsel.
 
 use crate::aggregate::States;
-use crate::codegen::{self, Loops, Scratch};
-use crate::interpret::Interpreter;
-use crate::join::{JoinTable, Keys};
-use crate::ready::{End, Level, LevelKind, Part, Ready};
+use crate::codegen::{self, Scratch};
+use crate::join::JoinTable;
+use crate::level::{LevelState, Runner, has_rows, select};
+use crate::ready::{End, LevelKind, Part, Ready};
 use crate::relation::Relation;
 use crate::source::{Input, Records, VECTOR, Vector};
 use crate::{Error, JoinKind, Memory, Mode, Result};
 use gingham_kernels::Isa;
-use gingham_kernels::key_table::{Pairs, Resume};
+use gingham_kernels::key_table::Resume;
 use gingham_storage::view::ColumnView;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -38,6 +38,13 @@ pub(crate) struct Course {
     pub(crate) memory: Arc<dyn Memory>,
     /// Set when nobody waits for the end any more.
     pub(crate) stopped: Arc<AtomicBool>,
+}
+
+/// Where a vector is: in a pipeline, over the columns that its source has in the morsel at work.
+#[derive(Clone, Copy)]
+struct Site<'m> {
+    course: &'m Course,
+    views: &'m [ColumnView],
 }
 
 /// What one thread has.
@@ -75,38 +82,9 @@ pub(crate) struct Chunk {
     pub(crate) outputs: Vec<Vec<i64>>,
 }
 
-/// Runs one stage: interpreted, or by the loops for the morsel at work.
-#[derive(Debug)]
-struct Runner {
-    interpreter: Interpreter,
-    loops: Option<Arc<Loops>>,
-}
-
-/// A level's memory.
-#[derive(Debug)]
-struct LevelState {
-    number: Runner,
-    condition: Option<Runner>,
-    /// Of the vector at work: positions of the records that go on, and their numbers.
-    passed: Vec<u32>,
-    numbers: Vec<Vec<i64>>,
-    keys: Keys,
-    links: Vec<u32>,
-    pairs: Pairs,
-    /// Positions, in the vector at work, of the records that are paired.
-    paired: Vec<u32>,
-    /// Rows of pairs whose condition is looked at, by input.
-    candidates: Vec<Vec<u32>>,
-    fulfilled: Vec<u32>,
-    /// A bit for each record of the vector at work that has a match.
-    matched: Vec<bool>,
-    /// The rows that wait for the next stage, by input.
-    staged: Vec<Vec<u32>>,
-}
-
 impl Course {
     /// Whether a stage is worth generated code, which more records have come to.
-    fn is_staged(&self, stage: usize, records: usize) -> bool {
+    pub(crate) fn is_staged(&self, stage: usize, records: usize) -> bool {
         let records = self.records[stage].fetch_add(records, Ordering::Relaxed) + records;
         match self.mode {
             Mode::Staged => true,
@@ -125,30 +103,6 @@ impl Course {
             LevelKind::Join(JoinKind::Semi | JoinKind::Anti) => &[],
             LevelKind::Join(JoinKind::Mark) => &self.marks.views,
             _ => &self.builds[level].1.views,
-        }
-    }
-}
-
-impl Runner {
-    fn new(stage: &crate::stage::Stage) -> Self {
-        Self { interpreter: Interpreter::new(stage), loops: None }
-    }
-
-    fn emit(
-        &mut self,
-        (course, stage): (&Course, usize),
-        part: &Part,
-        vector: &Vector<'_>,
-        scratch: &mut Scratch,
-        passed: &mut Vec<u32>,
-        outputs: &mut [Vec<i64>],
-    ) -> Result<()> {
-        if self.loops.is_none() && course.is_staged(stage, vector.len()) {
-            self.loops = Some(part.generator.loops(&part.stage, codegen::End::Emit, vector)?);
-        }
-        match &self.loops {
-            Some(loops) => loops.emit(&part.stage, vector, scratch, passed, outputs),
-            None => self.interpreter.emit(&part.stage, vector, passed, outputs),
         }
     }
 }
@@ -192,6 +146,7 @@ impl Flow {
         rows: usize,
         tids: Option<&[u32]>,
     ) -> Result<()> {
+        let site = Site { course, views };
         course.begun.fetch_add(1, Ordering::Relaxed);
         // Loops are for the way in which a morsel's columns lie.
         for level in self.levels.iter_mut().flatten() {
@@ -207,10 +162,10 @@ impl Flow {
                 None => Records::Run { first: start, length: end - start },
                 Some(tids) => Records::Tids(&tids[start..end]),
             };
-            self.push(course, 0, views, &Vector { inputs: &[Input { views, records }], isa: course.isa })?;
+            self.push(site, 0, &Vector { inputs: &[Input { views, records }], isa: course.isa })?;
         }
         for level in 0..self.levels.len() {
-            self.hand_on(course, level, views)?;
+            self.hand_on(site, level)?;
         }
         if let Ended::Rows { now, done, bytes } = &mut self.ended
             && now.rows > 0
@@ -241,7 +196,8 @@ impl Flow {
     }
 
     /// A vector before a stage.
-    fn push(&mut self, course: &Course, level: usize, views: &[ColumnView], vector: &Vector<'_>) -> Result<()> {
+    fn push(&mut self, site: Site<'_>, level: usize, vector: &Vector<'_>) -> Result<()> {
+        let Site { course, .. } = site;
         if course.stopped.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
@@ -250,15 +206,15 @@ impl Flow {
             return self.charge(course);
         }
         let mut state = self.take(level)?;
-        let result = self.probe(course, level, views, vector, &mut state);
+        let result = self.probe(site, level, vector, &mut state);
         self.levels[level] = Some(state);
         result
     }
 
     /// What was staged behind a level goes on.
-    fn hand_on(&mut self, course: &Course, level: usize, views: &[ColumnView]) -> Result<()> {
+    fn hand_on(&mut self, site: Site<'_>, level: usize) -> Result<()> {
         let mut state = self.take(level)?;
-        let result = self.pass(course, level, views, &mut state.staged);
+        let result = self.pass(site, level, &mut state.staged);
         self.levels[level] = Some(state);
         result
     }
@@ -268,30 +224,24 @@ impl Flow {
     }
 
     /// Probes with the records of a vector, and stages what the join makes of them.
-    fn probe(
-        &mut self,
-        course: &Course,
-        level: usize,
-        views: &[ColumnView],
-        vector: &Vector<'_>,
-        state: &mut LevelState,
-    ) -> Result<()> {
+    fn probe(&mut self, site: Site<'_>, level: usize, vector: &Vector<'_>, state: &mut LevelState) -> Result<()> {
+        let Site { course, .. } = site;
         let ready = &course.ready.levels[level];
         let LevelState { number, passed, numbers, .. } = state;
         number.emit((course, 2 * level), &ready.number, vector, &mut self.scratch, passed, numbers)?;
         let (table, relation) = &course.builds[level];
         table.locate(course.isa, &state.numbers[0], &mut state.keys, &mut state.links);
         if let Some(condition) = &ready.condition {
-            self.fulfilling(course, level, views, vector, state, condition)?;
+            self.fulfilling(site, level, vector, state, condition)?;
             state.decided(vector, ready.kind, relation.rows as u32)?;
-            return self.pass_full(course, level, views, state);
+            return self.pass_full(site, level, state);
         }
         match ready.kind {
             LevelKind::Join(kind @ (JoinKind::Inner | JoinKind::Left)) => {
                 let mut resume = Resume::default();
                 while !state.pair(table, vector, &mut resume) {
                     state.stage_pairs(vector);
-                    self.pass_full(course, level, views, state)?;
+                    self.pass_full(site, level, state)?;
                 }
                 state.stage_pairs(vector);
                 if kind == JoinKind::Left {
@@ -315,19 +265,19 @@ impl Flow {
                 positions.for_each(|row| mark(marks, *row));
             }
         }
-        self.pass_full(course, level, views, state)
+        self.pass_full(site, level, state)
     }
 
     /// Looks at the condition of a join for each pair of records with equal keys.
     fn fulfilling(
         &mut self,
-        course: &Course,
+        site: Site<'_>,
         level: usize,
-        views: &[ColumnView],
         vector: &Vector<'_>,
         state: &mut LevelState,
         condition: &Part,
     ) -> Result<()> {
+        let Site { course, .. } = site;
         let ready = &course.ready.levels[level];
         let (table, relation) = &course.builds[level];
         state.matched.clear();
@@ -355,7 +305,7 @@ impl Flow {
                             input.records.select(course.isa, fulfilled, rows);
                         }
                     }
-                    self.pass_full(course, level, views, state)?;
+                    self.pass_full(site, level, state)?;
                 }
                 LevelKind::Marks => {
                     let Ended::Marks(marks) = &mut self.ended else { return Err(no_marks()) };
@@ -373,11 +323,12 @@ impl Flow {
     }
 
     /// Hands on what was staged once it is a vector.
-    fn pass_full(&mut self, course: &Course, level: usize, views: &[ColumnView], state: &mut LevelState) -> Result<()> {
-        if state.staged[0].len() < VECTOR { Ok(()) } else { self.pass(course, level, views, &mut state.staged) }
+    fn pass_full(&mut self, site: Site<'_>, level: usize, state: &mut LevelState) -> Result<()> {
+        if state.staged[0].len() < VECTOR { Ok(()) } else { self.pass(site, level, &mut state.staged) }
     }
 
-    fn pass(&mut self, course: &Course, level: usize, views: &[ColumnView], staged: &mut [Vec<u32>]) -> Result<()> {
+    fn pass(&mut self, site: Site<'_>, level: usize, staged: &mut [Vec<u32>]) -> Result<()> {
+        let Site { course, views } = site;
         let length = staged[0].len();
         if length == 0 {
             return Ok(());
@@ -389,7 +340,7 @@ impl Flow {
             let records = if rows.is_empty() { Records::Run { first: 0, length } } else { Records::Tids(rows) };
             inputs.push(Input { views, records });
         }
-        self.push(course, level + 1, views, &Vector { inputs: &inputs, isa: course.isa })?;
+        self.push(site, level + 1, &Vector { inputs: &inputs, isa: course.isa })?;
         staged.iter_mut().for_each(Vec::clear);
         Ok(())
     }
@@ -422,26 +373,12 @@ impl Flow {
     }
 }
 
-/// Whether rows of an input are staged: what only told whether there is a match has none.
-fn has_rows(number: usize, input: &Input<'_>) -> bool {
-    number == 0 || !input.views.is_empty()
-}
-
 fn no_marks() -> Error {
     Error::Internal("a join that marks without marks".to_owned())
 }
 
 fn mark(marks: &mut [u64], row: u32) {
     marks[row as usize / 64] |= 1 << (row % 64);
-}
-
-/// The rows of each input at some positions of a vector, in place of what `out` had.
-fn select(vector: &Vector<'_>, positions: &[u32], out: &mut Vec<Vec<u32>>) {
-    out.resize_with(vector.inputs.len(), Vec::new);
-    for (rows, input) in out.iter_mut().zip(vector.inputs) {
-        rows.clear();
-        input.records.select(vector.isa, positions, rows);
-    }
 }
 
 impl Chunk {
@@ -451,103 +388,5 @@ impl Chunk {
 
     fn of(outputs: usize) -> Self {
         Self { rows: 0, outputs: vec![Vec::new(); outputs] }
-    }
-}
-
-impl LevelState {
-    /// Memory for a level behind which records have so many inputs.
-    fn new(level: &Level, inputs: usize) -> Self {
-        Self {
-            number: Runner::new(&level.number.stage),
-            condition: level.condition.as_ref().map(|condition| Runner::new(&condition.stage)),
-            passed: Vec::new(),
-            numbers: vec![Vec::new()],
-            keys: Keys::default(),
-            links: Vec::new(),
-            pairs: Pairs::with_capacity(VECTOR),
-            paired: Vec::new(),
-            candidates: Vec::new(),
-            fulfilled: Vec::new(),
-            matched: Vec::new(),
-            staged: vec![Vec::new(); inputs],
-        }
-    }
-
-    /// The next pairs of the vector's records and their matches; true when they are the last.
-    fn pair(&mut self, table: &JoinTable, vector: &Vector<'_>, resume: &mut Resume) -> bool {
-        self.pairs.clear();
-        let done = table.duplicates().pairs(vector.isa, &self.links, resume, &mut self.pairs);
-        self.paired.clear();
-        gingham_kernels::lookup::copy(vector.isa, &self.passed, self.pairs.probe(), &mut self.paired);
-        done
-    }
-
-    /// Stages the pairs.
-    fn stage_pairs(&mut self, vector: &Vector<'_>) {
-        self.stage_plain(vector);
-        if let Some(rows) = self.staged.last_mut() {
-            rows.extend_from_slice(self.pairs.build());
-        }
-    }
-
-    /// Chooses the records that have a match, or those that have none.
-    fn found(&mut self, vector: &Vector<'_>, found: bool) {
-        let mut bits = vec![0; self.links.len().div_ceil(64)];
-        gingham_kernels::key_table::exists(vector.isa, &self.links, &mut bits);
-        if !found {
-            gingham_kernels::bits::not(&mut bits, self.links.len());
-        }
-        let mut chosen = Vec::with_capacity(self.links.len());
-        gingham_kernels::bits::to_tids(vector.isa, &bits, 0, &mut chosen);
-        self.paired.clear();
-        gingham_kernels::lookup::copy(vector.isa, &self.passed, &chosen, &mut self.paired);
-    }
-
-    /// Stages the chosen records with a row of the build side that all of them have.
-    fn stage(&mut self, vector: &Vector<'_>, row: u32) {
-        self.stage_plain(vector);
-        let staged = self.staged[0].len();
-        if let Some(rows) = self.staged.last_mut() {
-            rows.resize(staged, row);
-        }
-    }
-
-    /// Stages the chosen records without a row of the build side.
-    fn stage_plain(&mut self, vector: &Vector<'_>) {
-        for (number, (rows, input)) in self.staged.iter_mut().zip(vector.inputs).enumerate() {
-            if has_rows(number, input) {
-                input.records.select(vector.isa, &self.paired, rows);
-            }
-        }
-    }
-
-    /// Stages what a join makes of the records once their conditions were looked at.
-    fn decided(&mut self, vector: &Vector<'_>, kind: LevelKind, nulls: u32) -> Result<()> {
-        let LevelKind::Join(kind) = kind else { return Ok(()) };
-        let mut choose = |matched: bool| {
-            let chosen = self.passed.iter().filter(|record| self.matched[**record as usize] == matched);
-            self.paired.clear();
-            self.paired.extend(chosen);
-        };
-        match kind {
-            JoinKind::Semi | JoinKind::Anti => {
-                choose(kind == JoinKind::Semi);
-                self.stage_plain(vector);
-            }
-            JoinKind::Left => {
-                choose(false);
-                self.stage(vector, nulls);
-            }
-            JoinKind::Mark => {
-                choose(false);
-                self.stage(vector, 0);
-                let chosen = self.passed.iter().filter(|record| self.matched[**record as usize]);
-                self.paired.clear();
-                self.paired.extend(chosen);
-                self.stage(vector, 1);
-            }
-            JoinKind::Inner => return Err(Error::Internal("an inner join's condition is a filter".to_owned())),
-        }
-        Ok(())
     }
 }

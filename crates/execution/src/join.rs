@@ -107,9 +107,7 @@ impl KeyRanges {
             }
             let value = builder.assumed(key.value, *range);
             let digit = builder.combine(Arithmetic::Subtract, value, low)?;
-            let scale = builder.constant(range.max - range.min + 1);
-            let higher = builder.combine(Arithmetic::Multiply, number, scale)?;
-            number = builder.combine(Arithmetic::Add, higher, digit)?;
+            number = builder.with_digit(number, digit, range.max - range.min + 1)?;
         }
         Ok((inside, number))
     }

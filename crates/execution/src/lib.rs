@@ -14,7 +14,8 @@
 //! | `source` | records, a vector at a time |
 //! | `interpret` | steps by loops over vectors |
 //! | `codegen/` | steps as machine code |
-//! | `flow` | one thread's way through a pipeline |
+//! | `flow`, `level` | one thread's way through a pipeline, and through one of its probes |
+//! | `prepared` | a query that may run, what a run is given and what it tells |
 //! | `run` | pipeline after pipeline, morsel after morsel |
 //! | `pool` | the threads |
 
@@ -25,7 +26,9 @@ mod expression;
 mod flow;
 mod interpret;
 mod join;
+mod level;
 mod pool;
+mod prepared;
 mod program;
 mod query;
 mod ready;
@@ -38,13 +41,13 @@ mod stage;
 mod tests;
 mod value_map;
 
-pub use aggregate::{Aggregate, Aggregation, Finish, Function, Plan};
+pub use aggregate::{Aggregate, Aggregation, Finish, Function};
 pub use error::{Error, Result};
 pub use expression::{Arithmetic, Comparison, Expression, Limits};
 pub use join::JoinKind;
 pub use pool::Pool;
+pub use prepared::{Input, Memory, Mode, PipelineReport, Prepared, Report, ScanSource, Stopper};
 pub use query::{Hint, Pipeline, Probe, Query, Sink, Source, Step};
 pub use rows::{Column, Rows, Values};
-pub use run::{Input, Memory, Mode, PipelineReport, Prepared, Report, ScanSource, Stopper};
 pub use stage::Field;
 pub use value_map::ValueMap;

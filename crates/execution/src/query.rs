@@ -75,8 +75,8 @@ pub struct Probe {
     pub kind: JoinKind,
     /// As many as the build side has keys. A match has equal ones; NULL equals nothing.
     pub keys: Vec<Expression>,
-    /// What a match must fulfil beside, over all columns and those of the match. For [`JoinKind::Inner`] that is a filter
-    /// behind the probe, and this is `None`.
+    /// What a match must fulfil beside, over all columns and those of the match. `None` for [`JoinKind::Inner`], where that
+    /// is a filter behind the probe, and for [`JoinKind::Mark`], which does not give the columns.
     pub condition: Option<Expression>,
 }
 
@@ -159,7 +159,7 @@ impl Pipeline {
     }
 
     /// Its probes, in order: each adds an input.
-    pub fn probes(&self) -> impl Iterator<Item = &Probe> {
+    pub(crate) fn probes(&self) -> impl Iterator<Item = &Probe> {
         let last = match &self.sink {
             Sink::Marks(probe) => Some(probe),
             Sink::Rows { .. } | Sink::Aggregate { .. } => None,

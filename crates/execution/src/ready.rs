@@ -212,8 +212,8 @@ impl Scope<'_> {
         };
         let number = Part::new(draft.finish(vec![number], std::iter::empty()).checked()?);
         let condition = match &probe.condition {
-            Some(_) if kind == LevelKind::Join(JoinKind::Inner) => {
-                return Err(Error::Internal("an inner join's condition is a filter behind it".to_owned()));
+            Some(_) if matches!(kind, LevelKind::Join(JoinKind::Inner | JoinKind::Mark)) => {
+                return Err(Error::Internal(format!("a {} with a condition", probe.kind)));
             }
             Some(condition) => Some(Part::new(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty()))),
             None => None,

@@ -8,6 +8,7 @@ use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::{BooleanBuffer, Buffer};
 use arrow::datatypes::ArrowNativeType;
 use gingham_kernels::Isa;
+use gingham_kernels::key_table::MAX_ROWS;
 use gingham_storage::LogicalType;
 use gingham_storage::scan::Selection;
 use gingham_storage::view::{ColumnView, Meaning, Shape};
@@ -28,8 +29,11 @@ pub(crate) struct Relation {
 }
 
 impl Relation {
-    /// The same rows. Fails for integers of more than 64 bits.
+    /// The same rows. Fails for integers of more than 64 bits, and for more rows than key tables can hold.
     pub(crate) fn new(rows: &Rows) -> Result<Self> {
+        if rows.rows > MAX_ROWS {
+            return Err(Error::Unsupported(format!("{} rows between pipelines", rows.rows)));
+        }
         // All rows, and not the one behind them.
         let mut present = BooleanBufferBuilder::new(rows.rows + 1);
         present.append_n(rows.rows, true);

@@ -3,118 +3,25 @@
 
 use crate::aggregate::{self, States};
 use crate::flow::{Chunk, Course, Ended, Flow};
-use crate::join::{JoinTable, KeyRanges};
+use crate::join::JoinTable;
 use crate::pool::{Job, Pool};
-use crate::query::{Hint, Pipeline, Query, Sink, Source};
+use crate::prepared::{Done, Input, Memory, PipelineReport, Prepared, Report, ScanSource};
+use crate::query::{Hint, Pipeline, Sink, Source};
 use crate::ready::{Build, End, Given, Ready};
-use crate::relation::{Facts, Relation};
+use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
-use crate::{Error, JoinKind, Limits, Result};
+use crate::{Error, JoinKind, Result};
 use arrow::buffer::BooleanBuffer;
 use gingham_kernels::Isa;
 use gingham_kernels::bits;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{IntegerSet, Predicate, ValueClass};
-use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Rows of a relation that a thread takes at once.
 const MORSEL: usize = 1 << 15;
-
-/// Keys that a scan looks for at most.
-const MOST_KEYS: usize = 1 << 20;
-
-/// A look at each code for a set of keys pays when the column has this many times as many values.
-const VALUES_PER_KEY: f64 = 1.25;
-
-/// How stages run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Interpreted until it is known that many records come, then staged.
-    Auto,
-    /// By generated code.
-    Staged,
-    /// Step by step, without generated code.
-    Interpreted,
-}
-
-/// Who is asked before memory is taken.
-pub trait Memory: Send + Sync {
-    /// Takes so many bytes more; they are given back when the query has ended. An error when they are too many.
-    fn grow(&self, bytes: usize) -> Result<()>;
-}
-
-/// A scan that a query reads.
-#[derive(Debug, Clone)]
-pub struct ScanSource {
-    /// Its records.
-    pub scan: Arc<TableScan>,
-    /// Of each of its columns where the integers lie, and whether some are NULL.
-    pub facts: Vec<(Limits, bool)>,
-    /// Behind its columns is one more: the numbers of the records.
-    pub numbered: bool,
-}
-
-/// What a run of a query is given.
-#[derive(Debug, Clone)]
-pub struct Input {
-    /// By their numbers.
-    pub scans: Vec<ScanSource>,
-    /// Values of the query's parameters, by their numbers; `None` is NULL.
-    pub parameters: Vec<Option<i128>>,
-    /// The instruction set of its kernels.
-    pub isa: Isa,
-}
-
-/// A query that may run, again and again. Code that a run made is there for the next.
-#[derive(Debug)]
-pub struct Prepared {
-    query: Query,
-    mode: Mode,
-    /// By pipeline, how it was planned last.
-    known: Vec<Mutex<Option<Arc<Ready>>>>,
-}
-
-/// What a query did, for EXPLAIN ANALYZE.
-#[derive(Debug, Clone, Default)]
-pub struct Report {
-    /// Records that the stages were given.
-    pub records: usize,
-    /// Loops that were compiled.
-    pub loops: usize,
-    /// Bytes of machine code.
-    pub code_bytes: usize,
-    /// Time that compiling took.
-    pub compile_time: Duration,
-    /// By pipeline, the last one's included.
-    pub pipelines: Vec<PipelineReport>,
-}
-
-/// What a pipeline did.
-#[derive(Debug, Clone)]
-pub struct PipelineReport {
-    /// From its planning to the end of what was made of its rows.
-    pub time: Duration,
-    /// Rows that it left; records of a build side that it marked.
-    pub rows: usize,
-    /// The kind of key table over its rows, if they are probed.
-    pub table: Option<&'static str>,
-}
-
-/// Called with the end of a query.
-type Done = Box<dyn FnOnce(Result<(Rows, Report)>) + Send>;
-
-/// Stops a query when dropped.
-#[derive(Debug)]
-pub struct Stopper(Arc<AtomicBool>);
-
-impl Drop for Stopper {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 /// What a pipeline left.
 #[derive(Debug, Clone)]
@@ -123,74 +30,12 @@ enum Left {
     Marks(Arc<Vec<u64>>),
 }
 
-impl Prepared {
-    /// A query over scans whose columns have these facts and whose tables so many records. Fails when it can't run: as
-    /// [`crate::Plan::new`] does, and for values of more than 64 bits between stages.
-    pub fn new(query: Query, mode: Mode, sources: &[(Vec<(Limits, bool)>, u64)]) -> Result<Self> {
-        let mut left: Vec<(Vec<Facts>, u64)> = Vec::new();
-        for pipeline in &query.pipelines {
-            let (source, rows) = match pipeline.source {
-                Source::Scan(scan) => sources.get(scan).cloned(),
-                Source::Rows(rows) | Source::Marked { rows, .. } => left.get(rows).cloned(),
-            }
-            .ok_or_else(|| Error::Internal(format!("a pipeline without its source {:?}", pipeline.source)))?;
-            let builds = pipeline.probes().map(|probe| {
-                let (facts, rows) = left.get(probe.build).ok_or_else(|| no_table(probe.build))?;
-                let keys = query.pipelines[probe.build].keys().ok_or_else(|| no_table(probe.build))?;
-                let ranges = KeyRanges::new(keys.iter().map(|key| facts[*key]))?;
-                Ok(Build { facts: facts.clone(), ranges, most_matches: *rows })
-            });
-            let builds = builds.collect::<Result<_>>()?;
-            let given = Given { source, rows, builds, parameters: Vec::new() };
-            Ready::new(pipeline, given.clone())?;
-            left.push((given.left(pipeline)?, rows));
-        }
-        let known = query.pipelines.iter().map(|_| Mutex::default()).collect();
-        Ok(Self { query, mode, known })
-    }
-
-    /// The pipelines.
-    pub fn query(&self) -> &Query {
-        &self.query
-    }
-
-    /// How stages run.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// Runs it, and gives the rows to `done`, on one of the pool's threads. Dropping what this returns stops it.
-    pub fn run(
-        self: Arc<Self>,
-        given: Input,
-        pool: &Arc<Pool>,
-        workers: usize,
-        memory: Arc<dyn Memory>,
-        done: impl FnOnce(Result<(Rows, Report)>) + Send + 'static,
-    ) -> Stopper {
-        let stopped = Arc::new(AtomicBool::new(false));
-        let run = Run {
-            given,
-            pool: Arc::clone(pool),
-            workers: workers.max(1),
-            memory,
-            stopped: Arc::clone(&stopped),
-            left: Mutex::default(),
-            report: Mutex::default(),
-            done: Mutex::new(Some(Box::new(done))),
-            prepared: self,
-        };
-        Arc::new(run).start(0);
-        Stopper(stopped)
-    }
-}
-
-fn no_table(pipeline: usize) -> Error {
+pub(crate) fn no_table(pipeline: usize) -> Error {
     Error::Internal(format!("a probe of pipeline {pipeline}, which leaves no table"))
 }
 
 /// A query at work.
-struct Run {
+pub(crate) struct Run {
     prepared: Arc<Prepared>,
     given: Input,
     pool: Arc<Pool>,
@@ -227,12 +72,26 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Run {
+    /// A query that has not begun. `stopped` is set when nobody waits for its end any more.
+    pub(crate) fn new(
+        prepared: Arc<Prepared>,
+        given: Input,
+        pool: Arc<Pool>,
+        workers: usize,
+        memory: Arc<dyn Memory>,
+        stopped: Arc<AtomicBool>,
+        done: Done,
+    ) -> Self {
+        let (left, report, done) = (Mutex::default(), Mutex::default(), Mutex::new(Some(done)));
+        Self { prepared, given, pool, workers: workers.max(1), memory, stopped, left, report, done }
+    }
+
     fn pipeline(&self, number: usize) -> &Pipeline {
         &self.prepared.query.pipelines[number]
     }
 
     /// Starts a pipeline; those whose records are none end at once.
-    fn start(self: Arc<Self>, number: usize) {
+    pub(crate) fn start(self: Arc<Self>, number: usize) {
         match Stretch::new(&self, number) {
             Ok(stretch) if stretch.course.morsels == 0 => stretch.end(),
             Ok(stretch) => {
@@ -278,27 +137,23 @@ impl Run {
             let column = scan.column(hint.column).and_then(|column| scan.table().definition.column_by_id(column));
             let (Some(key), Some(column), Some(_)) = (key, column, table) else { continue };
             // Codes of a dictionary are no values.
-            if column.logical_type.class() != ValueClass::Integer || relation.rows > MOST_KEYS {
+            if column.logical_type.class() != ValueClass::Integer || relation.rows > IntegerSet::MOST_KEYS {
                 continue;
             }
-            let distinct = scan.table().summary(column.id).map_or(u64::MAX, |summary| summary.distinct);
+            let distinct = scan.table().summary(column.id).map_or(f64::INFINITY, |summary| summary.distinct as f64);
             let (limits, _) = relation.facts[key];
             // Keys next to each other that are nearly as many as the column has values rule out next to nothing.
             let dense = (limits.max - limits.min) as f64 <= relation.rows as f64;
-            if dense && relation.rows as f64 * VALUES_PER_KEY > distinct as f64 {
+            if dense && !IntegerSet::rules_out_enough(relation.rows as f64, distinct) {
                 continue;
             }
             let set = IntegerSet::new(&relation.integers(key, self.given.isa)?);
-            if let Some(set) = set.filter(|set| set.len() as f64 * VALUES_PER_KEY <= distinct as f64) {
+            if let Some(set) = set.filter(|set| IntegerSet::rules_out_enough(set.len() as f64, distinct)) {
                 self.memory.grow(set.bytes())?;
                 parts.push(Predicate::Among { column: column.id, set: Arc::new(set) });
             }
         }
-        match parts.len() {
-            0 => Ok(Arc::clone(scan)),
-            1 => Ok(Arc::new(scan.narrowed(&parts.remove(0))?)),
-            _ => Ok(Arc::new(scan.narrowed(&Predicate::And(parts))?)),
-        }
+        if parts.is_empty() { Ok(Arc::clone(scan)) } else { Ok(Arc::new(scan.narrowed(&Predicate::And(parts))?)) }
     }
 
     /// Ends the query.
@@ -549,15 +404,5 @@ impl Job for Stretch {
 
     fn fail(&self, error: Error) {
         self.set_failure(error);
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Staged => "staged",
-            Self::Interpreted => "interpreted",
-        })
     }
 }

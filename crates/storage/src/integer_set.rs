@@ -12,7 +12,18 @@ pub struct IntegerSet {
     len: usize,
 }
 
+/// A set of keys is worth a look at each code when the column has more than this many times as many distinct values.
+const DISTINCT_PER_KEY: f64 = 1.25;
+
 impl IntegerSet {
+    /// Keys of a join that are gathered at most.
+    pub const MOST_KEYS: usize = 1 << 20;
+
+    /// Whether so many keys leave out enough of a column's distinct values to be worth a look at each code.
+    pub fn rules_out_enough(keys: f64, distinct: f64) -> bool {
+        keys * DISTINCT_PER_KEY <= distinct
+    }
+
     /// The set of `values`, in any order, duplicates allowed; `None` when they lie too far apart.
     pub fn new(values: &[i64]) -> Option<Self> {
         let (Some(low), Some(high)) = (values.iter().min(), values.iter().max()) else {

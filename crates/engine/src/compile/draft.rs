@@ -52,10 +52,19 @@ pub(super) struct Open {
     pub(super) scope: Scope,
     /// Inputs so far: the source and a probe's each.
     pub(super) inputs: usize,
+    /// Records at most: a join may give one more than once.
+    pub(super) most: u64,
     pub(super) hints: Vec<Hint>,
 }
 
 impl Open {
+    /// The records of a source, with nothing done to them. The scope's facts are those of its columns.
+    fn new(source: Source, scope: Scope) -> Self {
+        let fields = (0..scope.facts().len()).map(|column| Field { input: 0, column }).collect();
+        let most = scope.rows();
+        Self { source, fields, steps: Vec::new(), scope, inputs: 1, most, hints: Vec::new() }
+    }
+
     /// The records that fulfil a condition, with some of the columns.
     pub(super) fn filter(&mut self, condition: Expression, projection: Option<&[usize]>) {
         self.steps.push(Step::Filter(condition));
@@ -141,16 +150,15 @@ impl Draft {
         if numbered {
             facts.push((Limits::new(0, table.rows().saturating_sub(1) as i64), false));
         }
-        let fields = (0..facts.len()).map(|column| Field { input: 0, column }).collect();
         let scope = Scope::new(facts.clone(), columns, table.rows(), &self.parameters);
         self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: read, numbered });
-        Open { source: Source::Scan(number), fields, steps: Vec::new(), scope, inputs: 1, hints: Vec::new() }
+        Open::new(Source::Scan(number), scope)
     }
 
     /// Ends a pipeline in rows of all its columns that can be carried on. Gives its number and, by column, what it is
     /// over the columns of the rows.
     pub(super) fn end_in_rows(&mut self, open: Open) -> Option<(usize, Vec<Option<Typed>>)> {
-        let Open { source, fields, steps, scope, hints, .. } = open;
+        let Open { source, fields, steps, scope, most, hints, .. } = open;
         let mut kept: Vec<Expression> = Vec::new();
         let mut place = |typed: Typed| {
             if matches!(typed.expression, Expression::Constant(_)) {
@@ -188,22 +196,14 @@ impl Draft {
         let sink = Sink::Rows { columns: kept, keys: None };
         self.pipelines.push(Pipeline { source, fields, steps, sink, hints });
         self.left.push(facts);
-        self.rows.push(scope.rows());
+        self.rows.push(most);
         Some((self.pipelines.len() - 1, columns))
     }
 
     /// A pipeline over the rows that another left, of which these are the columns.
     pub(super) fn over(&self, source: Source, rows: usize, columns: Vec<Option<Typed>>) -> Open {
-        let facts = self.left[rows].clone();
-        let fields = (0..facts.len()).map(|column| Field { input: 0, column }).collect();
-        Open {
-            source,
-            fields,
-            steps: Vec::new(),
-            scope: Scope::new(facts, columns, self.rows[rows], &self.parameters),
-            inputs: 1,
-            hints: Vec::new(),
-        }
+        let scope = Scope::new(self.left[rows].clone(), columns, self.rows[rows], &self.parameters);
+        Open::new(source, scope)
     }
 }
 

@@ -128,24 +128,22 @@ impl CompiledExec {
     }
 
     /// What the pipelines read.
-    fn sources(&self) -> Result<Vec<ScanSource>> {
+    fn sources(&self) -> crate::Result<Vec<ScanSource>> {
         let Shape { scans, sources, .. } = &*self.shape;
-        let source = |((scanned, known), plan): ((&Scanned, &OnceLock<ScanSource>), &Arc<dyn ExecutionPlan>)| {
-            let Some(exec) = plan.downcast_ref::<ScanExec>() else {
-                return internal_err!("a pipeline reads a {}", plan.name());
-            };
+        let source = |(scanned, known): (&Scanned, &OnceLock<ScanSource>)| -> crate::Result<ScanSource> {
             if let Some(source) = known.get() {
                 return Ok(source.clone());
             }
+            let exec = scanned.exec()?;
             let mut scan = Arc::clone(exec.scan());
             if scanned.columns.len() < exec.columns().len() {
                 let columns = scanned.columns.iter().map(|column| exec.columns()[*column]).collect();
-                scan = Arc::new(scan.projected(columns).map_err(crate::Error::from)?);
+                scan = Arc::new(scan.projected(columns)?);
             }
             let source = ScanSource { scan, facts: scanned.facts.clone(), numbered: scanned.numbered };
             Ok(known.get_or_init(|| source).clone())
         };
-        scans.iter().zip(sources).zip(&self.scans).map(source).collect()
+        scans.iter().zip(sources).map(source).collect()
     }
 
     /// Starts the query over its scans and waits for its rows.

@@ -39,15 +39,15 @@ impl Draft {
         let key_of_rows = [Expression::Column(key)];
         let facts = finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, &self.left[build]));
         let facts = facts.collect::<Result<Vec<_>, _>>().ok()?;
+        let mut known = open.scope.facts()[..first].to_vec();
+        known.extend(facts.iter().map(|(limits, null)| (*limits, *null || kind == JoinKind::Left)));
+        let left = outputs.iter().map(|output| output.facts(&known)).collect::<Result<Vec<_>, _>>().ok()?;
         let aggregation =
             Aggregation { filter: None, keys: vec![columns[key].clone()], aggregates: split.aggregates(&before) };
         self.pipelines[build].sink = Sink::Aggregate { aggregation, columns: finishes, keys: Some(vec![0]) };
-        self.left[build].clone_from(&facts);
         open.fields.truncate(first);
         open.fields.extend((0..facts.len()).map(|column| Field { input: 1, column }));
-        let nullable = |(limits, null): &(_, bool)| (*limits, *null || kind == JoinKind::Left);
-        open.scope.replace_facts(first, facts.iter().map(nullable));
-        let left = outputs.iter().map(|output| output.facts(open.scope.facts())).collect::<Result<Vec<_>, _>>().ok()?;
+        self.left[build] = facts;
         self.left.push(left);
         self.rows.push(open.scope.rows());
         self.pipelines.push(Pipeline {

@@ -114,7 +114,7 @@ impl Draft {
         let Parts { keys, aggregates, finishes, columns, .. } = parts;
         let facts = finishes.iter().map(|finish| finish.facts(&keys, &aggregates, open.scope.facts()));
         self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
-        self.rows.push(open.scope.rows());
+        self.rows.push(open.most);
         let aggregation = Aggregation { filter: None, keys, aggregates };
         let sink = Sink::Aggregate { aggregation, columns: finishes, keys: None };
         let Open { source, fields, steps, hints, .. } = open;
@@ -222,10 +222,8 @@ impl Parts {
         match (cast, &data_type) {
             (Some(_), DataType::Float64) => {
                 let (range, _) = inner.expression.facts(open.scope.facts()).ok()?;
-                let largest = range.magnitude().checked_mul(open.scope.rows().into())?;
-                // A join may give a record more than once.
-                let exact = open.inputs == 1 && largest < EXACT_IN_DOUBLE;
-                if !inner.data_type.is_integer() || !exact {
+                let largest = range.magnitude().checked_mul(open.most.into())?;
+                if !inner.data_type.is_integer() || largest >= EXACT_IN_DOUBLE {
                     return None;
                 }
                 let sum = self.compute(Function::Sum, Some(inner.expression.clone()), filter.clone());

@@ -11,12 +11,26 @@ use datafusion::common::{JoinSide, JoinType, NullEquality};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
-use gingham_execution::{Expression, Field, Finish, Hint, JoinKind, Pipeline, Probe, Sink, Source, Step};
+use gingham_execution::{Expression, Field, Finish, Hint, JoinKind, Limits, Pipeline, Probe, Sink, Source, Step};
 
-/// Rows that are probed: the pipeline, and what its columns are.
-struct Built {
+/// A join of which one side is built.
+struct Side<'j> {
+    join: &'j HashJoinExec,
+    kind: JoinKind,
+    /// The left side is the one.
+    left: bool,
+    /// The pipeline that leaves its rows, and what the columns of these are.
     pipeline: usize,
     columns: Vec<Option<Typed>>,
+}
+
+/// What probes a side, and what becomes of a record that has a match.
+struct Matched {
+    probe: Probe,
+    /// The columns of the match.
+    added: Vec<Option<Typed>>,
+    /// Columns that are equal then: the record's and the match's.
+    equal: Vec<(Typed, Typed)>,
 }
 
 impl Draft {
@@ -25,7 +39,7 @@ impl Draft {
         if join.null_equality() != NullEquality::NullEqualsNothing || join.null_aware || join.fetch().is_some() {
             return None;
         }
-        let (kind, builds_left) = match join.join_type() {
+        let (kind, left) = match join.join_type() {
             JoinType::Inner => (JoinKind::Inner, true),
             JoinType::Right => (JoinKind::Left, true),
             JoinType::RightSemi => (JoinKind::Semi, true),
@@ -37,15 +51,16 @@ impl Draft {
             JoinType::LeftAnti => return self.marking(join, false),
             JoinType::Full => return None,
         };
-        let (build, probe) = if builds_left { (join.left(), join.right()) } else { (join.right(), join.left()) };
-        let built = self.open(build)?;
-        let (pipeline, columns) = self.end_in_rows(built)?;
-        let built = Built { pipeline, columns };
-        let mut open = self.open(probe)?;
-        let added = self.probe(&mut open, join, &built, kind, builds_left)?;
+        // A mark join's condition would look at columns that it does not give.
+        if kind == JoinKind::Mark && join.filter().is_some() {
+            return None;
+        }
+        let side = self.side(join, kind, left)?;
+        let mut open = self.open(if left { join.right() } else { join.left() })?;
+        let added = self.probe(&mut open, &side)?;
         let own = open.scope.columns().to_vec();
         let columns = match kind {
-            JoinKind::Inner | JoinKind::Left if builds_left => [added, own].concat(),
+            JoinKind::Inner | JoinKind::Left if left => [added, own].concat(),
             JoinKind::Inner | JoinKind::Left => [own, added].concat(),
             JoinKind::Semi | JoinKind::Anti => own,
             JoinKind::Mark => {
@@ -60,25 +75,26 @@ impl Draft {
         Some(open)
     }
 
+    /// Builds a side of a join.
+    fn side<'j>(&mut self, join: &'j HashJoinExec, kind: JoinKind, left: bool) -> Option<Side<'j>> {
+        let open = self.open(if left { join.left() } else { join.right() })?;
+        let (pipeline, columns) = self.end_in_rows(open)?;
+        Some(Side { join, kind, left, pipeline, columns })
+    }
+
     /// Adds a probe to a pipeline. Gives what the columns of the build side are there.
-    fn probe(
-        &mut self,
-        open: &mut Open,
-        join: &HashJoinExec,
-        built: &Built,
-        kind: JoinKind,
-        builds_left: bool,
-    ) -> Option<Vec<Option<Typed>>> {
-        let (probe, added, equal) = self.matched(open, join, built, kind, builds_left)?;
-        let narrows = matches!(kind, JoinKind::Inner | JoinKind::Semi);
-        if narrows {
+    fn probe(&mut self, open: &mut Open, side: &Side<'_>) -> Option<Vec<Option<Typed>>> {
+        let kind = side.kind;
+        let Matched { mut probe, added, equal } = self.matched(open, side)?;
+        if matches!(kind, JoinKind::Inner | JoinKind::Semi) {
             self.narrow(open, &probe);
         }
-        let Probe { condition, .. } = &probe;
-        let inner = condition.clone().filter(|_| kind == JoinKind::Inner);
-        let condition = condition.clone().filter(|_| kind != JoinKind::Inner);
-        open.steps.push(Step::Probe(Probe { condition, ..probe }));
-        open.steps.extend(inner.map(Step::Filter));
+        if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+            open.most = open.most.saturating_mul(self.rows[side.pipeline].max(1));
+        }
+        let filter = if kind == JoinKind::Inner { probe.condition.take() } else { None };
+        open.steps.push(Step::Probe(probe));
+        open.steps.extend(filter.map(Step::Filter));
         open.inputs += 1;
         if kind == JoinKind::Inner {
             open.scope.equate(&equal);
@@ -86,23 +102,16 @@ impl Draft {
         Some(added)
     }
 
-    /// A probe of the built rows by the records of an open pipeline; the columns of a match; and pairs of equal columns.
-    #[expect(clippy::type_complexity, reason = "used by two functions below")]
-    fn matched(
-        &mut self,
-        open: &mut Open,
-        join: &HashJoinExec,
-        built: &Built,
-        kind: JoinKind,
-        builds_left: bool,
-    ) -> Option<(Probe, Vec<Option<Typed>>, Vec<(Typed, Typed)>)> {
-        let facts = self.left[built.pipeline].clone();
-        let (left, right) = (join.left().schema(), join.right().schema());
-        let (build_schema, probe_schema) = if builds_left { (left, right) } else { (right, left) };
-        let build_scope = Scope::new(facts.clone(), built.columns.clone(), self.rows[built.pipeline], &self.parameters);
+    /// How the records of an open pipeline, to which the columns of a match are added, probe a side.
+    fn matched(&mut self, open: &mut Open, side: &Side<'_>) -> Option<Matched> {
+        let Side { join, kind, left, pipeline, columns } = side;
+        let facts = self.left[*pipeline].clone();
+        let schemas = (join.left().schema(), join.right().schema());
+        let (build_schema, probe_schema) = if *left { schemas } else { (schemas.1, schemas.0) };
+        let build_scope = Scope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.parameters);
         let (mut keys, mut build_keys, mut equal) = (Vec::new(), Vec::new(), Vec::new());
-        for (left, right) in join.on() {
-            let (build, probe) = if builds_left { (left, right) } else { (right, left) };
+        for (own, other) in join.on() {
+            let (build, probe) = if *left { (own, other) } else { (other, own) };
             let build = build_scope.translate(build, &build_schema)?;
             let probe = open.scope.translate(probe, &probe_schema)?;
             if !build.has_values_of(&probe) {
@@ -113,53 +122,31 @@ impl Draft {
             keys.push(probe.expression.clone());
             equal.push((probe, build));
         }
-        self.set_keys(built.pipeline, build_keys)?;
-        // The columns of a match, as a mark join's condition sees them, or those that are added.
-        let first = open.fields.len();
-        if kind == JoinKind::Mark && join.filter().is_none() {
-            open.fields.push(Field { input: open.inputs, column: 0 });
-            open.scope.add_facts(&[(gingham_execution::Limits::new(0, 1), false)]);
-        } else if kind == JoinKind::Mark {
-            return None;
-        } else {
-            open.fields.extend((0..facts.len()).map(|column| Field { input: open.inputs, column }));
-            let nullable = kind == JoinKind::Left;
-            let facts: Vec<_> = facts.iter().map(|(limits, null)| (*limits, *null || nullable)).collect();
-            open.scope.add_facts(&facts);
-        }
-        let shifted = |typed: &Typed| match typed.expression {
-            Expression::Column(column) => {
-                Some(Typed { expression: Expression::Column(first + column), ..typed.clone() })
-            }
-            // A constant is none for a record without a match.
-            _ => (kind != JoinKind::Left).then(|| typed.clone()),
-        };
-        let added: Vec<Option<Typed>> = built.columns.iter().map(|column| column.as_ref().and_then(shifted)).collect();
+        self.set_keys(*pipeline, build_keys)?;
+        let added = add_match(open, side, &facts);
         let condition = match join.filter() {
             Some(filter) => {
-                let (left, right) =
-                    if builds_left { (&added[..], open.scope.columns()) } else { (open.scope.columns(), &added[..]) };
+                let own = open.scope.columns();
+                let (left, right) = if *left { (&added[..], own) } else { (own, &added[..]) };
                 Some(condition(&open.scope, filter, left, right)?)
             }
             None => None,
         };
-        Some((Probe { build: built.pipeline, kind, keys, condition }, added, equal))
+        Some(Matched { probe: Probe { build: *pipeline, kind: *kind, keys, condition }, added, equal })
     }
 
     /// A semi or anti join of the side that is built: what has a match is marked by the other side's records.
     fn marking(&mut self, join: &HashJoinExec, marked: bool) -> Option<Open> {
-        let built = self.open(join.left())?;
-        let (rows, columns) = self.end_in_rows(built)?;
-        let built = Built { pipeline: rows, columns };
+        let side = self.side(join, JoinKind::Semi, true)?;
         let mut open = self.open(join.right())?;
-        let (probe, _, _) = self.matched(&mut open, join, &built, JoinKind::Semi, true)?;
+        let Matched { probe, .. } = self.matched(&mut open, &side)?;
         self.narrow(&mut open, &probe);
         let Open { source, fields, steps, hints, .. } = open;
         self.pipelines.push(Pipeline { source, fields, steps, sink: Sink::Marks(probe), hints });
         self.left.push(Vec::new());
         self.rows.push(0);
-        let source = Source::Marked { rows, marks: self.pipelines.len() - 1, marked };
-        let mut open = self.over(source, rows, built.columns);
+        let source = Source::Marked { rows: side.pipeline, marks: self.pipelines.len() - 1, marked };
+        let mut open = self.over(source, side.pipeline, side.columns);
         if let Some(projection) = &join.projection {
             open.project(projection);
         }
@@ -179,31 +166,18 @@ impl Draft {
         for (key, expression) in probe.keys.iter().enumerate() {
             let Expression::Column(column) = expression else { continue };
             let Some(field) = open.fields.get(*column).copied() else { continue };
-            match (field.input.checked_sub(1), open.source) {
-                (None, Source::Scan(_)) => open.hints.push(Hint { column: field.column, build: probe.build, key }),
-                (None, Source::Rows(rows) | Source::Marked { rows, .. }) => {
-                    self.hint(rows, field.column, probe.build, key);
-                }
-                (Some(input), _) => {
-                    let probes = open.steps.iter().filter_map(|step| match step {
-                        Step::Probe(probe) => Some((probe.build, probe.kind)),
-                        Step::Filter(_) => None,
-                    });
-                    if let Some((rows, JoinKind::Inner)) = { probes }.nth(input) {
-                        self.hint(rows, field.column, probe.build, key);
-                    }
-                }
-            }
+            let hint = self.follow(open.source, field, added_by(&open.steps, field), (probe.build, key));
+            open.hints.extend(hint);
         }
     }
 
     /// Rows that a pipeline leaves are of use only when their column has one of a later join's keys.
-    fn hint(&mut self, pipeline: usize, column: usize, build: usize, key: usize) {
+    fn hint(&mut self, pipeline: usize, column: usize, (build, key): (usize, usize)) {
         // What is probed must be there before.
         if build >= pipeline {
             return;
         }
-        let target = &mut self.pipelines[pipeline];
+        let target = &self.pipelines[pipeline];
         let expression = match &target.sink {
             Sink::Rows { columns, .. } => columns.get(column),
             // A group's key is that of all its records.
@@ -215,17 +189,57 @@ impl Draft {
         };
         let Some(Expression::Column(column)) = expression else { return };
         let Some(field) = target.fields.get(*column).copied() else { return };
-        match (field.input.checked_sub(1), target.source) {
-            (None, Source::Scan(_)) => target.hints.push(Hint { column: field.column, build, key }),
-            (None, Source::Rows(rows) | Source::Marked { rows, .. }) => self.hint(rows, field.column, build, key),
-            (Some(input), _) => {
-                let probe = target.probes().nth(input).map(|probe| (probe.build, probe.kind));
-                if let Some((rows, JoinKind::Inner)) = probe {
-                    self.hint(rows, field.column, build, key);
-                }
-            }
-        }
+        let hint = self.follow(target.source, field, added_by(&target.steps, field), (build, key));
+        self.pipelines[pipeline].hints.extend(hint);
     }
+
+    /// Follows a field of a pipeline, which has this source, to the scan that it comes from: gives the hint when that is the
+    /// source. `added` is the pipeline whose rows have the field, when an inner join adds it.
+    fn follow(
+        &mut self,
+        source: Source,
+        field: Field,
+        added: Option<usize>,
+        (build, key): (usize, usize),
+    ) -> Option<Hint> {
+        let rows = match (field.input, source) {
+            (0, Source::Scan(_)) => return Some(Hint { column: field.column, build, key }),
+            (0, Source::Rows(rows) | Source::Marked { rows, .. }) => Some(rows),
+            _ => added,
+        };
+        self.hint(rows?, field.column, (build, key));
+        None
+    }
+}
+
+/// The pipeline whose rows have a field, when an inner join adds it.
+fn added_by(steps: &[Step], field: Field) -> Option<usize> {
+    let probes = steps.iter().filter_map(|step| match step {
+        Step::Probe(probe) => Some(probe),
+        Step::Filter(_) => None,
+    });
+    let probe = { probes }.nth(field.input.checked_sub(1)?)?;
+    (probe.kind == JoinKind::Inner).then_some(probe.build)
+}
+
+/// Adds the columns of a match, or the mark in their place, to those of a pipeline. Gives what the build side's are there.
+fn add_match(open: &mut Open, side: &Side<'_>, facts: &[(Limits, bool)]) -> Vec<Option<Typed>> {
+    let first = open.fields.len();
+    if side.kind == JoinKind::Mark {
+        open.fields.push(Field { input: open.inputs, column: 0 });
+        open.scope.add_facts(&[(Limits::new(0, 1), false)]);
+        return Vec::new();
+    }
+    let outer = side.kind == JoinKind::Left;
+    open.fields.extend((0..facts.len()).map(|column| Field { input: open.inputs, column }));
+    let facts: Vec<_> = facts.iter().map(|(limits, null)| (*limits, *null || outer)).collect();
+    open.scope.add_facts(&facts);
+    let shifted = |typed: &Typed| match typed.expression {
+        Expression::Column(column) => Some(Typed { expression: Expression::Column(first + column), ..typed.clone() }),
+        // A constant is none for a record without a match.
+        _ => (!outer).then(|| typed.clone()),
+    };
+    side.columns.iter().map(|column| column.as_ref().and_then(shifted)).collect()
 }
 
 /// The condition of a join over the columns of a pipeline behind the probe.

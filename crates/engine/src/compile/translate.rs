@@ -145,12 +145,6 @@ impl Scope {
         self.facts.extend_from_slice(facts);
     }
 
-    /// The pipeline's columns from `first` on are others.
-    pub(super) fn replace_facts(&mut self, first: usize, facts: impl Iterator<Item = (Limits, bool)>) {
-        self.facts.truncate(first);
-        self.facts.extend(facts);
-    }
-
     /// Records at most, as far as is known.
     pub(super) fn rows(&self) -> u64 {
         self.rows

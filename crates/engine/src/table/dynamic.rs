@@ -2,7 +2,7 @@
 //! read. They only spare work, since the join looks at every record again, so that what can't be translated is left out.
 
 use super::filter::{all_of, any_of, plain_comparison};
-use super::join_keys::{JoinKeys, MOST};
+use super::join_keys::JoinKeys;
 use super::value::datum;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
@@ -15,22 +15,15 @@ use std::sync::Arc;
 
 /// A list of keys is worth a look at each code when the table has this many times as many records.
 const RECORDS_PER_KEY: u64 = 4;
-/// A set of keys is worth a look at each code when the column has more than this many times as many distinct values.
-const DISTINCT_PER_KEY: f64 = 1.25;
 
 /// True for a filter that changes while the query runs.
 pub(super) fn is_dynamic(filter: &Arc<dyn PhysicalExpr>) -> bool {
     filter.is::<DynamicFilterPhysicalExpr>() || filter.children().into_iter().any(is_dynamic)
 }
 
-/// Whether so many keys leave out enough of a column's distinct values to be worth a look at each code.
-pub(super) fn rules_out_enough(keys: u64, distinct: u64) -> bool {
-    keys as f64 * DISTINCT_PER_KEY <= distinct as f64
-}
-
 /// The share of a column's values that so many keys of a join leave, 1 where they are not looked for.
 pub(crate) fn share_left_by_keys(keys: f64, distinct: f64) -> f64 {
-    let worth = keys <= MOST as f64 && keys * DISTINCT_PER_KEY <= distinct;
+    let worth = keys <= IntegerSet::MOST_KEYS as f64 && IntegerSet::rules_out_enough(keys, distinct);
     if worth { keys / distinct } else { 1.0 }
 }
 
@@ -106,7 +99,7 @@ impl Implied<'_> {
     }
 
     fn among(&self, column: &ColumnDefinition, set: &Arc<IntegerSet>) -> Predicate {
-        if !rules_out_enough(set.len() as u64, (self.distinct)(column.id)) {
+        if !IntegerSet::rules_out_enough(set.len() as f64, (self.distinct)(column.id) as f64) {
             return Predicate::Constant(true);
         }
         Predicate::Among { column: column.id, set: Arc::clone(set) }

@@ -1,7 +1,7 @@
 //! The operator that reads a table: its partitions take morsels from one counter, so that none waits while another has
 //! work left.
 
-use super::dynamic::{Implied, is_dynamic, rules_out_enough};
+use super::dynamic::{Implied, is_dynamic};
 use super::filter::all_of;
 use super::join_keys::{JoinKeys, KeysOfWhole};
 use super::statistics::{selectivity, statistics};
@@ -28,7 +28,7 @@ use gingham_kernels::Isa;
 use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::scan::TableScan;
 use gingham_storage::segment::ZONE_ROWS;
-use gingham_storage::{ColumnId, Predicate};
+use gingham_storage::{ColumnId, IntegerSet, Predicate};
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -247,7 +247,7 @@ impl ScanExec {
             (_, KeysOfWhole::Unknown) => true,
             (Some(column), KeysOfWhole::Distinct(keys)) => {
                 let distinct = self.shape.table.summary(column).map_or(u64::MAX, |summary| summary.distinct);
-                rules_out_enough(keys, distinct)
+                IntegerSet::rules_out_enough(keys as f64, distinct as f64)
             }
         }
     }

@@ -18,6 +18,6 @@ mod table;
 
 pub use outcome::Finish;
 pub(crate) use outcome::rows;
-pub use plan::{Aggregate, Aggregation, Function, Plan};
-pub(crate) use plan::{Slot, SlotKind};
+pub use plan::{Aggregate, Aggregation, Function};
+pub(crate) use plan::{Plan, Slot, SlotKind};
 pub(crate) use states::{States, add_wide};

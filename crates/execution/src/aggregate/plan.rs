@@ -89,7 +89,7 @@ pub(super) enum Reading {
 
 /// An aggregation ready to run.
 #[derive(Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Its first output is the number of the record's group, from 0 to `groups - 1`; what goes into the words is computed
     /// with it.
     pub(crate) stage: Stage,
@@ -188,9 +188,7 @@ fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, V
             let null = builder.constant(size - 1);
             digit = builder.choose(valid, digit, null);
         }
-        let scale = builder.constant(size);
-        let higher = builder.combine(Arithmetic::Multiply, number, scale)?;
-        number = builder.combine(Arithmetic::Add, higher, digit)?;
+        number = builder.with_digit(number, digit, size)?;
         ranges.push(KeyRange { low, size, nullable });
         if builder.range(number).max >= i128::from(i64::MAX) {
             return Err(too_many());

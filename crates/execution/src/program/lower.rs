@@ -149,6 +149,13 @@ impl Builder {
         Ok(self.push(Operation::Arithmetic(operator, left, right), range))
     }
 
+    /// A number with one more digit, its lowest, of which there are `size` values.
+    pub(crate) fn with_digit(&mut self, number: StepId, digit: StepId, size: i128) -> Result<StepId> {
+        let size = self.constant(size);
+        let higher = self.combine(Arithmetic::Multiply, number, size)?;
+        self.combine(Arithmetic::Add, higher, digit)
+    }
+
     /// A step whose result lies within `limits` wherever it is used; elsewhere it may become any.
     pub(crate) fn assumed(&mut self, value: StepId, limits: Limits) -> StepId {
         let known = self.range(value);

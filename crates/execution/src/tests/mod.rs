@@ -3,13 +3,12 @@
 
 mod joins;
 
-use crate::aggregate::{self, States};
+use crate::aggregate::{self, Plan, States};
 use crate::codegen::{End, Generator, Scratch};
 use crate::interpret::Interpreter;
 use crate::source::{Input, Records, VECTOR, Vector};
 use crate::{
-    Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Field, Finish, Function, Limits, Plan, Rows,
-    ValueMap,
+    Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Field, Finish, Function, Limits, Rows, ValueMap,
 };
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;

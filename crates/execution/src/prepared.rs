@@ -1,0 +1,166 @@
+//! A query that may run, what a run of it is given, and what it tells.
+
+use crate::join::KeyRanges;
+use crate::pool::Pool;
+use crate::query::{Query, Source};
+use crate::ready::{Build, Given, Ready};
+use crate::relation::Facts;
+use crate::rows::Rows;
+use crate::run::{Run, no_table};
+use crate::{Error, Limits, Result};
+use gingham_kernels::Isa;
+use gingham_storage::scan::TableScan;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How stages run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Interpreted until it is known that many records come, then staged.
+    Auto,
+    /// By generated code.
+    Staged,
+    /// Step by step, without generated code.
+    Interpreted,
+}
+
+/// Who is asked before memory is taken.
+pub trait Memory: Send + Sync {
+    /// Takes so many bytes more; they are given back when the query has ended. An error when they are too many.
+    fn grow(&self, bytes: usize) -> Result<()>;
+}
+
+/// A scan that a query reads.
+#[derive(Debug, Clone)]
+pub struct ScanSource {
+    /// Its records.
+    pub scan: Arc<TableScan>,
+    /// Of each of its columns where the integers lie, and whether some are NULL.
+    pub facts: Vec<(Limits, bool)>,
+    /// Behind its columns is one more: the numbers of the records.
+    pub numbered: bool,
+}
+
+/// What a run of a query is given.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// By their numbers.
+    pub scans: Vec<ScanSource>,
+    /// Values of the query's parameters, by their numbers; `None` is NULL.
+    pub parameters: Vec<Option<i128>>,
+    /// The instruction set of its kernels.
+    pub isa: Isa,
+}
+
+/// A query that may run, again and again. Code that a run made is there for the next.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(crate) query: Query,
+    pub(crate) mode: Mode,
+    /// By pipeline, how it was planned last.
+    pub(crate) known: Vec<Mutex<Option<Arc<Ready>>>>,
+}
+
+/// What a query did, for EXPLAIN ANALYZE.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Records that the stages were given.
+    pub records: usize,
+    /// Loops that were compiled.
+    pub loops: usize,
+    /// Bytes of machine code.
+    pub code_bytes: usize,
+    /// Time that compiling took.
+    pub compile_time: Duration,
+    /// By pipeline, the last one's included.
+    pub pipelines: Vec<PipelineReport>,
+}
+
+/// What a pipeline did.
+#[derive(Debug, Clone)]
+pub struct PipelineReport {
+    /// From its planning to the end of what was made of its rows.
+    pub time: Duration,
+    /// Rows that it left; records of a build side that it marked.
+    pub rows: usize,
+    /// The kind of key table over its rows, if they are probed.
+    pub table: Option<&'static str>,
+}
+
+/// Called with the end of a query.
+pub(crate) type Done = Box<dyn FnOnce(Result<(Rows, Report)>) + Send>;
+
+/// Stops a query when dropped.
+#[derive(Debug)]
+pub struct Stopper(Arc<AtomicBool>);
+
+impl Drop for Stopper {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Prepared {
+    /// A query over scans whose columns have these facts and whose tables so many records. Fails when it can't run: for
+    /// an expression over 128 bits, keys and values between stages over 64, keys together and the range of an argument of
+    /// MIN or MAX over 63.
+    pub fn new(query: Query, mode: Mode, sources: &[(Vec<(Limits, bool)>, u64)]) -> Result<Self> {
+        let mut left: Vec<(Vec<Facts>, u64)> = Vec::new();
+        for pipeline in &query.pipelines {
+            let (source, rows) = match pipeline.source {
+                Source::Scan(scan) => sources.get(scan).cloned(),
+                Source::Rows(rows) | Source::Marked { rows, .. } => left.get(rows).cloned(),
+            }
+            .ok_or_else(|| Error::Internal(format!("a pipeline without its source {:?}", pipeline.source)))?;
+            let builds = pipeline.probes().map(|probe| {
+                let (facts, rows) = left.get(probe.build).ok_or_else(|| no_table(probe.build))?;
+                let keys = query.pipelines[probe.build].keys().ok_or_else(|| no_table(probe.build))?;
+                let ranges = KeyRanges::new(keys.iter().map(|key| facts[*key]))?;
+                Ok(Build { facts: facts.clone(), ranges, most_matches: *rows })
+            });
+            let builds = builds.collect::<Result<_>>()?;
+            let given = Given { source, rows, builds, parameters: Vec::new() };
+            Ready::new(pipeline, given.clone())?;
+            left.push((given.left(pipeline)?, rows));
+        }
+        let known = query.pipelines.iter().map(|_| Mutex::default()).collect();
+        Ok(Self { query, mode, known })
+    }
+
+    /// The pipelines.
+    pub fn query(&self) -> &Query {
+        &self.query
+    }
+
+    /// How stages run.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Runs it, and gives the rows to `done`, on one of the pool's threads. Dropping what this returns stops it.
+    pub fn run(
+        self: Arc<Self>,
+        given: Input,
+        pool: &Arc<Pool>,
+        workers: usize,
+        memory: Arc<dyn Memory>,
+        done: impl FnOnce(Result<(Rows, Report)>) + Send + 'static,
+    ) -> Stopper {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let run = Run::new(self, given, Arc::clone(pool), workers, memory, Arc::clone(&stopped), Box::new(done));
+        Arc::new(run).start(0);
+        Stopper(stopped)
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Staged => "staged",
+            Self::Interpreted => "interpreted",
+        })
+    }
+}
