@@ -39,6 +39,8 @@ pub mod bitpack;
 pub mod bits;
 pub mod chunks;
 mod code;
+#[cfg(target_arch = "x86_64")]
+mod compress;
 pub mod decode;
 pub mod hash;
 mod isa;

@@ -147,6 +147,29 @@ fn bit_vectors() {
     }
 }
 
+/// Few words with many bits between many with few, and the other way round: ways to take words go by both.
+#[test]
+fn tids_of_dense_words_among_sparse_ones() {
+    let mut numbers = Numbers(4);
+    for every in [1, 2, 3, 7, 50, 150] {
+        for set in [0, 1, 2, 3, 4, 5, 15, 16, 17, 47, 48, 49, 63, 64] {
+            let bits: Vec<u64> = (0..301)
+                .map(|at| {
+                    let fewer = (1 << (numbers.next() % 64)) & (numbers.next() % 4).wrapping_sub(1);
+                    let many = (0..set).fold(0, |word: u64, i| word | 1 << (i * 37 % 64));
+                    if at % every == 0 { many.rotate_left(at as u32) } else { fewer }
+                })
+                .collect();
+            let expected: Vec<u32> = (0..301 * 64).filter(|&at| bit(&bits, at as usize)).collect();
+            for isa in Isa::available() {
+                let mut tids = Vec::new();
+                bits::to_tids(isa, &bits, 0, &mut tids);
+                assert_eq!(tids, expected, "{isa:?}, {set} bits in each {every}th word");
+            }
+        }
+    }
+}
+
 #[test]
 fn largest_tids() {
     for isa in Isa::available() {
