@@ -6,7 +6,7 @@ use crate::aggregate::States;
 use crate::codegen::{self, Scratch};
 use crate::join::JoinTable;
 use crate::level::{LevelState, Runner, has_rows, select};
-use crate::ready::{End, LevelKind, Part, Ready};
+use crate::ready::{End, Level, LevelKind, Part, Ready};
 use crate::relation::Relation;
 use crate::source::{Input, Records, VECTOR, Vector};
 use crate::{Error, JoinKind, Memory, Mode, Result};
@@ -24,8 +24,8 @@ pub(crate) struct Course {
     pub(crate) ready: Arc<Ready>,
     /// By level: what it probes, and the rows that a match is one of.
     pub(crate) builds: Vec<(Arc<JoinTable>, Arc<Relation>)>,
-    /// What a mark join adds.
-    pub(crate) marks: Relation,
+    /// By level what a mark join adds.
+    pub(crate) marks: Vec<Vec<ColumnView>>,
     pub(crate) mode: Mode,
     pub(crate) isa: Isa,
     pub(crate) morsels: usize,
@@ -54,6 +54,8 @@ pub(crate) struct Flow {
     levels: Vec<Option<Box<LevelState>>>,
     last: Runner,
     pub(crate) ended: Ended,
+    /// A bit for each row of the build side that is marked, if one is.
+    pub(crate) marks: Vec<u64>,
     /// Bytes that were asked for.
     bytes: usize,
     scratch: Scratch,
@@ -71,8 +73,8 @@ pub(crate) enum Ended {
         bytes: usize,
     },
     States(Box<States>),
-    /// A bit for each row of the last build side.
-    Marks(Vec<u64>),
+    /// Nothing but the marks.
+    Marks,
 }
 
 /// The outputs of a pipeline's last stage for some records.
@@ -100,10 +102,16 @@ impl Course {
     /// The views of the input that a level adds.
     fn added(&self, level: usize) -> &[ColumnView] {
         match self.ready.levels[level].kind {
-            LevelKind::Join(JoinKind::Semi | JoinKind::Anti) => &[],
-            LevelKind::Join(JoinKind::Mark) => &self.marks.views,
+            LevelKind::Join(JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn) => &[],
+            LevelKind::Join(JoinKind::Mark) => &self.marks[level],
             _ => &self.builds[level].1.views,
         }
+    }
+
+    /// No marks of the rows that the pipeline marks; nothing if it marks none.
+    pub(crate) fn no_marks(&self) -> Vec<u64> {
+        let marked = self.ready.levels.iter().position(Level::marks);
+        marked.map_or_else(Vec::new, |level| vec![0; self.builds[level].1.rows.div_ceil(64)])
     }
 }
 
@@ -123,18 +131,16 @@ impl Flow {
                 (Runner::new(&plan.stage), 1, Ended::States(Box::new(States::new(plan, *array))))
             }
             End::Marks => {
-                let (Some(level), Some((_, relation))) = (levels.last(), course.builds.last()) else {
-                    return Err(Error::Internal("marks without a probe".to_owned()));
-                };
-                let marks = vec![0; relation.rows.div_ceil(64)];
-                (Runner::new(&level.number.stage), 0, Ended::Marks(marks))
+                let level = levels.last().ok_or_else(|| Error::Internal("marks without a probe".to_owned()))?;
+                (Runner::new(&level.number.stage), 0, Ended::Marks)
             }
         };
         let state = |(number, level)| Some(Box::new(LevelState::new(level, number + 2)));
         let levels = levels.iter().enumerate().map(state).collect();
         let (scratch, passed) = (Scratch::default(), Vec::new());
         let outputs = vec![Vec::new(); outputs];
-        Ok(Self { levels, last, ended, bytes: asked, scratch, outputs, passed })
+        let marks = course.no_marks();
+        Ok(Self { levels, last, ended, marks, bytes: asked, scratch, outputs, passed })
     }
 
     /// Takes the qualifying records of a morsel: `tids`, or the first `rows`.
@@ -188,11 +194,13 @@ impl Flow {
     }
 
     fn gathered_bytes(&self) -> usize {
-        match &self.ended {
-            Ended::Rows { now, bytes, .. } => bytes + now.bytes(),
-            Ended::States(states) => states.bytes(),
-            Ended::Marks(marks) => size_of_val(marks.as_slice()),
-        }
+        let marks = size_of_val(self.marks.as_slice());
+        marks
+            + match &self.ended {
+                Ended::Rows { now, bytes, .. } => bytes + now.bytes(),
+                Ended::States(states) => states.bytes(),
+                Ended::Marks => 0,
+            }
     }
 
     /// A vector before a stage.
@@ -237,19 +245,25 @@ impl Flow {
             return self.pass_full(site, level, state);
         }
         match ready.kind {
-            LevelKind::Join(kind @ (JoinKind::Inner | JoinKind::Left)) => {
+            LevelKind::Join(kind @ (JoinKind::Inner | JoinKind::Left | JoinKind::Full)) => {
                 let mut resume = Resume::default();
-                while !state.pair(table, vector, &mut resume) {
+                loop {
+                    let done = state.pair(table, vector, &mut resume);
                     state.stage_pairs(vector);
+                    if kind == JoinKind::Full {
+                        state.pairs.build().iter().for_each(|row| mark(&mut self.marks, *row));
+                    }
+                    if done {
+                        break;
+                    }
                     self.pass_full(site, level, state)?;
                 }
-                state.stage_pairs(vector);
-                if kind == JoinKind::Left {
+                if kind != JoinKind::Inner {
                     state.found(vector, false);
                     state.stage(vector, relation.rows as u32);
                 }
             }
-            LevelKind::Join(kind @ (JoinKind::Semi | JoinKind::Anti)) => {
+            LevelKind::Join(kind @ (JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn)) => {
                 state.found(vector, kind == JoinKind::Semi);
                 state.stage_plain(vector);
             }
@@ -260,9 +274,8 @@ impl Flow {
                 }
             }
             LevelKind::Marks => {
-                let Ended::Marks(marks) = &mut self.ended else { return Err(no_marks()) };
                 let positions = state.links.iter().flat_map(|link| table.duplicates().positions(link));
-                positions.for_each(|row| mark(marks, *row));
+                positions.for_each(|row| mark(&mut self.marks, *row));
             }
         }
         self.pass_full(site, level, state)
@@ -298,20 +311,16 @@ impl Flow {
             for &pair in &*fulfilled {
                 matched[paired[pair as usize] as usize] = true;
             }
-            match ready.kind {
-                LevelKind::Join(JoinKind::Left) => {
-                    for (number, (rows, input)) in staged.iter_mut().zip(&inputs).enumerate() {
-                        if has_rows(number, input) {
-                            input.records.select(course.isa, fulfilled, rows);
-                        }
+            if ready.marks() {
+                fulfilled.iter().for_each(|pair| mark(&mut self.marks, pairs.build()[*pair as usize]));
+            }
+            if let LevelKind::Join(JoinKind::Left | JoinKind::Full) = ready.kind {
+                for (number, (rows, input)) in staged.iter_mut().zip(&inputs).enumerate() {
+                    if has_rows(number, input) {
+                        input.records.select(course.isa, fulfilled, rows);
                     }
-                    self.pass_full(site, level, state)?;
                 }
-                LevelKind::Marks => {
-                    let Ended::Marks(marks) = &mut self.ended else { return Err(no_marks()) };
-                    fulfilled.iter().for_each(|pair| mark(marks, pairs.build()[*pair as usize]));
-                }
-                LevelKind::Join(_) => {}
+                self.pass_full(site, level, state)?;
             }
             if done {
                 return Ok(());
@@ -371,10 +380,6 @@ impl Flow {
             _ => Err(Error::Internal("a pipeline that ends in something else".to_owned())),
         }
     }
-}
-
-fn no_marks() -> Error {
-    Error::Internal("a join that marks without marks".to_owned())
 }
 
 fn mark(marks: &mut [u64], row: u32) {

@@ -30,10 +30,15 @@ pub enum JoinKind {
     Inner,
     /// The same; without any match it goes on once with NULLs.
     Left,
+    /// As [`Left`](Self::Left), and the rows of the build side that have a match are marked. A pipeline has one at most.
+    Full,
     /// It goes on, once, when it has a match.
     Semi,
     /// It goes on when it has none.
     Anti,
+    /// It goes on when `NOT IN` holds: it has none, and neither its key nor one of the build side is NULL; or there are no
+    /// rows to be in.
+    NotIn,
     /// It goes on with a column that says whether it has one: 1 or 0.
     Mark,
 }
@@ -43,8 +48,10 @@ impl fmt::Display for JoinKind {
         f.write_str(match self {
             Self::Inner => "probe",
             Self::Left => "left probe",
+            Self::Full => "full probe",
             Self::Semi => "semi probe",
             Self::Anti => "anti probe",
+            Self::NotIn => "not-in probe",
             Self::Mark => "mark probe",
         })
     }

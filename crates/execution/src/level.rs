@@ -148,15 +148,29 @@ impl LevelState {
     /// Stages what a join makes of the records once their conditions were looked at.
     pub(crate) fn decided(&mut self, vector: &Vector<'_>, kind: LevelKind, nulls: u32) -> Result<()> {
         let LevelKind::Join(kind) = kind else { return Ok(()) };
-        let wanted = kind == JoinKind::Semi;
-        let chosen = self.passed.iter().filter(|record| self.matched[**record as usize] == wanted);
-        self.paired.clear();
-        self.paired.extend(chosen);
         match kind {
-            JoinKind::Semi | JoinKind::Anti => self.stage_plain(vector),
-            JoinKind::Left => self.stage(vector, nulls),
-            JoinKind::Inner | JoinKind::Mark => return Err(Error::Internal(format!("a {kind} with a condition"))),
+            JoinKind::Semi | JoinKind::Anti => {
+                self.choose(kind == JoinKind::Semi);
+                self.stage_plain(vector);
+            }
+            JoinKind::Left | JoinKind::Full => {
+                self.choose(false);
+                self.stage(vector, nulls);
+            }
+            JoinKind::Mark => {
+                for matched in [false, true] {
+                    self.choose(matched);
+                    self.stage(vector, matched.into());
+                }
+            }
+            JoinKind::Inner | JoinKind::NotIn => return Err(Error::Internal(format!("a {kind} with a condition"))),
         }
         Ok(())
+    }
+
+    /// Chooses the records that have a match which fulfils the condition, or those that have none.
+    fn choose(&mut self, matched: bool) {
+        self.paired.clear();
+        self.paired.extend(self.passed.iter().filter(|record| self.matched[**record as usize] == matched));
     }
 }

@@ -4,7 +4,7 @@ use crate::join::KeyRanges;
 use crate::pool::Pool;
 use crate::query::{Query, Source};
 use crate::ready::{Build, Given, Ready};
-use crate::relation::Facts;
+use crate::relation::{self, Facts};
 use crate::rows::Rows;
 use crate::run::{Run, no_table};
 use crate::{Error, Limits, Result};
@@ -118,12 +118,18 @@ impl Prepared {
                 let (facts, rows) = left.get(probe.build).ok_or_else(|| no_table(probe.build))?;
                 let keys = query.pipelines[probe.build].keys().ok_or_else(|| no_table(probe.build))?;
                 let ranges = KeyRanges::new(keys.iter().map(|key| facts[*key]))?;
-                Ok(Build { facts: facts.clone(), ranges, most_matches: *rows })
+                let (is_empty, has_nulls) = (false, false);
+                Ok(Build { facts: facts.clone(), ranges, most_matches: *rows, is_empty, has_nulls })
             });
             let builds = builds.collect::<Result<_>>()?;
             let given = Given { source, rows, builds, parameters: Vec::new() };
             Ready::new(pipeline, given.clone())?;
-            left.push((given.left(pipeline)?, rows));
+            let mut own = (given.left(pipeline)?, rows);
+            if let Some(first) = pipeline.behind {
+                let (facts, rows) = left.get(first).ok_or_else(|| no_table(first))?;
+                own = (relation::of_either(facts, &own.0), rows.saturating_add(own.1));
+            }
+            left.push(own);
         }
         let known = query.pipelines.iter().map(|_| Mutex::default()).collect();
         Ok(Self { query, mode, known })

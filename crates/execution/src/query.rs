@@ -26,6 +26,9 @@ pub struct Pipeline {
     pub sink: Sink,
     /// What records of its scan must fulfil to be of use: the scan leaves out others where that is cheap.
     pub hints: Vec<Hint>,
+    /// An earlier pipeline whose rows come before its own, and which nobody else reads: of several in a row, the last one's
+    /// rows are those of all.
+    pub behind: Option<usize>,
 }
 
 /// A record is of use only when a column has a value that a key of earlier rows has.
@@ -50,7 +53,7 @@ pub enum Source {
     Marked {
         /// The pipeline that left the rows.
         rows: usize,
-        /// The one that marked them.
+        /// The one that marked them, at its end or in a probe of [`JoinKind::Full`].
         marks: usize,
         /// Those with a mark, else those without.
         marked: bool,
@@ -66,17 +69,18 @@ pub enum Step {
     Probe(Probe),
 }
 
-/// A join with rows that an earlier pipeline left. It adds an input: their columns, or the one of [`JoinKind::Mark`].
+/// A join with rows that an earlier pipeline left. It adds an input: their columns, and behind these that of
+/// [`JoinKind::Mark`]. Where a join gives no columns of a match, only its condition may look at them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Probe {
     /// The pipeline, whose sink names keys.
     pub build: usize,
     /// What the join does.
     pub kind: JoinKind,
-    /// As many as the build side has keys. A match has equal ones; NULL equals nothing.
+    /// As many as the build side has keys. A match has equal ones; NULL equals nothing. Without any, all rows are matches.
     pub keys: Vec<Expression>,
     /// What a match must fulfil beside, over all columns and those of the match. `None` for [`JoinKind::Inner`], where that
-    /// is a filter behind the probe, and for [`JoinKind::Mark`], which does not give the columns.
+    /// is a filter behind the probe, and for [`JoinKind::NotIn`].
     pub condition: Option<Expression>,
 }
 
@@ -103,9 +107,11 @@ pub enum Sink {
     Marks(Probe),
 }
 
-impl Probe {
-    fn conditional(&self) -> &'static str {
-        if self.condition.is_some() { " with a condition" } else { "" }
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = if self.keys.is_empty() { "all of " } else { "" };
+        let conditional = if self.condition.is_some() { " with a condition" } else { "" };
+        write!(f, "{all}{}{conditional}", self.build)
     }
 }
 
@@ -202,18 +208,19 @@ impl fmt::Display for Pipeline {
         for step in &self.steps {
             match step {
                 Step::Filter(_) => f.write_str(", filter")?,
-                Step::Probe(probe) => write!(f, ", {} {}{}", probe.kind, probe.build, probe.conditional())?,
+                Step::Probe(probe) => write!(f, ", {} {probe}", probe.kind)?,
             }
         }
         match &self.sink {
-            Sink::Rows { keys: Some(_), .. } => f.write_str(", build"),
-            Sink::Rows { keys: None, .. } => f.write_str(", rows"),
+            Sink::Rows { keys: Some(_), .. } => f.write_str(", build")?,
+            Sink::Rows { keys: None, .. } => f.write_str(", rows")?,
             Sink::Aggregate { keys, aggregation, .. } => {
                 let build = if keys.is_some() { ", build" } else { "" };
                 let groups = if aggregation.keys.is_empty() { "one group" } else { "groups" };
-                write!(f, ", aggregate into {groups}{build}")
+                write!(f, ", aggregate into {groups}{build}")?;
             }
-            Sink::Marks(probe) => write!(f, ", mark {}{}", probe.build, probe.conditional()),
+            Sink::Marks(probe) => write!(f, ", mark {probe}")?,
         }
+        self.behind.map_or(Ok(()), |first| write!(f, " behind {first}"))
     }
 }

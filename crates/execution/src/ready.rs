@@ -3,10 +3,10 @@
 
 use crate::aggregate::{Aggregation, Plan, States};
 use crate::codegen::Generator;
-use crate::join::KeyRanges;
+use crate::join::{JoinTable, KeyRanges};
 use crate::program::Builder;
 use crate::query::{Pipeline, Probe, Sink, Step};
-use crate::relation::Facts;
+use crate::relation::{Facts, Relation};
 use crate::stage::{Draft, Field, Stage};
 use crate::{Error, Expression, JoinKind, Limits, Result};
 
@@ -30,6 +30,10 @@ pub(crate) struct Build {
     pub(crate) ranges: KeyRanges,
     /// Matches that a record has at most.
     pub(crate) most_matches: u64,
+    /// It has no rows.
+    pub(crate) is_empty: bool,
+    /// It has rows of which a key is NULL.
+    pub(crate) has_nulls: bool,
 }
 
 /// The stages of a pipeline.
@@ -82,6 +86,26 @@ pub(crate) enum End {
     Marks,
 }
 
+impl Build {
+    /// Of rows that are there.
+    pub(crate) fn of(relation: &Relation, table: &JoinTable) -> Self {
+        Self {
+            facts: relation.facts.clone(),
+            ranges: table.ranges.clone(),
+            most_matches: table.most_matches(),
+            is_empty: relation.rows == 0,
+            has_nulls: table.rows < relation.rows,
+        }
+    }
+}
+
+impl Level {
+    /// Whether it marks rows of the build side.
+    pub(crate) fn marks(&self) -> bool {
+        matches!(self.kind, LevelKind::Marks | LevelKind::Join(JoinKind::Full))
+    }
+}
+
 impl Part {
     fn new(stage: Stage) -> Self {
         Self { stage, generator: Generator::default() }
@@ -109,7 +133,7 @@ impl Ready {
                 Step::Filter(condition) => waiting = with(waiting, condition),
                 Step::Probe(probe) => {
                     let build = &given.builds[levels.len()];
-                    if matches!(probe.kind, JoinKind::Inner | JoinKind::Left) {
+                    if matches!(probe.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Full) {
                         rows = rows.saturating_mul(build.most_matches);
                     }
                     levels.push(scope.level(probe, LevelKind::Join(probe.kind), build, waiting.take())?);
@@ -135,7 +159,10 @@ impl Ready {
                 End::Marks
             }
         };
-        Ok(Self { given, levels, end })
+        match levels.iter().filter(|level| level.marks()).count() {
+            0 | 1 => Ok(Self { given, levels, end }),
+            _ => Err(Error::Internal("a pipeline that marks rows of several others".to_owned())),
+        }
     }
 
     /// Code that was made.
@@ -175,14 +202,13 @@ impl Given {
         let Some(probe) = field.input.checked_sub(1) else {
             return self.source.get(field.column).copied().ok_or_else(none);
         };
-        match kinds.get(probe) {
-            Some(JoinKind::Mark) => Ok((Limits::new(0, 1), false)),
-            Some(kind) => {
-                let (limits, nullable) = *self.builds[probe].facts.get(field.column).ok_or_else(none)?;
-                Ok((limits, nullable || *kind == JoinKind::Left))
-            }
-            None => Err(none()),
+        let (kind, facts) =
+            kinds.get(probe).zip(self.builds.get(probe)).map(|(kind, build)| (*kind, &build.facts)).ok_or_else(none)?;
+        if kind == JoinKind::Mark && field.column == facts.len() {
+            return Ok((Limits::new(0, 1), false));
         }
+        let (limits, nullable) = *facts.get(field.column).ok_or_else(none)?;
+        Ok((limits, nullable || matches!(kind, JoinKind::Left | JoinKind::Full)))
     }
 }
 
@@ -205,14 +231,21 @@ impl Scope<'_> {
                 draft.also(inside);
                 number
             }
-            LevelKind::Join(JoinKind::Left | JoinKind::Anti | JoinKind::Mark) => {
+            LevelKind::Join(JoinKind::NotIn) if build.is_empty => draft.builder.constant(-1),
+            LevelKind::Join(
+                kind @ (JoinKind::Left | JoinKind::Full | JoinKind::Anti | JoinKind::NotIn | JoinKind::Mark),
+            ) => {
                 let none = draft.builder.constant(-1);
-                draft.builder.choose(inside, number, none)
+                let number = draft.builder.choose(inside, number, none);
+                if kind == JoinKind::NotIn {
+                    drop_nulls(&mut draft, probe, build)?;
+                }
+                number
             }
         };
         let number = Part::new(draft.finish(vec![number], std::iter::empty()).checked()?);
         let condition = match &probe.condition {
-            Some(_) if matches!(kind, LevelKind::Join(JoinKind::Inner | JoinKind::Mark)) => {
+            Some(_) if matches!(kind, LevelKind::Join(JoinKind::Inner | JoinKind::NotIn)) => {
                 return Err(Error::Internal(format!("a {} with a condition", probe.kind)));
             }
             Some(condition) => Some(Part::new(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty()))),
@@ -235,4 +268,18 @@ impl Scope<'_> {
         let part = Part::new(draft.finish(outputs, std::iter::empty()).checked()?);
         Ok(End::Rows { part, columns: places })
     }
+}
+
+/// Drops records that can't be known to be in none of the rows of a build side that has some.
+fn drop_nulls(draft: &mut Draft, probe: &Probe, build: &Build) -> Result<()> {
+    for key in &probe.keys {
+        if let Some(valid) = draft.builder.lower(key)?.valid {
+            draft.also(valid);
+        }
+    }
+    if build.has_nulls {
+        let none = draft.builder.constant(0);
+        draft.also(none);
+    }
+    Ok(())
 }

@@ -45,10 +45,12 @@ impl Relation {
         Ok(Self { rows: rows.rows, views, facts })
     }
 
-    /// What a mark join adds: whether a record has a match, 0 or 1, which is also the row to read it from.
-    pub(crate) fn of_marks() -> Result<Self> {
+    /// What a mark join adds: whether a record has a match, 0 or 1, which is also the row to read it from. In the places of
+    /// the build side's columns, which are not read, stands the same.
+    pub(crate) fn marks(columns: usize) -> Result<Vec<ColumnView>> {
         let values = Values::Short(vec![0, 1]);
-        Self::new(&Rows { rows: 2, columns: vec![Column { values, valid: None }] })
+        let marks = Self::new(&Rows { rows: 2, columns: vec![Column { values, valid: None }] })?;
+        Ok(vec![marks.views[0].clone(); columns + 1])
     }
 
     /// The integers of a column that are not NULL.
@@ -72,6 +74,12 @@ impl Relation {
         };
         self.views.iter().map(bytes).sum()
     }
+}
+
+/// What is known of columns whose rows come from two inputs.
+pub(crate) fn of_either(first: &[Facts], second: &[Facts]) -> Vec<Facts> {
+    let either = |((limits, null), (other, others)): (&Facts, &Facts)| (limits.union(*other), *null || *others);
+    first.iter().zip(second).map(either).collect()
 }
 
 fn view(column: &Column, rows: usize, present: &BooleanBuffer) -> Result<(ColumnView, Facts)> {

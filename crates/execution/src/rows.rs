@@ -1,5 +1,7 @@
 //! Rows that a pipeline ends in: columns of integers that may be NULL.
 
+use crate::{Error, Result};
+use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 
 /// What a query gives, or one of its pipelines hands to the next.
@@ -49,6 +51,29 @@ impl Column {
     }
 }
 
+impl Values {
+    fn followed_by(self, others: Self) -> Self {
+        match (self, others) {
+            (Self::Short(mut values), Self::Short(others)) => {
+                values.extend(others);
+                Self::Short(values)
+            }
+            (first, second) => {
+                let mut values = first.widened();
+                values.extend(second.widened());
+                Self::Wide(values)
+            }
+        }
+    }
+
+    fn widened(self) -> Vec<i128> {
+        match self {
+            Self::Short(values) => values.into_iter().map(i128::from).collect(),
+            Self::Wide(values) => values,
+        }
+    }
+}
+
 impl Rows {
     /// Some of the rows.
     ///
@@ -63,6 +88,29 @@ impl Rows {
             valid: column.valid.as_ref().map(|valid| rows.iter().map(|row| valid.value(*row)).collect()),
         };
         Self { rows: rows.len(), columns: self.columns.iter().map(column).collect() }
+    }
+
+    /// These and others of the same columns behind them.
+    pub(crate) fn followed_by(self, others: Self) -> Result<Self> {
+        let (first, second) = (self.columns.len(), others.columns.len());
+        if first != second {
+            return Err(Error::Internal(format!("rows of {first} columns before some of {second}")));
+        }
+        let rows = self.rows + others.rows;
+        let column = |(first, second): (Column, Column)| {
+            let valid = (first.valid.is_some() || second.valid.is_some()).then(|| {
+                let mut bits = BooleanBufferBuilder::new(rows);
+                for (column, rows) in [(&first, self.rows), (&second, others.rows)] {
+                    match &column.valid {
+                        Some(valid) => bits.append_buffer(valid),
+                        None => bits.append_n(rows, true),
+                    }
+                }
+                bits.finish()
+            });
+            Column { values: first.values.followed_by(second.values), valid }
+        };
+        Ok(Self { rows, columns: self.columns.into_iter().zip(others.columns).map(column).collect() })
     }
 
     /// Bytes that they take.

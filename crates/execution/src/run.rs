@@ -7,7 +7,7 @@ use crate::join::JoinTable;
 use crate::pool::{Job, Pool};
 use crate::prepared::{Done, Input, Memory, PipelineReport, Prepared, Report, ScanSource};
 use crate::query::{Hint, Pipeline, Sink, Source};
-use crate::ready::{Build, End, Given, Ready};
+use crate::ready::{Build, End, Given, Level, Ready};
 use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
 use crate::{Error, JoinKind, Result};
@@ -24,10 +24,13 @@ use std::time::Instant;
 const MORSEL: usize = 1 << 15;
 
 /// What a pipeline left.
-#[derive(Debug, Clone)]
-enum Left {
-    Rows { relation: Arc<Relation>, table: Option<Arc<JoinTable>> },
-    Marks(Arc<Vec<u64>>),
+#[derive(Debug, Clone, Default)]
+struct Left {
+    relation: Option<Arc<Relation>>,
+    /// Of the rows by their keys, where they are probed.
+    table: Option<Arc<JoinTable>>,
+    /// A bit for each row that it marked.
+    marks: Option<Arc<Vec<u64>>>,
 }
 
 pub(crate) fn no_table(pipeline: usize) -> Error {
@@ -44,6 +47,8 @@ pub(crate) struct Run {
     stopped: Arc<AtomicBool>,
     /// By pipeline that has ended.
     left: Mutex<Vec<Left>>,
+    /// Rows of a pipeline that wait for those of the next, which come behind.
+    waiting: Mutex<Option<(usize, Rows)>>,
     report: Mutex<Report>,
     done: Mutex<Option<Done>>,
 }
@@ -83,7 +88,8 @@ impl Run {
         done: Done,
     ) -> Self {
         let (left, report, done) = (Mutex::default(), Mutex::default(), Mutex::new(Some(done)));
-        Self { prepared, given, pool, workers: workers.max(1), memory, stopped, left, report, done }
+        let (workers, waiting) = (workers.max(1), Mutex::default());
+        Self { prepared, given, pool, workers, memory, stopped, left, waiting, report, done }
     }
 
     fn pipeline(&self, number: usize) -> &Pipeline {
@@ -110,10 +116,9 @@ impl Run {
     }
 
     fn relation(&self, number: usize) -> Result<(Arc<Relation>, Option<Arc<JoinTable>>)> {
-        match self.left(number)? {
-            Left::Rows { relation, table } => Ok((relation, table)),
-            Left::Marks(_) => Err(Error::Internal(format!("pipeline {number} left no rows"))),
-        }
+        let Left { relation, table, .. } = self.left(number)?;
+        let relation = relation.ok_or_else(|| Error::Internal(format!("pipeline {number} left no rows")))?;
+        Ok((relation, table))
     }
 
     /// The stages of a pipeline, planned anew when what is known differs from the last run.
@@ -169,25 +174,45 @@ impl Run {
         lock(&self.report).pipelines.push(PipelineReport { time: start.elapsed(), rows, table });
     }
 
-    /// Goes on behind a pipeline that began then and left these rows.
-    fn leave(self: &Arc<Self>, number: usize, start: Instant, rows: Rows) -> Result<()> {
-        if number + 1 == self.prepared.query.pipelines.len() {
-            self.tell(start, rows.rows, None);
+    /// Goes on behind a pipeline that began then and left these rows, and marks if it made any.
+    fn leave(self: &Arc<Self>, number: usize, start: Instant, rows: Rows, marks: Option<Arc<Vec<u64>>>) -> Result<()> {
+        let own = rows.rows;
+        let rows = self.behind(number, rows)?;
+        let next = self.prepared.query.pipelines.get(number + 1);
+        let Some(next) = next else {
+            self.tell(start, own, None);
             self.give(Ok(rows));
             return Ok(());
-        }
-        let relation = Relation::new(&rows)?;
-        self.memory.grow(relation.bytes())?;
-        drop(rows);
-        let table = match self.pipeline(number).keys() {
-            Some(keys) => Some(Arc::new(JoinTable::build(&relation, keys, self.given.isa)?)),
-            None => None,
         };
-        self.memory.grow(table.as_ref().map_or(0, |table| table.bytes()))?;
-        self.tell(start, relation.rows, table.as_ref().map(|table| table.name()));
-        lock(&self.left).push(Left::Rows { relation: Arc::new(relation), table });
+        let mut left = Left { marks, ..Left::default() };
+        if next.behind == Some(number) {
+            *lock(&self.waiting) = Some((number, rows));
+        } else {
+            let relation = Relation::new(&rows)?;
+            self.memory.grow(relation.bytes())?;
+            if let Some(keys) = self.pipeline(number).keys() {
+                let table = JoinTable::build(&relation, keys, self.given.isa)?;
+                self.memory.grow(table.bytes())?;
+                left.table = Some(Arc::new(table));
+            }
+            left.relation = Some(Arc::new(relation));
+        }
+        self.tell(start, own, left.table.as_ref().map(|table| table.name()));
+        lock(&self.left).push(left);
         Arc::clone(self).start(number + 1);
         Ok(())
+    }
+
+    /// A pipeline's rows behind those that wait for them.
+    fn behind(&self, number: usize, rows: Rows) -> Result<Rows> {
+        let Some(first) = self.pipeline(number).behind else { return Ok(rows) };
+        match lock(&self.waiting).take() {
+            Some((waiting, before)) if waiting == first => {
+                self.memory.grow(before.bytes() + rows.bytes())?;
+                before.followed_by(rows)
+            }
+            _ => Err(Error::Internal(format!("no rows of pipeline {first} to be behind"))),
+        }
     }
 }
 
@@ -208,7 +233,7 @@ impl Stretch {
             }
             Source::Marked { rows, marks, marked } => {
                 let (relation, _) = run.relation(rows)?;
-                let Left::Marks(marks) = run.left(marks)? else { return Err(no_table(marks)) };
+                let marks = run.left(marks)?.marks.ok_or_else(|| no_table(marks))?;
                 let (facts, rows) = (relation.facts.clone(), relation.rows as u64);
                 (Morsels::Rows { relation, marks: Some((marks, marked)) }, facts, rows)
             }
@@ -220,11 +245,9 @@ impl Stretch {
             let (relation, table) = run.relation(probe.build)?;
             let table = table.ok_or_else(|| no_table(probe.build))?;
             none_goes_on |= table.rows == 0 && matches!(probe.kind, JoinKind::Inner | JoinKind::Semi);
-            given.push(Build {
-                facts: relation.facts.clone(),
-                ranges: table.ranges.clone(),
-                most_matches: table.most_matches(),
-            });
+            let build = Build::of(&relation, &table);
+            none_goes_on |= build.has_nulls && probe.kind == JoinKind::NotIn;
+            given.push(build);
             builds.push((table, relation));
         }
         let given = Given { source, rows, builds: given, parameters: run.given.parameters.clone() };
@@ -232,7 +255,8 @@ impl Stretch {
         let count = if none_goes_on { 0 } else { morsels.count() };
         let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
         let (mode, isa) = (run.prepared.mode, run.given.isa);
-        let marks = Relation::of_marks()?;
+        let marks = builds.iter().map(|(_, relation)| Relation::marks(relation.views.len()));
+        let marks = marks.collect::<Result<_>>()?;
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
         let course = Course { ready, builds, marks, mode, isa, morsels: count, begun, taken, records, memory, stopped };
@@ -275,7 +299,9 @@ impl Stretch {
             return Err(Error::Cancelled);
         }
         self.tell();
-        let ended: Vec<Ended> = self.workers.iter().filter_map(|worker| Some(lock(worker).take()?.ended)).collect();
+        let flows: Vec<Flow> = self.workers.iter().filter_map(|worker| lock(worker).take()).collect();
+        let marks = self.marks(&flows);
+        let ended = flows.into_iter().map(|flow| flow.ended);
         let grow = |bytes| self.run.memory.grow(bytes);
         match (&self.course.ready.end, &self.run.pipeline(self.number).sink) {
             (End::Rows { columns, .. }, _) => {
@@ -289,7 +315,7 @@ impl Stretch {
                 chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
                 let rows = gathered(chunks, columns);
                 grow(rows.bytes())?;
-                self.run.leave(self.number, self.start, rows)
+                self.run.leave(self.number, self.start, rows, marks)
             }
             (End::Aggregate { plan, array, .. }, Sink::Aggregate { columns, .. }) => {
                 let mut merged: Option<States> = None;
@@ -302,26 +328,26 @@ impl Stretch {
                 }
                 let states = merged.unwrap_or_else(|| States::new(plan, *array));
                 let rows = aggregate::rows(plan, &states, columns, &self.place(), grow)?;
-                self.run.leave(self.number, self.start, rows)
+                self.run.leave(self.number, self.start, rows, marks)
             }
             (End::Marks, _) => {
-                let mut merged: Option<Vec<u64>> = None;
-                for ended in ended {
-                    let Ended::Marks(marks) = ended else { continue };
-                    match &mut merged {
-                        None => merged = Some(marks),
-                        Some(merged) => bits::or(merged, &marks),
-                    }
-                }
-                let rows = self.course.builds.last().map_or(0, |(_, relation)| relation.rows);
-                let marks = merged.unwrap_or_else(|| vec![0; rows.div_ceil(64)]);
-                self.run.tell(self.start, bits::count(self.course.isa, &marks), None);
-                lock(&self.run.left).push(Left::Marks(Arc::new(marks)));
+                let marked = marks.as_ref().map_or(0, |marks| bits::count(self.course.isa, marks));
+                self.run.tell(self.start, marked, None);
+                lock(&self.run.left).push(Left { marks, ..Left::default() });
                 Arc::clone(&self.run).start(self.number + 1);
                 Ok(())
             }
             (End::Aggregate { .. }, _) => Err(Error::Internal("an aggregation without columns".to_owned())),
         }
+    }
+
+    /// What the threads marked, if the pipeline marks rows.
+    fn marks(&self, flows: &[Flow]) -> Option<Arc<Vec<u64>>> {
+        self.course.ready.levels.iter().any(Level::marks).then(|| {
+            let mut merged = self.course.no_marks();
+            flows.iter().for_each(|flow| bits::or(&mut merged, &flow.marks));
+            Arc::new(merged)
+        })
     }
 
     /// Names the source in errors.

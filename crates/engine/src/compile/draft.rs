@@ -1,6 +1,7 @@
 //! Pipelines in the making: what each operator of a physical plan adds to the pipeline that its rows are in, and where one
 //! pipeline ends and the next begins.
 
+use super::joined::Joined;
 use super::translate::{Parameters, Records, Scope, Trace, Typed};
 use crate::table::ScanExec;
 use crate::{Error, Result};
@@ -9,9 +10,9 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::filter::FilterExec;
-use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::union::UnionExec;
 use gingham_execution::{Expression, Field, Hint, Limits, Pipeline, Sink, Source, Step};
 use gingham_storage::catalog::{ColumnSummary, TableSnapshot};
 use gingham_storage::scan::integer_bounds;
@@ -102,8 +103,12 @@ impl Draft {
             open.filter(condition, filter.projection().as_deref());
             return Some(open);
         }
-        if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-            return self.join(join);
+        if let Some(join) = Joined::of(plan) {
+            return self.join(&join);
+        }
+        if let Some(union) = plan.downcast_ref::<UnionExec>() {
+            let inputs = union.inputs().iter().map(|input| self.open(input)).collect::<Option<Vec<_>>>()?;
+            return self.unite(inputs);
         }
         if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             return self.groups(aggregate);
@@ -194,7 +199,7 @@ impl Draft {
         let facts =
             kept.iter().map(|expression| expression.facts(scope.facts())).collect::<Result<Vec<_>, _>>().ok()?;
         let sink = Sink::Rows { columns: kept, keys: None };
-        self.pipelines.push(Pipeline { source, fields, steps, sink, hints });
+        self.pipelines.push(Pipeline { source, fields, steps, sink, hints, behind: None });
         self.left.push(facts);
         self.rows.push(most);
         Some((self.pipelines.len() - 1, columns))

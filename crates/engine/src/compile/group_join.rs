@@ -17,7 +17,8 @@ impl Draft {
             return None;
         };
         let (build, kind) = (probe.build, probe.kind);
-        let is_kept = matches!(kind, JoinKind::Inner | JoinKind::Left) && probe.condition.is_none();
+        let is_whole = self.pipelines[build].behind.is_none();
+        let is_kept = is_whole && matches!(kind, JoinKind::Inner | JoinKind::Left) && probe.condition.is_none();
         let same_key = parts.keys == probe.keys && parts.keys.len() == 1;
         if !is_kept || !same_key || !parts.traces[0].determines.contains(&scan) {
             return None;
@@ -56,6 +57,7 @@ impl Draft {
             steps: std::mem::take(&mut open.steps),
             sink: Sink::Rows { columns: outputs, keys: None },
             hints: std::mem::take(&mut open.hints),
+            behind: None,
         });
         Some(self.pipelines.len() - 1)
     }

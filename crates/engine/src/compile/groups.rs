@@ -118,7 +118,7 @@ impl Draft {
         let aggregation = Aggregation { filter: None, keys, aggregates };
         let sink = Sink::Aggregate { aggregation, columns: finishes, keys: None };
         let Open { source, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, fields, steps, sink, hints });
+        self.pipelines.push(Pipeline { source, fields, steps, sink, hints, behind: None });
         Some(Grouped { pipeline: self.pipelines.len() - 1, columns, doubtful })
     }
 }

@@ -1,21 +1,21 @@
-//! Hash joins as probes of rows that an earlier pipeline left.
+//! Joins as probes of rows that an earlier pipeline left.
 //!
 //! The probing side is the one whose records an outer join keeps, or of which a semi, anti or mark join gives a part. Where
 //! DataFusion builds from that side, since it is the smaller one, the records of the other mark the rows that have a
-//! match, and a further pipeline goes on with those that do or don't.
+//! match, and a further pipeline goes on with those that do or don't. A full join keeps both: its probe marks, and the rows
+//! without a mark come behind what the probe gives. Joins without an equality are probes without keys.
 
 use super::draft::{Draft, Open};
+use super::joined::Joined;
 use super::translate::{Scope, Typed};
 use arrow::datatypes::DataType;
-use datafusion::common::{JoinSide, JoinType, NullEquality};
-use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::common::{JoinSide, JoinType};
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use gingham_execution::{Expression, Field, Finish, Hint, JoinKind, Limits, Pipeline, Probe, Sink, Source, Step};
 
 /// A join of which one side is built.
 struct Side<'j> {
-    join: &'j HashJoinExec,
+    join: &'j Joined<'j>,
     kind: JoinKind,
     /// The left side is the one.
     left: bool,
@@ -35,11 +35,9 @@ struct Matched {
 
 impl Draft {
     /// The rows of a join.
-    pub(super) fn join(&mut self, join: &HashJoinExec) -> Option<Open> {
-        if join.null_equality() != NullEquality::NullEqualsNothing || join.null_aware || join.fetch().is_some() {
-            return None;
-        }
-        let (kind, left) = match join.join_type() {
+    pub(super) fn join(&mut self, join: &Joined<'_>) -> Option<Open> {
+        let without_keys = join.on.is_empty();
+        let (kind, left) = match join.join_type {
             JoinType::Inner => (JoinKind::Inner, true),
             JoinType::Right => (JoinKind::Left, true),
             JoinType::RightSemi => (JoinKind::Semi, true),
@@ -47,37 +45,53 @@ impl Draft {
             JoinType::RightMark => (JoinKind::Mark, true),
             JoinType::Left => (JoinKind::Left, false),
             JoinType::LeftMark => (JoinKind::Mark, false),
+            JoinType::LeftAnti if join.null_aware => (JoinKind::NotIn, false),
+            // Each record would mark all rows.
+            JoinType::LeftSemi if without_keys => (JoinKind::Semi, false),
+            JoinType::LeftAnti if without_keys => (JoinKind::Anti, false),
             JoinType::LeftSemi => return self.marking(join, true),
             JoinType::LeftAnti => return self.marking(join, false),
-            JoinType::Full => return None,
+            JoinType::Full => return self.full(join),
         };
-        // A mark join's condition would look at columns that it does not give.
-        if kind == JoinKind::Mark && join.filter().is_some() {
-            return None;
-        }
         let side = self.side(join, kind, left)?;
-        let mut open = self.open(if left { join.right() } else { join.left() })?;
+        let mut open = self.open(if left { join.right } else { join.left })?;
         let added = self.probe(&mut open, &side)?;
         let own = open.scope.columns().to_vec();
         let columns = match kind {
-            JoinKind::Inner | JoinKind::Left if left => [added, own].concat(),
-            JoinKind::Inner | JoinKind::Left => [own, added].concat(),
-            JoinKind::Semi | JoinKind::Anti => own,
+            JoinKind::Inner | JoinKind::Left | JoinKind::Full if left => [added, own].concat(),
+            JoinKind::Inner | JoinKind::Left | JoinKind::Full => [own, added].concat(),
+            JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => own,
             JoinKind::Mark => {
                 let mark = Expression::Column(open.fields.len() - 1);
                 [own, vec![Some(Typed::new(mark, DataType::Boolean))]].concat()
             }
         };
-        open.scope.set_columns(columns);
-        if let Some(projection) = &join.projection {
-            open.project(projection);
-        }
+        open.set_output(columns, join);
         Some(open)
     }
 
+    /// A full join: what a left join gives, and behind it the rows of the build side that it has not marked.
+    fn full(&mut self, join: &Joined<'_>) -> Option<Open> {
+        let side = self.side(join, JoinKind::Full, true)?;
+        let mut open = self.open(join.right)?;
+        let added = self.probe(&mut open, &side)?;
+        let own = open.scope.columns().to_vec();
+        let null = |column: &Option<Typed>| {
+            column.clone().map(|typed| Typed { expression: Expression::Constant(None), ..typed })
+        };
+        let nulls: Vec<Option<Typed>> = own.iter().map(null).collect();
+        open.set_output([added, own].concat(), join);
+        // The pipeline of the probe is the next.
+        let source = Source::Marked { rows: side.pipeline, marks: self.pipelines.len(), marked: false };
+        let mut others = self.over(source, side.pipeline, side.columns);
+        let columns = [others.scope.columns(), &nulls].concat();
+        others.set_output(columns, join);
+        self.unite(vec![open, others])
+    }
+
     /// Builds a side of a join.
-    fn side<'j>(&mut self, join: &'j HashJoinExec, kind: JoinKind, left: bool) -> Option<Side<'j>> {
-        let open = self.open(if left { join.left() } else { join.right() })?;
+    fn side<'j>(&mut self, join: &'j Joined<'j>, kind: JoinKind, left: bool) -> Option<Side<'j>> {
+        let open = self.open(if left { join.left } else { join.right })?;
         let (pipeline, columns) = self.end_in_rows(open)?;
         Some(Side { join, kind, left, pipeline, columns })
     }
@@ -89,7 +103,7 @@ impl Draft {
         if matches!(kind, JoinKind::Inner | JoinKind::Semi) {
             self.narrow(open, &probe);
         }
-        if matches!(kind, JoinKind::Inner | JoinKind::Left) {
+        if matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Full) {
             open.most = open.most.saturating_mul(self.rows[side.pipeline].max(1));
         }
         let filter = if kind == JoinKind::Inner { probe.condition.take() } else { None };
@@ -106,11 +120,11 @@ impl Draft {
     fn matched(&mut self, open: &mut Open, side: &Side<'_>) -> Option<Matched> {
         let Side { join, kind, left, pipeline, columns } = side;
         let facts = self.left[*pipeline].clone();
-        let schemas = (join.left().schema(), join.right().schema());
+        let schemas = (join.left.schema(), join.right.schema());
         let (build_schema, probe_schema) = if *left { schemas } else { (schemas.1, schemas.0) };
         let build_scope = Scope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.parameters);
         let (mut keys, mut build_keys, mut equal) = (Vec::new(), Vec::new(), Vec::new());
-        for (own, other) in join.on() {
+        for (own, other) in join.on {
             let (build, probe) = if *left { (own, other) } else { (other, own) };
             let build = build_scope.translate(build, &build_schema)?;
             let probe = open.scope.translate(probe, &probe_schema)?;
@@ -124,7 +138,7 @@ impl Draft {
         }
         self.set_keys(*pipeline, build_keys)?;
         let added = add_match(open, side, &facts);
-        let condition = match join.filter() {
+        let condition = match join.filter {
             Some(filter) => {
                 let own = open.scope.columns();
                 let (left, right) = if *left { (&added[..], own) } else { (own, &added[..]) };
@@ -136,20 +150,19 @@ impl Draft {
     }
 
     /// A semi or anti join of the side that is built: what has a match is marked by the other side's records.
-    fn marking(&mut self, join: &HashJoinExec, marked: bool) -> Option<Open> {
+    fn marking(&mut self, join: &Joined<'_>, marked: bool) -> Option<Open> {
         let side = self.side(join, JoinKind::Semi, true)?;
-        let mut open = self.open(join.right())?;
+        let mut open = self.open(join.right)?;
         let Matched { probe, .. } = self.matched(&mut open, &side)?;
         self.narrow(&mut open, &probe);
         let Open { source, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, fields, steps, sink: Sink::Marks(probe), hints });
+        self.pipelines.push(Pipeline { source, fields, steps, sink: Sink::Marks(probe), hints, behind: None });
         self.left.push(Vec::new());
         self.rows.push(0);
         let source = Source::Marked { rows: side.pipeline, marks: self.pipelines.len() - 1, marked };
         let mut open = self.over(source, side.pipeline, side.columns);
-        if let Some(projection) = &join.projection {
-            open.project(projection);
-        }
+        let columns = open.scope.columns().to_vec();
+        open.set_output(columns, join);
         Some(open)
     }
 
@@ -176,6 +189,9 @@ impl Draft {
         // What is probed must be there before.
         if build >= pipeline {
             return;
+        }
+        if let Some(first) = self.pipelines[pipeline].behind {
+            self.hint(first, column, (build, key));
         }
         let target = &self.pipelines[pipeline];
         let expression = match &target.sink {
@@ -222,17 +238,25 @@ fn added_by(steps: &[Step], field: Field) -> Option<usize> {
     (probe.kind == JoinKind::Inner).then_some(probe.build)
 }
 
-/// Adds the columns of a match, or the mark in their place, to those of a pipeline. Gives what the build side's are there.
+impl Open {
+    /// The columns that a join gives.
+    fn set_output(&mut self, columns: Vec<Option<Typed>>, join: &Joined<'_>) {
+        self.scope.set_columns(columns);
+        if let Some(projection) = join.projection {
+            self.project(projection);
+        }
+    }
+}
+
+/// Adds the columns of a match to those of a pipeline, and behind them the mark. Gives what the build side's are there.
 fn add_match(open: &mut Open, side: &Side<'_>, facts: &[(Limits, bool)]) -> Vec<Option<Typed>> {
     let first = open.fields.len();
+    let outer = matches!(side.kind, JoinKind::Left | JoinKind::Full);
+    let mut facts: Vec<_> = facts.iter().map(|(limits, null)| (*limits, *null || outer)).collect();
     if side.kind == JoinKind::Mark {
-        open.fields.push(Field { input: open.inputs, column: 0 });
-        open.scope.add_facts(&[(Limits::new(0, 1), false)]);
-        return Vec::new();
+        facts.push((Limits::new(0, 1), false));
     }
-    let outer = side.kind == JoinKind::Left;
     open.fields.extend((0..facts.len()).map(|column| Field { input: open.inputs, column }));
-    let facts: Vec<_> = facts.iter().map(|(limits, null)| (*limits, *null || outer)).collect();
     open.scope.add_facts(&facts);
     let shifted = |typed: &Typed| match typed.expression {
         Expression::Column(column) => Some(Typed { expression: Expression::Column(first + column), ..typed.clone() }),

@@ -5,7 +5,9 @@
 //! | `rule` | the physical rule that replaces what is supported |
 //! | `subtree` | a part of a plan as a query of pipelines |
 //! | `draft` | pipelines in the making: scans, filters, projections |
+//! | `joined` | the joins that pipelines may do, as one description |
 //! | `join` | joins as probes and marks |
+//! | `union` | rows of several pipelines as those of one |
 //! | `groups` | aggregations as ends of pipelines |
 //! | `group_join` | aggregations before the join whose key they group by |
 //! | `translate` | physical expressions -> expressions over integers |
@@ -18,10 +20,12 @@ mod exec;
 mod group_join;
 mod groups;
 mod join;
+mod joined;
 mod results;
 mod rule;
 mod subtree;
 mod translate;
+mod union;
 mod value_map;
 
 pub(crate) use exec::CompiledExec;

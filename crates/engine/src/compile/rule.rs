@@ -4,6 +4,7 @@
 //! above are added for what is left.
 
 use super::exec::CompiledExec;
+use super::joined::Joined;
 use super::subtree::Subtree;
 use crate::session::{Execution, Settings};
 use arrow::compute::SortOptions;
@@ -14,7 +15,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
@@ -44,7 +44,7 @@ impl CompilePipelines {
         threads: usize,
         limited: bool,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let candidate = plan.is::<AggregateExec>() || (plan.is::<HashJoinExec>() && !limited);
+        let candidate = plan.is::<AggregateExec>() || (Joined::of(&plan).is_some() && !limited);
         if let Some(subtree) = candidate.then(|| Subtree::of(&plan, mode)).flatten() {
             let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
             return Ok(Arc::new(CompiledExec::new(subtree, threads, pool, rest)));

@@ -2,12 +2,15 @@
 
 use super::draft::{Draft, Scanned};
 use super::groups::{Grouped, How, Shown};
+use super::joined::Joined;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use datafusion::physical_plan::joins::HashJoinExec;
 use gingham_execution::{Expression, Mode, Prepared, Query};
 use std::sync::Arc;
+
+/// Rows that a join without an equality may give to nobody but the client.
+const MANY_PAIRS: u64 = 1 << 22;
 
 /// What was found.
 #[derive(Debug)]
@@ -31,8 +34,12 @@ impl Subtree {
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate)?;
             (columns, doubtful)
-        } else if plan.is::<HashJoinExec>() {
+        } else if let Some(join) = Joined::of(plan) {
             let open = draft.open(plan)?;
+            // As many rows as this come better one after the other than all at the end.
+            if join.on.is_empty() && open.most > MANY_PAIRS {
+                return None;
+            }
             let (_, columns) = draft.end_in_rows(open)?;
             let shown = columns.into_iter().map(|column| {
                 let column = column?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// Towns with a number each, their people, and what these bought: names are strings without codes, some people live nowhere,
 /// some bought nothing.
-fn shop(connection: &Connection) {
+pub(crate) fn shop(connection: &Connection) {
     connection
         .execute(
             "CREATE TABLE towns (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL, region INTEGER);
@@ -25,7 +25,7 @@ fn shop(connection: &Connection) {
         .expect("a shop");
 }
 
-fn plan(connection: &Connection, sql: &str) -> String {
+pub(crate) fn plan(connection: &Connection, sql: &str) -> String {
     rows(connection, &format!("EXPLAIN {sql}")).join("\n")
 }
 
@@ -131,23 +131,29 @@ fn joins_are_taken_and_answer_as_without_pipelines() {
         let plan = plan(&connection, sql);
         assert!(plan.contains("CompiledExec") && plan.contains(told), "{sql}: {plan}");
         assert!(!plan.contains("HashJoinExec"), "{sql}: {plan}");
-        connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-        let mut expected = rows(&connection, sql);
-        expected.sort();
-        for execution in ["auto", "staged", "interpreted"] {
-            for threads in [1, 2, 7] {
-                let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
-                connection.execute(&settings).expect("settings");
-                // The second run has a kept plan.
-                for _ in 0..2 {
-                    let mut found = rows(&connection, sql);
-                    found.sort();
-                    assert_eq!(found, expected, "{execution}, {threads} threads: {sql}");
-                }
+        agree(&connection, sql);
+    }
+}
+
+/// Holds the answers of pipelines against those of DataFusion's operators, whose number it gives.
+pub(crate) fn agree(connection: &Connection, sql: &str) -> usize {
+    connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
+    let mut expected = rows(connection, sql);
+    expected.sort();
+    for execution in ["auto", "staged", "interpreted"] {
+        for threads in [1, 2, 7] {
+            let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
+            connection.execute(&settings).expect("settings");
+            // The second run has a kept plan.
+            for _ in 0..2 {
+                let mut found = rows(connection, sql);
+                found.sort();
+                assert_eq!(found, expected, "{execution}, {threads} threads: {sql}");
             }
         }
-        connection.execute("SET gingham.execution = 'auto'").expect("a setting");
     }
+    connection.execute("SET gingham.execution = 'auto'").expect("a setting");
+    expected.len()
 }
 
 #[test]
@@ -188,8 +194,6 @@ fn joins_that_pipelines_do_not_do_are_left() {
     let connection = connect();
     shop(&connection);
     for sql in [
-        "SELECT count(*) FROM people p FULL JOIN towns t ON p.town = t.id",
-        "SELECT count(*) FROM people WHERE town NOT IN (SELECT region FROM towns)",
         "SELECT p.id, t.id FROM people p JOIN towns t ON p.town = t.id LIMIT 3",
         "SELECT count(*) FROM people p JOIN towns t ON p.name = t.name",
     ] {

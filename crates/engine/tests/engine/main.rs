@@ -3,6 +3,7 @@
 mod api;
 mod arithmetic;
 mod compiled_joins;
+mod compiled_kinds;
 mod counts;
 mod designs;
 mod dynamic_filters;

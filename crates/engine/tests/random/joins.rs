@@ -70,7 +70,7 @@ fn condition(generator: &mut Generator, count: i64) -> String {
     let table = *generator.pick(&TABLES);
     let not = *generator.pick(&["", "NOT "]);
     let (i, j) = (integer(generator, x), integer(generator, y));
-    match generator.between(0, 11) {
+    match generator.between(0, 15) {
         0 => format!("{i} < {}", generator.between(0, 30)),
         1 => format!("{i} < {j}"),
         2 => format!("t{x}.s = '{}'", generator.pick(&WORDS)),
@@ -82,6 +82,12 @@ fn condition(generator: &mut Generator, count: i64) -> String {
         8 => format!("{i} {not}IN (SELECT a FROM {table})"),
         9 => format!("{i} >= (SELECT min(b) FROM {table} x WHERE x.a = t{y}.a)"),
         10 => format!("{i} <= (SELECT max(a) FROM {table})"),
+        13 | 14 => {
+            let known = *generator.pick(&["", " WHERE a IS NOT NULL", " WHERE a > 30"]);
+            format!("{i} NOT IN (SELECT a FROM {table}{known})")
+        }
+        11 => format!("{not}EXISTS (SELECT 1 FROM {table} x WHERE x.a > {i} AND x.b <> {j})"),
+        12 => format!("({not}EXISTS (SELECT 1 FROM {table} x WHERE x.a > {i} + 3) OR {j} = 2)"),
         _ => format!("(EXISTS (SELECT 1 FROM {table} x WHERE x.b = {j}) OR {i} = 2)"),
     }
 }
@@ -94,6 +100,10 @@ fn relation(generator: &mut Generator, number: i64) -> String {
             "(SELECT a AS id, a, count(*)::INTEGER AS b, min(s) AS s, min(f) AS f FROM {table} GROUP BY a) t{number}"
         ),
         1 => format!("(SELECT DISTINCT b::BIGINT AS id, a, b, s, f FROM {table} WHERE a > 1) t{number}"),
+        3 => format!(
+            "(SELECT id, a, b, s, f FROM {table} WHERE b < 9 UNION ALL SELECT id + 1, b, a, s, f FROM {}) t{number}",
+            generator.pick(&TABLES)
+        ),
         2 => format!(
             "(SELECT v.id, w.a, v.b, w.s, v.f FROM {table} v JOIN {} w ON v.a = w.b WHERE w.id < 9) t{number}",
             generator.pick(&TABLES)
@@ -119,7 +129,7 @@ pub fn query(generator: &mut Generator) -> String {
     let mut from = relation(generator, 0);
     let commas = generator.chance(40);
     // A product with what came before, once at most.
-    let product = if generator.chance(10) { generator.between(1, count - 1) } else { 0 };
+    let product = if generator.chance(20) { generator.between(1, count - 1) } else { 0 };
     for number in 1..count {
         let relation = relation(generator, number);
         let partner = partner(generator, number, shape);
@@ -135,7 +145,11 @@ pub fn query(generator: &mut Generator) -> String {
             on = format!("{on} AND t{partner}.b <> t{number}.a");
         }
         let kind = *generator.pick(&["JOIN", "JOIN", "JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
-        from = match number == product {
+        if number == product {
+            let (x, y) = (integer(generator, partner), integer(generator, number));
+            on = format!("{x} {} {y}", generator.pick(&["<", ">=", "<>"]));
+        }
+        from = match number == product && generator.chance(40) {
             true => format!("{from} CROSS JOIN {relation}"),
             false => format!("{from} {kind} {relation} ON {on}"),
         };

@@ -9,8 +9,10 @@ use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
 use crate::source::VECTOR;
 use crate::{Error, Expression, Field, JoinKind, Memory, Mode};
+use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -44,18 +46,21 @@ fn join() -> impl Strategy<Value = Join> {
         2 => Just(JoinKind::Left),
         2 => Just(JoinKind::Semi),
         2 => Just(JoinKind::Anti),
-        1 => Just(JoinKind::Mark),
+        2 => Just(JoinKind::NotIn),
+        2 => Just(JoinKind::Mark),
     ];
-    let keys = prop_oneof![Just(vec![0]), Just(vec![1]), Just(vec![1, 0])];
+    let keys = prop_oneof![2 => Just(vec![0]), 2 => Just(vec![1]), 2 => Just(vec![1, 0]), 1 => Just(vec![])];
     (rows(12), kind, keys, prop::option::weighted(0.4, truth(1)), prop::option::weighted(0.3, truth(1))).prop_map(
         |(rows, kind, keys, condition, filter)| {
-            let condition = condition.filter(|_| !matches!(kind, JoinKind::Inner | JoinKind::Mark));
+            let condition = condition.filter(|_| !matches!(kind, JoinKind::Inner | JoinKind::NotIn));
+            // SQL's NOT IN has a key.
+            let keys = if kind == JoinKind::NotIn { keys.into_iter().chain([1]).take(1).collect() } else { keys };
             Join { rows, kind, keys, condition, filter }
         },
     )
 }
 
-/// Columns of the source, and per join those it adds: two, or one.
+/// Columns of the source, and per join those it adds: two, or for the mark a third.
 fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline {
     let field = |input| move |column| Field { input, column };
     let mut fields: Vec<Field> = (0..SOURCE).map(field(0)).collect();
@@ -63,20 +68,29 @@ fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline {
     let mut kept: Vec<usize> = (0..SOURCE).collect();
     for (build, join) in joins.iter().enumerate() {
         let first = fields.len();
-        let added = if join.kind == JoinKind::Mark { 1 } else { BUILD };
+        let marks = join.kind == JoinKind::Mark;
         // Conditions look at the columns 0 to 3: those of the source and of this build side.
-        let here = |expression: &Expression| renamed(expression, first, added);
-        fields.extend((0..added).map(field(build + 1)));
+        let here = |expression: &Expression| renamed(expression, first, BUILD);
+        fields.extend((0..BUILD + usize::from(marks)).map(field(build + 1)));
         let keys = join.keys.iter().map(|key| Expression::Column(*key)).collect();
         let condition = join.condition.as_ref().map(here);
         steps.push(Step::Probe(Probe { build, kind: join.kind, keys, condition }));
-        if !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
-            kept.extend(first..first + added);
-            steps.extend(join.filter.as_ref().map(here).map(Step::Filter));
+        match join.kind {
+            JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => {}
+            JoinKind::Mark => {
+                kept.push(first + BUILD);
+                let mark = |expression: &Expression| renamed(expression, first + BUILD, 1);
+                steps.extend(join.filter.as_ref().map(mark).map(Step::Filter));
+            }
+            JoinKind::Inner | JoinKind::Left | JoinKind::Full => {
+                kept.extend(first..first + BUILD);
+                steps.extend(join.filter.as_ref().map(here).map(Step::Filter));
+            }
         }
     }
     let columns = kept.into_iter().map(Expression::Column).collect();
-    Pipeline { source: Source::Rows(0), fields, steps, sink: Sink::Rows { columns, keys: None }, hints: Vec::new() }
+    let (sink, hints) = (Sink::Rows { columns, keys: None }, Vec::new());
+    Pipeline { source: Source::Rows(0), fields, steps, sink, hints, behind: None }
 }
 
 /// The columns 2 and 3 of an expression become those from `first` on, of which there are `added`.
@@ -87,13 +101,15 @@ fn renamed(expression: &Expression, first: usize, added: usize) -> Expression {
     })
 }
 
-/// The rows that come out, by loops over all pairs. `Err` is an overflow.
-fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<Vec<Row>, ()> {
+/// The rows that come out, by loops over all pairs, and those of a full join's build side that have a match. `Err` is an
+/// overflow.
+fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<(Vec<Row>, Vec<usize>), ()> {
     let holds = |expression: &Expression, row: &Row| {
         evaluate(expression, &|column| row.get(column).copied().flatten()).map(|truth| truth == Some(1))
     };
     // Rows over all fields, those of semi and anti joins NULL.
     let mut current: Vec<Row> = source.iter().map(|row| row[..SOURCE].to_vec()).collect();
+    let mut marked = BTreeSet::new();
     for step in &pipeline.steps {
         let mut next = Vec::new();
         for row in current {
@@ -107,23 +123,30 @@ fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<Vec<R
                 Step::Probe(probe) => probe,
             };
             let mut matches = Vec::new();
-            for build in &joins[probe.build].rows {
+            for (number, build) in joins[probe.build].rows.iter().enumerate() {
                 let equal =
                     joins[probe.build].keys.iter().zip(build).all(|(key, own)| own.is_some() && row[*key] == *own);
                 let pair = [row.clone(), build[..BUILD].to_vec()].concat();
                 if equal && probe.condition.as_ref().map_or(Ok(true), |condition| holds(condition, &pair))? {
                     matches.push(pair);
+                    marked.extend((probe.kind == JoinKind::Full).then_some(number));
                 }
             }
             let nulls = [row.clone(), vec![None; BUILD]].concat();
+            let build = &joins[probe.build];
+            // What NOT IN is with NULLs: unknown, unless nothing is in an empty list.
+            let unknown =
+                || build.keys.iter().any(|key| row[*key].is_none()) || build.rows.iter().any(|row| row[0].is_none());
             match probe.kind {
                 JoinKind::Inner => next.extend(matches),
-                JoinKind::Left if matches.is_empty() => next.push(nulls),
-                JoinKind::Left => next.extend(matches),
+                JoinKind::Left | JoinKind::Full if matches.is_empty() => next.push(nulls),
+                JoinKind::Left | JoinKind::Full => next.extend(matches),
                 JoinKind::Semi if !matches.is_empty() => next.push(nulls),
                 JoinKind::Anti if matches.is_empty() => next.push(nulls),
-                JoinKind::Semi | JoinKind::Anti => {}
-                JoinKind::Mark => next.push([row, vec![Some((!matches.is_empty()).into())]].concat()),
+                JoinKind::NotIn if build.rows.is_empty() => next.push(nulls),
+                JoinKind::NotIn if matches.is_empty() && !unknown() => next.push(nulls),
+                JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => {}
+                JoinKind::Mark => next.push([nulls, vec![Some((!matches.is_empty()).into())]].concat()),
             }
         }
         current = next;
@@ -133,7 +156,8 @@ fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<Vec<R
         let value = |column: &Expression| evaluate(column, &|column| row[column]);
         columns.iter().map(value).collect()
     };
-    current.into_iter().map(shown).collect()
+    let rows = current.into_iter().map(shown).collect::<Result<_, _>>()?;
+    Ok((rows, marked.into_iter().collect()))
 }
 
 fn relation(rows: &[Row]) -> Relation {
@@ -145,37 +169,39 @@ fn relation(rows: &[Row]) -> Relation {
     Relation::new(&Rows { rows: rows.len(), columns: columns.collect() }).unwrap()
 }
 
-/// The rows of a pipeline over `source`, all of whose rows qualify, or every other one.
+/// The rows of a pipeline over `source`, all of whose rows qualify, or every other one, and those that it marked.
 fn run(
     source: &Relation,
     joins: &[Join],
     pipeline: &Pipeline,
     mode: Mode,
     tids: Option<&[u32]>,
-) -> Result<Rows, Error> {
+) -> Result<(Rows, Vec<usize>), Error> {
     let mut given = Vec::new();
     let mut builds = Vec::new();
     for join in joins {
         let relation = relation(&join.rows);
         let keys: Vec<usize> = (0..join.keys.len()).collect();
         let table = JoinTable::build(&relation, &keys, Isa::best())?;
-        let (facts, ranges) = (relation.facts.clone(), table.ranges.clone());
-        given.push(Build { facts, ranges, most_matches: table.most_matches() });
+        given.push(Build::of(&relation, &table));
         builds.push((Arc::new(table), Arc::new(relation)));
     }
     let given = Given { source: source.facts.clone(), rows: source.rows as u64, builds: given, parameters: Vec::new() };
     let ready = Arc::new(Ready::new(pipeline, given)?);
     let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
     let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let (marks, isa) = (Relation::of_marks()?, Isa::best());
+    let (marks, isa) = (vec![Relation::marks(BUILD)?; joins.len()], Isa::best());
     let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
     let course = Course { ready, builds, marks, mode, isa, morsels: 1, begun, taken, records, memory, stopped };
     let mut flow = Flow::new(&course)?;
     flow.morsel(&course, 0, &source.views, source.rows, tids)?;
-    let (End::Rows { columns, .. }, Ended::Rows { done, .. }) = (&course.ready.end, flow.ended) else {
+    let (End::Rows { columns, .. }, Ended::Rows { done, .. }) =
+        (&course.ready.end, std::mem::replace(&mut flow.ended, Ended::Marks))
+    else {
         panic!("a pipeline that ends in no rows")
     };
-    Ok(crate::run::gathered(done, columns))
+    let marked = BooleanBuffer::new(Buffer::from_vec(flow.marks.clone()), 0, flow.marks.len() * 64);
+    Ok((crate::run::gathered(done, columns), marked.set_indices().collect()))
 }
 
 #[derive(Debug)]
@@ -204,11 +230,12 @@ fn check(source: &[Row], joins: &[Join], filter: Option<&Expression>, half: bool
     let exact = expected(&qualifying, joins, &pipeline);
     for mode in [Mode::Interpreted, Mode::Staged] {
         match run(&all, joins, &pipeline, mode, tids.as_deref()) {
-            Ok(rows) => {
+            Ok((rows, marked)) => {
                 let found = (0..rows.rows).map(|row| rows.columns.iter().map(|column| column.get(row)).collect());
                 // An overflow where SQL's operators would not have looked is another operator's to tell.
-                if let Ok(exact) = &exact {
+                if let Ok((exact, matched)) = &exact {
                     prop_assert_eq!(sorted(found.collect()), sorted(exact.clone()), "{}", mode);
+                    prop_assert_eq!(&marked, matched, "{}", mode);
                 }
             }
             Err(Error::Overflow | Error::Unsupported(_)) => {}
@@ -226,7 +253,13 @@ proptest! {
         joins in prop::collection::vec(join(), 1..4),
         filter in prop::option::weighted(0.3, truth(1).prop_map(|truth| renamed(&truth, 0, SOURCE))),
         half in any::<bool>(),
+        full in any::<bool>(),
     ) {
+        // One at most in a pipeline.
+        let mut joins = joins;
+        if let (true, JoinKind::Left) = (full, joins[0].kind) {
+            joins[0].kind = JoinKind::Full;
+        }
         check(&source, &joins, filter.as_ref(), half)?;
     }
 }
@@ -236,11 +269,11 @@ proptest! {
 fn vectors_are_filled_across_duplicates() {
     let row = |number: usize, modulus: usize| vec![Some((number % modulus) as i128), Some(number as i128)];
     let source: Vec<Row> = (0..VECTOR + 700).map(|number| row(number, 50)).collect();
-    for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti, JoinKind::Mark] {
+    for kind in [JoinKind::Inner, JoinKind::Left, JoinKind::Full, JoinKind::Semi, JoinKind::Anti, JoinKind::Mark] {
         let build: Vec<Row> = (0..300).map(|number| row(if number < 200 { 7 } else { number }, 60)).collect();
         let later = Expression::compare(crate::Comparison::Less, Expression::Column(1), Expression::Column(3));
         for condition in [None, Some(later)] {
-            let condition = condition.filter(|_| !matches!(kind, JoinKind::Inner | JoinKind::Mark));
+            let condition = condition.filter(|_| kind != JoinKind::Inner);
             let join = Join { rows: build.clone(), kind, keys: vec![0], condition, filter: None };
             let second = Join { kind: JoinKind::Inner, condition: None, ..join.clone() };
             check(&source, std::slice::from_ref(&join), None, false).unwrap();
