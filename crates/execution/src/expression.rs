@@ -1,7 +1,7 @@
 //! What a pipeline computes, as its planner writes it: expressions over integers that may be NULL.
 //!
-//! Every type of the integer class is an integer here (days, unscaled decimals, 0 and 1 for booleans), and a dictionary
-//! column is its newest codes. Scales and types are the planner's business: it writes a change of scale as a product.
+//! Every type of the integer class is an integer here (days, unscaled decimals, 0 and 1 for booleans), a float is the
+//! integer that orders as it does ([`float`](mod@crate::float)), and a dictionary column is its newest codes. Scales and types are the planner's business: it writes a change of scale as a product.
 
 use crate::value_map::ValueMap;
 
@@ -24,6 +24,33 @@ pub enum Expression {
         right: Box<Expression>,
         /// What the result's type can hold. A result outside is an overflow.
         limits: Limits,
+    },
+    /// Two integers divided, towards zero; NULL when either is. By zero, it is an overflow.
+    Division {
+        /// The remainder, with the dividend's sign, rather than the quotient.
+        remainder: bool,
+        /// The dividend.
+        left: Box<Expression>,
+        /// The divisor.
+        right: Box<Expression>,
+        /// What the result's type can hold. A result outside is an overflow.
+        limits: Limits,
+    },
+    /// Two floats combined, as [`ordered`](crate::ordered) integers; NULL when either is.
+    Float {
+        /// How.
+        operator: FloatArithmetic,
+        /// The left operand.
+        left: Box<Expression>,
+        /// The right operand.
+        right: Box<Expression>,
+    },
+    /// An integer as a float.
+    ToFloat {
+        /// The integer.
+        argument: Box<Expression>,
+        /// Its digits behind the point.
+        digits: u32,
     },
     /// 1 when the comparison holds, 0 when not, NULL when either side is.
     Compare {
@@ -67,6 +94,19 @@ pub enum Arithmetic {
     Subtract,
     /// The product.
     Multiply,
+}
+
+/// `+`, `-`, `*` or `/` of floats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FloatArithmetic {
+    /// The sum.
+    Add,
+    /// The difference.
+    Subtract,
+    /// The product.
+    Multiply,
+    /// The quotient.
+    Divide,
 }
 
 /// A comparison of two integers.
@@ -153,6 +193,13 @@ impl Expression {
             Self::Arithmetic { operator, left, right, limits } => {
                 Self::Arithmetic { operator: *operator, left: again(left), right: again(right), limits: *limits }
             }
+            Self::Division { remainder, left, right, limits } => {
+                Self::Division { remainder: *remainder, left: again(left), right: again(right), limits: *limits }
+            }
+            Self::Float { operator, left, right } => {
+                Self::Float { operator: *operator, left: again(left), right: again(right) }
+            }
+            Self::ToFloat { argument, digits } => Self::ToFloat { argument: again(argument), digits: *digits },
             Self::Compare { operator, left, right } => {
                 Self::Compare { operator: *operator, left: again(left), right: again(right) }
             }
@@ -171,6 +218,11 @@ impl Expression {
     /// `left operator right`.
     pub fn arithmetic(operator: Arithmetic, left: Self, right: Self, limits: Limits) -> Self {
         Self::Arithmetic { operator, left: Box::new(left), right: Box::new(right), limits }
+    }
+
+    /// `left operator right`, of floats.
+    pub fn float(operator: FloatArithmetic, left: Self, right: Self) -> Self {
+        Self::Float { operator, left: Box::new(left), right: Box::new(right) }
     }
 
     /// `left operator right`.

@@ -5,6 +5,7 @@ use crate::Result;
 use crate::aggregate::{Plan, SlotKind, States, add_wide};
 use crate::error::Error;
 use crate::expression::{Arithmetic, Comparison, Limits};
+use crate::float;
 use crate::program::{Operation, StepId};
 use crate::source::{Input, Records, Vector};
 use crate::stage::Stage;
@@ -126,6 +127,21 @@ impl Interpreter {
             Operation::Arithmetic(operator, a, b) => {
                 out.extend((0..rows).map(|at| wrapping(operator, self.get(a, at), self.get(b, at)) as i64));
             }
+            Operation::Division(remainder, a, b) => {
+                let pairs = self.short[a].iter().zip(&self.short[b]);
+                out.extend(pairs.map(|(a, b)| match (*b, remainder) {
+                    (0, _) => 0,
+                    (b, true) => a.wrapping_rem(b),
+                    (b, false) => a.wrapping_div(b),
+                }));
+            }
+            Operation::Float(operator, a, b) => {
+                let pairs = self.short[a].iter().zip(&self.short[b]);
+                out.extend(pairs.map(|(a, b)| float::combine(operator, *a, *b)));
+            }
+            Operation::ToFloat(a, digits) => {
+                out.extend(self.short[a].iter().map(|value| float::of_scaled(*value, digits)));
+            }
             Operation::Compare(operator, a, b) if self.are_short(a, b) => {
                 compare(operator, &self.short[a], &self.short[b], out);
             }
@@ -150,6 +166,7 @@ impl Interpreter {
                 self.check(value, checked, limits, rows)?;
                 out.extend((0..rows).map(|at| self.get(value, at) as i64));
             }
+            other @ Operation::Units(..) => return Err(Error::Internal(format!("{other:?} with a result of 64 bits"))),
         }
         Ok(())
     }
@@ -167,6 +184,11 @@ impl Interpreter {
             Operation::Check(value, checked, limits) => {
                 self.check(value, checked, limits, rows)?;
                 out.extend((0..rows).map(|at| self.get(value, at)));
+            }
+            Operation::Units(value, unit) => {
+                for value in &self.short[value] {
+                    out.push(float::units(*value, unit).ok_or(Error::Overflow)?);
+                }
             }
             other => return Err(Error::Internal(format!("{other:?} with a result of 128 bits"))),
         }
@@ -206,10 +228,12 @@ impl Interpreter {
                     }
                 }
                 SlotKind::Raise => {
-                    for (start, value) in starts.zip(&self.short[slot.step]) {
-                        words[start] = words[start].max(*value as u64);
+                    for (at, start) in (0..rows).zip(starts) {
+                        words[start] = words[start].max(self.get(slot.step, at) as u64);
                     }
                 }
+                SlotKind::Or => starts.zip(&self.short[slot.step]).for_each(|(at, value)| words[at] |= *value as u64),
+                SlotKind::Xor => starts.zip(&self.short[slot.step]).for_each(|(at, value)| words[at] ^= *value as u64),
                 SlotKind::AddWide => {
                     for (at, start) in (0..rows).zip(starts) {
                         add_wide(&mut words[start..], self.get(slot.step, at));

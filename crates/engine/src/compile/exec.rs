@@ -30,7 +30,7 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, execute_stream,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
-use gingham_execution::{Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource};
+use gingham_execution::{Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource, ordered};
 use gingham_kernels::Isa;
 use gingham_storage::{Datum, LogicalType};
 use std::fmt;
@@ -230,8 +230,9 @@ fn parameter(expression: &Arc<dyn PhysicalExpr>) -> Result<Option<i128>> {
     let logical_type = LogicalType::from_arrow("", &value.data_type()).map_err(crate::Error::from)?;
     match datum(&value, &logical_type) {
         Some(Datum::Integer(value)) => Ok(Some(value)),
+        Some(Datum::Float(value)) => Ok(Some(ordered(value.get()).into())),
         Some(Datum::Null) => Ok(None),
-        _ => internal_err!("the value {value} where an integer was promised"),
+        _ => internal_err!("the value {value} where a number was promised"),
     }
 }
 

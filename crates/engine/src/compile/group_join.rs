@@ -6,7 +6,7 @@
 use super::draft::{Draft, Open};
 use super::groups::Parts;
 use gingham_execution::{
-    Aggregate, Aggregation, Expression, Field, Finish, Function, JoinKind, Pipeline, Sink, Source, Step,
+    Aggregate, Aggregation, Expression, Field, Finish, Function, JoinKind, Pipeline, Sink, Source, Spread, Step,
 };
 
 impl Draft {
@@ -79,13 +79,14 @@ impl Split<'_> {
         let mut finishes = vec![Finish::Key(0)];
         let mut outputs = Vec::with_capacity(self.parts.finishes.len());
         for finish in &self.parts.finishes {
-            let (first, second) = match finish {
+            let (first, others) = match finish {
                 Finish::Key(_) => {
                     outputs.push(self.parts.keys[0].clone());
                     continue;
                 }
-                Finish::Value(number) | Finish::Within(number, _) => (*number, *number),
-                Finish::Mean { sum, count, .. } => (*sum, *count),
+                Finish::Value(number) | Finish::Within(number, _) => (*number, [*number; 2]),
+                Finish::Mean { sum, count, .. } => (*sum, [*count; 2]),
+                Finish::Spread(Spread { sum, squares, count, .. }) => (*sum, [*squares, *count]),
             };
             let Aggregate { function, argument, .. } = &self.parts.aggregates[first];
             // What is carried along is the record's own.
@@ -95,7 +96,7 @@ impl Split<'_> {
                 outputs.push(Expression::Column(*column));
                 continue;
             }
-            if !self.is_of_build(first) || !self.is_of_build(second) {
+            if !self.is_of_build(first) || !others.iter().all(|other| self.is_of_build(*other)) {
                 return None;
             }
             let column = Expression::Column(self.first + finishes.len());

@@ -10,13 +10,12 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use datafusion::physical_expr::expressions::CastExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
-use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Limits, Pipeline, Sink, Source};
+use gingham_execution::{
+    Aggregate, Aggregation, Arithmetic, Expression, Finish, FloatArithmetic, Function, Limits, Pipeline, Sink, Source,
+    Spread,
+};
 use std::sync::Arc;
-
-/// Integers up to here are exact as DOUBLE, and so are their sums.
-const EXACT_IN_DOUBLE: u128 = 1 << 53;
 
 /// The share of a table's records that must have strings of their own, as far as is known, for its records to tell groups
 /// apart.
@@ -39,6 +38,8 @@ pub(super) enum How {
     Mean {
         sum: usize,
         count: usize,
+        /// The sum is one of floats, else of integers.
+        floats: bool,
     },
 }
 
@@ -69,14 +70,17 @@ impl Draft {
         if !doubtful.is_empty() {
             return None;
         }
-        let typed = |shown: Shown| match shown.how {
-            How::Column(column) => Some(Typed {
-                expression: Expression::Column(column),
-                data_type: shown.data_type,
-                entries: shown.entries,
-                trace: shown.trace,
-            }),
-            How::Mean { .. } => None,
+        let typed = |Shown { data_type, how, entries, trace }: Shown| {
+            let expression = match how {
+                How::Column(column) => Expression::Column(column),
+                How::Mean { sum, count, floats } => {
+                    let double =
+                        |column| Expression::ToFloat { argument: Box::new(Expression::Column(column)), digits: 0 };
+                    let sum = if floats { Expression::Column(sum) } else { double(sum) };
+                    Expression::float(FloatArithmetic::Divide, sum, double(count))
+                }
+            };
+            Some(Typed { expression, data_type, entries, trace })
         };
         let columns = columns.into_iter().map(typed).collect();
         Some(self.over(Source::Rows(pipeline), pipeline, columns))
@@ -188,6 +192,14 @@ impl Parts {
                 let count = self.compute(Function::Count, Some(argument.expression), filter);
                 self.show(Finish::Value(count), data_type, None, Trace::default());
             }
+            "sum" if data_type == DataType::Float64 => {
+                let argument = open.scope.translate(argument, schema)?;
+                if argument.data_type != data_type {
+                    return None;
+                }
+                let sum = self.compute(Function::FloatSum, Some(argument.expression), filter);
+                self.show(Finish::Value(sum), data_type, None, Trace::default());
+            }
             "sum" => {
                 let argument = open.scope.translate(argument, schema)?.number()?;
                 let sum = self.compute(Function::Sum, Some(argument.expression), filter);
@@ -202,13 +214,36 @@ impl Parts {
                 let value = self.compute(function, Some(argument.expression), filter);
                 self.show(Finish::Value(value), data_type, argument.entries, Trace::default());
             }
+            name @ ("bool_and" | "bool_or") => {
+                let truth = open.scope.translate(argument, schema)?.truth()?;
+                let function = if name == "bool_and" { Function::Min } else { Function::Max };
+                let value = self.compute(function, Some(truth), filter);
+                self.show(Finish::Value(value), data_type, None, Trace::default());
+            }
+            name @ ("bit_and" | "bit_or" | "bit_xor") => {
+                let argument = open.scope.translate(argument, schema)?.number()?;
+                if argument.data_type != data_type {
+                    return None;
+                }
+                let function = match name {
+                    "bit_and" => Function::BitAnd,
+                    "bit_or" => Function::BitOr,
+                    _ => Function::BitXor,
+                };
+                let value = self.compute(function, Some(argument.expression), filter);
+                self.show(Finish::Value(value), data_type, None, Trace::default());
+            }
             "avg" => self.add_average(argument, filter, open, schema, data_type)?,
+            name @ ("var" | "var_pop" | "stddev" | "stddev_pop") => {
+                let (sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
+                self.add_spread(open.scope.translate(argument, schema)?, filter, (sample, root))?;
+            }
             _ => return None,
         }
         Some(())
     }
 
-    /// The mean of decimals, which is exact, or of integers as DOUBLE, while their sum is exact in it too.
+    /// A mean: of decimals in digits, of integers and floats as DOUBLE. The sum is exact in each case.
     fn add_average(
         &mut self,
         argument: &Arc<dyn PhysicalExpr>,
@@ -217,30 +252,42 @@ impl Parts {
         schema: &Schema,
         data_type: DataType,
     ) -> Option<()> {
-        let cast = argument.downcast_ref::<CastExpr>().filter(|cast| *cast.cast_type() == DataType::Float64);
-        let inner = open.scope.translate(cast.map_or(argument, |cast| cast.expr()), schema)?;
-        match (cast, &data_type) {
-            (Some(_), DataType::Float64) => {
-                let (range, _) = inner.expression.facts(open.scope.facts()).ok()?;
-                let largest = range.magnitude().checked_mul(open.most.into())?;
-                if !inner.data_type.is_integer() || largest >= EXACT_IN_DOUBLE {
-                    return None;
-                }
-                let sum = self.compute(Function::Sum, Some(inner.expression.clone()), filter.clone());
-                let count = self.compute(Function::Count, Some(inner.expression), filter);
-                let how = How::Mean { sum: self.finish(Finish::Value(sum)), count: self.finish(Finish::Value(count)) };
+        let argument = open.scope.translate(argument, schema)?;
+        let mut sum_and_count = |function, argument: Expression| {
+            let sum = self.compute(function, Some(argument.clone()), filter.clone());
+            (sum, self.compute(Function::Count, Some(argument), filter.clone()))
+        };
+        match (&data_type, &argument.data_type) {
+            (DataType::Float64, DataType::Float64) => {
+                let (floats, (sum, count)) = match argument.expression {
+                    Expression::ToFloat { argument, digits: 0 } => (false, sum_and_count(Function::Sum, *argument)),
+                    other => (true, sum_and_count(Function::FloatSum, other)),
+                };
+                let [sum, count] = [sum, count].map(|number| self.finish(Finish::Value(number)));
+                let how = How::Mean { sum, count, floats };
                 self.columns.push(Shown { data_type, how, entries: None, trace: Trace::default() });
             }
-            (None, DataType::Decimal128(_, scale)) => {
-                let DataType::Decimal128(_, own) = inner.data_type else { return None };
-                let digits = u32::try_from(i32::from(*scale) - i32::from(own)).ok()?;
+            (DataType::Decimal128(_, scale), DataType::Decimal128(_, own)) => {
+                let digits = u32::try_from(i32::from(*scale) - i32::from(*own)).ok()?;
                 let limits = sum_limits(&data_type)?;
-                let sum = self.compute(Function::Sum, Some(inner.expression.clone()), filter.clone());
-                let count = self.compute(Function::Count, Some(inner.expression), filter);
+                let (sum, count) = sum_and_count(Function::Sum, argument.expression);
                 self.show(Finish::Mean { sum, count, digits, limits }, data_type, None, Trace::default());
             }
             _ => return None,
         }
+        Some(())
+    }
+
+    /// How far integers and decimals spread, which aggregates see as DOUBLEs: from sums that are exact.
+    fn add_spread(&mut self, argument: Typed, filter: Option<Expression>, (sample, root): (bool, bool)) -> Option<()> {
+        let Expression::ToFloat { argument: number, digits } = argument.expression else { return None };
+        let any = Limits::new(i128::MIN, i128::MAX);
+        let square = Expression::arithmetic(Arithmetic::Multiply, (*number).clone(), (*number).clone(), any);
+        let sum = self.compute(Function::Sum, Some((*number).clone()), filter.clone());
+        let squares = self.compute(Function::Sum, Some(square), filter.clone());
+        let count = self.compute(Function::Count, Some(*number), filter);
+        let spread = Spread { sum, squares, count, digits, sample, root };
+        self.show(Finish::Spread(spread), DataType::Float64, None, Trace::default());
         Some(())
     }
 }

@@ -3,11 +3,11 @@
 use super::groups::{How, Shown};
 use super::translate::Records;
 use crate::{Error, Result};
-use arrow::array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{Array, ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow::buffer::NullBuffer;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::row::{RowConverter, SortField};
-use gingham_execution::{Column, Rows, Values};
+use gingham_execution::{Column, Rows, Values, float};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
 use gingham_storage::scan::{array_of_integers, fetch};
@@ -72,12 +72,21 @@ fn column(rows: &Rows, number: usize) -> Result<&Column> {
 fn array(output: &Shown, rows: &Rows, isa: Isa) -> Result<ArrayRef> {
     let values = match output.how {
         How::Column(number) => column(rows, number)?,
-        How::Mean { sum, count } => {
+        How::Mean { sum, count, floats } => {
             let (sums, counts) = (column(rows, sum)?, column(rows, count)?);
-            let mean = |row| Some(sums.get(row)? as f64 / counts.get(row)? as f64);
+            let sum = |sum: i128| if floats { float(sum as i64) } else { sum as f64 };
+            let mean = |row| Some(sum(sums.get(row)?) / counts.get(row)? as f64);
             return Ok(Arc::new((0..rows.rows).map(mean).collect::<Float64Array>()));
         }
     };
+    let floats = || (0..rows.rows).map(|row| values.get(row).map(|value| float(value as i64)));
+    match output.data_type {
+        DataType::Float64 => return Ok(Arc::new(floats().collect::<Float64Array>())),
+        DataType::Float32 => {
+            return Ok(Arc::new(floats().map(|value| value.map(|value| value as f32)).collect::<Float32Array>()));
+        }
+        _ => {}
+    }
     if let Some(entries) = &output.entries {
         let codes: UInt32Array = (0..rows.rows).map(|row| values.get(row).map(|code| code as u32)).collect();
         return Ok(arrow::compute::take(entries, &codes, None)?);

@@ -5,11 +5,11 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::expressions::{
-    BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+    BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NegativeExpr, NotExpr,
 };
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
-use gingham_execution::{Arithmetic, Comparison, Expression, Limits};
+use gingham_execution::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits, ordered};
 use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, ValueClass};
 use std::cell::RefCell;
@@ -213,20 +213,23 @@ impl Translation<'_> {
             let value = match datum(literal.value(), &LogicalType::from_arrow("", &data_type).ok()?)? {
                 Datum::Null => None,
                 Datum::Integer(value) => Some(value),
-                _ => return None,
+                Datum::Float(value) => Some(ordered(value.get()).into()),
+                Datum::Bytes(_) => return None,
             };
             return plain(Expression::Constant(value), data_type);
         }
         if let Some(subquery) = expression.downcast_ref::<ScalarSubqueryExpr>() {
             let data_type = subquery.return_field(self.schema).ok()?.data_type().clone();
-            let integer = LogicalType::from_arrow("", &data_type).ok()?.class() == ValueClass::Integer;
             let number = self.scope.parameters.add(expression);
-            return integer.then(|| Typed::new(Expression::Parameter(number), data_type));
+            return is_number(&data_type).then(|| Typed::new(Expression::Parameter(number), data_type));
         }
         if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {
             return self.binary(*binary.op(), binary.left(), binary.right(), expression);
         }
         if let Some(call) = expression.downcast_ref::<ScalarFunctionExpr>() {
+            if call.name() == "checked_negate" {
+                return negated(self.translate(call.args().first()?)?);
+            }
             let operator = match call.name() {
                 "checked_add" => Operator::Plus,
                 "checked_subtract" => Operator::Minus,
@@ -239,6 +242,9 @@ impl Translation<'_> {
         if let Some(not) = expression.downcast_ref::<NotExpr>() {
             let inner = self.translate(not.arg())?.truth()?;
             return plain(Expression::Not(Box::new(inner)), DataType::Boolean);
+        }
+        if let Some(negative) = expression.downcast_ref::<NegativeExpr>() {
+            return negated(self.translate(negative.arg())?);
         }
         if let Some(test) = expression.downcast_ref::<IsNullExpr>() {
             let inner = self.translate(test.arg())?.expression;
@@ -255,8 +261,11 @@ impl Translation<'_> {
             return self.case(case, expression);
         }
         let cast = expression.downcast_ref::<CastExpr>().filter(|cast| !cast.cast_options().safe)?;
-        let inner = self.translate(cast.expr())?.number()?;
-        converted(inner, cast.cast_type())
+        let inner = self.translate(cast.expr())?;
+        if *cast.cast_type() == DataType::Float64 {
+            return as_double(inner);
+        }
+        converted(inner.number()?, cast.cast_type())
     }
 
     fn binary(
@@ -274,6 +283,8 @@ impl Translation<'_> {
             Operator::Plus => arithmetic(Arithmetic::Add, left, right, &data_type)?,
             Operator::Minus => arithmetic(Arithmetic::Subtract, left, right, &data_type)?,
             Operator::Multiply => arithmetic(Arithmetic::Multiply, left, right, &data_type)?,
+            Operator::Divide if data_type == DataType::Float64 => doubles(FloatArithmetic::Divide, left, right)?,
+            Operator::Divide | Operator::Modulo => division(operator == Operator::Modulo, left, right, &data_type)?,
             Operator::Eq => compare(Comparison::Equal, left, right)?,
             Operator::NotEq => compare(Comparison::NotEqual, left, right)?,
             Operator::Lt => compare(Comparison::Less, left, right)?,
@@ -323,9 +334,9 @@ impl Translation<'_> {
             Some(otherwise) => value(otherwise)?,
             None => Expression::Constant(None),
         };
-        let integer = LogicalType::from_arrow("", &data_type).ok()?.class() == ValueClass::Integer;
+        let number = is_number(&data_type);
         let expression = Expression::Case { branches, otherwise: Box::new(otherwise) };
-        integer.then_some(Typed::new(expression, data_type))
+        number.then_some(Typed::new(expression, data_type))
     }
 }
 
@@ -347,12 +358,65 @@ fn arithmetic(operator: Arithmetic, left: Typed, right: Typed, result: &DataType
             let scales = scale_of(&left.data_type)? + scale_of(&right.data_type)?;
             (scales == i32::from(*scale)).then_some((left.expression, right.expression))?
         }
+        (_, DataType::Float64) => {
+            let operator = match operator {
+                Arithmetic::Add => FloatArithmetic::Add,
+                Arithmetic::Subtract => FloatArithmetic::Subtract,
+                Arithmetic::Multiply => FloatArithmetic::Multiply,
+            };
+            return doubles(operator, left, right);
+        }
         _ => {
             let same = left.data_type == *result && right.data_type == *result && result.is_integer();
             same.then_some((left.expression, right.expression))?
         }
     };
     Some(Expression::arithmetic(operator, left, right, limits(result)?))
+}
+
+/// Two DOUBLEs combined.
+fn doubles(operator: FloatArithmetic, left: Typed, right: Typed) -> Option<Expression> {
+    let double = left.data_type == DataType::Float64 && right.data_type == DataType::Float64;
+    double.then(|| Expression::float(operator, left.expression, right.expression))
+}
+
+/// A quotient or remainder of integers.
+fn division(remainder: bool, left: Typed, right: Typed, result: &DataType) -> Option<Expression> {
+    if left.data_type != *result || right.data_type != *result || !result.is_integer() {
+        return None;
+    }
+    let (left, right) = (Box::new(left.expression), Box::new(right.expression));
+    Some(Expression::Division { remainder, left, right, limits: limits(result)? })
+}
+
+/// A number with the other sign.
+fn negated(value: Typed) -> Option<Typed> {
+    // The integers of a float and of the same with the other sign are each other's complement.
+    let (zero, limits) = match &value.data_type {
+        DataType::Float32 | DataType::Float64 => (-1, Limits::new(i64::MIN, i64::MAX)),
+        data_type => (0, limits(data_type)?),
+    };
+    let zero = Expression::Constant(Some(zero));
+    let expression = Expression::arithmetic(Arithmetic::Subtract, zero, value.expression, limits);
+    Some(Typed::new(expression, value.data_type))
+}
+
+/// A number as a DOUBLE. A REAL is carried as one.
+fn as_double(value: Typed) -> Option<Typed> {
+    let expression = match value.data_type {
+        DataType::Float32 | DataType::Float64 => value.expression,
+        _ => {
+            let digits = u32::try_from(scale_of(&value.data_type)?).ok()?;
+            Expression::ToFloat { argument: Box::new(value.expression), digits }
+        }
+    };
+    Some(Typed::new(expression, DataType::Float64))
+}
+
+/// True for types whose values are integers here, those of the integer class and floats.
+fn is_number(data_type: &DataType) -> bool {
+    let class = LogicalType::from_arrow("", data_type).ok().map(|logical_type| logical_type.class());
+    matches!(class, Some(ValueClass::Integer | ValueClass::Float))
 }
 
 fn compare(operator: Comparison, left: Typed, right: Typed) -> Option<Expression> {
@@ -368,8 +432,7 @@ fn compare(operator: Comparison, left: Typed, right: Typed) -> Option<Expression
         }
         Some(_) => (left.expression, right.expression),
         None => {
-            let integer = LogicalType::from_arrow("", &left.data_type).ok()?.class() == ValueClass::Integer;
-            let same = left.data_type == right.data_type && integer;
+            let same = left.data_type == right.data_type && is_number(&left.data_type);
             same.then_some((left.expression, right.expression))?
         }
     };

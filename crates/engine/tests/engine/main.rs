@@ -7,6 +7,7 @@ mod compiled_kinds;
 mod counts;
 mod designs;
 mod dynamic_filters;
+mod floats;
 mod oracle;
 mod pipelines;
 mod predicate_order;

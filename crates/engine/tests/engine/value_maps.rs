@@ -114,11 +114,10 @@ fn empty_tables_and_those_of_few_records() {
 }
 
 #[test]
-fn what_fails_for_a_value_or_gives_floats_or_much_text_is_left_to_datafusion() {
+fn what_gives_floats_or_much_text_is_left_to_datafusion_and_what_fails_for_a_value_fails() {
     let connection = connect();
     orders(&connection);
     for sql in [
-        "SELECT sum(100 / number) FROM o WHERE number > 0",
         "SELECT sum(sqrt(number)) FROM o",
         "SELECT count(*), random() < 2 FROM o GROUP BY 2",
         "SELECT priority || number, count(*) FROM o GROUP BY 1",

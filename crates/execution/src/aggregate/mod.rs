@@ -16,8 +16,8 @@ mod plan;
 mod states;
 mod table;
 
-pub use outcome::Finish;
 pub(crate) use outcome::rows;
+pub use outcome::{Finish, Spread};
 pub use plan::{Aggregate, Aggregation, Function};
 pub(crate) use plan::{Plan, Slot, SlotKind};
 pub(crate) use states::{States, add_wide};

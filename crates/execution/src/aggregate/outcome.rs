@@ -2,8 +2,10 @@
 
 use super::plan::{Aggregate, Function, KeyRange, Plan, Reading};
 use super::states::{States, wide};
+use crate::float::{ANY, of_units, ordered, power_of_ten};
 use crate::rows::{Column, Rows, Values};
 use crate::{Error, Expression, Limits, Result};
+use arrow::datatypes::i256;
 use std::borrow::Cow;
 use std::cell::Cell;
 
@@ -30,6 +32,41 @@ pub enum Finish {
         /// What its type can hold. A mean outside is an overflow.
         limits: Limits,
     },
+    /// How far numbers spread, as a float.
+    Spread(Spread),
+}
+
+/// Variance or standard deviation of numbers, from exact sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spread {
+    /// The aggregate that is their sum.
+    pub sum: usize,
+    /// The one that is the sum of their squares.
+    pub squares: usize,
+    /// The one that is their count.
+    pub count: usize,
+    /// Their digits behind the point.
+    pub digits: u32,
+    /// Of a sample, which needs two numbers, rather than of all.
+    pub sample: bool,
+    /// The standard deviation: the variance's root.
+    pub root: bool,
+}
+
+impl Spread {
+    /// The result; `None` is NULL.
+    fn of(self, sum: i128, squares: i128, count: i128) -> Option<f64> {
+        let others = count - i128::from(self.sample);
+        if others <= 0 {
+            return None;
+        }
+        // No digit is lost before the one division.
+        let [sum, squares, numbers] = [sum, squares, count].map(i256::from_i128);
+        let (low, high) = squares.wrapping_mul(numbers).wrapping_sub(sum.wrapping_mul(sum)).to_parts();
+        let distance = high as f64 * 2f64.powi(128) + low as f64;
+        let variance = distance / count as f64 / others as f64 / power_of_ten(2 * self.digits);
+        Some(if self.root { variance.sqrt() } else { variance })
+    }
 }
 
 /// Groups that have records.
@@ -83,8 +120,10 @@ impl Finish {
                 Aggregate { function: Function::Min | Function::Max, argument: Some(argument), .. } => {
                     Ok((argument.facts(columns)?.0, true))
                 }
+                Aggregate { function: Function::FloatSum, .. } => Ok((ANY, true)),
                 _ => Ok((short, true)),
             },
+            Self::Spread(_) => Ok((ANY, true)),
             Self::Within(_, limits) => {
                 Ok((Limits { min: limits.min.max(short.min), max: limits.max.min(short.max) }, true))
             }
@@ -126,6 +165,13 @@ impl Finish {
             Self::Within(number, limits) => {
                 let value = reading(number)?;
                 found.column(|_, state| within(value.read(state), limits))
+            }
+            Self::Spread(spread) => {
+                let readings = [reading(spread.sum)?, reading(spread.squares)?, reading(spread.count)?];
+                found.column(|_, state| {
+                    let [sum, squares, count] = readings.map(|reading| reading.read(state));
+                    Some(ordered(spread.of(sum?, squares?, count?)?).into())
+                })
             }
             Self::Mean { sum, count, digits, limits } => {
                 let (sum, count) = (reading(sum)?, reading(count)?);
@@ -222,6 +268,12 @@ impl Reading {
             Self::Sum { count, .. } if state[count] == 0 => None,
             Self::Sum { word, wide: true, .. } => Some(wide(&state[word..])),
             Self::Sum { word, wide: false, .. } => Some((state[word] as i64).into()),
+            Self::FloatSum { count, .. } | Self::Bits { count, .. } if state[count] == 0 => None,
+            Self::FloatSum { word, unit, .. } => Some(ordered(of_units(wide(&state[word..]), unit)).into()),
+            Self::Bits { word, inverted, .. } => {
+                let bits = if inverted { !state[word] } else { state[word] };
+                Some((bits as i64).into())
+            }
             Self::Extreme { word, end, down } => {
                 let distance = i128::from(state[word]);
                 (distance != 0).then_some(if down { end - distance } else { end + distance })

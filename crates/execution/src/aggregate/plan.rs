@@ -38,6 +38,14 @@ pub enum Function {
     Min,
     /// The largest.
     Max,
+    /// The exact sum of floats, rounded once.
+    FloatSum,
+    /// The bits that all have.
+    BitAnd,
+    /// The bits that some have.
+    BitOr,
+    /// The bits that an odd number of them have.
+    BitXor,
 }
 
 /// What a record does to a word of its group's state.
@@ -47,8 +55,12 @@ pub(crate) enum SlotKind {
     Add,
     /// Adds to two words, the lower first: 128 bits.
     AddWide,
-    /// Raises the word to the value, which is not negative.
+    /// Raises the word to the value, which has no sign.
     Raise,
+    /// Sets the value's bits in the word.
+    Or,
+    /// Turns the value's bits in the word.
+    Xor,
 }
 
 impl SlotKind {
@@ -83,6 +95,10 @@ pub(super) enum Reading {
     Count(usize),
     /// A sum; NULL where the counting word is 0.
     Sum { word: usize, wide: bool, count: usize },
+    /// A sum of floats in units of two to this power; NULL where the counting word is 0.
+    FloatSum { word: usize, unit: i32, count: usize },
+    /// Bits, all turned when `inverted`; NULL where the counting word is 0.
+    Bits { word: usize, count: usize, inverted: bool },
     /// A distance from the end of the range: `end` minus it when `down`, else plus it; NULL where it is 0.
     Extreme { word: usize, end: i128, down: bool },
 }
@@ -123,17 +139,20 @@ impl Slots {
     }
 
     /// A sum in one word, where the largest that can come about fits it, or two.
-    fn sum(&mut self, builder: &Builder, step: StepId) -> (usize, bool) {
+    fn sum(&mut self, builder: &Builder, step: StepId) -> Result<(usize, bool)> {
         let largest = builder.range(step).magnitude().saturating_mul(self.rows.into());
+        if largest > i128::MAX as u128 {
+            return Err(Error::Unsupported("a sum that may need more than 128 bits".to_owned()));
+        }
         let wide = largest > i64::MAX as u128;
-        (self.add(if wide { SlotKind::AddWide } else { SlotKind::Add }, step), wide)
+        Ok((self.add(if wide { SlotKind::AddWide } else { SlotKind::Add }, step), wide))
     }
 }
 
 impl Plan {
     /// Plans an aggregation of at most `rows` records with these columns: where each lies, the range of its integers and
     /// whether it may be NULL. Fails when it needs numbers that are too large: an expression over 128 bits, a key over 64,
-    /// keys over 63 together, the range of an argument of MIN or MAX over 63.
+    /// keys over 63 together, the range of an argument of MIN or MAX over 64, a sum over 128, a float that is not finite.
     pub fn new(
         aggregation: &Aggregation,
         columns: impl IntoIterator<Item = (Field, Limits, bool)>,
@@ -216,8 +235,31 @@ fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> R
         Function::Count => Reading::Count(slots.add(SlotKind::Add, counts)),
         Function::Sum => {
             let value = builder.choose(counts, argument.value, zero);
-            let (word, wide) = slots.sum(builder, value);
+            let (word, wide) = slots.sum(builder, value)?;
             Reading::Sum { word, wide, count: slots.add(SlotKind::Add, counts) }
+        }
+        Function::FloatSum => {
+            // 0 is 0.0.
+            let value = builder.choose(counts, argument.value, zero);
+            let (value, unit) = builder.units(value, slots.rows)?;
+            let word = slots.add(SlotKind::AddWide, value);
+            Reading::FloatSum { word, unit, count: slots.add(SlotKind::Add, counts) }
+        }
+        function @ (Function::BitAnd | Function::BitOr | Function::BitXor) => {
+            if !builder.range(argument.value).is_short() {
+                return Err(Error::Unsupported("bits of more than 64".to_owned()));
+            }
+            let inverted = function == Function::BitAnd;
+            let value = if inverted {
+                // All that some lack, by turning them.
+                let ones = builder.constant(-1);
+                builder.combine(Arithmetic::Subtract, ones, argument.value)?
+            } else {
+                argument.value
+            };
+            let value = builder.choose(counts, value, zero);
+            let kind = if function == Function::BitXor { SlotKind::Xor } else { SlotKind::Or };
+            Reading::Bits { word: slots.add(kind, value), count: slots.add(SlotKind::Add, counts), inverted }
         }
         Function::Min | Function::Max => {
             let down = aggregate.function == Function::Min;
@@ -225,8 +267,8 @@ fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> R
             let end = builder.constant(if down { max.saturating_add(1) } else { min.saturating_sub(1) });
             let (from, to) = if down { (argument.value, end) } else { (end, argument.value) };
             let distance = builder.combine(Arithmetic::Subtract, to, from)?;
-            if !builder.range(distance).is_short() {
-                return Err(Error::Unsupported("MIN or MAX over a range of more than 63 bits".to_owned()));
+            if builder.range(distance).max > u64::MAX.into() {
+                return Err(Error::Unsupported("MIN or MAX over a range of more than 64 bits".to_owned()));
             }
             let distance = builder.choose(counts, distance, zero);
             let end = builder.range(end).min;

@@ -98,6 +98,8 @@ fn merge_state(plan: &Plan, to: &mut [u64], from: &[u64]) {
         match slot.kind {
             SlotKind::Add => to[word] = to[word].wrapping_add(from[word]),
             SlotKind::Raise => to[word] = to[word].max(from[word]),
+            SlotKind::Or => to[word] |= from[word],
+            SlotKind::Xor => to[word] ^= from[word],
             SlotKind::AddWide => {
                 let sum = wide(&to[word..]).wrapping_add(wide(&from[word..]));
                 set_wide(&mut to[word..], sum);

@@ -8,6 +8,7 @@ use crate::aggregate::States;
 use crate::source::{Records, Vector};
 use crate::stage::Stage;
 use crate::{Error, Result};
+use gingham_storage::LogicalType;
 use gingham_storage::scan::base;
 use gingham_storage::view::{ColumnView, Meaning, Shape};
 use std::marker::PhantomData;
@@ -57,6 +58,7 @@ pub(super) fn variant(stage: &Stage, vector: &Vector<'_>) -> Result<Variant> {
 fn access(view: &ColumnView) -> Access {
     let direct = match &view.meaning {
         Meaning::FrameOfReference { .. } => true,
+        Meaning::FloatOrder { .. } => view.logical_type == LogicalType::Float64,
         // Codes of the newest dictionary are its own.
         Meaning::Dictionary(version) => version.is_newest(),
         _ => false,

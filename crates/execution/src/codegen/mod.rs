@@ -6,6 +6,7 @@
 //! | `frame` | how a vector is handed to a loop: the words of its argument |
 //! | `stage` | the loop of a stage |
 //! | `steps` | steps as instructions |
+//! | `floats` | those of floats |
 //! | `code` | memory with machine code, and the call into it |
 //!
 //! Widths of codes, where they lie, what may be NULL and all constants are compiled in; bases and addresses are read once
@@ -14,6 +15,7 @@
 //! loop's test is at its end, and what wants wide registers (scans, probes) is a kernel before the loop.
 
 mod code;
+mod floats;
 mod frame;
 mod stage;
 mod steps;

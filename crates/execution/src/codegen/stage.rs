@@ -242,7 +242,7 @@ fn scaled(builder: &mut FunctionBuilder<'_>, start: Value, index: Value, bytes: 
 fn read(builder: &mut FunctionBuilder<'_>, slot: &Slot, state: Value, word: i32) -> Value {
     let low = builder.ins().load(types::I64, trusted(), state, word);
     match slot.kind {
-        SlotKind::Add | SlotKind::Raise => low,
+        SlotKind::Add | SlotKind::Raise | SlotKind::Or | SlotKind::Xor => low,
         SlotKind::AddWide => {
             let high = builder.ins().load(types::I64, trusted(), state, word + 8);
             builder.ins().iconcat(low, high)
@@ -265,5 +265,7 @@ fn combined(builder: &mut FunctionBuilder<'_>, kind: SlotKind, before: Value, va
     match kind {
         SlotKind::Add | SlotKind::AddWide => builder.ins().iadd(before, value),
         SlotKind::Raise => builder.ins().umax(before, value),
+        SlotKind::Or => builder.ins().bor(before, value),
+        SlotKind::Xor => builder.ins().bxor(before, value),
     }
 }

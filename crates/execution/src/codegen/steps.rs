@@ -1,5 +1,6 @@
 //! Steps as instructions, for one record of a loop.
 
+use super::floats;
 use super::frame::{column_word, input_word};
 use super::{Access, Validity, Variant};
 use crate::Result;
@@ -126,6 +127,25 @@ impl<'p> Steps<'p> {
                 };
                 resized(builder, value, result)
             }
+            Operation::Division(remainder, a, b) => {
+                let divisor = *self.program.step(b);
+                let (a, b) = (self.operand(builder, a, types::I64)?, self.operand(builder, b, types::I64)?);
+                division(builder, remainder, a, b, divisor.operation)
+            }
+            Operation::Float(operator, a, b) => {
+                let (a, b) = (self.operand(builder, a, types::I64)?, self.operand(builder, b, types::I64)?);
+                floats::combine(builder, operator, a, b)
+            }
+            Operation::ToFloat(a, digits) => {
+                let a = self.operand(builder, a, types::I64)?;
+                floats::of_scaled(builder, a, digits)
+            }
+            Operation::Units(a, unit) => {
+                let a = self.operand(builder, a, types::I64)?;
+                let (units, inexact) = floats::units(builder, a, unit);
+                self.fail_where(builder, inexact);
+                units
+            }
             Operation::Compare(operator, a, b) => {
                 let inner = self.widest(&[a, b]);
                 let (a, b) = (self.operand(builder, a, inner)?, self.operand(builder, b, inner)?);
@@ -185,10 +205,15 @@ impl<'p> Steps<'p> {
             let outside = builder.ins().icmp(outside, value, end);
             let outside = builder.ins().uextend(types::I64, outside);
             let wrong = builder.ins().band(outside, checked);
-            let before = builder.use_var(self.overflow);
-            let after = builder.ins().bor(before, wrong);
-            builder.def_var(self.overflow, after);
+            self.fail_where(builder, wrong);
         }
+    }
+
+    /// Keeps in mind that a value left its limits, where `wrong` is 1.
+    fn fail_where(&self, builder: &mut FunctionBuilder<'_>, wrong: Value) {
+        let before = builder.use_var(self.overflow);
+        let after = builder.ins().bor(before, wrong);
+        builder.def_var(self.overflow, after);
     }
 
     /// The integer of a column at the record.
@@ -242,6 +267,27 @@ pub(super) fn element(builder: &mut FunctionBuilder<'_>, start: Value, index: Va
         4 => builder.ins().uload32(trusted(), address, 0),
         _ => builder.ins().load(types::I64, trusted(), address, 0),
     })
+}
+
+/// A quotient or a remainder; the machine's division must neither see a zero nor the one quotient that does not fit.
+fn division(builder: &mut FunctionBuilder<'_>, remainder: bool, a: Value, b: Value, divisor: Operation) -> Value {
+    let divided = |builder: &mut FunctionBuilder<'_>, by| {
+        if remainder { builder.ins().srem(a, by) } else { builder.ins().sdiv(a, by) }
+    };
+    if matches!(divisor, Operation::Constant(value) if value != 0 && value != -1) {
+        return divided(builder, b);
+    }
+    let one = builder.ins().iconst(types::I64, 1);
+    let zero = builder.ins().iconst(types::I64, 0);
+    let is_zero = builder.ins().icmp_imm_s(IntCC::Equal, b, 0);
+    let is_minus_one = builder.ins().icmp_imm_s(IntCC::Equal, b, -1);
+    let special = builder.ins().bor(is_zero, is_minus_one);
+    let by = builder.ins().select(special, one, b);
+    let result = divided(builder, by);
+    // By -1 and by 1 nothing remains.
+    let negated = if remainder { result } else { builder.ins().ineg(result) };
+    let result = builder.ins().select(is_minus_one, negated, result);
+    builder.ins().select(is_zero, zero, result)
 }
 
 /// The cell for an argument; the last one, wherever it lies outside.

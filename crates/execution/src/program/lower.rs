@@ -1,8 +1,9 @@
 //! Expressions to steps. A NULL becomes a truth beside its value, so that the steps themselves know none.
 
-use super::range::{TRUTH, arithmetic, decided};
+use super::range::{TRUTH, arithmetic, decided, division, floats};
 use super::{Operation, Program, Step, StepId};
-use crate::expression::{Arithmetic, Comparison, Expression, Limits};
+use crate::expression::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits};
+use crate::float;
 use crate::value_map::{Cells, ValueMap};
 use crate::{Error, Result};
 use std::collections::HashMap;
@@ -70,6 +71,19 @@ impl Builder {
             Expression::Arithmetic { operator, left, right, limits } => {
                 let (left, right) = (self.lower(left)?, self.lower(right)?);
                 self.arithmetic(*operator, left, right, *limits)
+            }
+            Expression::Division { remainder, left, right, limits } => {
+                let (left, right) = (self.lower(left)?, self.lower(right)?);
+                self.division(*remainder, left, right, *limits)
+            }
+            Expression::Float { operator, left, right } => {
+                let (left, right) = (self.lower(left)?, self.lower(right)?);
+                let value = self.floats(*operator, left.value, right.value);
+                Ok(Nullable { value, valid: self.both(left.valid, right.valid) })
+            }
+            Expression::ToFloat { argument, digits } => {
+                let argument = self.lower(argument)?;
+                Ok(Nullable { value: self.double(argument.value, *digits)?, ..argument })
             }
             Expression::Compare { operator, left, right } => {
                 let (left, right) = (self.lower(left)?, self.lower(right)?);
@@ -212,8 +226,13 @@ impl Builder {
         right: Nullable,
         limits: Limits,
     ) -> Result<Nullable> {
-        let mut value = self.combine(operator, left.value, right.value)?;
+        let value = self.combine(operator, left.value, right.value)?;
         let valid = self.both(left.valid, right.valid);
+        self.within(Nullable { value, valid }, limits)
+    }
+
+    /// A value of a type; outside of what that can hold, it is an overflow.
+    fn within(&mut self, Nullable { mut value, valid }: Nullable, limits: Limits) -> Result<Nullable> {
         let range = self.range(value);
         if !limits.covers(range) {
             let checked = match valid {
@@ -227,6 +246,56 @@ impl Builder {
             value = self.push(Operation::Check(value, checked, limits), range);
         }
         Ok(Nullable { value, valid })
+    }
+
+    fn division(&mut self, remainder: bool, left: Nullable, right: Nullable, limits: Limits) -> Result<Nullable> {
+        let (dividend, divisor) = (self.range(left.value), self.range(right.value));
+        // The one quotient that does not fit is that of the smallest integer by -1.
+        if !dividend.is_short() || !divisor.is_short() || dividend.min == i64::MIN.into() {
+            return Err(Error::Unsupported("a division of more than 64 bits".to_owned()));
+        }
+        let valid = self.both(left.valid, right.valid);
+        let checked = match valid {
+            Some(valid) => valid,
+            None => self.constant(1),
+        };
+        let zero = self.constant(0);
+        let defined = self.compare(Comparison::NotEqual, right.value, zero);
+        match self.known_truth(defined) {
+            Some(true) => {}
+            Some(false) => return Err(Error::Unsupported("a division that is always by zero".to_owned())),
+            None => {
+                self.push(Operation::Check(defined, checked, point(1)), point(1));
+            }
+        }
+        let range = division(remainder, dividend, divisor);
+        let value = self.push(Operation::Division(remainder, left.value, right.value), range);
+        self.within(Nullable { value, valid }, limits)
+    }
+
+    /// Two floats combined.
+    fn floats(&mut self, operator: FloatArithmetic, left: StepId, right: StepId) -> StepId {
+        let range = floats(operator, self.range(left), self.range(right));
+        self.push(Operation::Float(operator, left, right), range)
+    }
+
+    fn double(&mut self, value: StepId, digits: u32) -> Result<StepId> {
+        let Limits { min, max } = self.range(value);
+        if !self.range(value).is_short() {
+            return Err(Error::Unsupported("an integer of more than 64 bits as a float".to_owned()));
+        }
+        let end = |end: i128| float::of_scaled(end as i64, digits);
+        Ok(self.push(Operation::ToFloat(value, digits), Limits::new(end(min), end(max))))
+    }
+
+    /// A float as a multiple of a unit in which `rows` of them can be summed, and the unit. Fails where some may not be
+    /// finite.
+    pub(crate) fn units(&mut self, value: StepId, rows: u64) -> Result<(StepId, i32)> {
+        let range = self.range(value);
+        let unit = float::unit(range, rows);
+        let unit = unit.ok_or_else(|| Error::Unsupported("a sum of floats that may not be finite".to_owned()))?;
+        let largest = 1i128 << 126;
+        Ok((self.push(Operation::Units(value, unit), Limits::new(-largest, largest)), unit))
     }
 
     fn map(&mut self, map: &ValueMap, argument: Nullable) -> Result<Nullable> {

@@ -12,7 +12,7 @@
 mod lower;
 mod range;
 
-use crate::expression::{Arithmetic, Comparison, Limits};
+use crate::expression::{Arithmetic, Comparison, FloatArithmetic, Limits};
 use crate::value_map::Cells;
 pub use lower::{Builder, Nullable};
 use std::ops::Range;
@@ -32,6 +32,14 @@ pub enum Operation {
     Constant(i128),
     /// Two integers combined, modulo 64 or 128 bits.
     Arithmetic(Arithmetic, StepId, StepId),
+    /// The quotient of two integers of 64 bits, or the remainder when true, modulo 64 bits; 0 by zero.
+    Division(bool, StepId, StepId),
+    /// Two floats combined.
+    Float(FloatArithmetic, StepId, StepId),
+    /// An integer of 64 bits as a float; it has so many digits behind the point.
+    ToFloat(StepId, u32),
+    /// A float as so many times two to the power of a unit; an overflow where that is no integer.
+    Units(StepId, i32),
     /// A comparison.
     Compare(Comparison, StepId, StepId),
     /// Both truths.
@@ -90,7 +98,7 @@ impl Program {
         &self.cells
     }
 
-    /// Those of `steps` that may find an overflow. They run whether or not a result needs them: SQL's operators fail on
+    /// Those of `steps` that may find an overflow, but for those of sums. They run whether or not a result needs them: SQL's operators fail on
     /// a value that is then compared, counted or not chosen. (Where an operator of SQL would not have looked at
     /// the value, an overflow found here costs time, since another operator then decides.)
     pub fn checks(&self, steps: Range<StepId>) -> impl Iterator<Item = StepId> {
@@ -118,8 +126,10 @@ impl Operation {
     pub fn operands(self) -> impl Iterator<Item = StepId> {
         let operands = match self {
             Self::Column(_) | Self::Valid(_) | Self::Constant(_) => [None; 3],
-            Self::Not(a) | Self::Map(_, a) => [Some(a), None, None],
+            Self::Not(a) | Self::Map(_, a) | Self::ToFloat(a, _) | Self::Units(a, _) => [Some(a), None, None],
             Self::Arithmetic(_, a, b)
+            | Self::Division(_, a, b)
+            | Self::Float(_, a, b)
             | Self::Compare(_, a, b)
             | Self::And(a, b)
             | Self::Or(a, b)

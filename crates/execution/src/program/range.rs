@@ -1,6 +1,7 @@
 //! Interval arithmetic: where the result of an operation lies when its operands lie in given ranges.
 
-use crate::expression::{Arithmetic, Comparison, Limits};
+use crate::expression::{Arithmetic, Comparison, FloatArithmetic, Limits};
+use crate::float;
 
 /// Truth: 0 or 1.
 pub(super) const TRUTH: Limits = Limits { min: 0, max: 1 };
@@ -21,6 +22,38 @@ pub(super) fn arithmetic(operator: Arithmetic, left: Limits, right: Limits) -> O
         }
     };
     Some(Limits { min, max })
+}
+
+/// The range of a quotient, or of a remainder, whatever the divisor is but zero.
+pub(super) fn division(remainder: bool, left: Limits, right: Limits) -> Limits {
+    let dividend = left.magnitude() as i128;
+    // The nearest that a divisor comes to zero, and the farthest it lies from it.
+    let nearest = if right.min > 0 {
+        right.min
+    } else if right.max < 0 {
+        -right.max
+    } else {
+        1
+    };
+    let largest = if remainder { dividend.min(right.magnitude() as i128 - 1).max(0) } else { dividend / nearest };
+    let signs_differ = left.min < 0 || (!remainder && right.min < 0);
+    let may_be_positive = left.max > 0 || (!remainder && right.min < 0);
+    Limits { min: if signs_differ { -largest } else { 0 }, max: if may_be_positive { largest } else { 0 } }
+}
+
+/// The range of floats combined: rounding keeps order, so that the ends say all, unless something is not finite.
+pub(super) fn floats(operator: FloatArithmetic, left: Limits, right: Limits) -> Limits {
+    let any = float::ANY;
+    let zeros = Limits::new(float::ordered(-0.0), float::ordered(0.0));
+    let by_zero = operator == FloatArithmetic::Divide && right.min <= zeros.max && zeros.min <= right.max;
+    if by_zero || !float::FINITE.covers(left.union(right)) {
+        return any;
+    }
+    let corners = [(left.min, right.min), (left.min, right.max), (left.max, right.min), (left.max, right.max)];
+    let ends = corners.map(|(a, b)| float::combine(operator, a as i64, b as i64));
+    let (min, max) = ends.iter().fold((i64::MAX, i64::MIN), |(min, max), end| (min.min(*end), max.max(*end)));
+    let range = Limits::new(min, max);
+    if float::FINITE.covers(range) { range } else { any }
 }
 
 /// `Some` when a comparison has the same answer for all values of the ranges.

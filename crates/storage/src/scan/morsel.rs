@@ -7,10 +7,11 @@ use super::output::Selection;
 use super::{Morsel, TableScan};
 use crate::catalog::TableSnapshot;
 use crate::dictionary::DictionaryVersion;
+use crate::encoding::floats::unscale;
 use crate::scan::prune::Verdict;
 use crate::segment::{Encoding, code_bytes};
-use crate::view::{ColumnView, Meaning, Shape};
-use crate::{ColumnId, Datum, Result, ValueClass};
+use crate::view::{ColumnView, Meaning, Shape, float_order, real_from_order};
+use crate::{ColumnId, Datum, LogicalType, Result, ValueClass};
 use gingham_kernels::{Code, Isa, bits, decode, lookup};
 
 /// The records of a morsel that qualify, at least one.
@@ -78,12 +79,19 @@ impl TableScan {
 }
 
 /// Smallest and largest integer that [`integers`] gives for a column, over base and delta: its values when it is of the
-/// integer class, the newest codes when all of it has a dictionary. `None` when it is neither, or has values past 64
+/// integer class, their [`float_integer`]s when it is of the float class, the newest codes when all of it has a dictionary. `None` when it is neither, or has values past 64
 /// bits. A column without values has the bounds 0 and 0.
 pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i64)> {
     let definition = table.definition.column_by_id(column)?;
     match definition.logical_type.class() {
-        ValueClass::Float => None,
+        ValueClass::Float => {
+            let summary = table.summary(column)?;
+            match (summary.min, summary.max) {
+                (Datum::Float(min), Datum::Float(max)) => Some((float_integer(min.get()), float_integer(max.get()))),
+                (Datum::Null, Datum::Null) => Some((0, 0)),
+                _ => None,
+            }
+        }
         ValueClass::Integer => {
             let summary = table.summary(column)?;
             match (summary.min, summary.max) {
@@ -105,8 +113,8 @@ pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i
     }
 }
 
-/// Appends to `out`, for each selected record of a column that has [`integer_bounds`], its value or its newest dictionary
-/// code; where it is NULL, any integer.
+/// Appends to `out`, for each selected record of a column that has [`integer_bounds`], its value, its [`float_integer`] or
+/// its newest dictionary code; where it is NULL, any integer.
 pub fn integers(view: &ColumnView, selection: &Selection<'_>, isa: Isa, out: &mut Vec<i64>) -> Result<()> {
     let start = out.len();
     match &view.shape {
@@ -115,6 +123,7 @@ pub fn integers(view: &ColumnView, selection: &Selection<'_>, isa: Isa, out: &mu
             let value = short(view, *value)?;
             out.resize(start + selection.len(), value);
         }
+        Shape::Constant(Datum::Float(value)) => out.resize(start + selection.len(), float_integer(value.get())),
         Shape::Contiguous { codes, width } => with_codes!(view, codes, *width, |codes| {
             let base = base(view)?;
             match selection {
@@ -135,8 +144,23 @@ pub fn integers(view: &ColumnView, selection: &Selection<'_>, isa: Isa, out: &mu
     }
     match &view.meaning {
         Meaning::Dictionary(version) => to_newest(view, version, &mut out[start..]),
+        Meaning::ScaledFloat { digits, .. } => {
+            let floats = out[start..].iter_mut();
+            floats.for_each(|value| *value = float_integer(unscale(*value, *digits)));
+            Ok(())
+        }
+        Meaning::FloatOrder { .. } if view.logical_type == LogicalType::Float32 => {
+            let floats = out[start..].iter_mut();
+            floats.for_each(|value| *value = float_integer(real_from_order(*value as u32).into()));
+            Ok(())
+        }
         _ => Ok(()),
     }
+}
+
+/// The integer that orders as a float does (a REAL widened), in IEEE 754's total order: 0 is 0.0.
+fn float_integer(value: f64) -> i64 {
+    (float_order(value) ^ 1 << 63) as i64
 }
 
 fn widen<C: Code>(view: &ColumnView, codes: &[C], isa: Isa, out: &mut Vec<i64>) -> Result<()> {
@@ -144,10 +168,14 @@ fn widen<C: Code>(view: &ColumnView, codes: &[C], isa: Isa, out: &mut Vec<i64>) 
     Ok(())
 }
 
-/// What is added to a code: nothing for those of a dictionary.
+/// What is added to a code, modulo 64 bits, for its integer: nothing for those of a dictionary. What comes out of floats
+/// other than DOUBLEs by their order is no [`float_integer`] yet.
 pub fn base(view: &ColumnView) -> Result<i64> {
     match &view.meaning {
         Meaning::FrameOfReference { base } => short(view, *base),
+        Meaning::ScaledFloat { base, .. } => Ok(*base),
+        Meaning::FloatOrder { base } if view.logical_type == LogicalType::Float32 => Ok(*base as i64),
+        Meaning::FloatOrder { base } => Ok((*base ^ 1 << 63) as i64),
         Meaning::Dictionary(_) => Ok(0),
         _ => Err(misfit(view, "integers were asked for")),
     }
