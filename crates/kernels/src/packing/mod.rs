@@ -12,6 +12,7 @@
 //! codes; bits past the last code come out zero.
 
 use crate::bits::{cut, words};
+use crate::minmax::min_max;
 use crate::{Code, Isa};
 use std::ops::Range;
 
@@ -143,7 +144,10 @@ pub fn get(packed: Packed<'_>, tid: u32) -> u64 {
 /// [`by_code::lookup`] of one type of codes.
 fn lookup_codes<C: Code>(isa: Isa, packed: Packed<'_>, tids: &[u32], out: &mut Vec<C>) {
     check_width::<C>(packed);
-    of_packing!(packed.format().packing(), lookup(isa, packed, Tids::new(tids, packed.rows()), out));
+    out.reserve(tids.len());
+    for tids in tids.chunks(CHECKED) {
+        of_packing!(packed.format().packing(), lookup(isa, packed, Tids::new(isa, tids, packed.rows()), out));
+    }
 }
 
 /// [`by_code::lookup_bits`] of one type of codes.
@@ -154,6 +158,10 @@ fn lookup_bits_codes<C: Code>(isa: Isa, packed: Packed<'_>, bits: &[u64], out: &
     assert!(!past, "a bit set past the last of {} records", packed.rows());
     by_runs::lookup_bits(isa, packed, bits, out);
 }
+
+/// TIDs that are compared with the number of rows before they are looked up: so few that they stay in the first-level
+/// cache meanwhile, and so many that it makes no difference to a lookup that asks for lines ahead.
+const CHECKED: usize = 1 << 12;
 
 /// TIDs that have been compared with the number of rows, once for all packings.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
@@ -167,15 +175,21 @@ struct Tids<'a> {
 impl<'a> Tids<'a> {
     /// # Panics
     /// When a TID is not below `rows`.
-    fn new(tids: &'a [u32], rows: usize) -> Self {
-        let max = tids.iter().copied().fold(0, u32::max);
-        assert!(tids.is_empty() || (max as usize) < rows, "TID {max} in a run of {rows} records");
+    fn new(isa: Isa, tids: &'a [u32], rows: usize) -> Self {
+        if let Some((_, max)) = min_max(isa, tids) {
+            assert!((max as usize) < rows, "TID {max} in a run of {rows} records");
+        }
         Self { tids, rows }
     }
 
     /// The TIDs: each is below [`Tids::rows`].
     fn tids(self) -> &'a [u32] {
         self.tids
+    }
+
+    /// Some of the TIDs.
+    fn part(self, range: Range<usize>) -> Self {
+        Self { tids: &self.tids[range], ..self }
     }
 
     /// The number of rows.

@@ -1,14 +1,12 @@
 //! ByteSlice with AVX-512: comparisons give mask registers, which are the result bits, and take one as a condition.
 
 use super::super::test::{Comparison, Relation};
-use super::super::{Format, Options};
-/// Compiled for AVX-512, the loop becomes gathers, which cost half as much again on Zen 5.
-pub(super) use super::avx2::lookup;
+use super::super::{Format, Options, Tids};
 use super::chain::{Place, Scan};
 use super::order::Search;
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
-use super::{Slices, Term, Unit, bit_tail, chain, lists, scalar, stitch, terms};
+use super::{Slices, Term, Unit, avx2, bit_tail, chain, lists, permuted, scalar, stitch, terms};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -64,6 +62,16 @@ pub(super) fn compare<U: Unit>(
 ) {
     // SAFETY: this function runs only where its own target features exist.
     unsafe { chain::compare::<U::Avx512>(slices, relation, other, negate, options, out) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+pub(super) fn lookup<U: Unit, C: Code>(slices: Slices<'_, U>, tids: Tids<'_>, out: &mut [MaybeUninit<C>]) {
+    match slices.of_bytes() {
+        // SAFETY: the machine has VBMI, as just found, and all that this function is compiled for.
+        Some(bytes) if permuted::fits(bytes.count) => unsafe { permuted::lookup(bytes, tids, out) },
+        // Compiled for AVX-512, the loop becomes gathers, which cost half as much again on Zen 5.
+        _ => avx2::lookup(slices, tids, out),
+    }
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]

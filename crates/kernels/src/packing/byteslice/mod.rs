@@ -19,6 +19,8 @@ mod chain;
 #[cfg(target_arch = "x86_64")]
 mod lists;
 pub mod order;
+#[cfg(target_arch = "x86_64")]
+mod permuted;
 mod scalar;
 mod stitch;
 #[cfg(target_arch = "x86_64")]
@@ -112,6 +114,12 @@ impl<'a, U: Unit> Slices<'a, U> {
         std::array::from_fn(|slice| {
             self.bytes[(slice * self.units + self.first + row) * size_of::<U>()..].as_ptr().cast()
         })
+    }
+
+    /// The same, if its units are bytes.
+    fn of_bytes(self) -> Option<Slices<'a, u8>> {
+        let Self { bytes, count, units, first, rows, padding, .. } = self;
+        (U::BITS == 8).then_some(Slices { bytes, count, units, first, rows, padding, unit: PhantomData })
     }
 
     /// The unit of a row (of the part) in a slice.
