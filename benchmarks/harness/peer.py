@@ -60,9 +60,9 @@ class DuckDB:
 
 
 class Hyper:
-    """Tables of the definition's schema in a .hyper file, in a server process of its own."""
+    """Tables of the definition's schema in a .hyper file, in a server process of its own, with these parameters."""
 
-    def __init__(self, files, database, threads, schema):
+    def __init__(self, files, database, threads, schema, **parameters):
         import tableauhyperapi
 
         self.api, self.files, self.schema, self.database = tableauhyperapi, files, schema, database
@@ -75,6 +75,7 @@ class Hyper:
                 "log_dir": logs,
                 "hard_concurrent_query_thread_limit": str(threads),
                 "soft_concurrent_query_thread_limit": str(threads),
+                **parameters,
             },
         )
         self.connection = None
@@ -153,6 +154,8 @@ def main():
         engine = DuckDB(files, os.path.join(database, "tpch.duckdb"), int(threads), schema)
     elif name == "hyper":
         engine = Hyper(files, os.path.join(database, "tpch.hyper"), int(threads), schema)
+    elif name == "hyper-cold":
+        engine = Hyper(files, os.path.join(database, "tpch.hyper"), int(threads), schema, plan_cache_size="0")
     else:
         sys.exit(f"no engine '{name}'")
     for line in sys.stdin:

@@ -1,6 +1,6 @@
 //! A child process of benchmarks/run.py: one engine of this build, driven over standard input and output.
 //!
-//! `runner ENGINE FILES DATABASE THREADS`, where ENGINE is `gingham`, `datafusion-memory`, `datafusion-parquet` or
+//! `runner ENGINE FILES DATABASE THREADS`, where ENGINE is `gingham`, `gingham-cold` (which keeps no plans), `datafusion-memory`, `datafusion-parquet` or
 //! `kernels`, FILES is the folder of Parquet files and DATABASE a folder for Gingham's database. Each line of input is one
 //! JSON request, answered by one JSON line:
 //!
@@ -41,7 +41,10 @@ fn main() -> Result<()> {
     let (files, threads) = (PathBuf::from(files), threads.parse()?);
     match engine.as_str() {
         "generate" => generate(&files, third.parse()?, threads),
-        "gingham" => serve(Gingham { files, database: PathBuf::from(third), threads, connection: None }),
+        "gingham" | "gingham-cold" => {
+            let (database, keep_plans) = (PathBuf::from(third), engine == "gingham");
+            serve(Gingham { files, database, threads, keep_plans, connection: None })
+        }
         "datafusion-memory" => serve(DataFusion { files, memory: true, reference: Reference::new(threads)? }),
         "datafusion-parquet" => serve(DataFusion { files, memory: false, reference: Reference::new(threads)? }),
         "kernels" => serve(Kernels::new(files, threads)),
@@ -127,6 +130,7 @@ struct Gingham {
     files: PathBuf,
     database: PathBuf,
     threads: usize,
+    keep_plans: bool,
     connection: Option<Connection>,
 }
 
@@ -150,7 +154,9 @@ impl Engine for Gingham {
 
     fn open(&mut self) -> Result<()> {
         let options = DatabaseOptions { threads: Some(self.threads), ..DatabaseOptions::default() };
-        self.connection = Some(Database::open_with(&self.database, &options)?.connect());
+        let connection = Database::open_with(&self.database, &options)?.connect();
+        connection.execute(&format!("SET gingham.keep_plans = {}", self.keep_plans))?;
+        self.connection = Some(connection);
         Ok(())
     }
 
