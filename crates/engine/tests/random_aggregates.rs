@@ -128,7 +128,7 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 fn aggregate(generator: &mut Generator) -> String {
-    let call = match generator.between(0, 9) {
+    let call = match generator.between(0, 10) {
         0 => "count(*)".to_owned(),
         1 => format!("count({})", generator.pick(NUMBERS)),
         2 | 3 => format!("sum({})", generator.pick(NUMBERS)),
@@ -138,6 +138,7 @@ fn aggregate(generator: &mut Generator) -> String {
             let function = generator.pick(&["stddev", "stddev_pop", "var_samp", "var_pop"]);
             format!("{function}({})", generator.pick(SPREAD))
         }
+        9 => format!("count(DISTINCT {})", generator.pick(ORDERED)),
         7 => format!("{}({})", generator.pick(&["bit_and", "bit_or", "bit_xor"]), generator.pick(INTEGERS)),
         8 => format!("{}({})", generator.pick(&["bool_and", "bool_or"]), generator.pick(TRUTHS)),
         _ => format!("max({})", generator.pick(ORDERED)),

@@ -53,6 +53,8 @@ pub(crate) struct Flow {
     /// A level's is away while a vector is at work there.
     levels: Vec<Option<Box<LevelState>>>,
     last: Runner,
+    /// Those that give the numbers for sets of different values.
+    sets: Vec<Runner>,
     pub(crate) ended: Ended,
     /// A bit for each row of the build side that is marked, if one is.
     pub(crate) marks: Vec<u64>,
@@ -61,6 +63,8 @@ pub(crate) struct Flow {
     scratch: Scratch,
     outputs: Vec<Vec<i64>>,
     passed: Vec<u32>,
+    numbers: Vec<i64>,
+    places: Vec<u64>,
 }
 
 /// What a thread has gathered.
@@ -140,7 +144,12 @@ impl Flow {
         let (scratch, passed) = (Scratch::default(), Vec::new());
         let outputs = vec![Vec::new(); outputs];
         let marks = course.no_marks();
-        Ok(Self { levels, last, ended, marks, bytes: asked, scratch, outputs, passed })
+        let sets = match end {
+            End::Aggregate { plan, .. } => plan.distinct.iter().map(|set| Runner::new(&set.part.stage)).collect(),
+            _ => Vec::new(),
+        };
+        let (numbers, places) = (Vec::new(), Vec::new());
+        Ok(Self { levels, last, sets, ended, marks, bytes: asked, scratch, outputs, passed, numbers, places })
     }
 
     /// Takes the qualifying records of a morsel: `tids`, or the first `rows`.
@@ -160,6 +169,7 @@ impl Flow {
             level.condition.iter_mut().for_each(|condition| condition.loops = None);
         }
         self.last.loops = None;
+        self.sets.iter_mut().for_each(|set| set.loops = None);
         let records = tids.map_or(rows, <[u32]>::len);
         course.taken.fetch_add(records, Ordering::Relaxed);
         for start in (0..records).step_by(VECTOR) {
@@ -356,7 +366,7 @@ impl Flow {
 
     /// A vector before the last stage.
     fn end(&mut self, course: &Course, vector: &Vector<'_>) -> Result<()> {
-        let Self { last, ended, scratch, outputs, passed, .. } = self;
+        let Self { last, sets, ended, scratch, outputs, passed, numbers, places, .. } = self;
         let stage = 2 * self.levels.len();
         match (&course.ready.end, ended) {
             (End::Rows { part, .. }, Ended::Rows { now, .. }) => {
@@ -373,9 +383,17 @@ impl Flow {
                     last.loops = Some(generator.loops(&plan.stage, end, vector)?);
                 }
                 match &last.loops {
-                    Some(loops) => loops.aggregate(plan, vector, states, scratch),
-                    None => last.interpreter.aggregate(plan, vector, states),
+                    Some(loops) => loops.aggregate(plan, vector, states, scratch)?,
+                    None => last.interpreter.aggregate(plan, vector, states)?,
                 }
+                for (set, (distinct, runner)) in plan.distinct.iter().zip(sets).enumerate() {
+                    let site = (course, stage + 1 + set);
+                    runner.emit(site, &distinct.part, vector, scratch, passed, std::slice::from_mut(numbers))?;
+                    places.clear();
+                    places.extend(numbers.iter().map(|number| *number as u64));
+                    states.gather(set, places)?;
+                }
+                Ok(())
             }
             _ => Err(Error::Internal("a pipeline that ends in something else".to_owned())),
         }

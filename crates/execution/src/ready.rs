@@ -107,7 +107,7 @@ impl Level {
 }
 
 impl Part {
-    fn new(stage: Stage) -> Self {
+    pub(crate) fn new(stage: Stage) -> Self {
         Self { stage, generator: Generator::default() }
     }
 }
@@ -165,15 +165,25 @@ impl Ready {
         }
     }
 
+    /// Stages: two for each level, the last one, and one for each set of different values.
+    pub(crate) fn stages(&self) -> usize {
+        let sets = match &self.end {
+            End::Aggregate { plan, .. } => plan.distinct.len(),
+            End::Rows { .. } | End::Marks => 0,
+        };
+        2 * self.levels.len() + 1 + sets
+    }
+
     /// Code that was made.
     pub(crate) fn generators(&self) -> impl Iterator<Item = &Generator> {
         let levels = self.levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
-        let last = match &self.end {
-            End::Rows { part, .. } => Some(&part.generator),
-            End::Aggregate { generator, .. } => Some(generator),
-            End::Marks => None,
+        let (last, distinct) = match &self.end {
+            End::Rows { part, .. } => (Some(&part.generator), [].as_slice()),
+            End::Aggregate { generator, plan, .. } => (Some(generator), plan.distinct.as_slice()),
+            End::Marks => (None, [].as_slice()),
         };
-        levels.flatten().map(|part| &part.generator).chain(last)
+        let distinct = distinct.iter().map(|distinct| &distinct.part.generator);
+        levels.flatten().map(|part| &part.generator).chain(last).chain(distinct)
     }
 }
 

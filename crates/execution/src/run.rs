@@ -253,7 +253,7 @@ impl Stretch {
         let given = Given { source, rows, builds: given, parameters: run.given.parameters.clone() };
         let ready = run.ready(number, given)?;
         let count = if none_goes_on { 0 } else { morsels.count() };
-        let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
+        let records = (0..ready.stages()).map(|_| AtomicUsize::new(0)).collect();
         let (mode, isa) = (run.prepared.mode, run.given.isa);
         let marks = builds.iter().map(|(_, relation)| Relation::marks(relation.views.len()));
         let marks = marks.collect::<Result<_>>()?;

@@ -101,7 +101,8 @@ impl Split<'_> {
             }
             let column = Expression::Column(self.first + finishes.len());
             finishes.push(*finish);
-            let counts = self.left && *function == Function::Count && matches!(finish, Finish::Value(_));
+            let is_count = matches!(function, Function::Count | Function::CountDistinct);
+            let counts = self.left && is_count && matches!(finish, Finish::Value(_));
             outputs.push(if counts { none_is_zero(column) } else { column });
         }
         Some((finishes, outputs))

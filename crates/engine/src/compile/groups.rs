@@ -180,13 +180,20 @@ impl Parts {
         schema: &Schema,
     ) -> Option<()> {
         let data_type = function.field().data_type().clone();
-        let plain = !function.is_distinct() && function.order_bys().is_empty() && !function.ignore_nulls();
+        let plain = function.order_bys().is_empty() && !function.ignore_nulls();
         let arguments = function.expressions();
         let [argument] = arguments.as_slice() else { return None };
-        if !plain {
+        let name = function.fun().name();
+        // The smallest and the largest of some values are those of the different ones.
+        if !plain || (function.is_distinct() && !matches!(name, "count" | "min" | "max")) {
             return None;
         }
-        match function.fun().name() {
+        match name {
+            "count" if function.is_distinct() => {
+                let argument = open.scope.translate(argument, schema)?.ordered()?;
+                let count = self.compute(Function::CountDistinct, Some(argument.expression), filter);
+                self.show(Finish::Value(count), data_type, None, Trace::default());
+            }
             "count" => {
                 let argument = open.scope.translate(argument, schema)?;
                 let count = self.compute(Function::Count, Some(argument.expression), filter);

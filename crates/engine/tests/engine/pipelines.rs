@@ -29,12 +29,13 @@ fn aggregations_over_a_table_are_taken_and_no_others() {
         "SELECT sum(v) FILTER (WHERE k = 3), min(s), max(s), avg(k) FROM n",
         "SELECT sum(total) FROM (SELECT k, sum(v) AS total FROM n GROUP BY k)",
         "SELECT sum(CAST(v AS DOUBLE)) FROM n",
+        "SELECT count(DISTINCT k) FILTER (WHERE v > 3), count(DISTINCT s), sum(v) FROM n",
         "SELECT v / 7, count(*) FROM n GROUP BY v / 7",
     ] {
         assert!(explain(&connection, sql).contains("CompiledExec"), "{sql}");
     }
     for sql in [
-        "SELECT count(DISTINCT k) FILTER (WHERE v > 3), sum(v) FROM n",
+        "SELECT sum(DISTINCT v), count(*) FROM n",
         "SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)",
         "SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)",
     ] {

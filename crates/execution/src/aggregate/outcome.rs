@@ -2,6 +2,7 @@
 
 use super::plan::{Aggregate, Function, KeyRange, Plan, Reading};
 use super::states::{States, wide};
+use super::table::GroupTable;
 use crate::float::{ANY, of_units, ordered, power_of_ten};
 use crate::rows::{Column, Rows, Values};
 use crate::{Error, Expression, Limits, Result};
@@ -76,6 +77,32 @@ struct Found<'a> {
     words: Cow<'a, [u64]>,
     /// Their numbers and places among these states, in the order of the rows.
     groups: Groups<'a>,
+    /// How many different values each has, of each set.
+    distinct: Vec<Counts>,
+}
+
+/// A count for each of some groups.
+struct Counts {
+    groups: GroupTable,
+    counts: Vec<u32>,
+}
+
+impl Counts {
+    /// Of the numbers in a set whose last digit has so many values.
+    fn of(set: &GroupTable, size: u64) -> Self {
+        let mut groups = GroupTable::new();
+        let mut places: Vec<u64> = set.numbers().iter().map(|number| number / size).collect();
+        groups.places(&mut places);
+        let mut counts = vec![0; groups.numbers().len()];
+        for place in places {
+            counts[place as usize] += 1;
+        }
+        Self { groups, counts }
+    }
+
+    fn get(&self, group: u64) -> u32 {
+        self.groups.place(group).map_or(0, |place| self.counts[place])
+    }
 }
 
 enum Groups<'a> {
@@ -116,7 +143,9 @@ impl Finish {
         match *self {
             Self::Key(key) => keys.get(key).ok_or_else(missing)?.facts(columns),
             Self::Value(number) => match aggregates.get(number).ok_or_else(missing)? {
-                Aggregate { function: Function::Count, .. } => Ok((Limits::new(0, i64::MAX), false)),
+                Aggregate { function: Function::Count | Function::CountDistinct, .. } => {
+                    Ok((Limits::new(0, i64::MAX), false))
+                }
                 Aggregate { function: Function::Min | Function::Max, argument: Some(argument), .. } => {
                     Ok((argument.facts(columns)?.0, true))
                 }
@@ -160,23 +189,23 @@ impl Finish {
             }
             Self::Value(number) => {
                 let value = reading(number)?;
-                found.column(|_, state| value.read(state))
+                found.column(|group, state| value.read(found, group, state))
             }
             Self::Within(number, limits) => {
                 let value = reading(number)?;
-                found.column(|_, state| within(value.read(state), limits))
+                found.column(|group, state| within(value.read(found, group, state), limits))
             }
             Self::Spread(spread) => {
                 let readings = [reading(spread.sum)?, reading(spread.squares)?, reading(spread.count)?];
-                found.column(|_, state| {
-                    let [sum, squares, count] = readings.map(|reading| reading.read(state));
+                found.column(|group, state| {
+                    let [sum, squares, count] = readings.map(|reading| reading.read(found, group, state));
                     Some(ordered(spread.of(sum?, squares?, count?)?).into())
                 })
             }
             Self::Mean { sum, count, digits, limits } => {
                 let (sum, count) = (reading(sum)?, reading(count)?);
-                found.column(|_, state| {
-                    let (sum, count) = (sum.read(state)?, count.read(state)?);
+                found.column(|group, state| {
+                    let (sum, count) = (sum.read(found, group, state)?, count.read(found, group, state)?);
                     let mean = mean(sum, count, digits);
                     overflow.set(overflow.get() || mean.is_none());
                     within(mean, limits)
@@ -195,6 +224,8 @@ fn mean(sum: i128, count: i128, digits: u32) -> Option<i128> {
 /// The groups of the states.
 fn found<'a>(plan: &Plan, states: &'a States, place: &str) -> Result<Found<'a>> {
     let stride = plan.stride;
+    let sets = states.sets.iter().zip(&plan.distinct);
+    let distinct = sets.map(|(set, distinct)| Counts::of(set, distinct.size)).collect();
     let Some(table) = &states.table else {
         let spare = states.spare() as usize;
         if states.words[spare * stride] != 0 {
@@ -208,7 +239,7 @@ fn found<'a>(plan: &Plan, states: &'a States, place: &str) -> Result<Found<'a>> 
                 numbers.push(number);
             }
         }
-        return Ok(Found { stride, words: Cow::Owned(words), groups: Groups::Array(numbers) });
+        return Ok(Found { stride, words: Cow::Owned(words), groups: Groups::Array(numbers), distinct });
     };
     let numbers = table.numbers();
     let mut places: Vec<u32> = (0..numbers.len() as u32).collect();
@@ -216,7 +247,8 @@ fn found<'a>(plan: &Plan, states: &'a States, place: &str) -> Result<Found<'a>> 
     if places.len() <= SORTED {
         places.sort_unstable_by_key(|place| numbers[*place as usize]);
     }
-    Ok(Found { stride, words: Cow::Borrowed(&states.words), groups: Groups::Table { places, numbers } })
+    let groups = Groups::Table { places, numbers };
+    Ok(Found { stride, words: Cow::Borrowed(&states.words), groups, distinct })
 }
 
 impl Found<'_> {
@@ -262,8 +294,9 @@ fn collected(values: impl ExactSizeIterator<Item = Option<i128>> + Clone) -> Col
 }
 
 impl Reading {
-    fn read(&self, state: &[u64]) -> Option<i128> {
+    fn read(&self, found: &Found<'_>, group: u64, state: &[u64]) -> Option<i128> {
         match *self {
+            Self::Distinct(set) => Some(found.distinct[set].get(group).into()),
             Self::Count(word) => Some(state[word].into()),
             Self::Sum { count, .. } if state[count] == 0 => None,
             Self::Sum { word, wide: true, .. } => Some(wide(&state[word..])),

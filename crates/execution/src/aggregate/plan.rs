@@ -2,6 +2,7 @@
 
 use crate::expression::{Arithmetic, Expression, Limits};
 use crate::program::{Builder, Nullable, StepId};
+use crate::ready::Part;
 use crate::stage::{Draft, Field, Stage, condition};
 use crate::{Error, Result};
 
@@ -40,6 +41,8 @@ pub enum Function {
     Max,
     /// The exact sum of floats, rounded once.
     FloatSum,
+    /// How many different ones.
+    CountDistinct,
     /// The bits that all have.
     BitAnd,
     /// The bits that some have.
@@ -97,6 +100,8 @@ pub(super) enum Reading {
     Sum { word: usize, wide: bool, count: usize },
     /// A sum of floats in units of two to this power; NULL where the counting word is 0.
     FloatSum { word: usize, unit: i32, count: usize },
+    /// The group's numbers in the set with this number.
+    Distinct(usize),
     /// Bits, all turned when `inverted`; NULL where the counting word is 0.
     Bits { word: usize, count: usize, inverted: bool },
     /// A distance from the end of the range: `end` minus it when `down`, else plus it; NULL where it is 0.
@@ -117,6 +122,17 @@ pub(crate) struct Plan {
     pub(crate) groups: u64,
     pub(super) keys: Vec<KeyRange>,
     pub(super) readings: Vec<Reading>,
+    /// What sets of different values gather.
+    pub(crate) distinct: Vec<Distinct>,
+}
+
+/// A set of numbers, each a group's number and, as its last digit, a value that the group has.
+#[derive(Debug)]
+pub(crate) struct Distinct {
+    /// Gives the number of each record that counts.
+    pub(crate) part: Part,
+    /// Values that the last digit can have.
+    pub(super) size: u64,
 }
 
 /// Gathers slots, each only once.
@@ -160,18 +176,27 @@ impl Plan {
     ) -> Result<Self> {
         let (fields, facts): (Vec<_>, Vec<_>) =
             columns.into_iter().map(|(field, limits, nullable)| (field, (limits, nullable))).unzip();
-        let mut draft = Draft::new(Builder::new(facts), fields, aggregation.filter.as_ref())?;
+        let draft = || Draft::new(Builder::new(facts.iter().copied()), fields.clone(), aggregation.filter.as_ref());
+        let mut distinct = Vec::new();
+        for aggregate in aggregation.aggregates.iter().filter(|known| known.function == Function::CountDistinct) {
+            distinct.push(Distinct::new(draft()?, &aggregation.keys, aggregate)?);
+        }
+        let mut draft = draft()?;
         let builder = &mut draft.builder;
         let (group, keys) = group_number(builder, &aggregation.keys)?;
         let mut slots = Slots { slots: Vec::new(), words: 0, rows };
         let one = builder.constant(1);
         slots.add(SlotKind::Add, one);
-        let readings = aggregation.aggregates.iter().map(|aggregate| reading(builder, &mut slots, aggregate));
+        let mut sets = 0..;
+        let readings = aggregation.aggregates.iter().map(|aggregate| match aggregate.function {
+            Function::CountDistinct => Ok(sets.by_ref().next().map_or(Reading::Distinct(0), Reading::Distinct)),
+            _ => reading(builder, &mut slots, aggregate),
+        });
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let groups = builder.range(group).max as u64 + 1;
         let Slots { slots, words: stride, .. } = slots;
         let stage = draft.finish(vec![group], slots.iter().map(|slot| slot.step));
-        Ok(Self { stage, slots, stride, groups, keys, readings })
+        Ok(Self { stage, slots, stride, groups, keys, readings, distinct })
     }
 
     /// Groups that the keys' ranges allow: 1 without keys.
@@ -182,6 +207,26 @@ impl Plan {
     /// Bytes of a group's state.
     pub fn state_bytes(&self) -> usize {
         self.stride * size_of::<u64>()
+    }
+}
+
+impl Distinct {
+    fn new(mut draft: Draft, keys: &[Expression], aggregate: &Aggregate) -> Result<Self> {
+        let builder = &mut draft.builder;
+        let (group, _) = group_number(builder, keys)?;
+        let (counts, argument) = counted(builder, aggregate)?;
+        let Limits { min, max } = builder.range(argument.value);
+        let low = builder.constant(min);
+        let digit = builder.combine(Arithmetic::Subtract, argument.value, low)?;
+        let size = max.checked_sub(min).and_then(|last| u64::try_from(last).ok()?.checked_add(1));
+        let wide = || Error::Unsupported("COUNT(DISTINCT) of values and keys over more than 63 bits".to_owned());
+        let size = size.ok_or_else(wide)?;
+        let number = builder.with_digit(group, digit, size.into())?;
+        if !builder.range(number).is_short() {
+            return Err(wide());
+        }
+        draft.also(counts);
+        Ok(Self { part: Part::new(draft.finish(vec![number], std::iter::empty())), size })
     }
 }
 
@@ -216,23 +261,30 @@ fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, V
     Ok((number, ranges))
 }
 
-fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> Result<Reading> {
+/// The truth that a record counts, and what is computed of it where it does.
+fn counted(builder: &mut Builder, aggregate: &Aggregate) -> Result<(StepId, Nullable)> {
     let mut counts = match &aggregate.filter {
         Some(filter) => condition(builder, filter)?,
         None => builder.constant(1),
     };
-    let zero = builder.constant(0);
     let argument = match &aggregate.argument {
         Some(argument) => builder.lower(argument)?,
-        None if aggregate.function == Function::Count => Nullable { value: zero, valid: None },
+        None if aggregate.function == Function::Count => Nullable { value: builder.constant(0), valid: None },
         None => return Err(Error::Internal(format!("{:?} without an argument", aggregate.function))),
     };
     if let Some(valid) = argument.valid {
         counts = builder.and(counts, valid);
     }
+    Ok((counts, argument))
+}
+
+fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> Result<Reading> {
+    let (counts, argument) = counted(builder, aggregate)?;
+    let zero = builder.constant(0);
     let Limits { min, max } = builder.range(argument.value);
     Ok(match aggregate.function {
         Function::Count => Reading::Count(slots.add(SlotKind::Add, counts)),
+        Function::CountDistinct => return Err(Error::Internal("COUNT(DISTINCT) as a word of a state".to_owned())),
         Function::Sum => {
             let value = builder.choose(counts, argument.value, zero);
             let (word, wide) = slots.sum(builder, value)?;

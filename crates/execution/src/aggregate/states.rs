@@ -16,6 +16,8 @@ pub(crate) struct States {
     /// metadata: nothing that is read from a file decides where memory is written.
     pub(super) words: Vec<u64>,
     pub(super) table: Option<GroupTable>,
+    /// The numbers of each of the plan's sets of different values.
+    pub(super) sets: Vec<GroupTable>,
     stride: usize,
 }
 
@@ -28,12 +30,24 @@ impl States {
     /// No group has a record yet.
     pub(crate) fn new(plan: &Plan, array: bool) -> Self {
         let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
-        Self { words, table: (!array).then(GroupTable::new), stride: plan.stride }
+        let sets = plan.distinct.iter().map(|_| GroupTable::new()).collect();
+        Self { words, table: (!array).then(GroupTable::new), sets, stride: plan.stride }
     }
 
     /// Bytes that they take.
     pub(crate) fn bytes(&self) -> usize {
-        self.words.capacity() * size_of::<u64>() + self.table.as_ref().map_or(0, GroupTable::bytes)
+        let tables = self.table.iter().chain(&self.sets).map(GroupTable::bytes).sum::<usize>();
+        self.words.capacity() * size_of::<u64>() + tables
+    }
+
+    /// Adds numbers to a set of different values. They become places in it.
+    pub(crate) fn gather(&mut self, set: usize, numbers: &mut [u64]) -> Result<()> {
+        let set = &mut self.sets[set];
+        if set.numbers().len() + numbers.len() > u32::MAX as usize {
+            return Err(Error::OutOfMemory("4,294,967,295 different values".to_owned()));
+        }
+        set.places(numbers);
+        Ok(())
     }
 
     /// Replaces group numbers by places in [`States::words`], counted in states. A number that the keys do not allow gets
@@ -71,6 +85,9 @@ impl States {
 
     /// Adds the states of another thread.
     pub(crate) fn merge(&mut self, plan: &Plan, other: Self) -> Result<()> {
+        for (set, other) in other.sets.iter().enumerate() {
+            self.gather(set, &mut other.numbers().to_vec())?;
+        }
         match &other.table {
             None => {
                 for (to, from) in self.words.chunks_exact_mut(self.stride).zip(other.words.chunks_exact(self.stride)) {

@@ -22,6 +22,19 @@ impl GroupTable {
         &self.numbers
     }
 
+    /// The place of a number.
+    pub(super) fn place(&self, number: u64) -> Option<usize> {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash(number) & mask;
+        loop {
+            match self.slots[slot] {
+                0 => return None,
+                place if self.numbers[place as usize - 1] == number => return Some(place as usize - 1),
+                _ => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<u32>() + self.numbers.capacity() * size_of::<u64>()

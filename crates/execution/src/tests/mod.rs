@@ -18,7 +18,7 @@ use gingham_storage::LogicalType;
 use gingham_storage::scan::OpenMorsel;
 use gingham_storage::view::{ColumnView, Format, Meaning, Shape};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 const COLUMNS: usize = 4;
 const ANY: Limits = Limits { min: i128::MIN, max: i128::MAX };
@@ -216,6 +216,7 @@ fn expected(
             Function::Sum => values.into_iter().reduce(|a, b| a.wrapping_add(b)),
             Function::Min => values.into_iter().min(),
             Function::Max => values.into_iter().max(),
+            Function::CountDistinct => Some(values.into_iter().collect::<HashSet<_>>().len() as i128),
             Function::FloatSum => (!values.is_empty()).then(|| exact_sum(&values)),
             Function::BitAnd => values.into_iter().reduce(|a, b| a & b),
             Function::BitOr => values.into_iter().reduce(|a, b| a | b),
@@ -327,6 +328,7 @@ fn aggregation() -> impl Strategy<Value = Aggregation> {
         2 => Just(Function::Sum),
         2 => Just(Function::Min),
         2 => Just(Function::Max),
+        2 => Just(Function::CountDistinct),
         1 => Just(Function::BitAnd),
         1 => Just(Function::BitOr),
         1 => Just(Function::BitXor),
@@ -371,6 +373,19 @@ fn run(plan: &Plan, columns: &[Finish], morsel: &OpenMorsel, by: By, array: bool
             By::Generator => {
                 generator.loops(&plan.stage, end, &vector)?.aggregate(plan, &vector, states, &mut scratch)?;
             }
+        }
+        for (set, distinct) in plan.distinct.iter().enumerate() {
+            let part = &distinct.part;
+            let (mut passed, mut numbers) = (Vec::new(), Vec::new());
+            let outputs = std::slice::from_mut(&mut numbers);
+            match by {
+                By::Interpreter => Interpreter::new(&part.stage).emit(&part.stage, &vector, &mut passed, outputs)?,
+                By::Generator => {
+                    let loops = part.generator.loops(&part.stage, End::Emit, &vector)?;
+                    loops.emit(&part.stage, &vector, &mut scratch, &mut passed, outputs)?;
+                }
+            }
+            states.gather(set, &mut numbers.into_iter().map(|number| number as u64).collect::<Vec<_>>())?;
         }
     }
     let [mut first, second] = states;
