@@ -29,6 +29,8 @@ pub(crate) struct Course {
     pub(crate) mode: Mode,
     pub(crate) isa: Isa,
     pub(crate) morsels: usize,
+    /// Rows of a morsel that suffice.
+    pub(crate) enough: Option<usize>,
     /// Morsels begun, and records in them.
     pub(crate) begun: AtomicUsize,
     pub(crate) taken: AtomicUsize,
@@ -152,7 +154,7 @@ impl Flow {
         Ok(Self { levels, last, sets, ended, marks, bytes: asked, scratch, outputs, passed, numbers, places })
     }
 
-    /// Takes the qualifying records of a morsel: `tids`, or the first `rows`.
+    /// Takes the qualifying records of a morsel: `tids`, or the first `rows`. Gives the rows that came of them.
     pub(crate) fn morsel(
         &mut self,
         course: &Course,
@@ -160,7 +162,7 @@ impl Flow {
         views: &[ColumnView],
         rows: usize,
         tids: Option<&[u32]>,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         let site = Site { course, views };
         course.begun.fetch_add(1, Ordering::Relaxed);
         // Loops are for the way in which a morsel's columns lie.
@@ -183,14 +185,22 @@ impl Flow {
         for level in 0..self.levels.len() {
             self.hand_on(site, level)?;
         }
-        if let Ended::Rows { now, done, bytes } = &mut self.ended
-            && now.rows > 0
-        {
+        let Ended::Rows { now, done, bytes } = &mut self.ended else { return Ok(0) };
+        let rows = now.rows;
+        if rows > 0 {
             let ended = std::mem::replace(now, Chunk::of(now.outputs.len()));
             *bytes += ended.bytes();
             done.push((number, ended));
         }
-        Ok(())
+        Ok(rows)
+    }
+
+    /// True when the morsel at work has given all rows that are wanted of it: what else there is of it goes nowhere.
+    fn has_enough(&self, course: &Course) -> bool {
+        match &self.ended {
+            Ended::Rows { now, .. } => course.enough.is_some_and(|enough| now.rows >= enough),
+            Ended::States(_) | Ended::Marks => false,
+        }
     }
 
     /// Asks for what was gathered since the last time.
@@ -218,6 +228,9 @@ impl Flow {
         let Site { course, .. } = site;
         if course.stopped.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
+        }
+        if self.has_enough(course) {
+            return Ok(());
         }
         if level == self.levels.len() {
             self.end(course, vector)?;
@@ -263,7 +276,7 @@ impl Flow {
                     if kind == JoinKind::Full {
                         state.pairs.build().iter().for_each(|row| mark(&mut self.marks, *row));
                     }
-                    if done {
+                    if done || self.has_enough(course) {
                         break;
                     }
                     self.pass_full(site, level, state)?;
@@ -332,7 +345,7 @@ impl Flow {
                 }
                 self.pass_full(site, level, state)?;
             }
-            if done {
+            if done || self.has_enough(course) {
                 return Ok(());
             }
             if course.stopped.load(Ordering::Relaxed) {

@@ -10,6 +10,7 @@
 //! | `ready` | the stages of a pipeline, planned just before it runs |
 //! | `aggregate/` | groups and their states |
 //! | `join` | key tables over rows, and the numbers that probe them |
+//! | `order` | rows in an order |
 //! | `rows`, `relation` | what a pipeline leaves, and the same as input of the next |
 //! | `source` | records, a vector at a time |
 //! | `interpret` | steps by loops over vectors |
@@ -28,6 +29,7 @@ mod flow;
 mod interpret;
 mod join;
 mod level;
+mod order;
 mod pool;
 mod prepared;
 mod program;
@@ -47,6 +49,7 @@ pub use error::{Error, Result};
 pub use expression::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits};
 pub use float::{float, ordered};
 pub use join::JoinKind;
+pub use order::SortKey;
 pub use pool::Pool;
 pub use prepared::{Input, Memory, Mode, PipelineReport, Prepared, Report, ScanSource, Stopper};
 pub use query::{Hint, Pipeline, Probe, Query, Sink, Source, Step};

@@ -50,6 +50,8 @@ pub struct Input {
     pub scans: Vec<ScanSource>,
     /// Values of the query's parameters, by their numbers; `None` is NULL.
     pub parameters: Vec<Option<i128>>,
+    /// Rows that suffice, the first ones of all; there may come more. `None` when all are wanted.
+    pub enough: Option<usize>,
     /// The instruction set of its kernels.
     pub isa: Isa,
 }

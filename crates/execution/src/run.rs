@@ -16,6 +16,7 @@ use gingham_kernels::Isa;
 use gingham_kernels::bits;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{IntegerSet, Predicate, ValueClass};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -68,8 +69,32 @@ struct Stretch {
     morsels: Morsels,
     /// The next morsel that no thread has taken.
     next: AtomicUsize,
+    /// What has come, where not all rows are wanted.
+    enough: Option<Mutex<Enough>>,
     workers: Vec<Mutex<Option<Flow>>>,
     failure: Mutex<Option<Error>>,
+}
+
+/// Rows that have come, when some of them suffice: those of the first morsels, so that it is always the same ones.
+struct Enough {
+    rows: usize,
+    wanted: usize,
+    /// The first morsel that is not done.
+    morsel: usize,
+    /// Of morsels behind it that are.
+    done: BTreeMap<usize, usize>,
+}
+
+impl Enough {
+    /// A morsel is done and has given these rows. True when no more are wanted.
+    fn with(&mut self, morsel: usize, rows: usize) -> bool {
+        self.done.insert(morsel, rows);
+        while let Some(rows) = self.done.remove(&self.morsel) {
+            self.rows += rows;
+            self.morsel += 1;
+        }
+        self.rows >= self.wanted
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -203,6 +228,14 @@ impl Run {
         Ok(())
     }
 
+    /// Rows of a pipeline that suffice; `None` when all are wanted. That is all of those that another one reads.
+    fn enough(&self, number: usize) -> Option<usize> {
+        let pipelines = &self.prepared.query.pipelines;
+        let is_answer = (number + 1..pipelines.len()).all(|later| pipelines[later].behind == Some(later - 1));
+        let before = lock(&self.waiting).as_ref().map_or(0, |(_, rows)| rows.rows);
+        self.given.enough.filter(|_| is_answer).map(|enough| enough.saturating_sub(before))
+    }
+
     /// A pipeline's rows behind those that wait for them.
     fn behind(&self, number: usize, rows: Rows) -> Result<Rows> {
         let Some(first) = self.pipeline(number).behind else { return Ok(rows) };
@@ -252,25 +285,30 @@ impl Stretch {
         }
         let given = Given { source, rows, builds: given, parameters: run.given.parameters.clone() };
         let ready = run.ready(number, given)?;
-        let count = if none_goes_on { 0 } else { morsels.count() };
+        let enough = run.enough(number).filter(|_| matches!(ready.end, End::Rows { .. }));
+        let count = if none_goes_on || enough == Some(0) { 0 } else { morsels.count() };
         let records = (0..ready.stages()).map(|_| AtomicUsize::new(0)).collect();
         let (mode, isa) = (run.prepared.mode, run.given.isa);
         let marks = builds.iter().map(|(_, relation)| Relation::marks(relation.views.len()));
         let marks = marks.collect::<Result<_>>()?;
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
-        let course = Course { ready, builds, marks, mode, isa, morsels: count, begun, taken, records, memory, stopped };
+        let course =
+            Course { ready, builds, marks, mode, isa, morsels: count, enough, begun, taken, records, memory, stopped };
         let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
         let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
-        Ok(Self { run, number, start, course, morsels, next, workers, failure })
+        let enough = enough.map(|wanted| Mutex::new(Enough { rows: 0, wanted, morsel: 0, done: BTreeMap::new() }));
+        Ok(Self { run, number, start, course, morsels, next, enough, workers, failure })
     }
 
     fn morsel(&self, morsel: usize, flow: &mut Flow) -> Result<()> {
-        match &self.morsels {
+        let given = match &self.morsels {
             Morsels::Scan { scan, numbered } => {
                 let open = if *numbered { scan.open_numbered(morsel)? } else { scan.open(morsel)? };
-                let Some(open) = open else { return Ok(()) };
-                flow.morsel(&self.course, morsel, &open.views, open.rows, open.tids.as_deref())?;
+                match open {
+                    Some(open) => flow.morsel(&self.course, morsel, &open.views, open.rows, open.tids.as_deref())?,
+                    None => 0,
+                }
             }
             Morsels::Rows { relation, marks } => {
                 let start = morsel * MORSEL;
@@ -279,8 +317,13 @@ impl Stretch {
                     None => (start as u32..(start + rows) as u32).collect(),
                     Some((marks, marked)) => marked_rows(marks, *marked, start, rows, self.course.isa),
                 };
-                flow.morsel(&self.course, morsel, &relation.views, rows, Some(&tids))?;
+                flow.morsel(&self.course, morsel, &relation.views, rows, Some(&tids))?
             }
+        };
+        if let Some(enough) = &self.enough
+            && lock(enough).with(morsel, given)
+        {
+            self.next.store(self.course.morsels, Ordering::Relaxed);
         }
         Ok(())
     }

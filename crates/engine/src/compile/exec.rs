@@ -5,9 +5,10 @@
 //! that an error has to name.
 
 use super::draft::Scanned;
-use super::groups::{How, Shown};
-use super::results::{Top, are_distinct, batch, first_rows};
+use super::groups::Shown;
+use super::results::{are_distinct, batch};
 use super::subtree::Subtree;
+use super::wanted::Wanted;
 use crate::table::{ScanExec, datum};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::SortOptions;
@@ -30,7 +31,9 @@ use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, execute_stream,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
-use gingham_execution::{Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource, ordered};
+use gingham_execution::{
+    Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource, Sink, ordered,
+};
 use gingham_kernels::Isa;
 use gingham_storage::{Datum, LogicalType};
 use std::fmt;
@@ -46,8 +49,8 @@ pub(crate) struct CompiledExec {
     shape: Arc<Shape>,
     /// By number of the scan its [`ScanExec`].
     scans: Vec<Arc<dyn ExecutionPlan>>,
-    /// Of what is wanted of its rows, when that is not all.
-    top: Option<Top>,
+    wanted: Arc<Wanted>,
+    properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
@@ -68,6 +71,13 @@ struct Shape {
     pool: Arc<Pool>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
+}
+
+impl Shape {
+    /// Whether the query's rows come in the same order each time: those of records do, those of groups need not.
+    fn is_placed(&self) -> bool {
+        self.query.query().pipelines.last().is_some_and(|last| matches!(last.sink, Sink::Rows { .. }))
+    }
 }
 
 /// A reservation of the query's memory that grows while the pipelines run.
@@ -109,22 +119,50 @@ impl CompiledExec {
             schema,
             properties,
         };
-        Self::of(Arc::new(shape), children, None)
+        let properties = Arc::clone(&shape.properties);
+        Self::of(Arc::new(shape), children, Arc::default(), properties)
     }
 
-    fn of(shape: Arc<Shape>, scans: Vec<Arc<dyn ExecutionPlan>>, top: Option<Top>) -> Self {
-        Self { shape, scans, top, metrics: ExecutionPlanMetricsSet::new() }
+    fn of(
+        shape: Arc<Shape>,
+        scans: Vec<Arc<dyn ExecutionPlan>>,
+        wanted: Arc<Wanted>,
+        properties: Arc<PlanProperties>,
+    ) -> Self {
+        Self { shape, scans, wanted, properties, metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// The same over other scans.
+    fn over(&self, scans: Vec<Arc<dyn ExecutionPlan>>) -> Self {
+        Self::of(Arc::clone(&self.shape), scans, Arc::clone(&self.wanted), Arc::clone(&self.properties))
+    }
+
+    /// The same for someone who wants other rows.
+    fn with(&self, wanted: Wanted) -> Self {
+        let mut properties = PlanProperties::clone(&self.shape.properties);
+        if let Some(order) = wanted.order() {
+            let schema = Arc::clone(&self.shape.schema);
+            properties =
+                properties.with_eq_properties(EquivalenceProperties::new_with_orderings(schema, [order.clone()]));
+        }
+        Self::of(Arc::clone(&self.shape), self.scans.clone(), Arc::new(wanted), Arc::new(properties))
+    }
+
+    /// The same for someone who wants its rows in the order of some columns, at most `fetch` of them. `None` when it can't
+    /// order them.
+    pub(super) fn sorted(&self, columns: &[(usize, SortOptions)], fetch: Option<usize>) -> Option<Self> {
+        Some(self.with(self.wanted.sorted(columns, fetch, &self.shape.outputs, &self.shape.schema)?))
+    }
+
+    /// The same for someone who wants its rows behind the first `skip`, at most `fetch` of them.
+    pub(super) fn limited(&self, skip: usize, fetch: Option<usize>) -> Self {
+        self.with(self.wanted.limited(skip, fetch))
     }
 
     /// The same for someone who wants the first `rows` rows in the order of a column, and perhaps of others after it.
     /// `None` when its order is not that of integers.
     pub(super) fn with_top(&self, column: usize, options: SortOptions, rows: usize) -> Option<Self> {
-        let output = self.shape.outputs.get(column)?;
-        let How::Column(column) = output.how else { return None };
-        let SortOptions { descending, nulls_first } = options;
-        let top = Top { column, descending, nulls_first, rows };
-        let ordered = output.trace.records.is_none();
-        ordered.then(|| Self::of(Arc::clone(&self.shape), self.scans.clone(), Some(top)))
+        Some(self.with(self.wanted.top(column, options, rows, &self.shape.outputs)?))
     }
 
     /// What the pipelines read.
@@ -160,7 +198,8 @@ impl CompiledExec {
         let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
         let parameters = parameters.map_err(|error| ExecutionError::Internal(error.to_string()))?;
         let done = move |result| drop(sender.send(result));
-        let input = Input { scans: sources, parameters, isa };
+        let enough = if self.shape.doubtful.is_empty() { self.wanted.enough() } else { None };
+        let input = Input { scans: sources, parameters, enough, isa };
         let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
         receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
     }
@@ -184,10 +223,12 @@ impl CompiledExec {
                 return self.rows_of_replaced(context);
             }
         }
-        let rows = match &self.top {
-            Some(top) => first_rows(rows, top)?,
-            None => rows,
-        };
+        let memory = MemoryConsumer::new("CompiledExec's order").register(context.memory_pool());
+        if memory.try_grow(self.wanted.bytes(rows.rows)).is_err() {
+            return self.rows_of_replaced(context);
+        }
+        let rows = self.wanted.of(rows, self.shape.is_placed())?;
+        drop(memory);
         let batch = batch(&rows, outputs, schema, isa)?;
         timer.done();
         self.tell(&report);
@@ -199,7 +240,7 @@ impl CompiledExec {
     fn rows_of_replaced(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         MetricBuilder::new(&self.metrics).counter("left_to_datafusion", 0).add(1);
         let config = context.session_config().options();
-        let mut plan = reset_plan_states(Arc::clone(&self.shape.replaced))?;
+        let mut plan = self.wanted.over(reset_plan_states(Arc::clone(&self.shape.replaced))?);
         for rule in self.shape.rest.iter() {
             plan = rule.optimize(plan, config)?;
         }
@@ -250,11 +291,8 @@ impl DisplayAs for CompiledExec {
             DisplayFormatType::TreeRender => writeln!(f, "mode={}\npipelines={pipelines}", query.mode()),
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-                write!(f, "CompiledExec: mode={}, {}", query.mode(), query.query())?;
-                if let Some(top) = &self.top {
-                    write!(f, ", first {} or more", top.rows)?;
-                }
-                write!(f, ": [{}]", names.join(", "))
+                let (query, wanted, names) = (query.query(), &self.wanted, names.join(", "));
+                write!(f, "CompiledExec: mode={}, {query}{wanted}: [{names}]", self.shape.query.mode())
             }
         }
     }
@@ -266,7 +304,7 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
-        &self.shape.properties
+        &self.properties
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
@@ -293,7 +331,7 @@ impl ExecutionPlan for CompiledExec {
         if children.len() != self.scans.len() || !children.iter().all(|child| child.is::<ScanExec>()) {
             return internal_err!("pipelines over {} scans were given something else", self.scans.len());
         }
-        Ok(Arc::new(Self::of(Arc::clone(&self.shape), children, self.top)))
+        Ok(Arc::new(self.over(children)))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -301,7 +339,7 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::of(Arc::clone(&self.shape), self.scans.clone(), self.top)))
+        Ok(Arc::new(self.over(self.scans.clone())))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -309,7 +347,7 @@ impl ExecutionPlan for CompiledExec {
             return internal_err!("a pipeline has one partition, not {partition}");
         }
         let metrics = self.metrics.clone();
-        let run = Self { shape: Arc::clone(&self.shape), scans: self.scans.clone(), top: self.top, metrics };
+        let run = Self { metrics, ..self.over(self.scans.clone()) };
         let rows = stream::once(Arc::new(run).rows(context)).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.shape.schema), rows.boxed())))
     }

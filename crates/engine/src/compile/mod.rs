@@ -13,6 +13,7 @@
 //! | `translate` | physical expressions -> expressions over integers |
 //! | `value_map` | any expression over one column -> its results by value |
 //! | `exec` | `CompiledExec`, the operator |
+//! | `wanted` | which of its rows, and in which order |
 //! | `results` | rows -> Arrow arrays |
 
 mod draft;
@@ -27,6 +28,7 @@ mod subtree;
 mod translate;
 mod union;
 mod value_map;
+mod wanted;
 
 pub(crate) use exec::CompiledExec;
 pub(crate) use rule::CompilePipelines;

@@ -22,7 +22,7 @@ pub(super) fn batch(rows: &Rows, outputs: &[Shown], schema: &SchemaRef, isa: Isa
 }
 
 /// The first rows in the order of one column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Top {
     /// The column, by its number among the query's.
     pub(super) column: usize,

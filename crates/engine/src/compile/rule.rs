@@ -1,4 +1,5 @@
-//! The rule that puts a [`CompiledExec`] in the place of each aggregation and join that compiled pipelines can do whole.
+//! The rule that puts a [`CompiledExec`] in the place of each aggregation and join that compiled pipelines can do whole, and of
+//! the sorts and limits above it.
 //!
 //! It runs before DataFusion distributes a plan over threads: what is taken here needs no exchanges below it, and those
 //! above are added for what is left.
@@ -7,11 +8,11 @@ use super::exec::CompiledExec;
 use super::joined::Joined;
 use super::subtree::Subtree;
 use crate::session::{Execution, Settings};
-use arrow::compute::SortOptions;
 use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
@@ -35,30 +36,29 @@ impl CompilePipelines {
         Self { pool, rest: rest.into() }
     }
 
-    /// The plan with what is taken replaced. `limited` when not all of its rows may be wanted: a join gives them as they
-    /// come, a pipeline at its end.
+    /// The plan with what is taken replaced.
     fn take(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         mode: Mode,
         threads: usize,
-        limited: bool,
+        limited: Limited,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let candidate = plan.is::<AggregateExec>() || (Joined::of(&plan).is_some() && !limited);
+        let candidate = plan.is::<AggregateExec>() || (Joined::of(&plan).is_some() && limited != Limited::Above);
         if let Some(subtree) = candidate.then(|| Subtree::of(&plan, mode)).flatten() {
             let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
             return Ok(Arc::new(CompiledExec::new(subtree, threads, pool, rest)));
         }
-        let breaks = plan.is::<AggregateExec>() || plan.is::<SortExec>();
-        let limits = plan.is::<GlobalLimitExec>() || plan.is::<LocalLimitExec>() || plan.fetch().is_some();
-        let limited = !breaks && (limited || limits);
+        let limited = limited.below(&plan);
         let children = plan.children().into_iter().map(|child| self.take(Arc::clone(child), mode, threads, limited));
-        let children = children.collect::<Result<Vec<_>>>()?;
-        let mut children = children;
-        if let (Some(sort), [child]) = (plan.downcast_ref::<SortExec>(), children.as_mut_slice())
-            && let Some(top) = first_of(sort, child)
-        {
-            *child = top;
+        let mut children = children.collect::<Result<Vec<_>>>()?;
+        if let [child] = children.as_mut_slice() {
+            if let Some(instead) = absorbed(&plan, child) {
+                return Ok(instead);
+            }
+            if let Some(top) = plan.downcast_ref::<SortExec>().and_then(|sort| first_of(sort, child)) {
+                *child = top;
+            }
         }
         let same = plan.children().into_iter().zip(&children).all(|(before, after)| Arc::ptr_eq(before, after));
         let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
@@ -66,26 +66,74 @@ impl CompilePipelines {
     }
 }
 
+/// Whether all rows of an operator are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Limited {
+    No,
+    /// So many, for certain: pipelines end when they have them.
+    Next,
+    /// Perhaps not: a join of DataFusion's gives its rows as they come, a pipeline at its end.
+    Above,
+}
+
+impl Limited {
+    /// Of the inputs of `plan`, of which so many are wanted.
+    fn below(self, plan: &Arc<dyn ExecutionPlan>) -> Self {
+        if plan.is::<AggregateExec>() || plan.is::<SortExec>() {
+            return Self::No;
+        }
+        let limits = plan.is::<GlobalLimitExec>() || plan.is::<LocalLimitExec>();
+        match self {
+            Self::No | Self::Next if limits => Self::Next,
+            Self::Next if plan.is::<ProjectionExec>() || plan.is::<OutputRequirementExec>() => Self::Next,
+            Self::No if plan.fetch().is_none() => Self::No,
+            _ => Self::Above,
+        }
+    }
+}
+
+/// What stands in the place of a sort or limit over `input`, when pipelines can do it.
+fn absorbed(plan: &Arc<dyn ExecutionPlan>, input: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
+    if let Some(limit) = plan.downcast_ref::<GlobalLimitExec>() {
+        return changed(input, &[], &|compiled, _| Some(compiled.limited(limit.skip(), limit.fetch())));
+    }
+    if let Some(limit) = plan.downcast_ref::<LocalLimitExec>() {
+        return changed(input, &[], &|compiled, _| Some(compiled.limited(0, Some(limit.fetch()))));
+    }
+    let sort = plan.downcast_ref::<SortExec>().filter(|sort| !sort.preserve_partitioning())?;
+    let columns = sort.expr().iter().map(|by| Some(by.expr.downcast_ref::<Column>()?.index()));
+    changed(input, &columns.collect::<Option<Vec<_>>>()?, &|compiled, columns| {
+        let options = sort.expr().iter().map(|by| by.options);
+        compiled.sorted(&columns.iter().copied().zip(options).collect::<Vec<_>>(), sort.fetch())
+    })
+}
+
 /// The input of a sort that gives its first rows, if pipelines can leave out others.
 fn first_of(sort: &SortExec, input: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     let (rows, first) = (sort.fetch()?, sort.expr().first());
     let column = first.expr.downcast_ref::<Column>()?.index();
-    with_top(input, column, first.options, rows)
+    changed(input, &[column], &|compiled, columns| compiled.with_top(columns[0], first.options, rows))
 }
 
-fn with_top(
+/// The plan with the pipelines below, next but for projections, changed; `change` is given what the columns are there.
+fn changed(
     plan: &Arc<dyn ExecutionPlan>,
-    column: usize,
-    options: SortOptions,
-    rows: usize,
+    columns: &[usize],
+    change: &dyn Fn(&CompiledExec, &[usize]) -> Option<CompiledExec>,
 ) -> Option<Arc<dyn ExecutionPlan>> {
     if let Some(compiled) = plan.downcast_ref::<CompiledExec>() {
-        return Some(Arc::new(compiled.with_top(column, options, rows)?));
+        return Some(Arc::new(change(compiled, columns)?));
+    }
+    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    // It only remembers the order that the query asked for.
+    if plan.is::<OutputRequirementExec>() {
+        let input = changed(plan.children().first()?, columns, change)?;
+        return Arc::clone(plan).replace_children(vec![input], options).ok();
     }
     let projection = plan.downcast_ref::<ProjectionExec>()?;
-    let below = projection.expr().get(column)?.expr.downcast_ref::<Column>()?.index();
-    let input = with_top(projection.input(), below, options, rows)?;
-    let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+    let below =
+        columns.iter().map(|column| Some(projection.expr().get(*column)?.expr.downcast_ref::<Column>()?.index()));
+    let input = changed(projection.input(), &below.collect::<Option<Vec<_>>>()?, change)?;
     Arc::clone(plan).replace_children(vec![input], options).ok()
 }
 
@@ -93,7 +141,7 @@ impl PhysicalOptimizerRule for CompilePipelines {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let settings = Settings::of(config);
         let Execution::Compiled(mode) = settings.execution else { return Ok(plan) };
-        self.take(plan, mode, settings.threads, false)
+        self.take(plan, mode, settings.threads, Limited::No)
     }
 
     fn name(&self) -> &str {

@@ -193,13 +193,9 @@ fn groups_by_strings_of_several_records_are_one() {
 fn joins_that_pipelines_do_not_do_are_left() {
     let connection = connect();
     shop(&connection);
-    for sql in [
-        "SELECT p.id, t.id FROM people p JOIN towns t ON p.town = t.id LIMIT 3",
-        "SELECT count(*) FROM people p JOIN towns t ON p.name = t.name",
-    ] {
-        let plan = plan(&connection, sql);
-        assert!(!plan.contains(" probe ") && plan.contains("HashJoinExec"), "{sql}: {plan}");
-    }
+    let sql = "SELECT count(*) FROM people p JOIN towns t ON p.name = t.name";
+    let plan = plan(&connection, sql);
+    assert!(!plan.contains(" probe ") && plan.contains("HashJoinExec"), "{sql}: {plan}");
 }
 
 /// The sum of these is past the integers that a DOUBLE can hold.

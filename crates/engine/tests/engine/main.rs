@@ -4,6 +4,7 @@ mod api;
 mod arithmetic;
 mod compiled_joins;
 mod compiled_kinds;
+mod compiled_order;
 mod counts;
 mod designs;
 mod dynamic_filters;

@@ -144,10 +144,11 @@ pub fn query(generator: &mut Generator) -> String {
         if generator.chance(15) {
             on = format!("{on} AND t{partner}.b <> t{number}.a");
         }
-        let kind = *generator.pick(&["JOIN", "JOIN", "JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
+        let mut kind = *generator.pick(&["JOIN", "JOIN", "JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
         if number == product {
             let (x, y) = (integer(generator, partner), integer(generator, number));
             on = format!("{x} {} {y}", generator.pick(&["<", ">=", "<>"]));
+            kind = *generator.pick(&["JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
         }
         from = match number == product && generator.chance(40) {
             true => format!("{from} CROSS JOIN {relation}"),
@@ -162,23 +163,45 @@ pub fn query(generator: &mut Generator) -> String {
         conditions.push(condition(generator, count));
     }
     let filter = if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
-    format!("SELECT {} FROM {from}{filter}", output(generator, count))
+    let (output, columns) = output(generator, count);
+    let order = order(generator, columns);
+    format!("SELECT {output} FROM {from}{filter}{order}")
 }
 
-/// What a query gives: some columns, all of them, a count, or groups.
-fn output(generator: &mut Generator, count: i64) -> String {
+/// What a query gives: some columns, all of them, a count, or groups; and of how many columns an order would tell all rows
+/// apart, where that may be asked for.
+fn output(generator: &mut Generator, count: i64) -> (String, i64) {
     match generator.between(0, 9) {
         0..=3 => {
             let columns =
                 (0..count).map(|number| format!("t{number}.id, t{number}.{}", generator.pick(&["a", "b", "s", "f"])));
-            columns.collect::<Vec<_>>().join(", ")
+            (columns.collect::<Vec<_>>().join(", "), 2 * count)
         }
-        4 => "*".to_string(),
-        5 => format!("t{}.a, t{}.s", generator.between(0, count - 1), generator.between(0, count - 1)),
+        4 => ("*".to_string(), 0),
+        5 => (format!("t{}.a, t{}.s", generator.between(0, count - 1), generator.between(0, count - 1)), 2),
         _ => {
             let sums =
                 (0..count).map(|number| format!("sum(t{number}.id), count(t{number}.{})", generator.pick(&["a", "b"])));
-            format!("count(*), {}", sums.collect::<Vec<_>>().join(", "))
+            (format!("count(*), {}", sums.collect::<Vec<_>>().join(", ")), 0)
         }
     }
+}
+
+/// An order by all of the columns, and at times a limit behind it; or none.
+fn order(generator: &mut Generator, columns: i64) -> String {
+    if columns == 0 || generator.chance(40) {
+        return String::new();
+    }
+    let first = generator.between(0, columns - 1);
+    let keys = (0..columns).map(|number| {
+        let column = (first + number) % columns + 1;
+        format!("{column} {}", generator.pick(&["", "DESC", "ASC NULLS FIRST", "DESC NULLS LAST"]))
+    });
+    let keys = keys.collect::<Vec<_>>().join(", ");
+    let limit = match generator.between(0, 3) {
+        0 => format!(" LIMIT {}", generator.between(0, 30)),
+        1 => format!(" LIMIT {} OFFSET {}", generator.between(1, 30), generator.between(1, 20)),
+        _ => String::new(),
+    };
+    format!(" ORDER BY {keys}{limit}")
 }

@@ -1,0 +1,147 @@
+//! What is wanted of a query's rows: all of them or the first, in an order or in any. Sorts and limits above the operator
+//! are taken into it, so that strings are fetched only of rows that are given, and a pipeline whose rows suffice ends early.
+
+use super::groups::{How, Shown};
+use super::results::{Top, first_rows};
+use arrow::compute::SortOptions;
+use arrow::datatypes::Schema;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::limit::GlobalLimitExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
+use gingham_execution::{Rows, SortKey};
+use std::fmt;
+use std::sync::Arc;
+
+/// Of a row: its code in 128 bits, its place while it is sorted, and its place in the answer.
+const SORTED_BYTES: usize = 48;
+
+/// Which rows, and in which order.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Wanted {
+    order: Option<Order>,
+    /// Rows that are left out before the first.
+    skip: usize,
+    /// Rows at most.
+    fetch: Option<usize>,
+    /// Rows that the operator above chooses from are enough.
+    top: Option<Top>,
+}
+
+/// An order of the operator's columns.
+#[derive(Debug, Clone)]
+struct Order {
+    columns: LexOrdering,
+    /// The same, by numbers of the query's columns.
+    keys: Vec<SortKey>,
+}
+
+impl Wanted {
+    /// The rows in the order of some columns, the first `fetch` of them. `None` where only a part of the rows was wanted
+    /// before, and for columns whose order is not that of integers.
+    pub(super) fn sorted(
+        &self,
+        columns: &[(usize, SortOptions)],
+        fetch: Option<usize>,
+        outputs: &[Shown],
+        schema: &Schema,
+    ) -> Option<Self> {
+        if !self.is_all() {
+            return None;
+        }
+        let keys = columns.iter().map(|(column, options)| key(outputs.get(*column)?, *options));
+        let keys = keys.collect::<Option<Vec<_>>>()?;
+        let named = columns.iter().map(|(column, options)| {
+            PhysicalSortExpr::new(Arc::new(Column::new(schema.field(*column).name(), *column)), *options)
+        });
+        let columns = LexOrdering::new(named)?;
+        Some(Self { order: Some(Order { columns, keys }), fetch, ..Self::default() })
+    }
+
+    /// The rows that may be among the first in the order of a column, and perhaps of others after it.
+    pub(super) fn top(&self, column: usize, options: SortOptions, rows: usize, outputs: &[Shown]) -> Option<Self> {
+        let SortKey { column, descending, nulls_first } = key(outputs.get(column)?, options)?;
+        let top = Some(Top { column, descending, nulls_first, rows });
+        self.is_all().then(|| Self { top, ..Self::default() })
+    }
+
+    /// Of these rows all behind the first `skip`, at most `fetch`.
+    pub(super) fn limited(&self, skip: usize, fetch: Option<usize>) -> Self {
+        let left = self.fetch.map(|rows| rows.saturating_sub(skip));
+        let fetch = left.into_iter().chain(fetch).min();
+        Self { skip: self.skip.saturating_add(skip), fetch, ..self.clone() }
+    }
+
+    fn is_all(&self) -> bool {
+        self.skip == 0 && self.fetch.is_none() && self.top.is_none()
+    }
+
+    /// The order that the rows have.
+    pub(super) fn order(&self) -> Option<&LexOrdering> {
+        self.order.as_ref().map(|order| &order.columns)
+    }
+
+    /// Rows that suffice, whichever they are.
+    pub(super) fn enough(&self) -> Option<usize> {
+        let last = self.last()?;
+        (self.order.is_none() && self.top.is_none()).then_some(last)
+    }
+
+    /// The place behind the last row.
+    fn last(&self) -> Option<usize> {
+        Some(self.fetch?.saturating_add(self.skip))
+    }
+
+    /// Bytes that it takes to put so many rows in order.
+    pub(super) fn bytes(&self, rows: usize) -> usize {
+        if self.order.is_some() { rows * SORTED_BYTES } else { 0 }
+    }
+
+    /// These of all rows, whose places are the same in each run when they are `placed`.
+    pub(super) fn of(&self, rows: Rows, placed: bool) -> crate::Result<Rows> {
+        if let Some(top) = &self.top {
+            return first_rows(rows, top);
+        }
+        let last = self.last().unwrap_or(rows.rows).min(rows.rows);
+        let places = match &self.order {
+            Some(order) => rows.in_order(&order.keys, placed, last),
+            None if self.skip == 0 && last == rows.rows => return Ok(rows),
+            None => (0..last).collect(),
+        };
+        Ok(rows.take(places.get(self.skip..).unwrap_or_default()))
+    }
+
+    /// These rows of an operator that gives all, in any order.
+    pub(super) fn over(&self, mut plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        if let Some(order) = &self.order {
+            plan = Arc::new(SortExec::new(order.columns.clone(), plan).with_fetch(self.last()));
+        }
+        if self.skip > 0 || (self.order.is_none() && self.fetch.is_some()) {
+            plan = Arc::new(GlobalLimitExec::new(plan, self.skip, self.fetch));
+        }
+        plan
+    }
+}
+
+/// The order of a column, if it is that of integers.
+fn key(output: &Shown, options: SortOptions) -> Option<SortKey> {
+    let How::Column(column) = output.how else { return None };
+    let SortOptions { descending, nulls_first } = options;
+    output.trace.records.is_none().then_some(SortKey { column, descending, nulls_first })
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(order) = &self.order {
+            write!(f, ", sorted by {}", order.columns)?;
+        }
+        match (self.skip, self.fetch) {
+            (0, None) => {}
+            (0, Some(fetch)) => write!(f, ", first {fetch}")?,
+            (skip, None) => write!(f, ", all behind the first {skip}")?,
+            (skip, Some(fetch)) => write!(f, ", first {fetch} behind {skip}")?,
+        }
+        self.top.as_ref().map_or(Ok(()), |top| write!(f, ", first {} or more", top.rows))
+    }
+}
