@@ -21,7 +21,7 @@ pub const LAYOUTS: &[&str] = &[
 ];
 const ISAS: &[&str] = &["scalar", "avx2", "avx512"];
 const THREADS: &[&str] = &["1", "2", "7"];
-const EXECUTIONS: &[&str] = &["auto", "staged", "interpreted", "datafusion"];
+const EXECUTIONS: &[&str] = &["auto", "fused", "staged", "vectorized", "interpreted", "datafusion"];
 
 /// One level of each factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

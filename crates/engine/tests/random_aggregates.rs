@@ -214,7 +214,9 @@ fn pipelines_answer_as_datafusion_does() {
             }
             taken += 1;
             let expected = answer(&connection, "datafusion", 1, &sql);
-            for (execution, threads) in [("staged", 1), ("interpreted", 2), ("staged", 7), ("auto", 2)] {
+            for (execution, threads) in
+                [("staged", 1), ("interpreted", 2), ("staged", 7), ("auto", 2), ("fused", 2), ("vectorized", 1)]
+            {
                 let found = answer(&connection, execution, threads, &sql);
                 assert_eq!(found, expected, "seed {seed}, {design}, {execution}, {threads} threads: {sql}");
             }

@@ -30,6 +30,18 @@ fn seeds() -> std::ops::Range<u64> {
     if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..250 } else { 0..5 }
 }
 
+/// What an experiment might fix of the stages: none of it may change an answer.
+const STAGES: &[&str] = &[
+    "",
+    "",
+    "boundaries=0, predicate=loop, keys=off",
+    "boundaries=1, vector=5, prefetch=group:3",
+    "boundaries=every, table=hash, hash=murmur3, prefetch=amac:7",
+    "table=hash, hash=crc32, prefetch=pipelined:2, predicate=loop; 1: boundaries=0, vector=300",
+    "planner=estimates",
+    "planner=two_paths, table=hash",
+];
+
 /// Plain DataFusion over batches in memory.
 struct Oracle {
     context: SessionContext,
@@ -137,17 +149,18 @@ fn random_joins_give_what_datafusion_gives() {
         let oracle = Oracle::new(&tables);
         for _ in 0..QUERIES {
             let sql = query(&mut generator);
-            let execution = *generator.pick(&["auto", "staged", "interpreted", "datafusion"]);
-            let threads = generator.between(1, 3);
+            let execution = *generator.pick(&["auto", "fused", "staged", "vectorized", "interpreted", "datafusion"]);
+            let (threads, stages) = (generator.between(1, 3), *generator.pick(STAGES));
             connection
                 .execute(&format!("SET gingham.threads = {threads}; SET gingham.execution = '{execution}'"))
+                .and_then(|_| connection.execute(&format!("SET gingham.lab_stages = '{stages}'")))
                 .expect("settings");
             // What DataFusion can't plan is no oracle.
             let Ok(expected) = oracle.query(&sql) else { continue };
             let actual = connection.query(&sql).and_then(|result| result.collect_batches());
             let actual = actual.unwrap_or_else(|error| panic!("seed {seed}: {sql}: {error}"));
             let (expected, actual) = (answer(&sql, &expected), answer(&sql, &actual));
-            assert_eq!(actual, expected, "seed {seed}, {execution}, {threads} threads: {sql}");
+            assert_eq!(actual, expected, "seed {seed}, {execution}, {stages}, {threads} threads: {sql}");
             answered += 1;
             let compiled = compiled(&connection, &sql);
             taken += usize::from(!compiled.is_empty());

@@ -215,6 +215,14 @@ impl Expression {
         }
     }
 
+    /// The parts of which it is the AND.
+    pub(crate) fn conjuncts(&self) -> Vec<&Self> {
+        match self {
+            Self::And(left, right) => [left.conjuncts(), right.conjuncts()].concat(),
+            other => vec![other],
+        }
+    }
+
     /// `left operator right`.
     pub fn arithmetic(operator: Arithmetic, left: Self, right: Self, limits: Limits) -> Self {
         Self::Arithmetic { operator, left: Box::new(left), right: Box::new(right), limits }

@@ -3,12 +3,12 @@
 //! operator fusion paper, section 4: stages deliver full vectors), and at the end of a morsel.
 
 use crate::aggregate::States;
-use crate::codegen::{self, Scratch};
+use crate::codegen::{self, Chain, Out, Scratch};
 use crate::join::JoinTable;
 use crate::level::{LevelState, Runner, has_rows, select};
-use crate::ready::{End, Level, LevelKind, Part, Ready};
+use crate::ready::{End, Fused, LevelKind, Part, Ready};
 use crate::relation::Relation;
-use crate::source::{Input, Records, VECTOR, Vector};
+use crate::source::{Input, Records, Vector};
 use crate::{Error, JoinKind, Memory, Mode, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Resume;
@@ -95,7 +95,7 @@ impl Course {
     pub(crate) fn is_staged(&self, stage: usize, records: usize) -> bool {
         let records = self.records[stage].fetch_add(records, Ordering::Relaxed) + records;
         match self.mode {
-            Mode::Staged => true,
+            Mode::Fused | Mode::Staged | Mode::Vectorized => true,
             Mode::Interpreted => false,
             Mode::Auto => {
                 // As if the other morsels were as those begun.
@@ -105,26 +105,32 @@ impl Course {
         }
     }
 
-    /// The views of the input that a level adds.
-    fn added(&self, level: usize) -> &[ColumnView] {
-        match self.ready.levels[level].kind {
+    /// The views of the input that a probe adds.
+    fn added(&self, probe: usize) -> &[ColumnView] {
+        match self.ready.probes[probe] {
             LevelKind::Join(JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn) => &[],
-            LevelKind::Join(JoinKind::Mark) => &self.marks[level],
-            _ => &self.builds[level].1.views,
+            LevelKind::Join(JoinKind::Mark) => &self.marks[probe],
+            _ => &self.builds[probe].1.views,
         }
+    }
+
+    /// Records of a staging vector.
+    fn vector(&self) -> usize {
+        self.ready.given.stages.vector
     }
 
     /// No marks of the rows that the pipeline marks; nothing if it marks none.
     pub(crate) fn no_marks(&self) -> Vec<u64> {
-        let marked = self.ready.levels.iter().position(Level::marks);
-        marked.map_or_else(Vec::new, |level| vec![0; self.builds[level].1.rows.div_ceil(64)])
+        let marked = self.ready.levels.iter().find(|level| level.marks());
+        marked.map_or_else(Vec::new, |level| vec![0; self.builds[level.probe].1.rows.div_ceil(64)])
     }
 }
 
 impl Flow {
     /// For a thread that begins. Asks for the memory of an array of states.
     pub(crate) fn new(course: &Course) -> Result<Self> {
-        let Ready { levels, end, .. } = &*course.ready;
+        let Ready { levels, end, fused, .. } = &*course.ready;
+        let apart = fused.as_ref().map_or(levels.len(), |fused| fused.first);
         let mut asked = 0;
         let (last, outputs, ended) = match end {
             End::Rows { part, .. } => {
@@ -141,8 +147,8 @@ impl Flow {
                 (Runner::new(&level.number.stage), 0, Ended::Marks)
             }
         };
-        let state = |(number, level)| Some(Box::new(LevelState::new(level, number + 2)));
-        let levels = levels.iter().enumerate().map(state).collect();
+        let state = |level| Some(Box::new(LevelState::new(level, course.vector())));
+        let levels = levels[..apart].iter().map(state).collect();
         let (scratch, passed) = (Scratch::default(), Vec::new());
         let outputs = vec![Vec::new(); outputs];
         let marks = course.no_marks();
@@ -174,8 +180,9 @@ impl Flow {
         self.sets.iter_mut().for_each(|set| set.loops = None);
         let records = tids.map_or(rows, <[u32]>::len);
         course.taken.fetch_add(records, Ordering::Relaxed);
-        for start in (0..records).step_by(VECTOR) {
-            let end = records.min(start + VECTOR);
+        let vector = course.ready.first_vector();
+        for start in (0..records).step_by(vector) {
+            let end = records.min(start + vector);
             let records = match tids {
                 None => Records::Run { first: start, length: end - start },
                 Some(tids) => Records::Tids(&tids[start..end]),
@@ -233,11 +240,17 @@ impl Flow {
             return Ok(());
         }
         if level == self.levels.len() {
-            self.end(course, vector)?;
+            match &course.ready.fused {
+                Some(fused) => self.fused(course, fused, vector)?,
+                None => self.end(course, vector)?,
+            }
             return self.charge(course);
         }
         let mut state = self.take(level)?;
-        let result = self.probe(site, level, vector, &mut state);
+        let result = match course.ready.levels[level].kind {
+            LevelKind::Filter => self.filter(site, level, vector, &mut state),
+            _ => self.probe(site, level, vector, &mut state),
+        };
         self.levels[level] = Some(state);
         result
     }
@@ -254,14 +267,25 @@ impl Flow {
         self.levels[level].take().ok_or_else(|| Error::Internal(format!("level {level} of a pipeline is at work")))
     }
 
+    /// Stages the records of a vector that pass a filter.
+    fn filter(&mut self, site: Site<'_>, level: usize, vector: &Vector<'_>, state: &mut LevelState) -> Result<()> {
+        let part = &site.course.ready.levels[level].number;
+        let LevelState { number, passed, numbers, paired, .. } = state;
+        number.emit((site.course, 2 * level), part, vector, &mut self.scratch, passed, numbers)?;
+        std::mem::swap(passed, paired);
+        state.stage_plain(vector);
+        self.pass_full(site, level, state)
+    }
+
     /// Probes with the records of a vector, and stages what the join makes of them.
     fn probe(&mut self, site: Site<'_>, level: usize, vector: &Vector<'_>, state: &mut LevelState) -> Result<()> {
         let Site { course, .. } = site;
         let ready = &course.ready.levels[level];
         let LevelState { number, passed, numbers, .. } = state;
         number.emit((course, 2 * level), &ready.number, vector, &mut self.scratch, passed, numbers)?;
-        let (table, relation) = &course.builds[level];
-        table.locate(course.isa, &state.numbers[0], &mut state.keys, &mut state.links);
+        let (table, relation) = &course.builds[ready.probe];
+        let how = (course.isa, course.ready.given.builds[ready.probe].probing);
+        table.locate(how, &state.numbers[0], &mut state.keys, &mut state.links);
         if let Some(condition) = &ready.condition {
             self.fulfilling(site, level, vector, state, condition)?;
             state.decided(vector, ready.kind, relation.rows as u32)?;
@@ -296,6 +320,7 @@ impl Flow {
                     state.stage(vector, found.into());
                 }
             }
+            LevelKind::Filter => {}
             LevelKind::Marks => {
                 let positions = state.links.iter().flat_map(|link| table.duplicates().positions(link));
                 positions.for_each(|row| mark(&mut self.marks, *row));
@@ -315,7 +340,7 @@ impl Flow {
     ) -> Result<()> {
         let Site { course, .. } = site;
         let ready = &course.ready.levels[level];
-        let (table, relation) = &course.builds[level];
+        let (table, relation) = &course.builds[ready.probe];
         state.matched.clear();
         state.matched.resize(vector.len(), false);
         let mut resume = Resume::default();
@@ -356,7 +381,7 @@ impl Flow {
 
     /// Hands on what was staged once it is a vector.
     fn pass_full(&mut self, site: Site<'_>, level: usize, state: &mut LevelState) -> Result<()> {
-        if state.staged[0].len() < VECTOR { Ok(()) } else { self.pass(site, level, &mut state.staged) }
+        if state.staged[0].len() < site.course.vector() { Ok(()) } else { self.pass(site, level, &mut state.staged) }
     }
 
     fn pass(&mut self, site: Site<'_>, level: usize, staged: &mut [Vec<u32>]) -> Result<()> {
@@ -377,6 +402,47 @@ impl Flow {
         Ok(())
     }
 
+    /// A vector before a loop that does all that is left.
+    fn fused(&mut self, course: &Course, fused: &Fused, vector: &Vector<'_>) -> Result<()> {
+        let Ready { levels, end, given, .. } = &*course.ready;
+        let levels = &levels[fused.first..];
+        let chain = Chain { levels, end, given, columns: &fused.columns };
+        let own = vector.inputs.len();
+        let mut inputs = vector.inputs.to_vec();
+        let builds = || levels.iter().map(|level| &course.builds[level.probe]);
+        for (level, (_, relation)) in levels.iter().zip(builds()) {
+            let (views, rows) = match level.kind {
+                LevelKind::Join(JoinKind::Mark) => (course.marks[level.probe].as_slice(), 2),
+                _ => (relation.views.as_slice(), relation.rows + 1),
+            };
+            inputs.push(Input { views, records: Records::Run { first: 0, length: rows } });
+        }
+        let all = Vector { inputs: &inputs, isa: course.isa };
+        if self.last.loops.is_none() {
+            self.last.loops = Some(fused.generator.fused(&chain, &all, own)?);
+        }
+        let Some(loops) = &self.last.loops else { return Err(Error::Internal("a loop that was not made".to_owned())) };
+        let Self { ended, marks, scratch, outputs, .. } = self;
+        let out = match &mut *ended {
+            Ended::Rows { .. } => {
+                let rows = vector.len() * fused.most;
+                outputs.iter_mut().for_each(|output| output.resize(output.len().max(rows), 0));
+                Out::Rows(outputs)
+            }
+            Ended::States(states) => Out::States(states),
+            Ended::Marks => Out::Marks,
+        };
+        let builds = builds().map(|(table, relation)| (&**table, &**relation));
+        let rows = loops.fused(&chain, &all, builds, (out, marks), scratch)?;
+        if let Ended::Rows { now, .. } = ended {
+            now.rows += rows;
+            for (all, output) in now.outputs.iter_mut().zip(outputs) {
+                all.extend_from_slice(&output[..rows]);
+            }
+        }
+        Ok(())
+    }
+
     /// A vector before the last stage.
     fn end(&mut self, course: &Course, vector: &Vector<'_>) -> Result<()> {
         let Self { last, sets, ended, scratch, outputs, passed, numbers, places, .. } = self;
@@ -390,9 +456,10 @@ impl Flow {
                 }
                 Ok(())
             }
-            (End::Aggregate { plan, generator, .. }, Ended::States(states)) => {
+            (End::Aggregate { plan, generator, split, .. }, Ended::States(states)) => {
                 if last.loops.is_none() && course.is_staged(stage, vector.len()) {
-                    let end = if states.is_table() { codegen::End::Table(plan) } else { codegen::End::Array(plan) };
+                    let end =
+                        if *split || states.is_table() { codegen::End::Table(plan) } else { codegen::End::Array(plan) };
                     last.loops = Some(generator.loops(&plan.stage, end, vector)?);
                 }
                 match &last.loops {

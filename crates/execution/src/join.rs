@@ -10,6 +10,7 @@ use crate::program::{Builder, StepId};
 use crate::relation::{Facts, Relation};
 use crate::source::{Input, Records, VECTOR, Vector};
 use crate::stage::{Draft, Field};
+use crate::stages::TableChoice;
 use crate::{Error, Result};
 use gingham_kernels::hash::HashFunction;
 use gingham_kernels::key_table::{DenseTable, Duplicates, HashTable, Probing};
@@ -77,6 +78,17 @@ pub(crate) struct JoinTable {
     pub(crate) rows: usize,
 }
 
+/// What a table is, and how its keys are hashed: what a loop that probes it is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableKind {
+    /// An array of links.
+    Dense,
+    /// Entries with keys of 32 bits.
+    Short(HashFunction),
+    /// Entries with keys of 64 bits.
+    Long(HashFunction),
+}
+
 #[derive(Debug)]
 enum Table {
     Dense(DenseTable),
@@ -126,41 +138,48 @@ fn size(range: Limits) -> Option<i128> {
 
 impl JoinTable {
     /// The rows of a relation by some of its columns. Rows of which a key is NULL are left out: they equal nothing.
-    pub(crate) fn build(relation: &Relation, keys: &[usize], isa: Isa) -> Result<Self> {
+    pub(crate) fn build(relation: &Relation, keys: &[usize], choice: TableChoice, isa: Isa) -> Result<Self> {
+        let making = (choice, isa);
         let ranges = KeyRanges::new(keys.iter().map(|key| relation.facts[*key]))?;
         if let ([key], false) = (keys, keys.iter().any(|key| relation.facts[*key].1)) {
             // Codes count from the smallest value: they are the numbers already.
             let positions: Vec<u32> = (0..relation.rows as u32).collect();
             if let Shape::Contiguous { codes, width } = &relation.views[*key].shape {
                 let table = match width {
-                    1 => Table::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], &positions, isa),
-                    2 => Table::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], &positions, isa),
-                    4 => Table::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], &positions, isa),
-                    _ => Table::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], &positions, isa),
+                    1 => Table::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], &positions, making),
+                    2 => Table::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], &positions, making),
+                    4 => Table::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], &positions, making),
+                    _ => Table::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], &positions, making),
                 };
                 return Ok(Self { ranges, table, rows: relation.rows });
             }
         }
         let (numbers, positions) = numbers(relation, keys, &ranges, isa)?;
-        let table = Table::of(&ranges, &numbers, &positions, isa);
+        let table = Table::of(&ranges, &numbers, &positions, making);
         Ok(Self { ranges, table, rows: positions.len() })
     }
 
     /// A link for each number in the ranges, and for -1, which has no match, in place of what `links` had.
-    pub(crate) fn locate(&self, isa: Isa, numbers: &[i64], keys: &mut Keys, links: &mut Vec<u32>) {
+    pub(crate) fn locate(
+        &self,
+        (isa, probing): (Isa, Probing),
+        numbers: &[i64],
+        keys: &mut Keys,
+        links: &mut Vec<u32>,
+    ) {
         links.clear();
         let Keys { short, long } = keys;
         if let Table::Short(table) = &self.table {
             short.clear();
             // A number without a match is -1, and the largest number is none of the table's.
             short.extend(numbers.iter().map(|number| *number as u32));
-            return table.locate(isa, Probing::Match, short, links);
+            return table.locate(isa, probing, short, links);
         }
         long.clear();
         long.extend(numbers.iter().map(|number| *number as u64));
         match &self.table {
             Table::Dense(table) => table.locate(isa, long, links),
-            Table::Long(table) => table.locate(isa, Probing::Match, long, links),
+            Table::Long(table) => table.locate(isa, probing, long, links),
             Table::Short(_) => {}
         }
     }
@@ -179,6 +198,27 @@ impl JoinTable {
         if self.duplicates().is_empty() { 1 } else { self.rows as u64 }
     }
 
+    /// What it is.
+    pub(crate) fn kind(&self) -> TableKind {
+        match &self.table {
+            Table::Dense(_) => TableKind::Dense,
+            Table::Short(table) => TableKind::Short(table.function()),
+            Table::Long(table) => TableKind::Long(table.function()),
+        }
+    }
+
+    /// How a loop finds it: the address of its links or entries, the last of them, the shift of its hashes, the address of
+    /// its lists.
+    pub(crate) fn words(&self) -> [u64; 4] {
+        let lists = self.duplicates().words().as_ptr() as u64;
+        let of = |place: u64, length: usize, shift: u32| [place, length as u64 - 1, shift.into(), lists];
+        match &self.table {
+            Table::Dense(table) => of(table.links().as_ptr() as u64, table.links().len(), 0),
+            Table::Short(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
+            Table::Long(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
+        }
+    }
+
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> usize {
         match &self.table {
@@ -190,21 +230,21 @@ impl JoinTable {
 
     /// What it is, for EXPLAIN ANALYZE.
     pub(crate) fn name(&self) -> &'static str {
-        match &self.table {
-            Table::Dense(_) => "array",
-            Table::Short(_) => "hash32",
-            Table::Long(_) => "hash64",
+        match self.kind() {
+            TableKind::Dense => "array",
+            TableKind::Short(_) => "hash32",
+            TableKind::Long(_) => "hash64",
         }
     }
 }
 
 impl Table {
-    fn of<C: Code>(ranges: &KeyRanges, numbers: &[C], positions: &[u32], isa: Isa) -> Self {
+    fn of<C: Code>(ranges: &KeyRanges, numbers: &[C], positions: &[u32], (choice, isa): (TableChoice, Isa)) -> Self {
         let all = ranges.numbers();
-        if all < 1 << 31 && all as usize <= (numbers.len() * 4).max(FEW_NUMBERS) {
+        if choice.array && all < 1 << 31 && all as usize <= (numbers.len() * 4).max(FEW_NUMBERS) {
             return Self::Dense(DenseTable::build(0, all as usize, numbers, positions, Vec::new()));
         }
-        let function = HashFunction::Multiply;
+        let function = choice.function;
         if all < u32::MAX.into() {
             let keys: Vec<u32> = numbers.iter().map(|number| number.to_u64() as u32).collect();
             let entries = gingham_storage::huge_vec(HashTable::<u32>::slots(keys.len(), LOAD));

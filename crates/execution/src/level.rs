@@ -5,7 +5,7 @@ use crate::flow::Course;
 use crate::interpret::Interpreter;
 use crate::join::{JoinTable, Keys};
 use crate::ready::{Level, LevelKind, Part};
-use crate::source::{Input, VECTOR, Vector};
+use crate::source::{Input, Vector};
 use crate::stage::Stage;
 use crate::{Error, JoinKind, Result};
 use gingham_kernels::key_table::{Pairs, Resume};
@@ -79,21 +79,21 @@ pub(crate) fn select(vector: &Vector<'_>, positions: &[u32], out: &mut Vec<Vec<u
 }
 
 impl LevelState {
-    /// Memory for a level behind which records have so many inputs.
-    pub(crate) fn new(level: &Level, inputs: usize) -> Self {
+    /// Memory for a level, whose staging vectors have so many records.
+    pub(crate) fn new(level: &Level, vector: usize) -> Self {
         Self {
             number: Runner::new(&level.number.stage),
             condition: level.condition.as_ref().map(|condition| Runner::new(&condition.stage)),
             passed: Vec::new(),
-            numbers: vec![Vec::new()],
+            numbers: vec![Vec::new(); level.number.stage.outputs.len()],
             keys: Keys::default(),
             links: Vec::new(),
-            pairs: Pairs::with_capacity(VECTOR),
+            pairs: Pairs::with_capacity(vector),
             paired: Vec::new(),
             candidates: Vec::new(),
             fulfilled: Vec::new(),
             matched: Vec::new(),
-            staged: vec![Vec::new(); inputs],
+            staged: vec![Vec::new(); level.inputs()],
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `expression` | what is computed, as it writes it |
 //! | `value_map` | functions by their results |
 //! | `program/` | the same as steps over integers without NULLs |
+//! | `stages`, `fixed` | where a pipeline is cut, as data; what an experiment fixes of it |
 //! | `stage` | a part of a pipeline that is one loop: a filter and what is handed on |
 //! | `ready` | the stages of a pipeline, planned just before it runs |
 //! | `aggregate/` | groups and their states |
@@ -24,6 +25,7 @@ mod aggregate;
 mod codegen;
 mod error;
 mod expression;
+mod fixed;
 mod float;
 mod flow;
 mod interpret;
@@ -40,6 +42,7 @@ mod rows;
 mod run;
 mod source;
 mod stage;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod value_map;
@@ -47,6 +50,7 @@ mod value_map;
 pub use aggregate::{Aggregate, Aggregation, Finish, Function, Spread};
 pub use error::{Error, Result};
 pub use expression::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits};
+pub use fixed::FixedStages;
 pub use float::{float, ordered};
 pub use join::JoinKind;
 pub use order::SortKey;

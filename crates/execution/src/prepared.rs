@@ -1,14 +1,16 @@
 //! A query that may run, what a run of it is given, and what it tells.
 
-use crate::join::KeyRanges;
+use crate::join::{KeyRanges, TableKind};
 use crate::pool::Pool;
 use crate::query::{Query, Source};
 use crate::ready::{Build, Given, Ready};
 use crate::relation::{self, Facts};
 use crate::rows::Rows;
 use crate::run::{Run, no_table};
-use crate::{Error, Limits, Result};
+use crate::stages::Stages;
+use crate::{Error, Expression, FixedStages, Limits, Result};
 use gingham_kernels::Isa;
+use gingham_kernels::key_table::Probing;
 use gingham_storage::scan::TableScan;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +22,12 @@ use std::time::Duration;
 pub enum Mode {
     /// Interpreted until it is known that many records come, then staged.
     Auto,
-    /// By generated code.
+    /// By generated code, one loop for each pipeline that can be one.
+    Fused,
+    /// By generated code, with boundaries where they pay.
     Staged,
+    /// By generated code, with a boundary behind every step.
+    Vectorized,
     /// Step by step, without generated code.
     Interpreted,
 }
@@ -41,6 +47,8 @@ pub struct ScanSource {
     pub facts: Vec<(Limits, bool)>,
     /// Behind its columns is one more: the numbers of the records.
     pub numbered: bool,
+    /// The scan's predicate over its columns, where a stage may evaluate it in the place of kernels.
+    pub predicate: Option<Expression>,
 }
 
 /// What a run of a query is given.
@@ -61,8 +69,11 @@ pub struct Input {
 pub struct Prepared {
     pub(crate) query: Query,
     pub(crate) mode: Mode,
+    pub(crate) fixed: FixedStages,
     /// By pipeline, how it was planned last.
     pub(crate) known: Vec<Mutex<Option<Arc<Ready>>>>,
+    /// By pipeline, rows that it leaves at most, as far as that is known before a run.
+    pub(crate) most_rows: Vec<u64>,
 }
 
 /// What a query did, for EXPLAIN ANALYZE.
@@ -89,6 +100,10 @@ pub struct PipelineReport {
     pub rows: usize,
     /// The kind of key table over its rows, if they are probed.
     pub table: Option<&'static str>,
+    /// How it ran.
+    pub ran: Mode,
+    /// Its stages.
+    pub stages: usize,
 }
 
 /// Called with the end of a query.
@@ -119,12 +134,15 @@ impl Prepared {
             let builds = pipeline.probes().map(|probe| {
                 let (facts, rows) = left.get(probe.build).ok_or_else(|| no_table(probe.build))?;
                 let keys = query.pipelines[probe.build].keys().ok_or_else(|| no_table(probe.build))?;
+                let probing = Probing::Match;
                 let ranges = KeyRanges::new(keys.iter().map(|key| facts[*key]))?;
-                let (is_empty, has_nulls) = (false, false);
-                Ok(Build { facts: facts.clone(), ranges, most_matches: *rows, is_empty, has_nulls })
+                let (is_empty, has_nulls, table) = (false, false, TableKind::Dense);
+                let (facts, most_matches, longest) = (facts.clone(), *rows, *rows);
+                Ok(Build { facts, ranges, most_matches, is_empty, has_nulls, longest, table, probing })
             });
-            let builds = builds.collect::<Result<_>>()?;
-            let given = Given { source, rows, builds, parameters: Vec::new() };
+            let builds = builds.collect::<Result<Vec<_>>>()?;
+            let stages = Stages::of(mode, builds.len());
+            let given = Given { source, rows, builds, parameters: Vec::new(), stages, predicate: None };
             Ready::new(pipeline, given.clone())?;
             let mut own = (given.left(pipeline)?, rows);
             if let Some(first) = pipeline.behind {
@@ -134,7 +152,14 @@ impl Prepared {
             left.push(own);
         }
         let known = query.pipelines.iter().map(|_| Mutex::default()).collect();
-        Ok(Self { query, mode, known })
+        let most_rows = left.into_iter().map(|(_, rows)| rows).collect();
+        Ok(Self { query, mode, fixed: FixedStages::default(), known, most_rows })
+    }
+
+    /// The same with stages that an experiment fixes. Code is made for all of them, however few records come.
+    pub fn with_stages(self, fixed: FixedStages) -> Self {
+        let mode = if fixed.is_empty() || self.mode != Mode::Auto { self.mode } else { Mode::Staged };
+        Self { mode, fixed, ..self }
     }
 
     /// The pipelines.
@@ -167,7 +192,9 @@ impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Auto => "auto",
+            Self::Fused => "fused",
             Self::Staged => "staged",
+            Self::Vectorized => "vectorized",
             Self::Interpreted => "interpreted",
         })
     }

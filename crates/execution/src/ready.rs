@@ -2,13 +2,15 @@
 //! build sides are known by then, which the paper's planner (relaxed operator fusion paper, section 4.4) has to guess.
 
 use crate::aggregate::{Aggregation, Plan, States};
-use crate::codegen::Generator;
-use crate::join::{JoinTable, KeyRanges};
+use crate::codegen::{self, Generator};
+use crate::join::{JoinTable, KeyRanges, TableKind};
 use crate::program::Builder;
 use crate::query::{Pipeline, Probe, Sink, Step};
 use crate::relation::{Facts, Relation};
-use crate::stage::{Draft, Field, Stage};
+use crate::stage::{ColumnUse, Draft, Field, Stage, used_by};
+use crate::stages::{Cut, Stages};
 use crate::{Error, Expression, JoinKind, Limits, Result};
+use gingham_kernels::key_table::Probing;
 
 /// What is known of the inputs of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +23,10 @@ pub(crate) struct Given {
     pub(crate) builds: Vec<Build>,
     /// What the run gave for the query's parameters.
     pub(crate) parameters: Vec<Option<i128>>,
+    /// How the pipeline is cut.
+    pub(crate) stages: Stages,
+    /// What the first stage has to look at, since no kernel does before it.
+    pub(crate) predicate: Option<Expression>,
 }
 
 /// What is known of a build side.
@@ -28,12 +34,17 @@ pub(crate) struct Given {
 pub(crate) struct Build {
     pub(crate) facts: Vec<Facts>,
     pub(crate) ranges: KeyRanges,
-    /// Matches that a record has at most.
+    /// Matches that a record has at most: 1 where no key has several rows.
     pub(crate) most_matches: u64,
     /// It has no rows.
     pub(crate) is_empty: bool,
     /// It has rows of which a key is NULL.
     pub(crate) has_nulls: bool,
+    /// Rows of the key that has most.
+    pub(crate) longest: u64,
+    pub(crate) table: TableKind,
+    /// How it is probed from a vector.
+    pub(crate) probing: Probing,
 }
 
 /// The stages of a pipeline.
@@ -41,8 +52,27 @@ pub(crate) struct Build {
 pub(crate) struct Ready {
     pub(crate) given: Given,
     pub(crate) levels: Vec<Level>,
+    /// By probe what is done with its matches.
+    pub(crate) probes: Vec<LevelKind>,
     pub(crate) end: End,
+    /// The loop of what has no boundaries, if that has probes.
+    pub(crate) fused: Option<Fused>,
 }
+
+/// The levels of a pipeline from one on, and its end, as one loop.
+#[derive(Debug)]
+pub(crate) struct Fused {
+    pub(crate) first: usize,
+    /// Records that it is given at once, and rows that one of them may give.
+    pub(crate) vector: usize,
+    pub(crate) most: usize,
+    /// What it reads.
+    pub(crate) columns: Vec<ColumnUse>,
+    pub(crate) generator: Generator,
+}
+
+/// Rows that a loop may give before someone looks whether they are still wanted.
+const MOST_ROWS: u64 = 1 << 18;
 
 /// A stage and the code for it.
 #[derive(Debug)]
@@ -51,10 +81,13 @@ pub(crate) struct Part {
     pub(crate) generator: Generator,
 }
 
-/// A stage that ends in the numbers by which a table is probed, and what is done with the matches.
+/// A stage that ends in the numbers by which a table is probed, and what is done with the matches; or one that only
+/// filters.
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) kind: LevelKind,
+    /// The probes before it.
+    pub(crate) probe: usize,
     pub(crate) number: Part,
     /// What a match must fulfil beside.
     pub(crate) condition: Option<Part>,
@@ -63,6 +96,8 @@ pub(crate) struct Level {
 /// What is done with matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LevelKind {
+    /// There is no probe.
+    Filter,
     Join(JoinKind),
     /// The rows of the build side are marked, and nothing goes on.
     Marks,
@@ -80,6 +115,8 @@ pub(crate) enum End {
         plan: Plan,
         /// States lie in an array, else a hash table finds them.
         array: bool,
+        /// There is a boundary before the update.
+        split: bool,
         generator: Generator,
     },
     /// The last level is the end.
@@ -88,13 +125,16 @@ pub(crate) enum End {
 
 impl Build {
     /// Of rows that are there.
-    pub(crate) fn of(relation: &Relation, table: &JoinTable) -> Self {
+    pub(crate) fn of(relation: &Relation, table: &JoinTable, probing: Probing) -> Self {
         Self {
             facts: relation.facts.clone(),
             ranges: table.ranges.clone(),
             most_matches: table.most_matches(),
             is_empty: relation.rows == 0,
             has_nulls: table.rows < relation.rows,
+            longest: table.duplicates().longest() as u64,
+            table: table.kind(),
+            probing,
         }
     }
 }
@@ -127,42 +167,45 @@ impl Ready {
     pub(crate) fn new(pipeline: &Pipeline, given: Given) -> Result<Self> {
         let facts = given.all_facts(pipeline)?;
         let scope = Scope { fields: &pipeline.fields, facts };
-        let (mut levels, mut waiting, mut rows) = (Vec::new(), None, given.rows);
+        let mut way =
+            Way { scope, given: &given, levels: Vec::new(), probes: Vec::new(), waiting: None, rows: given.rows };
+        if let Some(predicate) = &given.predicate {
+            way.filter(predicate)?;
+        }
         for step in &pipeline.steps {
             match step {
-                Step::Filter(condition) => waiting = with(waiting, condition),
-                Step::Probe(probe) => {
-                    let build = &given.builds[levels.len()];
-                    if matches!(probe.kind, JoinKind::Inner | JoinKind::Left | JoinKind::Full) {
-                        rows = rows.saturating_mul(build.most_matches);
-                    }
-                    levels.push(scope.level(probe, LevelKind::Join(probe.kind), build, waiting.take())?);
-                }
+                Step::Filter(condition) => way.filter(condition)?,
+                Step::Probe(probe) => way.probe(probe, LevelKind::Join(probe.kind))?,
             }
         }
-        let end = match &pipeline.sink {
-            Sink::Rows { columns, .. } => scope.rows(columns, waiting)?,
-            Sink::Aggregate { aggregation, .. } => {
-                let mut aggregation = aggregation.clone();
-                aggregation.filter = match aggregation.filter {
-                    Some(filter) => with(waiting, &filter),
-                    None => waiting,
-                };
-                let columns = scope.fields.iter().zip(&scope.facts).map(|(field, facts)| (*field, facts.0, facts.1));
-                let plan = Plan::new(&aggregation, columns, rows)?;
-                let array = States::is_array(&plan, given.rows);
-                End::Aggregate { plan, array, generator: Generator::default() }
-            }
-            Sink::Marks(probe) => {
-                let build = &given.builds[levels.len()];
-                levels.push(scope.level(probe, LevelKind::Marks, build, waiting)?);
-                End::Marks
-            }
+        let end = way.end(&pipeline.sink)?;
+        let Way { levels, probes, .. } = way;
+        if levels.iter().filter(|level| level.marks()).count() > 1 {
+            return Err(Error::Internal("a pipeline that marks rows of several others".to_owned()));
+        }
+        let fused = Fused::new(&given, &levels, &end);
+        Ok(Self { given, levels, probes, end, fused })
+    }
+
+    /// Records that the first stage is given at once.
+    pub(crate) fn first_vector(&self) -> usize {
+        match &self.fused {
+            Some(fused) if fused.first == 0 => fused.vector,
+            _ => self.given.stages.vector,
+        }
+    }
+
+    /// Loops that a vector goes through, those over the steps of an interpreted stage counted as one.
+    pub(crate) fn loops(&self) -> usize {
+        let apart = self.fused.as_ref().map_or(self.levels.len(), |fused| fused.first);
+        let levels = self.levels[..apart].iter().map(|level| 1 + usize::from(level.condition.is_some())).sum::<usize>();
+        let last = match &self.end {
+            _ if self.fused.is_some() => 1,
+            End::Aggregate { array, split, plan, .. } => 1 + usize::from(!array || *split) + plan.distinct.len(),
+            End::Rows { .. } => 1,
+            End::Marks => 0,
         };
-        match levels.iter().filter(|level| level.marks()).count() {
-            0 | 1 => Ok(Self { given, levels, end }),
-            _ => Err(Error::Internal("a pipeline that marks rows of several others".to_owned())),
-        }
+        levels + last
     }
 
     /// Stages: two for each level, the last one, and one for each set of different values.
@@ -183,7 +226,8 @@ impl Ready {
             End::Marks => (None, [].as_slice()),
         };
         let distinct = distinct.iter().map(|distinct| &distinct.part.generator);
-        levels.flatten().map(|part| &part.generator).chain(last).chain(distinct)
+        let fused = self.fused.as_ref().map(|fused| &fused.generator);
+        levels.flatten().map(|part| &part.generator).chain(last).chain(distinct).chain(fused)
     }
 }
 
@@ -222,6 +266,121 @@ impl Given {
     }
 }
 
+impl Level {
+    /// Inputs that a record has behind it.
+    pub(crate) fn inputs(&self) -> usize {
+        self.probe + if self.kind == LevelKind::Filter { 1 } else { 2 }
+    }
+
+    /// Whether a loop over the matches of a record would be needed in the loop over records.
+    fn has_matches(&self) -> bool {
+        let plain = [JoinKind::Semi, JoinKind::Anti, JoinKind::NotIn, JoinKind::Mark].map(LevelKind::Join);
+        self.condition.is_some() || !plain.contains(&self.kind)
+    }
+}
+
+impl Fused {
+    /// `None` where each probe has a boundary, and where one loop can't do all of it: groups that a hash table finds, hash
+    /// functions that are no arithmetic, and so many matches for a record that nobody could stop it.
+    fn new(given: &Given, levels: &[Level], end: &End) -> Option<Self> {
+        let Cut::Probes(first) = given.stages.cut else { return None };
+        let own = levels.get(first..).filter(|own| !own.is_empty())?;
+        if let End::Aggregate { array, plan, .. } = end
+            && (!array || !plan.distinct.is_empty())
+        {
+            return None;
+        }
+        let mut most = 1u64;
+        for level in own {
+            // Rows of the condition and of what comes behind it would be of different inputs.
+            if level.kind == LevelKind::Join(JoinKind::Mark) && level.condition.is_some() {
+                return None;
+            }
+            let build = given.builds.get(level.probe)?;
+            if let TableKind::Short(function) | TableKind::Long(function) = build.table
+                && !codegen::is_arithmetic(function)
+            {
+                return None;
+            }
+            if level.has_matches() {
+                most = most.saturating_mul(build.longest.max(1));
+            }
+        }
+        let room = (MOST_ROWS / most) as usize;
+        let vector = given.stages.vector;
+        // A vector from a stage before comes as a whole.
+        if room == 0 || (first > 0 && room < vector) {
+            return None;
+        }
+        let columns = used_by(codegen::stages(own, end));
+        let (vector, most, generator) = (vector.min(room), most as usize, Generator::default());
+        Some(Self { first, vector, most, columns, generator })
+    }
+}
+
+/// A pipeline while its stages are planned.
+struct Way<'p> {
+    scope: Scope<'p>,
+    given: &'p Given,
+    levels: Vec<Level>,
+    probes: Vec<LevelKind>,
+    waiting: Waiting,
+    /// Records at most.
+    rows: u64,
+}
+
+impl Way<'_> {
+    /// A filter: a part of the stage that comes, or stages of its own.
+    fn filter(&mut self, condition: &Expression) -> Result<()> {
+        if self.given.stages.cut != Cut::EveryStep {
+            self.waiting = with(self.waiting.take(), condition);
+            return Ok(());
+        }
+        // What may overflow is looked at for all records, whatever comes before it in the condition.
+        let draft = self.scope.draft(Some(condition))?;
+        let whole = draft.finish(Vec::new(), std::iter::empty());
+        let safe = whole.program.checks(0..whole.program.steps().len()).next().is_none();
+        let parts = if safe { condition.conjuncts() } else { vec![condition] };
+        for part in parts {
+            let stage = self.scope.draft(Some(part))?.finish(Vec::new(), std::iter::empty());
+            let (kind, probe) = (LevelKind::Filter, self.probes.len());
+            self.levels.push(Level { kind, probe, number: Part::new(stage), condition: None });
+        }
+        Ok(())
+    }
+
+    fn probe(&mut self, probe: &Probe, kind: LevelKind) -> Result<()> {
+        let number = self.probes.len();
+        let build = self.given.builds.get(number).ok_or_else(|| Error::Internal(format!("no build side {number}")))?;
+        if let LevelKind::Join(JoinKind::Inner | JoinKind::Left | JoinKind::Full) = kind {
+            self.rows = self.rows.saturating_mul(build.most_matches);
+        }
+        let level = self.scope.level((probe, number), kind, build, self.waiting.take())?;
+        self.levels.push(level);
+        self.probes.push(kind);
+        Ok(())
+    }
+
+    fn end(&mut self, sink: &Sink) -> Result<End> {
+        match sink {
+            Sink::Rows { columns, .. } => self.scope.rows(columns, self.waiting.take()),
+            Sink::Aggregate { aggregation, .. } => {
+                if let Some(filter) = &aggregation.filter {
+                    self.filter(filter)?;
+                }
+                let aggregation = Aggregation { filter: self.waiting.take(), ..aggregation.clone() };
+                let Scope { fields, facts } = &self.scope;
+                let columns = fields.iter().zip(facts).map(|(field, facts)| (*field, facts.0, facts.1));
+                let plan = Plan::new(&aggregation, columns, self.rows)?;
+                let array = States::is_array(&plan, self.given.rows);
+                let split = self.given.stages.cut == Cut::EveryStep;
+                Ok(End::Aggregate { plan, array, split, generator: Generator::default() })
+            }
+            Sink::Marks(probe) => self.probe(probe, LevelKind::Marks).map(|()| End::Marks),
+        }
+    }
+}
+
 /// The columns of a pipeline's expressions.
 struct Scope<'p> {
     fields: &'p [Field],
@@ -233,7 +392,13 @@ impl Scope<'_> {
         Draft::new(Builder::new(self.facts.iter().copied()), self.fields.to_vec(), filter)
     }
 
-    fn level(&self, probe: &Probe, kind: LevelKind, build: &Build, filter: Waiting) -> Result<Level> {
+    fn level(
+        &self,
+        (probe, before): (&Probe, usize),
+        kind: LevelKind,
+        build: &Build,
+        filter: Waiting,
+    ) -> Result<Level> {
         let mut draft = self.draft(filter.as_ref())?;
         let (inside, number) = build.ranges.number(&mut draft.builder, &probe.keys)?;
         let number = match kind {
@@ -252,6 +417,7 @@ impl Scope<'_> {
                 }
                 number
             }
+            LevelKind::Filter => return Err(Error::Internal("a filter that probes".to_owned())),
         };
         let number = Part::new(draft.finish(vec![number], std::iter::empty()).checked()?);
         let condition = match &probe.condition {
@@ -261,7 +427,7 @@ impl Scope<'_> {
             Some(condition) => Some(Part::new(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty()))),
             None => None,
         };
-        Ok(Level { kind, number, condition })
+        Ok(Level { kind, probe: before, number, condition })
     }
 
     fn rows(&self, columns: &[Expression], filter: Waiting) -> Result<End> {

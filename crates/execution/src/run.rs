@@ -6,14 +6,16 @@ use crate::flow::{Chunk, Course, Ended, Flow};
 use crate::join::JoinTable;
 use crate::pool::{Job, Pool};
 use crate::prepared::{Done, Input, Memory, PipelineReport, Prepared, Report, ScanSource};
-use crate::query::{Hint, Pipeline, Sink, Source};
+use crate::query::{Hint, Pipeline, Probe, Sink, Source};
 use crate::ready::{Build, End, Given, Level, Ready};
 use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
-use crate::{Error, JoinKind, Result};
+use crate::stages::{Probed, Stages, TableChoice};
+use crate::{Error, JoinKind, Mode, Result};
 use arrow::buffer::BooleanBuffer;
 use gingham_kernels::Isa;
 use gingham_kernels::bits;
+use gingham_kernels::key_table::Probing;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{IntegerSet, Predicate, ValueClass};
 use std::collections::BTreeMap;
@@ -33,6 +35,9 @@ struct Left {
     /// A bit for each row that it marked.
     marks: Option<Arc<Vec<u64>>>,
 }
+
+/// A key table and the rows that it is over.
+type Built = (Arc<JoinTable>, Arc<Relation>);
 
 pub(crate) fn no_table(pipeline: usize) -> Error {
     Error::Internal(format!("a probe of pipeline {pipeline}, which leaves no table"))
@@ -56,8 +61,26 @@ pub(crate) struct Run {
 
 /// Records that threads take in morsels.
 enum Morsels {
-    Scan { scan: Arc<TableScan>, numbered: bool },
-    Rows { relation: Arc<Relation>, marks: Option<(Arc<Vec<u64>>, bool)> },
+    Scan {
+        scan: Arc<TableScan>,
+        numbered: bool,
+        /// The first stage evaluates the predicate.
+        whole: bool,
+    },
+    Rows {
+        relation: Arc<Relation>,
+        marks: Option<(Arc<Vec<u64>>, bool)>,
+    },
+}
+
+/// When a pipeline began, and how it ran.
+#[derive(Clone, Copy)]
+struct Began {
+    start: Instant,
+    ran: Mode,
+    stages: usize,
+    /// What the key table over its rows is to be.
+    table: TableChoice,
 }
 
 /// A pipeline at work.
@@ -146,6 +169,20 @@ impl Run {
         Ok((relation, table))
     }
 
+    /// What a pipeline probes, where it is cut and how each table is probed.
+    fn builds(&self, number: usize) -> Result<(Vec<Built>, Stages, Vec<Probing>)> {
+        let Prepared { mode, fixed, most_rows, .. } = &*self.prepared;
+        let (mut builds, mut sizes) = (Vec::new(), Vec::new());
+        for probe in self.pipeline(number).probes() {
+            let (relation, table) = self.relation(probe.build)?;
+            let table = table.ok_or_else(|| no_table(probe.build))?;
+            sizes.push(Probed { bytes: table.bytes(), most_rows: most_rows.get(probe.build).copied().unwrap_or(0) });
+            builds.push((table, relation));
+        }
+        let (stages, probing) = Stages::planned(*mode, &fixed.of(number), &sizes);
+        Ok((builds, stages, probing))
+    }
+
     /// The stages of a pipeline, planned anew when what is known differs from the last run.
     fn ready(&self, number: usize, given: Given) -> Result<Arc<Ready>> {
         let mut known = lock(&self.prepared.known[number]);
@@ -195,17 +232,18 @@ impl Run {
         }
     }
 
-    fn tell(&self, start: Instant, rows: usize, table: Option<&'static str>) {
-        lock(&self.report).pipelines.push(PipelineReport { time: start.elapsed(), rows, table });
+    fn tell(&self, began: Began, rows: usize, table: Option<&'static str>) {
+        let Began { start, ran, stages, .. } = began;
+        lock(&self.report).pipelines.push(PipelineReport { time: start.elapsed(), rows, table, ran, stages });
     }
 
-    /// Goes on behind a pipeline that began then and left these rows, and marks if it made any.
-    fn leave(self: &Arc<Self>, number: usize, start: Instant, rows: Rows, marks: Option<Arc<Vec<u64>>>) -> Result<()> {
+    /// Goes on behind a pipeline that left these rows, and marks if it made any.
+    fn leave(self: &Arc<Self>, number: usize, began: Began, rows: Rows, marks: Option<Arc<Vec<u64>>>) -> Result<()> {
         let own = rows.rows;
         let rows = self.behind(number, rows)?;
         let next = self.prepared.query.pipelines.get(number + 1);
         let Some(next) = next else {
-            self.tell(start, own, None);
+            self.tell(began, own, None);
             self.give(Ok(rows));
             return Ok(());
         };
@@ -216,13 +254,13 @@ impl Run {
             let relation = Relation::new(&rows)?;
             self.memory.grow(relation.bytes())?;
             if let Some(keys) = self.pipeline(number).keys() {
-                let table = JoinTable::build(&relation, keys, self.given.isa)?;
+                let table = JoinTable::build(&relation, keys, began.table, self.given.isa)?;
                 self.memory.grow(table.bytes())?;
                 left.table = Some(Arc::new(table));
             }
             left.relation = Some(Arc::new(relation));
         }
-        self.tell(start, own, left.table.as_ref().map(|table| table.name()));
+        self.tell(began, own, left.table.as_ref().map(|table| table.name()));
         lock(&self.left).push(left);
         Arc::clone(self).start(number + 1);
         Ok(())
@@ -253,11 +291,16 @@ impl Stretch {
     fn new(run: &Arc<Run>, number: usize) -> Result<Self> {
         let start = Instant::now();
         let pipeline = run.pipeline(number);
+        let (builds, stages, probing) = run.builds(number)?;
+        let mut predicate = None;
         let (morsels, source, rows) = match pipeline.source {
             Source::Scan(scan) => {
-                let ScanSource { scan, facts, numbered } = run.given.scans.get(scan).ok_or_else(|| no_table(scan))?;
-                let narrowed = run.narrowed(scan, &pipeline.hints)?;
-                (Morsels::Scan { scan: narrowed, numbered: *numbered }, facts.clone(), scan.table().rows())
+                let ScanSource { scan, facts, numbered, predicate: own } =
+                    run.given.scans.get(scan).ok_or_else(|| no_table(scan))?;
+                predicate = own.clone().filter(|_| !stages.kernels);
+                let hints = if stages.key_sets { pipeline.hints.as_slice() } else { &[] };
+                let (scan, rows, whole) = (run.narrowed(scan, hints)?, scan.table().rows(), predicate.is_some());
+                (Morsels::Scan { scan, numbered: *numbered, whole }, facts.clone(), rows)
             }
             Source::Rows(rows) => {
                 let (relation, _) = run.relation(rows)?;
@@ -271,19 +314,16 @@ impl Stretch {
                 (Morsels::Rows { relation, marks: Some((marks, marked)) }, facts, rows)
             }
         };
-        let mut builds = Vec::new();
-        let mut given = Vec::new();
-        let mut none_goes_on = false;
-        for probe in pipeline.probes() {
-            let (relation, table) = run.relation(probe.build)?;
-            let table = table.ok_or_else(|| no_table(probe.build))?;
-            none_goes_on |= table.rows == 0 && matches!(probe.kind, JoinKind::Inner | JoinKind::Semi);
-            let build = Build::of(&relation, &table);
-            none_goes_on |= build.has_nulls && probe.kind == JoinKind::NotIn;
-            given.push(build);
-            builds.push((table, relation));
-        }
-        let given = Given { source, rows, builds: given, parameters: run.given.parameters.clone() };
+        let of = |((table, relation), probing): (&Built, Probing)| Build::of(relation, table, probing);
+        let given: Vec<Build> = builds.iter().zip(probing).map(of).collect();
+        let empty = |(((table, _), build), probe): ((&Built, &Build), &Probe)| match probe.kind {
+            JoinKind::Inner | JoinKind::Semi => table.rows == 0,
+            JoinKind::NotIn => build.has_nulls,
+            _ => false,
+        };
+        let none_goes_on = builds.iter().zip(&given).zip(pipeline.probes()).any(empty);
+        let parameters = run.given.parameters.clone();
+        let given = Given { source, rows, builds: given, parameters, stages, predicate };
         let ready = run.ready(number, given)?;
         let enough = run.enough(number).filter(|_| matches!(ready.end, End::Rows { .. }));
         let count = if none_goes_on || enough == Some(0) { 0 } else { morsels.count() };
@@ -303,10 +343,15 @@ impl Stretch {
 
     fn morsel(&self, morsel: usize, flow: &mut Flow) -> Result<()> {
         let given = match &self.morsels {
-            Morsels::Scan { scan, numbered } => {
-                let open = if *numbered { scan.open_numbered(morsel)? } else { scan.open(morsel)? };
+            Morsels::Scan { scan, numbered, whole } => {
+                let open = if *whole { scan.open_all(morsel)? } else { scan.open(morsel)? };
                 match open {
-                    Some(open) => flow.morsel(&self.course, morsel, &open.views, open.rows, open.tids.as_deref())?,
+                    Some(mut open) => {
+                        if *numbered {
+                            scan.number(morsel, &mut open)?;
+                        }
+                        flow.morsel(&self.course, morsel, &open.views, open.rows, open.tids.as_deref())?
+                    }
                     None => 0,
                 }
             }
@@ -358,7 +403,7 @@ impl Stretch {
                 chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
                 let rows = gathered(chunks, columns);
                 grow(rows.bytes())?;
-                self.run.leave(self.number, self.start, rows, marks)
+                self.run.leave(self.number, self.began(), rows, marks)
             }
             (End::Aggregate { plan, array, .. }, Sink::Aggregate { columns, .. }) => {
                 let mut merged: Option<States> = None;
@@ -371,11 +416,11 @@ impl Stretch {
                 }
                 let states = merged.unwrap_or_else(|| States::new(plan, *array));
                 let rows = aggregate::rows(plan, &states, columns, &self.place(), grow)?;
-                self.run.leave(self.number, self.start, rows, marks)
+                self.run.leave(self.number, self.began(), rows, marks)
             }
             (End::Marks, _) => {
                 let marked = marks.as_ref().map_or(0, |marks| bits::count(self.course.isa, marks));
-                self.run.tell(self.start, marked, None);
+                self.run.tell(self.began(), marked, None);
                 lock(&self.run.left).push(Left { marks, ..Left::default() });
                 Arc::clone(&self.run).start(self.number + 1);
                 Ok(())
@@ -391,6 +436,21 @@ impl Stretch {
             flows.iter().for_each(|flow| bits::or(&mut merged, &flow.marks));
             Arc::new(merged)
         })
+    }
+
+    /// How it ran so far.
+    fn began(&self) -> Began {
+        let Course { ready, mode, .. } = &self.course;
+        let made = ready.generators().any(|generator| generator.spent().loops > 0);
+        let stages = ready.loops();
+        let ran = match mode {
+            Mode::Fused if stages > 1 => Mode::Staged,
+            Mode::Staged | Mode::Vectorized if stages == 1 && !ready.given.stages.kernels => Mode::Fused,
+            Mode::Auto if made => Mode::Staged,
+            Mode::Auto => Mode::Interpreted,
+            mode => *mode,
+        };
+        Began { start: self.start, ran, stages, table: ready.given.stages.table }
     }
 
     /// Names the source in errors.

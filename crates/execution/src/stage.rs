@@ -93,6 +93,19 @@ pub(crate) fn condition(builder: &mut Builder, filter: &Expression) -> Result<St
     Ok(builder.holds(filter))
 }
 
+/// What some stages over the same fields read together.
+pub(crate) fn used_by<'s>(stages: impl Iterator<Item = &'s Stage>) -> Vec<ColumnUse> {
+    let mut all: Vec<ColumnUse> = Vec::new();
+    for stage in stages {
+        all.resize(all.len().max(stage.columns.len()), ColumnUse::default());
+        for (all, own) in all.iter_mut().zip(&stage.columns) {
+            all.integers |= own.integers;
+            all.validity |= own.validity;
+        }
+    }
+    all
+}
+
 fn columns_used<'s>(program: &Program, steps: impl Iterator<Item = &'s StepId>) -> Vec<ColumnUse> {
     let mut columns = Vec::new();
     for step in steps {

@@ -5,9 +5,9 @@ mod common;
 
 use common::Numbers;
 use gingham_kernels::Isa;
-use gingham_kernels::hash::{HashFunction, Key, hash};
+use gingham_kernels::hash::{HashFunction, Key, Mix, hash};
 use gingham_kernels::key_table::{
-    DenseTable, Duplicates, Filter, HashTable, NONE, Pairs, Probing, Resume, RofTable, exists,
+    DenseTable, Duplicates, Filter, HashTable, LIST, NONE, Pairs, Probing, Resume, RofTable, exists,
 };
 use std::collections::HashMap;
 
@@ -456,4 +456,58 @@ fn filters_keep_other_keys_out() {
         passing::<u32>(keys);
         passing::<u64>(keys);
     }
+}
+
+/// A hash from the steps of its function.
+fn mixed<K: Key>(mixes: &[Mix], key: K) -> K {
+    let fold = |value: u64, mix: &Mix| match mix {
+        Mix::Times(factor) => K::truncate(value.wrapping_mul(*factor)).to_u64(),
+        Mix::Fold(bits) => value ^ value >> bits,
+    };
+    K::truncate(mixes.iter().fold(key.to_u64(), fold))
+}
+
+/// What code made elsewhere is told of functions and tables: it must find what the table's own probes find.
+fn parts_tell_all<K: Key>() {
+    each_case::<K>(5, |case| {
+        for function in HashFunction::ALL {
+            let Some(mixes) = function.mixes::<K>() else { continue };
+            let mut hashes = Vec::new();
+            hash(Isa::best(), function, &case.probes, &mut hashes);
+            let own: Vec<K> = case.probes.iter().map(|key| mixed(&mixes, *key)).collect();
+            assert_eq!(own, hashes, "{function:?}");
+            let table = HashTable::build(Isa::best(), function, 0.5, &case.keys, &case.positions, Vec::new());
+            let (entries, lists) = (table.entries(), table.duplicates().words());
+            for (key, hash) in case.probes.iter().zip(hashes) {
+                let mut slot = (hash.to_u64() >> table.shift()) as usize;
+                let link = loop {
+                    let entry = &entries[slot & (entries.len() - 1)];
+                    if entry.key() == *key || entry.link() == NONE {
+                        break entry.link();
+                    }
+                    slot += 1;
+                };
+                let found: &[u32] = match link {
+                    NONE => &[],
+                    list if list & LIST != 0 => {
+                        let list = &lists[(list & !LIST) as usize..];
+                        &list[1..][..list[0] as usize]
+                    }
+                    _ => std::slice::from_ref(&link),
+                };
+                assert_eq!(found, case.positions_of(*key), "{}, {function:?}", case.what);
+                assert!(found.len() <= table.duplicates().longest());
+            }
+        }
+    });
+}
+
+#[test]
+fn parts_of_tables_of_32_bits() {
+    parts_tell_all::<u32>();
+}
+
+#[test]
+fn parts_of_tables_of_64_bits() {
+    parts_tell_all::<u64>();
 }

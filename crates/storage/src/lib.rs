@@ -7,12 +7,14 @@
 //! | `view`, `dictionary` | the column view: how any layout is read |
 //! | `encoding/` | value <-> code |
 //! | `segment/` | immutable segment files and delta images: writing and reading |
+//! | `caches` | sizes of the processor's caches |
 //! | `cache`, `memory` | blocks kept in memory, under one limit with the queries |
 //! | `scan/` | predicates on codes, lookups, Arrow output |
 //! | `catalog/` | the LMDB catalog: snapshots, transactions, checks, backup |
 //! | `io/` | what needs `unsafe` around LMDB and the operating system |
 
 pub mod cache;
+mod caches;
 pub mod catalog;
 mod datum;
 pub mod design;
@@ -29,6 +31,7 @@ mod table;
 mod types;
 pub mod view;
 
+pub use caches::Caches;
 pub use datum::{Datum, FloatBits};
 pub use design::{Design, EncodingChoice, Group, Layout, Packing};
 pub use error::{Error, Result};

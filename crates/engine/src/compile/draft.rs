@@ -2,6 +2,7 @@
 //! pipeline ends and the next begins.
 
 use super::joined::Joined;
+use super::predicate::Read;
 use super::translate::{Parameters, Records, Scope, Trace, Typed};
 use crate::table::ScanExec;
 use crate::{Error, Result};
@@ -29,6 +30,8 @@ pub(super) struct Draft {
     pub(super) rows: Vec<u64>,
     pub(super) scans: Vec<Scanned>,
     pub(super) parameters: Parameters,
+    /// Pipelines may evaluate their scans' predicates.
+    pub(super) own_predicates: bool,
 }
 
 /// A scan that the query reads.
@@ -37,8 +40,10 @@ pub(super) struct Scanned {
     /// A [`ScanExec`].
     pub(super) plan: Arc<dyn ExecutionPlan>,
     pub(super) facts: Vec<(Limits, bool)>,
-    /// Positions of its columns that are read as integers.
-    pub(super) columns: Vec<usize>,
+    /// The columns that are read as integers.
+    pub(super) columns: Vec<ColumnId>,
+    /// The predicate over them, where a pipeline may evaluate it.
+    pub(super) predicate: Option<Expression>,
     /// Behind these columns are the records' numbers.
     pub(super) numbered: bool,
 }
@@ -126,18 +131,21 @@ impl Draft {
     fn scan(&mut self, scan: &ScanExec, plan: &Arc<dyn ExecutionPlan>) -> Open {
         let number = self.scans.len();
         let table = scan.table();
-        let (mut facts, mut read, mut columns) = (Vec::new(), Vec::new(), Vec::new());
-        for (position, id) in scan.columns().iter().enumerate() {
+        let mut read = Read { table, ids: Vec::new(), facts: Vec::new() };
+        let mut columns = Vec::new();
+        for id in scan.columns() {
             let known = table.definition.column_by_id(*id).zip(integer_bounds(table, *id));
             columns.push(known.map(|(column, (min, max))| {
-                facts.push((Limits::new(min, max), column.nullable));
-                read.push(position);
+                read.facts.push((Limits::new(min, max), column.nullable));
+                read.ids.push(*id);
                 let determines = if is_unique(table, *id) { vec![number] } else { Vec::new() };
                 let trace = Trace { origin: Some(number), determines, records: None };
-                let expression = Expression::Column(facts.len() - 1);
+                let expression = Expression::Column(read.ids.len() - 1);
                 Typed::of_column(table, column, expression, trace)
             }));
         }
+        let predicate = if self.own_predicates { read.predicate(scan.predicate()) } else { None };
+        let Read { ids, mut facts, .. } = read;
         // Strings that have no codes are carried as the numbers of their records.
         let mut numbered = false;
         for (column, id) in columns.iter_mut().zip(scan.columns()) {
@@ -156,7 +164,7 @@ impl Draft {
             facts.push((Limits::new(0, table.rows().saturating_sub(1) as i64), false));
         }
         let scope = Scope::new(facts.clone(), columns, table.rows(), &self.parameters);
-        self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: read, numbered });
+        self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: ids, predicate, numbered });
         Open::new(Source::Scan(number), scope)
     }
 

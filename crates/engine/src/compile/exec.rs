@@ -174,11 +174,11 @@ impl CompiledExec {
             }
             let exec = scanned.exec()?;
             let mut scan = Arc::clone(exec.scan());
-            if scanned.columns.len() < exec.columns().len() {
-                let columns = scanned.columns.iter().map(|column| exec.columns()[*column]).collect();
-                scan = Arc::new(scan.projected(columns)?);
+            if scanned.columns != exec.columns() {
+                scan = Arc::new(scan.projected(scanned.columns.clone())?);
             }
-            let source = ScanSource { scan, facts: scanned.facts.clone(), numbered: scanned.numbered };
+            let Scanned { facts, numbered, predicate, .. } = scanned.clone();
+            let source = ScanSource { scan, facts, numbered, predicate };
             Ok(known.get_or_init(|| source).clone())
         };
         scans.iter().zip(sources).map(source).collect()
@@ -259,6 +259,8 @@ impl CompiledExec {
             time(format!("pipeline{number}_time"), pipeline.time);
             let rows = format!("pipeline{number}_rows{table}");
             MetricBuilder::new(&self.metrics).counter(rows, 0).add(pipeline.rows);
+            let stages = format!("pipeline{number}_{}_stages", pipeline.ran);
+            MetricBuilder::new(&self.metrics).counter(stages, 0).add(pipeline.stages);
         }
     }
 }

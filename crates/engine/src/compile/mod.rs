@@ -6,6 +6,7 @@
 //! | `subtree` | a part of a plan as a query of pipelines |
 //! | `draft` | pipelines in the making: scans, filters, projections |
 //! | `joined` | the joins that pipelines may do, as one description |
+//! | `predicate` | a scan's predicate as an expression over integers |
 //! | `join` | joins as probes and marks |
 //! | `union` | rows of several pipelines as those of one |
 //! | `groups` | aggregations as ends of pipelines |
@@ -22,6 +23,7 @@ mod group_join;
 mod groups;
 mod join;
 mod joined;
+mod predicate;
 mod results;
 mod rule;
 mod subtree;

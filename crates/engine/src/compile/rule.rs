@@ -40,17 +40,17 @@ impl CompilePipelines {
     fn take(
         &self,
         plan: Arc<dyn ExecutionPlan>,
+        settings: &Settings,
         mode: Mode,
-        threads: usize,
         limited: Limited,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let candidate = plan.is::<AggregateExec>() || (Joined::of(&plan).is_some() && limited != Limited::Above);
-        if let Some(subtree) = candidate.then(|| Subtree::of(&plan, mode)).flatten() {
+        if let Some(subtree) = candidate.then(|| Subtree::of(&plan, mode, &settings.lab_stages)).flatten() {
             let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
-            return Ok(Arc::new(CompiledExec::new(subtree, threads, pool, rest)));
+            return Ok(Arc::new(CompiledExec::new(subtree, settings.threads, pool, rest)));
         }
         let limited = limited.below(&plan);
-        let children = plan.children().into_iter().map(|child| self.take(Arc::clone(child), mode, threads, limited));
+        let children = plan.children().into_iter().map(|child| self.take(Arc::clone(child), settings, mode, limited));
         let mut children = children.collect::<Result<Vec<_>>>()?;
         if let [child] = children.as_mut_slice() {
             if let Some(instead) = absorbed(&plan, child) {
@@ -141,7 +141,7 @@ impl PhysicalOptimizerRule for CompilePipelines {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let settings = Settings::of(config);
         let Execution::Compiled(mode) = settings.execution else { return Ok(plan) };
-        self.take(plan, mode, settings.threads, Limited::No)
+        self.take(plan, &settings, mode, Limited::No)
     }
 
     fn name(&self) -> &str {

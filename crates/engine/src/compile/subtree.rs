@@ -6,7 +6,7 @@ use super::joined::Joined;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use gingham_execution::{Expression, Mode, Prepared, Query};
+use gingham_execution::{Expression, FixedStages, Mode, Prepared, Query};
 use std::sync::Arc;
 
 /// Rows that a join without an equality may give to nobody but the client.
@@ -29,8 +29,8 @@ pub(super) struct Subtree {
 
 impl Subtree {
     /// The subtree that ends in `plan`, an aggregation or a join; `None` when pipelines can't do all of it.
-    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode) -> Option<Self> {
-        let mut draft = Draft::default();
+    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, fixed: &FixedStages) -> Option<Self> {
+        let mut draft = Draft { own_predicates: mode == Mode::Fused || !fixed.is_empty(), ..Draft::default() };
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate)?;
             (columns, doubtful)
@@ -53,7 +53,8 @@ impl Subtree {
         };
         let source = |scan: &Scanned| Some((scan.facts.clone(), scan.table().ok()?.rows()));
         let sources = draft.scans.iter().map(source).collect::<Option<Vec<_>>>()?;
-        let query = Prepared::new(Query { pipelines: draft.pipelines }, mode, &sources).ok()?;
+        let query =
+            Prepared::new(Query { pipelines: draft.pipelines }, mode, &sources).ok()?.with_stages(fixed.clone());
         let (replaced, scans, parameters) = (Arc::clone(plan), draft.scans, draft.parameters.all());
         Some(Self { replaced, query, scans, parameters, outputs, doubtful })
     }

@@ -5,7 +5,7 @@ use crate::statements::check_layout;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions};
 use datafusion::error::DataFusionError;
-use gingham_execution::Mode;
+use gingham_execution::{FixedStages, Mode};
 use gingham_kernels::Isa;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) layout: String,
     /// `gingham.execution`: who runs what a pipeline can do.
     pub(crate) execution: Execution,
+    /// `gingham.lab_stages`: what an experiment fixes of pipelines' stages.
+    pub(crate) lab_stages: FixedStages,
     /// `gingham.keep_plans`: keep the plan of a query for when the same text comes again.
     pub(crate) keep_plans: bool,
 }
@@ -36,7 +38,8 @@ pub(crate) enum Execution {
     DataFusion,
 }
 
-const EXECUTION: &str = "Who runs what a pipeline can do: auto, staged, interpreted or datafusion";
+const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
+const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, and what kernels do between them";
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
@@ -70,6 +73,7 @@ impl Settings {
                 isa: None,
                 layout: DEFAULT_LAYOUT.to_owned(),
                 execution: Execution::Compiled(Mode::Auto),
+                lab_stages: FixedStages::default(),
                 keep_plans: true,
             },
         }
@@ -85,9 +89,13 @@ impl Settings {
                 self.layout = value.trim().to_ascii_lowercase();
             }
             "execution" => self.execution = parse_execution(value)?,
+            "lab_stages" => {
+                let refused = |detail| Error::InvalidInput(format!("gingham.lab_stages: {detail}"));
+                self.lab_stages = value.parse().map_err(refused)?;
+            }
             "keep_plans" => self.keep_plans = parse_switch(value)?,
             _ => {
-                let names = ["threads", "memory_limit", "isa", "layout", "execution", "keep_plans"]
+                let names = ["threads", "memory_limit", "isa", "layout", "execution", "lab_stages", "keep_plans"]
                     .map(|name| format!("gingham.{name}"));
                 let full = format!("gingham.{key}");
                 return Err(Error::InvalidInput(format!(
@@ -133,6 +141,7 @@ impl ExtensionOptions for Settings {
             entry("isa", self.isa.map_or("auto", Isa::name).to_string(), ISA),
             entry("layout", self.layout.clone(), LAYOUT),
             entry("execution", self.execution.to_string(), EXECUTION),
+            entry("lab_stages", self.lab_stages.to_string(), LAB_STAGES),
             entry("keep_plans", self.keep_plans.to_string(), KEEP_PLANS),
         ]
     }
@@ -222,11 +231,13 @@ fn parse_threads(value: &str) -> Result<usize> {
 fn parse_execution(value: &str) -> Result<Execution> {
     match value.trim().to_ascii_lowercase().as_str() {
         "auto" => Ok(Execution::Compiled(Mode::Auto)),
+        "fused" => Ok(Execution::Compiled(Mode::Fused)),
         "staged" => Ok(Execution::Compiled(Mode::Staged)),
+        "vectorized" => Ok(Execution::Compiled(Mode::Vectorized)),
         "interpreted" => Ok(Execution::Compiled(Mode::Interpreted)),
         "datafusion" => Ok(Execution::DataFusion),
         _ => Err(Error::InvalidInput(format!(
-            "gingham.execution is auto, staged, interpreted or datafusion, not '{value}'"
+            "gingham.execution is auto, fused, staged, vectorized, interpreted or datafusion, not '{value}'"
         ))),
     }
 }

@@ -16,7 +16,7 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
-use gingham_execution::Mode;
+use gingham_execution::{FixedStages, Mode};
 use std::sync::Arc;
 
 /// The one catalog's name.
@@ -50,6 +50,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         isa: None,
         layout: DEFAULT_LAYOUT.to_owned(),
         execution: Execution::Compiled(Mode::Auto),
+        lab_stages: FixedStages::default(),
         keep_plans: true,
     });
     let mut builder = SessionStateBuilder::new_with_default_features()

@@ -285,6 +285,11 @@ impl ScanExec {
         &self.shape.table
     }
 
+    /// What its records fulfil.
+    pub(crate) fn predicate(&self) -> &Predicate {
+        &self.shape.predicate
+    }
+
     /// The scan by its own predicate.
     pub(crate) fn scan(&self) -> &Arc<TableScan> {
         &self.shape.scan

@@ -140,7 +140,7 @@ pub(crate) fn agree(connection: &Connection, sql: &str) -> usize {
     connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
     let mut expected = rows(connection, sql);
     expected.sort();
-    for execution in ["auto", "staged", "interpreted"] {
+    for execution in ["auto", "fused", "staged", "vectorized", "interpreted"] {
         for threads in [1, 2, 7] {
             let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
             connection.execute(&settings).expect("settings");
@@ -229,12 +229,12 @@ fn an_overflow_behind_a_join_names_the_value() {
     assert!(error.to_string().contains("000000000000000 * "), "{error}");
 }
 
-/// 30,000 records with the same key: 900 million pairs.
+/// 100,000 records a side with three keys: 3.3 billion pairs.
 fn twins(connection: &Connection) {
     connection
         .execute(
-            "CREATE TABLE a AS SELECT value % 3 AS k, value AS v FROM generate_series(1, 30000);
-             CREATE TABLE b AS SELECT value % 3 AS k, value AS w FROM generate_series(1, 30000)",
+            "CREATE TABLE a AS SELECT value % 3 AS k, value AS v FROM generate_series(1, 100000);
+             CREATE TABLE b AS SELECT value % 3 AS k, value AS w FROM generate_series(1, 100000)",
         )
         .expect("tables");
 }
@@ -248,7 +248,7 @@ fn a_join_of_very_many_pairs_is_stopped_at_once() {
         "SELECT count(*) FROM a JOIN b ON a.k = b.k JOIN a c ON b.k = c.k",
         "SELECT count(*) FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE a.k = b.k AND a.v + b.w < 0)",
     ] {
-        for execution in ["staged", "interpreted"] {
+        for execution in ["fused", "staged", "vectorized", "interpreted"] {
             connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
             assert!(plan(&connection, sql).contains("CompiledExec"), "{sql}");
             let handle = connection.cancel_handle();

@@ -54,9 +54,13 @@ fn explain_analyze_tells_what_was_compiled() {
         connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
         rows(&connection, "EXPLAIN ANALYZE SELECT k, sum(v) FROM n GROUP BY k").join("\n")
     };
-    for execution in ["auto", "staged"] {
+    for execution in ["auto", "fused", "staged", "vectorized"] {
         let text = analyzed(execution);
-        assert!(text.contains("records=300.0 K") && text.contains("loops=1,"), "{text}");
+        // A boundary before the update is one loop more.
+        let loops = if execution == "vectorized" { 2 } else { 1 };
+        let ran = if execution == "auto" { "staged" } else { execution };
+        assert!(text.contains("records=300.0 K") && text.contains(&format!("loops={loops},")), "{text}");
+        assert!(text.contains(&format!("pipeline0_{ran}_stages={loops}")), "{text}");
         assert!(
             text.contains("code_bytes=") && !text.contains("code_bytes=0") && text.contains("compile_time="),
             "{text}"
@@ -64,11 +68,31 @@ fn explain_analyze_tells_what_was_compiled() {
     }
     let text = analyzed("interpreted");
     assert!(text.contains("records=300.0 K") && text.contains("loops=0"), "{text}");
+    assert!(text.contains("pipeline0_interpreted_stages=1"), "{text}");
     connection
         .execute("SET gingham.execution = 'auto'; CREATE TABLE few AS SELECT * FROM n WHERE v < 100")
         .expect("a table");
     let text = rows(&connection, "EXPLAIN ANALYZE SELECT k, sum(v) FROM few GROUP BY k").join("\n");
     assert!(text.contains("loops=0"), "99 records are interpreted: {text}");
+}
+
+#[test]
+fn pipelines_are_cut_as_the_mode_says() {
+    let connection = connect();
+    numbers(&connection);
+    connection.execute("CREATE TABLE b AS SELECT v * 3 AS v, k FROM n WHERE v < 1000; OPTIMIZE b").expect("a table");
+    let analyzed = |execution: &str, sql: &str| {
+        connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
+        rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n")
+    };
+    let sql = "SELECT n.s, count(*), sum(b.k) FROM n JOIN b ON n.v = b.v WHERE n.k > 2 AND n.d < 50 AND n.k + b.k < 9 GROUP BY n.s";
+    for (execution, stages) in [("fused", 1), ("staged", 2), ("vectorized", 4)] {
+        let text = analyzed(execution, sql);
+        assert!(text.contains(&format!("pipeline1_{execution}_stages={stages}")), "{execution}: {text}");
+    }
+    // Each group may be one of more than the records are many, so that a hash table finds it.
+    let text = analyzed("fused", "SELECT wide, v, count(*) FROM n GROUP BY wide, v");
+    assert!(text.contains("pipeline0_staged_stages=2"), "{text}");
 }
 
 #[test]
@@ -78,7 +102,7 @@ fn an_overflow_is_the_error_that_it_is_without_pipelines() {
     // With more, the sum that is named is that of the records that one thread met.
     connection.execute("SET gingham.threads = 1").expect("a setting");
     let mut errors = Vec::new();
-    for execution in ["datafusion", "staged", "interpreted"] {
+    for execution in ["datafusion", "fused", "staged", "vectorized", "interpreted"] {
         connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");
         let product = failure(&connection, "SELECT sum(wide * wide) FROM n").to_string();
         let total = failure(&connection, "SELECT sum(wide * 2000000) FROM n WHERE k = 1").to_string();

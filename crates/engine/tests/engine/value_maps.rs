@@ -26,7 +26,7 @@ fn answer(connection: &Connection, sql: &str) -> Vec<String> {
     };
     set("datafusion");
     let expected = rows(connection, sql);
-    for execution in ["staged", "interpreted", "auto"] {
+    for execution in ["fused", "staged", "vectorized", "interpreted", "auto"] {
         set(execution);
         let plan = rows(connection, &format!("EXPLAIN {sql}")).join("\n");
         assert!(plan.contains("CompiledExec"), "{sql}: {plan}");

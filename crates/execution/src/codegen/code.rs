@@ -104,8 +104,10 @@ impl Code {
         let stage: unsafe extern "C" fn(*const u64) -> u64 = unsafe { std::mem::transmute(*address) };
         // SAFETY: the code reads and writes only where the frame's addresses lead: codes, integers and validity bits at
         // records whose last was checked against their slices' lengths by `Frame::new`, places and positions below the
-        // frame's rows, and words at places that were cut to the states' last or given by their table. That they lie
-        // there still is the caller's promise. Cells of value maps are read at indices that were cut to their last; they
+        // frame's rows, and words at places that were cut to the states' last or given by their table. Slots and keys of key
+        // tables were cut to their last; links, lists and rows come from tables that were made of these rows, and the
+        // inputs that rows belong to were checked to hold all of them. That they lie there still is the caller's
+        // promise. Cells of value maps are read at indices that were cut to their last; they
         // never change, and are kept here.
         let result = unsafe { stage(frame.as_ptr()) };
         if result & OVERFLOW != 0 { Err(Error::Overflow) } else { Ok(result as usize) }

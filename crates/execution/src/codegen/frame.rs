@@ -6,7 +6,7 @@
 use super::{Access, Validity, Variant};
 use crate::aggregate::States;
 use crate::source::{Records, Vector};
-use crate::stage::Stage;
+use crate::stage::{ColumnUse, Field, Stage};
 use crate::{Error, Result};
 use gingham_storage::LogicalType;
 use gingham_storage::scan::base;
@@ -39,10 +39,20 @@ pub(super) fn output_word(variant: &Variant, output: usize) -> usize {
     column_word(variant, variant.columns.len()) + output
 }
 
-/// The variant of a stage that a vector needs.
-pub(super) fn variant(stage: &Stage, vector: &Vector<'_>) -> Result<Variant> {
-    let mut columns = Vec::with_capacity(stage.columns.len());
-    for (wanted, field) in stage.columns.iter().zip(&stage.fields) {
+/// Words of a key table: address of its links or entries, the last of them, the shift of its hashes, address of its lists,
+/// the row of NULLs, and the address of marks.
+pub(super) const TABLE_WORDS: usize = 6;
+
+/// First word of a key table; they follow the outputs.
+pub(super) fn table_word(variant: &Variant, outputs: usize, table: usize) -> usize {
+    output_word(variant, outputs) + table * TABLE_WORDS
+}
+
+/// The variant that a vector needs of a loop that reads these of the fields. Of the vector's inputs the first `own` have a
+/// row for each record.
+pub(super) fn variant(fields: &[Field], used: &[ColumnUse], vector: &Vector<'_>, own: usize) -> Result<Variant> {
+    let mut columns = Vec::with_capacity(used.len());
+    for (wanted, field) in used.iter().zip(fields) {
         // A column that this stage does not read may be one that no probe has added yet.
         if !wanted.integers && !wanted.validity {
             columns.push((None, None));
@@ -52,7 +62,7 @@ pub(super) fn variant(stage: &Stage, vector: &Vector<'_>) -> Result<Variant> {
         columns.push((wanted.integers.then(|| access(view)), wanted.validity.then(|| validity(view))));
     }
     let inputs = vector.inputs.iter().map(|input| matches!(input.records, Records::Tids(_))).collect();
-    Ok(Variant { inputs, columns })
+    Ok(Variant { own, inputs, columns })
 }
 
 fn access(view: &ColumnView) -> Access {
@@ -86,13 +96,29 @@ pub(super) struct Frame<'v> {
 }
 
 impl<'v> Frame<'v> {
-    /// A frame without states or staging vectors. Fails when a view does not hold the rows of the vector.
-    pub(super) fn new(stage: &Stage, variant: &Variant, vector: &Vector<'v>, gathered: &'v [Vec<i64>]) -> Result<Self> {
-        let mut words = vec![0; output_word(variant, stage.outputs.len())];
+    /// A frame without states or staging vectors, for the loop of a stage. Fails as [`Frame::new`] does.
+    pub(super) fn of_stage(
+        stage: &Stage,
+        variant: &Variant,
+        vector: &Vector<'v>,
+        gathered: &'v [Vec<i64>],
+    ) -> Result<Self> {
+        Self::new((&stage.fields, stage.outputs.len()), variant, vector, gathered)
+    }
+
+    /// A frame without states or staging vectors, for a loop that reads these fields and has so many outputs. Of inputs that
+    /// have no row for each record the loop may read any. Fails when a view does not hold the rows of the vector.
+    pub(super) fn new(
+        (fields, outputs): (&[Field], usize),
+        variant: &Variant,
+        vector: &Vector<'v>,
+        gathered: &'v [Vec<i64>],
+    ) -> Result<Self> {
+        let mut words = vec![0; output_word(variant, outputs)];
         words[ROWS] = vector.len() as u64;
         let mut ends = Vec::with_capacity(vector.inputs.len());
         for (number, input) in vector.inputs.iter().enumerate() {
-            check(input.records.len() == vector.len(), "rows of an input")?;
+            check(number >= variant.own || input.records.len() == vector.len(), "rows of an input")?;
             let (word, end) = match input.records {
                 Records::Run { first, length } => (first as u64, first + length),
                 Records::Tids(tids) => {
@@ -107,7 +133,7 @@ impl<'v> Frame<'v> {
             if access.is_none() && validity.is_none() {
                 continue;
             }
-            let (field, place) = (stage.fields[column], column_word(variant, column));
+            let (field, place) = (fields[column], column_word(variant, column));
             let ((view, _), end) = (vector.column(field)?, ends[field.input]);
             match (access, &view.shape) {
                 (Some(Access::Codes(width)), Shape::Contiguous { codes, .. }) => {
@@ -115,7 +141,7 @@ impl<'v> Frame<'v> {
                     words[place] = codes.as_ptr() as u64;
                     words[place + 1] = base(view)? as u64;
                 }
-                (Some(Access::Gathered), _) => {
+                (Some(Access::Gathered), _) if field.input < variant.own => {
                     check(gathered[column].len() >= vector.len(), "integers")?;
                     words[place] = gathered[column].as_ptr() as u64;
                 }
@@ -128,13 +154,29 @@ impl<'v> Frame<'v> {
                 words[place + 3] = bits.offset() as u64;
             }
         }
-        Ok(Self { words, outputs: stage.outputs.len(), _borrowed: PhantomData })
+        Ok(Self { words, outputs, _borrowed: PhantomData })
     }
 
     /// Lets the loop update these states.
     pub(super) fn words(&mut self, states: &mut States) {
         self.words[SPARE] = states.spare();
         self.words[WORDS] = states.words_mut().as_mut_ptr() as u64;
+    }
+
+    /// Lets the loop write the outputs, which are as long as they need be.
+    pub(super) fn outputs(&mut self, outputs: &mut [Vec<i64>]) -> Result<()> {
+        check(outputs.len() == self.outputs, "staging vectors")?;
+        let first = self.words.len() - self.outputs;
+        for (word, output) in self.words[first..].iter_mut().zip(outputs) {
+            *word = output.as_mut_ptr() as u64;
+        }
+        Ok(())
+    }
+
+    /// Lets the loop probe one more key table, over so many rows, and set their marks if the probe does that.
+    pub(super) fn table(&mut self, words: [u64; 4], rows: usize, marks: &mut [u64]) {
+        self.words.extend(words);
+        self.words.extend([rows as u64, marks.as_mut_ptr() as u64]);
     }
 
     /// Lets the loop write the outputs, and the position in the vector, of each record that passes.

@@ -7,6 +7,8 @@
 //! | `stage` | the loop of a stage |
 //! | `steps` | steps as instructions |
 //! | `floats` | those of floats |
+//! | `fused`, `weave` | the loop of a pipeline without boundaries, or of what is left of it |
+//! | `table` | the search for a key within such a loop |
 //! | `code` | memory with machine code, and the call into it |
 //!
 //! Widths of codes, where they lie, what may be NULL and all constants are compiled in; bases and addresses are read once
@@ -17,8 +19,11 @@
 mod code;
 mod floats;
 mod frame;
+mod fused;
 mod stage;
 mod steps;
+mod table;
+mod weave;
 
 use crate::aggregate::{Plan, States};
 use crate::source::Vector;
@@ -29,6 +34,9 @@ use frame::Frame;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+pub(crate) use fused::{Chain, Out, stages};
+pub(crate) use table::is_arithmetic;
 
 /// Where the integers of a column lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,6 +59,8 @@ enum Validity {
 /// What a loop is compiled for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Variant {
+    /// Inputs that have a row for each record of the vector; probes within the loop give those of the others.
+    own: usize,
     /// By input: rows come as a list, else as a run.
     inputs: Vec<bool>,
     /// By column: where it lies when its integers are read, and which values are when that is.
@@ -106,13 +116,17 @@ pub(crate) struct Scratch {
 impl Generator {
     /// The loops for vectors like this one, made unless they are known.
     pub(crate) fn loops(&self, stage: &Stage, end: End<'_>, vector: &Vector<'_>) -> Result<Arc<Loops>> {
-        let variant = frame::variant(stage, vector)?;
+        let variant = frame::variant(&stage.fields, &stage.columns, vector, vector.inputs.len())?;
+        self.made(variant, |variant| Loops::new(stage, end, variant))
+    }
+
+    fn made(&self, variant: Variant, make: impl FnOnce(Variant) -> Result<Loops>) -> Result<Arc<Loops>> {
         let mut known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loops) = known.get(&variant) {
             return Ok(Arc::clone(loops));
         }
         let start = Instant::now();
-        let loops = Arc::new(Loops::new(stage, end, variant.clone())?);
+        let loops = Arc::new(make(variant.clone())?);
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.time += start.elapsed();
         spent.bytes += loops.code.bytes();
@@ -153,7 +167,7 @@ impl Loops {
         outputs: &mut [Vec<i64>],
     ) -> Result<()> {
         self.gather(stage, vector, &mut scratch.gathered)?;
-        let mut frame = Frame::new(stage, &self.variant, vector, &scratch.gathered)?;
+        let mut frame = Frame::of_stage(stage, &self.variant, vector, &scratch.gathered)?;
         frame.stage(outputs, passed)?;
         // SAFETY: the staging vectors are borrowed here and were not touched since.
         let rows = unsafe { self.code.call(self.first, &frame)? };
@@ -172,7 +186,7 @@ impl Loops {
     ) -> Result<()> {
         let Scratch { gathered, numbers, places, passed } = scratch;
         self.gather(&plan.stage, vector, gathered)?;
-        let mut frame = Frame::new(&plan.stage, &self.variant, vector, gathered)?;
+        let mut frame = Frame::of_stage(&plan.stage, &self.variant, vector, gathered)?;
         let Some(second) = self.second else {
             frame.words(states);
             // SAFETY: the states are borrowed here and were not touched since.

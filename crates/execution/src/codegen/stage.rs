@@ -21,15 +21,11 @@ pub(super) fn whole(builder: &mut FunctionBuilder<'_>, pointer: Type, plan: &Pla
     let position = form.position(builder);
     form.steps.at(position);
     form.filter(builder)?;
-    form.check(builder)?;
     let number = form.output(builder, 0)?;
     if plan.groups == 1 {
         form.add_to_totals(builder, plan, &totals)?;
     } else {
-        // A number that the metadata does not allow must not lead outside of the states.
-        let spare = form.words[SPARE];
-        let place = builder.ins().umin(number, spare);
-        form.update_state(builder, plan, place)?;
+        form.update_array(builder, plan, number)?;
     }
     form.next(builder)?;
     if plan.groups == 1 {
@@ -50,7 +46,6 @@ pub(super) fn emit(builder: &mut FunctionBuilder<'_>, pointer: Type, stage: &Sta
     let position = form.position(builder);
     form.steps.at(position);
     form.filter(builder)?;
-    form.check(builder)?;
     let written = builder.use_var(count);
     for (output, vector) in outputs.into_iter().enumerate() {
         let value = form.output(builder, output)?;
@@ -81,23 +76,52 @@ pub(super) fn update(builder: &mut FunctionBuilder<'_>, pointer: Type, plan: &Pl
 }
 
 /// A loop under construction.
-struct Form<'p> {
-    stage: &'p Stage,
-    variant: &'p Variant,
-    frame: Value,
-    steps: Steps<'p>,
+pub(super) struct Form<'p> {
+    pub(super) stage: &'p Stage,
+    pub(super) variant: &'p Variant,
+    pub(super) frame: Value,
+    pub(super) steps: Steps<'p>,
     /// The frame's words that any loop may need, read before it.
     words: [Value; PASSED + 1],
     index: Variable,
     body: Block,
     /// The end of the body, where the next record begins.
-    advance: Block,
+    pub(super) advance: Block,
     end: Block,
+}
+
+/// Goes to `failed` unless the record passes a stage's filter.
+pub(super) fn filtered(
+    builder: &mut FunctionBuilder<'_>,
+    stage: &Stage,
+    steps: &mut Steps<'_>,
+    failed: Block,
+) -> Result<()> {
+    for step in &stage.filter_steps {
+        steps.emit(builder, *step)?;
+    }
+    let Some(filter) = stage.filter else { return Ok(()) };
+    let passes = steps.emit(builder, filter)?;
+    let rest = builder.create_block();
+    builder.ins().brif(passes, rest, &[] as &[BlockArg], failed, &[] as &[BlockArg]);
+    builder.seal_block(rest);
+    builder.switch_to_block(rest);
+    Ok(())
+}
+
+/// Looks at what must be looked at.
+pub(super) fn checked(builder: &mut FunctionBuilder<'_>, stage: &Stage, steps: &mut Steps<'_>) -> Result<()> {
+    stage.checks.iter().try_for_each(|step| steps.emit(builder, *step).map(drop))
 }
 
 impl<'p> Form<'p> {
     /// Reads the frame.
-    fn begin(builder: &mut FunctionBuilder<'_>, pointer: Type, stage: &'p Stage, variant: &'p Variant) -> Self {
+    pub(super) fn begin(
+        builder: &mut FunctionBuilder<'_>,
+        pointer: Type,
+        stage: &'p Stage,
+        variant: &'p Variant,
+    ) -> Self {
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
@@ -113,44 +137,38 @@ impl<'p> Form<'p> {
     }
 
     /// The staging vector of an output.
-    fn output_vector(&self, builder: &mut FunctionBuilder<'_>, output: usize) -> Value {
+    pub(super) fn output_vector(&self, builder: &mut FunctionBuilder<'_>, output: usize) -> Value {
         let word = output_word(self.variant, output) as i32;
         builder.ins().load(types::I64, trusted(), self.frame, word * 8)
     }
 
     /// Begins the loop's body. There is at least one record.
-    fn enter(&mut self, builder: &mut FunctionBuilder<'_>) {
+    pub(super) fn enter(&mut self, builder: &mut FunctionBuilder<'_>) {
         builder.ins().jump(self.body, &[] as &[BlockArg]);
         builder.switch_to_block(self.body);
     }
 
     /// The loop's index.
-    fn position(&self, builder: &mut FunctionBuilder<'_>) -> Value {
+    pub(super) fn position(&self, builder: &mut FunctionBuilder<'_>) -> Value {
         builder.use_var(self.index)
     }
 
-    /// Goes on with the next record unless this one passes.
+    /// Goes on with the next record unless this one passes; looks at what must be looked at.
     fn filter(&mut self, builder: &mut FunctionBuilder<'_>) -> Result<()> {
-        for step in &self.stage.filter_steps {
-            self.steps.emit(builder, *step)?;
-        }
-        let Some(filter) = self.stage.filter else { return Ok(()) };
-        let passes = self.steps.emit(builder, filter)?;
-        let rest = builder.create_block();
-        builder.ins().brif(passes, rest, &[] as &[BlockArg], self.advance, &[] as &[BlockArg]);
-        builder.seal_block(rest);
-        builder.switch_to_block(rest);
-        Ok(())
+        filtered(builder, self.stage, &mut self.steps, self.advance)?;
+        checked(builder, self.stage, &mut self.steps)
     }
 
-    /// Looks at what must be looked at.
-    fn check(&mut self, builder: &mut FunctionBuilder<'_>) -> Result<()> {
-        self.stage.checks.iter().try_for_each(|step| self.steps.emit(builder, *step).map(drop))
-    }
-
-    fn output(&mut self, builder: &mut FunctionBuilder<'_>, output: usize) -> Result<Value> {
+    pub(super) fn output(&mut self, builder: &mut FunctionBuilder<'_>, output: usize) -> Result<Value> {
         let step: StepId = self.stage.outputs[output];
         self.steps.emit(builder, step)
+    }
+
+    /// Updates the state of a group that lies in an array.
+    pub(super) fn update_array(&mut self, builder: &mut FunctionBuilder<'_>, plan: &Plan, number: Value) -> Result<()> {
+        // A number that the metadata does not allow must not lead outside of the states.
+        let place = builder.ins().umin(number, self.words[SPARE]);
+        self.update_state(builder, plan, place)
     }
 
     /// Updates the words of the state at a place.
@@ -167,7 +185,7 @@ impl<'p> Form<'p> {
     }
 
     /// The words of the only group, to be kept in registers.
-    fn load_totals(&self, builder: &mut FunctionBuilder<'_>, plan: &Plan) -> Vec<Variable> {
+    pub(super) fn load_totals(&self, builder: &mut FunctionBuilder<'_>, plan: &Plan) -> Vec<Variable> {
         let load = |slot: &Slot| {
             let value = read(builder, slot, self.words[WORDS], slot.word as i32 * 8);
             let total = builder.declare_var(builder.func.dfg.value_type(value));
@@ -177,7 +195,12 @@ impl<'p> Form<'p> {
         plan.slots.iter().map(load).collect()
     }
 
-    fn add_to_totals(&mut self, builder: &mut FunctionBuilder<'_>, plan: &Plan, totals: &[Variable]) -> Result<()> {
+    pub(super) fn add_to_totals(
+        &mut self,
+        builder: &mut FunctionBuilder<'_>,
+        plan: &Plan,
+        totals: &[Variable],
+    ) -> Result<()> {
         for (slot, total) in plan.slots.iter().zip(totals) {
             let value = self.steps.emit(builder, slot.step)?;
             let before = builder.use_var(*total);
@@ -187,7 +210,7 @@ impl<'p> Form<'p> {
         Ok(())
     }
 
-    fn store_totals(&self, builder: &mut FunctionBuilder<'_>, plan: &Plan, totals: &[Variable]) {
+    pub(super) fn store_totals(&self, builder: &mut FunctionBuilder<'_>, plan: &Plan, totals: &[Variable]) {
         for (slot, total) in plan.slots.iter().zip(totals) {
             let value = builder.use_var(*total);
             write(builder, value, self.words[WORDS], slot.word as i32 * 8);
@@ -200,6 +223,12 @@ impl<'p> Form<'p> {
             return Err(defect("a loop without a body"));
         }
         builder.ins().jump(self.advance, &[] as &[BlockArg]);
+        self.turn(builder);
+        Ok(())
+    }
+
+    /// What comes between two records.
+    pub(super) fn turn(&self, builder: &mut FunctionBuilder<'_>) {
         builder.seal_block(self.advance);
         builder.switch_to_block(self.advance);
         let index = builder.use_var(self.index);
@@ -210,11 +239,10 @@ impl<'p> Form<'p> {
         builder.seal_block(self.body);
         builder.seal_block(self.end);
         builder.switch_to_block(self.end);
-        Ok(())
     }
 
     /// Gives the count, if there is one, and whether a value left its limits.
-    fn finish(&self, builder: &mut FunctionBuilder<'_>, count: Option<Variable>) {
+    pub(super) fn finish(&self, builder: &mut FunctionBuilder<'_>, count: Option<Variable>) {
         let overflow = builder.use_var(self.steps.overflow);
         let overflow = builder.ins().ishl_imm_u(overflow, i64::from(OVERFLOW.trailing_zeros()));
         let result = match count {
@@ -229,7 +257,7 @@ impl<'p> Form<'p> {
 }
 
 /// `start + index * bytes`.
-fn scaled(builder: &mut FunctionBuilder<'_>, start: Value, index: Value, bytes: i64) -> Value {
+pub(super) fn scaled(builder: &mut FunctionBuilder<'_>, start: Value, index: Value, bytes: i64) -> Value {
     let offset = if bytes.count_ones() == 1 {
         builder.ins().ishl_imm_u(index, i64::from(bytes.trailing_zeros()))
     } else {

@@ -76,6 +76,18 @@ impl<'p> Steps<'p> {
         }
     }
 
+    /// The same, which tells of overflows in the place where other steps of its loop do.
+    pub(super) fn with_overflow(self, overflow: Variable) -> Self {
+        Self { overflow, ..self }
+    }
+
+    /// The record's rows of some inputs are these.
+    pub(super) fn set_rows(&mut self, rows: &[Option<Value>]) {
+        for (own, row) in self.rows.iter_mut().zip(rows) {
+            *own = own.or(*row);
+        }
+    }
+
     /// The steps from here on are of the record at a position of the vector.
     pub(super) fn at(&mut self, position: Value) {
         self.position = Some(position);
@@ -89,6 +101,9 @@ impl<'p> Steps<'p> {
         let input = self.stage.fields[column].input;
         if let Some(row) = self.rows[input] {
             return Ok(row);
+        }
+        if input >= self.variant.own {
+            return Err(defect(format!("column {column} of an input that no probe has added")));
         }
         let row = if self.variant.inputs[input] {
             element(builder, self.inputs[input], position, 4)?

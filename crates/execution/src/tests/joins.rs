@@ -1,4 +1,4 @@
-//! Random pipelines with joins: interpreted and by generated code, against nested loops over all pairs of rows.
+//! Random pipelines with joins: interpreted and by generated code, cut into stages in each way, against nested loops over all pairs of rows.
 
 use super::{cases, evaluate, truth};
 use crate::flow::{Course, Ended, Flow};
@@ -8,39 +8,42 @@ use crate::ready::{Build, End, Given, Ready};
 use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
 use crate::source::VECTOR;
+use crate::stages::{Cut, Stages, TableChoice};
 use crate::{Error, Expression, Field, JoinKind, Memory, Mode};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
+use gingham_kernels::hash::HashFunction;
+use gingham_kernels::key_table::Probing;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-type Row = Vec<Option<i128>>;
+pub(super) type Row = Vec<Option<i128>>;
 
 /// Columns of the source and of each build side; the random conditions of the module above look at as many as these are.
-const SOURCE: usize = 2;
-const BUILD: usize = 2;
+pub(super) const SOURCE: usize = 2;
+pub(super) const BUILD: usize = 2;
 
 /// A join of a random query.
 #[derive(Debug, Clone)]
-struct Join {
-    rows: Vec<Row>,
-    kind: JoinKind,
+pub(super) struct Join {
+    pub(super) rows: Vec<Row>,
+    pub(super) kind: JoinKind,
     /// Which columns of the source equal the first ones of the build side.
-    keys: Vec<usize>,
-    condition: Option<Expression>,
-    filter: Option<Expression>,
+    pub(super) keys: Vec<usize>,
+    pub(super) condition: Option<Expression>,
+    pub(super) filter: Option<Expression>,
 }
 
-fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+pub(super) fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
     // Few different values, so that there are matches; some far away.
     let value =
         prop_oneof![1 => Just(None), 8 => (0..6i128).prop_map(Some), 1 => (-(1i128 << 40)..1 << 40).prop_map(Some)];
     prop::collection::vec(prop::collection::vec(value, SOURCE.max(BUILD)), 0..most)
 }
 
-fn join() -> impl Strategy<Value = Join> {
+pub(super) fn join() -> impl Strategy<Value = Join> {
     let kind = prop_oneof![
         3 => Just(JoinKind::Inner),
         2 => Just(JoinKind::Left),
@@ -61,7 +64,7 @@ fn join() -> impl Strategy<Value = Join> {
 }
 
 /// Columns of the source, and per join those it adds: two, or for the mark a third.
-fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline {
+pub(super) fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline {
     let field = |input| move |column| Field { input, column };
     let mut fields: Vec<Field> = (0..SOURCE).map(field(0)).collect();
     let mut steps: Vec<Step> = filter.cloned().map(Step::Filter).into_iter().collect();
@@ -94,7 +97,7 @@ fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline {
 }
 
 /// The columns 2 and 3 of an expression become those from `first` on, of which there are `added`.
-fn renamed(expression: &Expression, first: usize, added: usize) -> Expression {
+pub(super) fn renamed(expression: &Expression, first: usize, added: usize) -> Expression {
     expression.with_leaves(&|leaf| match leaf {
         Expression::Column(column) if *column >= SOURCE => Expression::Column(first + (column - SOURCE).min(added - 1)),
         other => other.clone(),
@@ -103,7 +106,7 @@ fn renamed(expression: &Expression, first: usize, added: usize) -> Expression {
 
 /// The rows that come out, by loops over all pairs, and those of a full join's build side that have a match. `Err` is an
 /// overflow.
-fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<(Vec<Row>, Vec<usize>), ()> {
+pub(super) fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<(Vec<Row>, Vec<usize>), ()> {
     let holds = |expression: &Expression, row: &Row| {
         evaluate(expression, &|column| row.get(column).copied().flatten()).map(|truth| truth == Some(1))
     };
@@ -160,7 +163,7 @@ fn expected(source: &[Row], joins: &[Join], pipeline: &Pipeline) -> Result<(Vec<
     Ok((rows, marked.into_iter().collect()))
 }
 
-fn relation(rows: &[Row]) -> Relation {
+pub(super) fn relation(rows: &[Row]) -> Relation {
     let column = |column: usize| Column {
         values: Values::Short(rows.iter().map(|row| row[column].unwrap_or_default() as i64).collect()),
         valid: Some(rows.iter().map(|row| row[column].is_some()).collect()),
@@ -169,24 +172,45 @@ fn relation(rows: &[Row]) -> Relation {
     Relation::new(&Rows { rows: rows.len(), columns: columns.collect() }).unwrap()
 }
 
-/// The rows of a pipeline over `source`, all of whose rows qualify, or every other one, and those that it marked.
-fn run(
+/// How many ways [`ways`] gives.
+pub(super) const WAYS: usize = 9;
+
+/// Ways to run a pipeline with so many probes: each mode, and a boundary in the middle, all of which must agree; staging
+/// vectors that are long, or so short that most of them are handed on full.
+pub(super) fn ways(probes: usize) -> Vec<(Mode, Stages)> {
+    let modes = [Mode::Interpreted, Mode::Staged, Mode::Vectorized, Mode::Fused];
+    let mut ways: Vec<_> = modes.into_iter().map(|mode| (mode, Stages::of(mode, probes))).collect();
+    let half = Stages { cut: Cut::Probes(probes.div_ceil(2)), ..Stages::of(Mode::Fused, probes) };
+    ways.push((Mode::Fused, half));
+    for number in 1..ways.len() {
+        let (mode, stages) = ways[number];
+        // Longer and shorter vectors, and what the planner would not choose.
+        let table = TableChoice { array: false, function: HashFunction::ALL[number % 3] };
+        let probing = [Probing::Scalar, Probing::Group(5), Probing::Pipelined(2), Probing::Amac(3)][number % 4];
+        ways.push((mode, Stages { vector: 3, probing, table, ..stages }));
+    }
+    ways
+}
+
+/// What a pipeline over `source` ends in, all of whose rows qualify, or those of `tids`.
+pub(super) fn run(
     source: &Relation,
     joins: &[Join],
     pipeline: &Pipeline,
-    mode: Mode,
+    (mode, stages): (Mode, Stages),
     tids: Option<&[u32]>,
-) -> Result<(Rows, Vec<usize>), Error> {
+) -> Result<(Course, Flow), Error> {
     let mut given = Vec::new();
     let mut builds = Vec::new();
     for join in joins {
         let relation = relation(&join.rows);
         let keys: Vec<usize> = (0..join.keys.len()).collect();
-        let table = JoinTable::build(&relation, &keys, Isa::best())?;
-        given.push(Build::of(&relation, &table));
+        let table = JoinTable::build(&relation, &keys, stages.table, Isa::best())?;
+        given.push(Build::of(&relation, &table, stages.probing));
         builds.push((Arc::new(table), Arc::new(relation)));
     }
-    let given = Given { source: source.facts.clone(), rows: source.rows as u64, builds: given, parameters: Vec::new() };
+    let (facts, rows) = (source.facts.clone(), source.rows as u64);
+    let given = Given { source: facts, rows, builds: given, parameters: Vec::new(), stages, predicate: None };
     let ready = Arc::new(Ready::new(pipeline, given)?);
     let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
     let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -196,13 +220,7 @@ fn run(
         Course { ready, builds, marks, mode, isa, morsels: 1, enough: None, begun, taken, records, memory, stopped };
     let mut flow = Flow::new(&course)?;
     flow.morsel(&course, 0, &source.views, source.rows, tids)?;
-    let (End::Rows { columns, .. }, Ended::Rows { done, .. }) =
-        (&course.ready.end, std::mem::replace(&mut flow.ended, Ended::Marks))
-    else {
-        panic!("a pipeline that ends in no rows")
-    };
-    let marked = BooleanBuffer::new(Buffer::from_vec(flow.marks.clone()), 0, flow.marks.len() * 64);
-    Ok((crate::run::gathered(done, columns), marked.set_indices().collect()))
+    Ok((course, flow))
 }
 
 #[derive(Debug)]
@@ -220,7 +238,13 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-fn check(source: &[Row], joins: &[Join], filter: Option<&Expression>, half: bool) -> Result<(), TestCaseError> {
+fn check(
+    source: &[Row],
+    joins: &[Join],
+    filter: Option<&Expression>,
+    half: bool,
+    ways: &[(Mode, Stages)],
+) -> Result<(), TestCaseError> {
     let pipeline = pipeline(joins, filter);
     let all = relation(source);
     let tids: Option<Vec<u32>> = half.then(|| (0..source.len() as u32).step_by(2).collect());
@@ -229,15 +253,25 @@ fn check(source: &[Row], joins: &[Join], filter: Option<&Expression>, half: bool
         None => source.to_vec(),
     };
     let exact = expected(&qualifying, joins, &pipeline);
-    for mode in [Mode::Interpreted, Mode::Staged] {
-        match run(&all, joins, &pipeline, mode, tids.as_deref()) {
-            Ok((rows, marked)) => {
+    for way in ways.iter().copied() {
+        match run(&all, joins, &pipeline, way, tids.as_deref()) {
+            Ok((course, flow)) => {
+                let (End::Rows { columns, .. }, Ended::Rows { done, .. }) = (&course.ready.end, flow.ended) else {
+                    return Err(TestCaseError::fail("a pipeline that ends in no rows"));
+                };
+                let rows = crate::run::gathered(done, columns);
+                let marked = BooleanBuffer::new(Buffer::from_vec(flow.marks.clone()), 0, flow.marks.len() * 64);
                 let found = (0..rows.rows).map(|row| rows.columns.iter().map(|column| column.get(row)).collect());
                 // An overflow where SQL's operators would not have looked is another operator's to tell.
                 if let Ok((exact, matched)) = &exact {
-                    prop_assert_eq!(sorted(found.collect()), sorted(exact.clone()), "{}", mode);
-                    prop_assert_eq!(&marked, matched, "{}", mode);
+                    prop_assert_eq!(sorted(found.collect()), sorted(exact.clone()), "{:?}", way);
+                    prop_assert_eq!(&marked.set_indices().collect::<Vec<_>>(), matched, "{:?}", way);
                 }
+                let whole = course.ready.fused.as_ref().is_some_and(|fused| fused.first == 0);
+                let conditional = |join: &Join| join.kind == JoinKind::Mark && join.condition.is_some();
+                let fusible = way.1.table.function != HashFunction::Crc32 && !joins.iter().any(conditional);
+                let fusible = fusible && way.1.cut == Cut::Probes(0);
+                prop_assert!(!fusible || whole, "not fused");
             }
             Err(Error::Overflow | Error::Unsupported(_)) => {}
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
@@ -255,13 +289,14 @@ proptest! {
         filter in prop::option::weighted(0.3, truth(1).prop_map(|truth| renamed(&truth, 0, SOURCE))),
         half in any::<bool>(),
         full in any::<bool>(),
+        way in 0..WAYS,
     ) {
         // One at most in a pipeline.
         let mut joins = joins;
         if let (true, JoinKind::Left) = (full, joins[0].kind) {
             joins[0].kind = JoinKind::Full;
         }
-        check(&source, &joins, filter.as_ref(), half)?;
+        check(&source, &joins, filter.as_ref(), half, &ways(joins.len())[way..=way])?;
     }
 }
 
@@ -277,8 +312,8 @@ fn vectors_are_filled_across_duplicates() {
             let condition = condition.filter(|_| kind != JoinKind::Inner);
             let join = Join { rows: build.clone(), kind, keys: vec![0], condition, filter: None };
             let second = Join { kind: JoinKind::Inner, condition: None, ..join.clone() };
-            check(&source, std::slice::from_ref(&join), None, false).unwrap();
-            check(&source[..600], &[join, second], None, true).unwrap();
+            check(&source, std::slice::from_ref(&join), None, false, &ways(1)).unwrap();
+            check(&source[..600], &[join, second], None, true, &ways(2)).unwrap();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Random aggregations over random columns: the interpreter against a plain evaluation record by record, and generated
 //! code against both.
 
+mod ends;
 mod joins;
 
 use crate::aggregate::{self, Plan, States};

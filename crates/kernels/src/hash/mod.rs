@@ -46,6 +46,31 @@ impl HashFunction {
             Self::Multiply => "multiply",
         }
     }
+
+    /// What makes a hash of a key, in order, for code that is made elsewhere; `None` where it is no arithmetic.
+    pub fn mixes<K: Key>(self) -> Option<Vec<Mix>> {
+        match self {
+            Self::Murmur3 => {
+                let ([first, second, third], [one, two]) = K::MURMUR3;
+                let (one, two) = (Mix::Times(one.to_u64()), Mix::Times(two.to_u64()));
+                Some(vec![Mix::Fold(first), one, Mix::Fold(second), two, Mix::Fold(third)])
+            }
+            Self::Crc32 => None,
+            Self::Multiply => {
+                let [first, second] = K::FACTORS;
+                Some(vec![Mix::Times(first.to_u64()), Mix::Fold(K::BITS / 2), Mix::Times(second.to_u64())])
+            }
+        }
+    }
+}
+
+/// A step of a hash function, modulo the width of the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mix {
+    /// The product with a factor.
+    Times(u64),
+    /// The exclusive or with itself, shifted down by so many bits.
+    Fold(u32),
 }
 
 /// Calls `$body` with the type of a function; `$crc` is the one of CRC32 that the instruction set has.

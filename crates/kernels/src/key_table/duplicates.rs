@@ -11,8 +11,9 @@ pub const NONE: u32 = u32::MAX;
 /// twice as many, must be addressed by vectors with 31 bits too.
 pub const MAX_ROWS: usize = 1 << 29;
 
-/// Set in links that lead to a list of positions, [`NONE`] aside.
-const LIST: u32 = 1 << 31;
+/// Set in links that lead to a list of positions, [`NONE`] aside; the rest of the link is the list's place in
+/// [`Duplicates::words`].
+pub const LIST: u32 = 1 << 31;
 
 /// A link that leads to a list at that place.
 pub(super) fn list_at(place: u32) -> u32 {
@@ -55,6 +56,7 @@ pub(super) struct Extra {
 pub struct Duplicates {
     /// List after list: the number of positions, then the positions.
     words: Vec<u32>,
+    longest: u32,
 }
 
 /// A list that is being laid out.
@@ -98,7 +100,18 @@ impl Duplicates {
             words[list.next] = extra.position;
             list.next += 1;
         }
-        Self { words }
+        let longest = lists.iter().map(|list| list.count).max().unwrap_or(0);
+        Self { words, longest }
+    }
+
+    /// List after list: the number of positions, then the positions.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// Positions of the key that has most: 1 where no key has more.
+    pub fn longest(&self) -> usize {
+        self.longest.max(1) as usize
     }
 
     /// True when no key has more than one position, so that links other than [`NONE`] are positions.

@@ -14,12 +14,25 @@ use crate::hash::{HashFunction, Key, hash};
 #[cfg(target_arch = "x86_64")]
 use super::probe::Lanes;
 
-/// A slot of a [`HashTable`].
+/// A slot of a [`HashTable`]: the key, behind it the link. An empty one has the key 0 and the link
+/// [`NONE`](super::NONE).
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<K> {
     pub(super) key: K,
     pub(super) link: u32,
+}
+
+impl<K: Copy> Entry<K> {
+    /// The key.
+    pub fn key(&self) -> K {
+        self.key
+    }
+
+    /// The link.
+    pub fn link(&self) -> u32 {
+        self.link
+    }
 }
 
 /// From keys to build positions.
@@ -117,12 +130,22 @@ impl<K: Key> HashTable<K> {
         size_of_val(self.entries.as_slice()) + self.duplicates.bytes()
     }
 
+    /// The entries: a power of two of them.
+    pub fn entries(&self) -> &[Entry<K>] {
+        &self.entries
+    }
+
+    /// How keys are hashed.
+    pub fn function(&self) -> HashFunction {
+        self.function
+    }
+
     fn mask(&self) -> u32 {
         (self.entries.len() - 1) as u32
     }
 
-    /// What leaves of a hash the number of a slot.
-    fn shift(&self) -> u32 {
+    /// By how many bits a hash is shifted down to give the number of its home slot.
+    pub fn shift(&self) -> u32 {
         K::BITS - self.entries.len().trailing_zeros()
     }
 

@@ -26,7 +26,7 @@ mod probe;
 mod rof_table;
 
 pub use dense_table::DenseTable;
-pub use duplicates::{Duplicates, MAX_ROWS, NONE};
+pub use duplicates::{Duplicates, LIST, MAX_ROWS, NONE};
 pub use filter::Filter;
 pub use hash_table::{Entry, HashTable};
 pub use pairs::{Pairs, Resume};

@@ -4,7 +4,8 @@
 //! The work runs in a process of its own, and what is counted of it are the calls of one function. Each call leaves a
 //! file. valgrind knows no AVX-512, and tells programs so: what is counted is AVX2 code.
 
-use super::{Caches, Counts};
+use super::Counts;
+use gingham::storage::Caches;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `caches` | sizes of the data caches |
 //! | `clock` | the time stamp counter, and how fast it ticks |
 //! | `bandwidth` | how fast memory can be read here |
 //! | `counters` | instructions and cache misses, where the processor lets us count them |
@@ -10,18 +9,17 @@
 //! | `pages` | what part of memory has huge pages; what memory there is |
 
 mod bandwidth;
-mod caches;
 pub mod callgrind;
 mod clock;
 mod counters;
 mod pages;
 
 pub use bandwidth::{Bandwidth, read_bandwidth};
-pub use caches::Caches;
 pub use clock::Clock;
 pub use counters::{Counters, Counts};
 pub use pages::{available_memory, huge_page_share};
 
+use gingham::storage::Caches;
 use gingham_kernels::Isa;
 
 /// Where a measurement was made.

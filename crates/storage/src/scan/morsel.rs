@@ -56,6 +56,16 @@ impl TableScan {
         Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
     }
 
+    /// Opens the projected columns of a morsel with all of its records, for an executor that evaluates the predicate itself;
+    /// `None` when zone maps say that no record qualifies.
+    pub fn open_all(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
+        let morsel = self.morsel(morsel)?;
+        if morsel.verdict == Verdict::None {
+            return Ok(None);
+        }
+        Ok(Some(OpenMorsel { rows: morsel.rows, tids: None, views: self.views(morsel)? }))
+    }
+
     /// Views of the projected columns.
     fn views(&self, morsel: &Morsel) -> Result<Vec<ColumnView>> {
         let segment = &self.segments[morsel.segment].0;

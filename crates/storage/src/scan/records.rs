@@ -15,13 +15,11 @@ use gingham_kernels::Isa;
 use std::sync::{Arc, OnceLock};
 
 impl TableScan {
-    /// As [`TableScan::open`], with one more view behind those of the columns: the numbers of the records.
-    pub fn open_numbered(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
+    /// Adds one more view to those of an open morsel's columns: the numbers of its records.
+    pub fn number(&self, morsel: usize, open: &mut OpenMorsel) -> Result<()> {
         let first = self.first_record(self.morsel(morsel)?);
-        Ok(self.open(morsel)?.map(|mut open| {
-            open.views.push(numbers(first, open.rows));
-            open
-        }))
+        open.views.push(numbers(first, open.rows));
+        Ok(())
     }
 
     fn first_record(&self, morsel: &Morsel) -> u64 {

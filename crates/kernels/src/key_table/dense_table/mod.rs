@@ -56,6 +56,11 @@ impl DenseTable {
         dispatch!(isa, locate(&self.links, self.base, keys, &mut links[first..]));
     }
 
+    /// The links of the range's keys, and behind them [`NONE`], which all other keys have.
+    pub fn links(&self) -> &[u32] {
+        &self.links
+    }
+
     /// The positions of keys that several rows have.
     pub fn duplicates(&self) -> &Duplicates {
         &self.duplicates

@@ -1,7 +1,6 @@
-//! Sizes of the caches: an experiment's data must be larger than the last of them, or fit one of them, for its figures
-//! to mean anything.
+//! Sizes of the processor's caches: what a planner of stages and an experiment go by.
 
-use super::read;
+use std::sync::OnceLock;
 
 /// Bytes of the data caches that one core reads through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +19,14 @@ impl Caches {
     /// Common sizes, for systems that do not tell theirs.
     const GUESS: Self = Self { l1: 32 << 10, l2: 1 << 20, last: 32 << 20, known: false };
 
-    /// Those of the first core, as Linux tells them.
+    /// Those of the first core, as Linux tells them. Asked once.
     pub fn here() -> Self {
+        static HERE: OnceLock<Caches> = OnceLock::new();
+        *HERE.get_or_init(Self::ask)
+    }
+
+    fn ask() -> Self {
+        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let mut levels = Vec::new();
         for index in 0.. {
             let folder = format!("/sys/devices/system/cpu/cpu0/cache/index{index}");

@@ -1,0 +1,176 @@
+//! A scan's predicate as an expression over integers, for pipelines that evaluate it within their first loop, record by
+//! record, as a compiled query without boundaries does (relaxed operator fusion paper, section 2.1). Otherwise it is the
+//! scan's kernels that do.
+
+use arrow::array::{Array, ArrayRef, AsArray, new_null_array};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use gingham_execution::{Comparison, Expression, Limits, ValueMap};
+use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::scan::integer_bounds;
+use gingham_storage::{ColumnId, Datum, Predicate, ValueClass};
+use std::ops::Bound;
+
+/// Longest list that becomes comparisons.
+const LIST: usize = 16;
+/// Most entries of a dictionary that a condition is evaluated for.
+const ENTRIES: usize = 1 << 16;
+
+/// The columns that a pipeline reads of a table: those that its operators name, and those of the predicate behind them.
+pub(super) struct Read<'t> {
+    pub(super) table: &'t TableSnapshot,
+    pub(super) ids: Vec<ColumnId>,
+    pub(super) facts: Vec<(Limits, bool)>,
+}
+
+impl Read<'_> {
+    /// The expression that is 1 where a predicate holds, with the columns that it needs added. `None`, and none added,
+    /// when it is over something else than integers and dictionary codes.
+    pub(super) fn predicate(&mut self, predicate: &Predicate) -> Option<Expression> {
+        let before = self.ids.len();
+        let found = match predicate {
+            Predicate::Constant(_) => None,
+            predicate => self.translate(predicate),
+        };
+        if found.is_none() {
+            self.ids.truncate(before);
+            self.facts.truncate(before);
+        }
+        found
+    }
+
+    fn translate(&mut self, predicate: &Predicate) -> Option<Expression> {
+        match predicate {
+            Predicate::Constant(holds) => Some(Expression::Constant(Some((*holds).into()))),
+            Predicate::And(parts) => self.joined(parts, Expression::And),
+            Predicate::Or(parts) => self.joined(parts, Expression::Or),
+            Predicate::IsNull { column, negated } => {
+                let null = Expression::IsNull(Box::new(self.column(*column)?));
+                Some(if *negated { Expression::Not(Box::new(null)) } else { null })
+            }
+            Predicate::Among { .. } => None,
+            Predicate::Range { column, low, high } => {
+                self.of_entries(*column, predicate).or_else(|| self.range(*column, low, high))
+            }
+            Predicate::In { column, values, negated } => {
+                self.of_entries(*column, predicate).or_else(|| self.list(*column, values, *negated))
+            }
+            Predicate::Test { column, .. } => self.of_entries(*column, predicate),
+        }
+    }
+
+    fn joined(
+        &mut self,
+        parts: &[Predicate],
+        join: fn(Box<Expression>, Box<Expression>) -> Expression,
+    ) -> Option<Expression> {
+        let parts = parts.iter().map(|part| self.translate(part)).collect::<Option<Vec<_>>>()?;
+        parts.into_iter().reduce(|all, part| join(Box::new(all), Box::new(part)))
+    }
+
+    /// A column of integers.
+    fn column(&mut self, id: ColumnId) -> Option<Expression> {
+        if let Some(known) = self.ids.iter().position(|known| *known == id) {
+            return Some(Expression::Column(known));
+        }
+        let (min, max) = integer_bounds(self.table, id)?;
+        let nullable = self.table.definition.column_by_id(id)?.nullable;
+        self.ids.push(id);
+        self.facts.push((Limits::new(min, max), nullable));
+        Some(Expression::Column(self.ids.len() - 1))
+    }
+
+    fn range(&mut self, id: ColumnId, low: &Bound<Datum>, high: &Bound<Datum>) -> Option<Expression> {
+        let column = self.column(id)?;
+        let ends =
+            [(low, Comparison::GreaterOrEqual, Comparison::Greater), (high, Comparison::LessOrEqual, Comparison::Less)];
+        let mut parts = Vec::new();
+        for (end, included, excluded) in ends {
+            let (operator, value) = match end {
+                Bound::Included(value) => (included, value),
+                Bound::Excluded(value) => (excluded, value),
+                Bound::Unbounded => continue,
+            };
+            parts.push(Expression::compare(operator, column.clone(), integer(value)?));
+        }
+        let any = || Expression::Not(Box::new(Expression::IsNull(Box::new(column.clone()))));
+        let all = parts.into_iter().reduce(|all, part| Expression::And(Box::new(all), Box::new(part)));
+        Some(all.unwrap_or_else(any))
+    }
+
+    fn list(&mut self, id: ColumnId, values: &[Datum], negated: bool) -> Option<Expression> {
+        if values.len() > LIST {
+            return None;
+        }
+        let column = self.column(id)?;
+        let equal = |value| Some(Expression::compare(Comparison::Equal, column.clone(), integer(value)?));
+        let parts = values.iter().map(equal).collect::<Option<Vec<_>>>()?;
+        let any = parts.into_iter().reduce(|all, part| Expression::Or(Box::new(all), Box::new(part)))?;
+        Some(if negated { Expression::Not(Box::new(any)) } else { any })
+    }
+
+    /// A condition on a column of dictionary codes: its answer for each entry, and for NULL.
+    fn of_entries(&mut self, id: ColumnId, predicate: &Predicate) -> Option<Expression> {
+        let definition = self.table.definition.column_by_id(id)?;
+        let dictionary = self.table.dictionaries.get(&id)?;
+        if definition.logical_type.class() != ValueClass::Bytes || dictionary.newest.len() > ENTRIES {
+            return None;
+        }
+        let entries = &dictionary.newest;
+        let answers = answers(predicate, entries)?;
+        let null = answers_of_null(predicate, entries)?;
+        let argument = Box::new(self.column(id)?);
+        let map = ValueMap::new(0, &answers, Some(null));
+        Some(Expression::Map { map, argument })
+    }
+}
+
+fn integer(value: &Datum) -> Option<Expression> {
+    match value {
+        Datum::Integer(value) => Some(Expression::Constant(Some(*value))),
+        _ => None,
+    }
+}
+
+/// 1 for the entries for which a condition holds, 0 for others.
+fn answers(predicate: &Predicate, entries: &ArrayRef) -> Option<Vec<Option<i64>>> {
+    if let Predicate::Test { test, .. } = predicate {
+        let holds = test.test(entries).ok()?;
+        return Some((0..entries.len()).map(|at| Some((holds.is_valid(at) && holds.value(at)).into())).collect());
+    }
+    if !matches!(entries.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
+        return None;
+    }
+    let texts = cast(entries, &DataType::Utf8View).ok()?;
+    let answer = |text: Option<&str>| {
+        let value = Datum::Bytes(text?.as_bytes().into());
+        let holds = match predicate {
+            Predicate::Range { low, high, .. } => is_within(&value, low, high)?,
+            Predicate::In { values, negated, .. } => values.contains(&value) != *negated,
+            _ => return None,
+        };
+        Some(Some(i64::from(holds)))
+    };
+    texts.as_string_view().iter().map(answer).collect()
+}
+
+fn answers_of_null(predicate: &Predicate, entries: &ArrayRef) -> Option<i64> {
+    let Predicate::Test { test, .. } = predicate else { return Some(0) };
+    let holds = test.test(&new_null_array(entries.data_type(), 1)).ok()?;
+    Some((holds.is_valid(0) && holds.value(0)).into())
+}
+
+/// Whether a value lies within bounds; `None` for bounds of another class.
+fn is_within(value: &Datum, low: &Bound<Datum>, high: &Bound<Datum>) -> Option<bool> {
+    let above = match low {
+        Bound::Included(low) => value.compare(low)?.is_ge(),
+        Bound::Excluded(low) => value.compare(low)?.is_gt(),
+        Bound::Unbounded => true,
+    };
+    let below = match high {
+        Bound::Included(high) => value.compare(high)?.is_le(),
+        Bound::Excluded(high) => value.compare(high)?.is_lt(),
+        Bound::Unbounded => true,
+    };
+    Some(above && below)
+}
