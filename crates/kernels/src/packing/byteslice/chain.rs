@@ -25,6 +25,9 @@ const TRIAL: usize = 4;
 /// Bytes between what is read of a slice and what memory is asked for meanwhile. Processors fetch ahead by themselves, but
 /// each group goes from slice to slice: of two slices out of cache a scan takes half the time with this (Zen 5).
 const AHEAD: usize = 4096;
+/// Bytes of a slice from which on memory is asked ahead. Less stays in the second-level cache, where not to ask is a few
+/// percent faster, but for scans of one slice under AVX2, which take an eighth longer then (Zen 5).
+const FAR: usize = (1 << 18) + 1;
 
 /// What is known of 64 codes against one operand, after the slices read so far.
 pub(super) struct Chain<V: Vector> {
@@ -218,7 +221,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 if next.depth > place.depth && next.group >= start + TRIAL {
                     // A group here and there that needs more does so alone.
                     let alone = &mut out[..(next.group + 1) * GROUP];
-                    let after = V::sweep::<O, KIND, WAY, 0, false>(self, Place { depth: count, ..next }, alone);
+                    let after = V::sweep::<O, KIND, WAY, 0, false, true>(self, Place { depth: count, ..next }, alone);
                     place = Place { depth: place.depth, ..after };
                 } else if next.depth > place.depth {
                     patience = (patience * 2).min(PATIENCE.1);
@@ -228,7 +231,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 }
             }
             // Fewer words than a group, as deep as it goes.
-            V::sweep::<O, KIND, WAY, 0, false>(self, Place { group: groups, depth: count }, out);
+            V::sweep::<O, KIND, WAY, 0, false, true>(self, Place { group: groups, depth: count }, out);
         }
     }
 
@@ -236,26 +239,35 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     #[inline(always)]
     fn sweep_of<const KIND: u8, const WAY: u8>(&self, depth: usize) -> Sweep<V, O> {
         if !O::SAME {
-            return V::sweep::<O, KIND, WAY, 0, false>;
+            V::sweep::<O, KIND, WAY, 0, false, true>
+        } else if self.slices.stride() < FAR && (depth > 1 || !V::ASKS_IN_CACHE) {
+            self.sweep_of_constants::<KIND, WAY, false>(depth)
+        } else {
+            self.sweep_of_constants::<KIND, WAY, true>(depth)
         }
+    }
+
+    #[inline(always)]
+    fn sweep_of_constants<const KIND: u8, const WAY: u8, const ASK: bool>(&self, depth: usize) -> Sweep<V, O> {
         let pairs = self.operands.iter().all(Operand::pairs);
         match (depth, depth == self.slices.count) {
-            (1, true) => V::sweep::<O, KIND, WAY, 1, true>,
-            (1, false) => V::sweep::<O, KIND, WAY, 1, false>,
-            (2, true) if pairs => V::sweep::<O, KIND, WAY, 2, true>,
-            (2, false) if pairs => V::sweep::<O, KIND, WAY, 2, false>,
-            _ => V::sweep::<O, KIND, WAY, 0, false>,
+            (1, true) => V::sweep::<O, KIND, WAY, 1, true, ASK>,
+            (1, false) => V::sweep::<O, KIND, WAY, 1, false, ASK>,
+            (2, true) if pairs => V::sweep::<O, KIND, WAY, 2, true, ASK>,
+            (2, false) if pairs => V::sweep::<O, KIND, WAY, 2, false, ASK>,
+            _ => V::sweep::<O, KIND, WAY, 0, false, true>,
         }
     }
 
     /// Answers groups of words, from `place` on and as long as they need the same number of slices, which `DEPTH` says
-    /// too, unless it is 0, and which are all of them if `LAST`. Gives the place to go on at. Where there is no interest
+    /// too, unless it is 0, and which are all of them if `LAST`. Memory is asked ahead if `ASK`. Gives the place to go
+    /// on at. Where there is no interest
     /// the answers mean nothing. The last group may be shorter when `DEPTH` is 0.
     ///
     /// # Safety
     /// As for [`Vector`] and [`Operand::get`]; the slices have the words.
     #[inline(always)]
-    pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
+    pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool, const ASK: bool>(
         &self,
         place: Place,
         out: &mut [u64],
@@ -266,14 +278,14 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         if DEPTH == 0 {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].chunks_mut(GROUP)) {
                 // SAFETY: the caller's.
-                if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
+                if unsafe { self.group::<KIND, WAY, DEPTH, LAST, ASK>(lines, group, depth, out) } {
                     return Place { group, depth: depth + 1 };
                 }
             }
         } else {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].as_chunks_mut::<GROUP>().0) {
                 // SAFETY: the caller's.
-                if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
+                if unsafe { self.group::<KIND, WAY, DEPTH, LAST, ASK>(lines, group, depth, out) } {
                     return Place { group, depth: depth + 1 };
                 }
             }
@@ -283,7 +295,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
 
     /// Answers the words of a group from the first `depth` slices, unless a deeper one is needed, which it tells.
     #[inline(always)]
-    unsafe fn group<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
+    unsafe fn group<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool, const ASK: bool>(
         &self,
         lines: Lines,
         group: usize,
@@ -304,9 +316,9 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         let open = unsafe {
             let answers = if WAY == SET { &mut *out } else { &mut scratch[..out.len()] };
             if O::SAME && WAY == SET && KIND != EQUAL && DEPTH != 0 {
-                self.below::<KIND, DEPTH, LAST>(lines, group, answers)
+                self.below::<KIND, DEPTH, LAST, ASK>(lines, group, answers)
             } else {
-                self.chains::<KIND, WAY, LAST>(lines, group, depth, &interest, answers)
+                self.chains::<KIND, WAY, LAST, ASK>(lines, group, depth, &interest, answers)
             }
         };
         if open {
@@ -325,7 +337,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
 
     /// [`Scan::group`] without negation and previous bits, for any comparison.
     #[inline(always)]
-    unsafe fn chains<const KIND: u8, const WAY: u8, const LAST: bool>(
+    unsafe fn chains<const KIND: u8, const WAY: u8, const LAST: bool, const ASK: bool>(
         &self,
         lines: Lines,
         group: usize,
@@ -343,10 +355,10 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 let within = if WAY == EXPANDED { V::expand(*interest) } else { V::all() };
                 let (mut chain, mut low) = (Chain::<V>::new(within), Chain::<V>::new(within));
                 for slice in 0..depth - 1 {
-                    self.step::<KIND, false>(&mut chain, &mut low, bytes, slice, offset);
+                    self.step::<KIND, false, ASK>(&mut chain, &mut low, bytes, slice, offset);
                     bytes = bytes.add(lines.stride);
                 }
-                self.step::<KIND, LAST>(&mut chain, &mut low, bytes, depth - 1, offset);
+                self.step::<KIND, LAST, ASK>(&mut chain, &mut low, bytes, depth - 1, offset);
                 if !last {
                     open.add::<KIND, WAY>(&chain, &low, *interest);
                 }
@@ -368,7 +380,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     /// slice raises the constant's unit in the first by one. That takes fewer comparisons than the chain, and under
     /// AVX-512 they are what is scarce: one in a cycle, on Zen 5.
     #[inline(always)]
-    unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool>(
+    unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool, const ASK: bool>(
         &self,
         lines: Lines,
         group: usize,
@@ -380,8 +392,8 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
             for (i, answer) in answers.iter_mut().enumerate() {
                 let offset = (group * GROUP + i) * 64 * size_of::<V::Unit>();
                 let bytes = lines.start.add(offset);
-                let first = load_ahead::<V>(bytes);
-                let second = if DEPTH == 2 { load_ahead::<V>(bytes.add(lines.stride)) } else { first };
+                let first = load::<V, ASK>(bytes);
+                let second = if DEPTH == 2 { load::<V, ASK>(bytes.add(lines.stride)) } else { first };
                 let mut bits = 0;
                 for (i, constant) in self.operands[..if KIND == WITHIN { 2 } else { 1 }].iter().enumerate() {
                     let units = [constant.get(0, offset), constant.get(DEPTH - 1, offset)];
@@ -425,7 +437,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     }
 
     #[inline(always)]
-    unsafe fn step<const KIND: u8, const LAST: bool>(
+    unsafe fn step<const KIND: u8, const LAST: bool, const ASK: bool>(
         &self,
         chain: &mut Chain<V>,
         low: &mut Chain<V>,
@@ -435,7 +447,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     ) {
         // SAFETY: the caller's.
         unsafe {
-            let units = load_ahead::<V>(bytes);
+            let units = load::<V, ASK>(bytes);
             if KIND == EQUAL {
                 chain.step::<false, LAST>(units, self.operands[0].get(slice, offset));
             } else {
@@ -463,7 +475,17 @@ pub(super) unsafe fn nearer_pair<V: Vector>(units: [V; 2], constant: [V; 2], nea
     }
 }
 
-/// The units of 64 codes in a slice, asking memory for those that come [`AHEAD`] bytes later.
+/// The units of 64 codes in a slice, asking memory for those that come [`AHEAD`] bytes later if `ASK`.
+///
+/// # Safety
+/// As for [`Vector::load`].
+#[inline(always)]
+unsafe fn load<V: Vector, const ASK: bool>(bytes: *const u8) -> V {
+    // SAFETY: the caller's.
+    unsafe { if ASK { load_ahead(bytes) } else { V::load(bytes) } }
+}
+
+/// The same, asking always.
 ///
 /// # Safety
 /// As for [`Vector::load`].
