@@ -21,6 +21,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::output_requirements::OutputRequirements;
 use datafusion::physical_plan::execution_plan::{
     Boundedness, ChildrenPropertiesMode, EmissionType, ReplaceChildrenOptions, SchedulingType, reset_plan_states,
 };
@@ -240,7 +241,9 @@ impl CompiledExec {
     fn rows_of_replaced(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         MetricBuilder::new(&self.metrics).counter("left_to_datafusion", 0).add(1);
         let config = context.session_config().options();
-        let mut plan = self.wanted.over(reset_plan_states(Arc::clone(&self.shape.replaced))?);
+        // Later rules keep an order only where something asks for it.
+        let ordered = self.wanted.over(reset_plan_states(Arc::clone(&self.shape.replaced))?);
+        let mut plan = OutputRequirements::new_add_mode().optimize(ordered, config)?;
         for rule in self.shape.rest.iter() {
             plan = rule.optimize(plan, config)?;
         }

@@ -2,13 +2,20 @@
 
 use super::draft::{Draft, Open};
 use super::translate::{Trace, Typed};
-use gingham_execution::{Expression, Limits, Pipeline, Sink, Source};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use gingham_execution::{Expression, Limits, Pipeline, Sink, Source, ValueMap};
 use std::sync::Arc;
+
+/// Entries of all inputs together that are sorted while a query is planned: about a millisecond.
+const MANY_ENTRIES: usize = 1 << 13;
 
 impl Draft {
     /// The rows of all inputs, which have equally many columns. Columns that do not mean the same in all of them are none.
-    pub(super) fn unite(&mut self, inputs: Vec<Open>) -> Option<Open> {
+    pub(super) fn unite(&mut self, mut inputs: Vec<Open>) -> Option<Open> {
         let width = inputs.first()?.scope.columns().len();
+        (0..width).for_each(|column| share_entries(&mut inputs, column));
         let mut columns: Vec<Option<Typed>> =
             (0..width).map(|column| common(inputs.iter().map(|input| input.scope.column(column)))).collect();
         let kept: Vec<usize> = (0..width).filter(|column| columns[*column].is_some()).collect();
@@ -37,6 +44,59 @@ impl Draft {
         let last = behind?;
         Some(self.over(Source::Rows(last), last, columns))
     }
+}
+
+/// Where the inputs' strings are codes of different entries, makes them codes of all entries together.
+fn share_entries(inputs: &mut [Open], column: usize) {
+    let columns = inputs.iter().map(|input| input.scope.column(column));
+    if let Some(Some(shared)) = columns.collect::<Option<Vec<_>>>().map(|columns| shared(&columns)) {
+        for (input, typed) in inputs.iter_mut().zip(shared) {
+            let mut columns = input.scope.columns().to_vec();
+            columns[column] = Some(typed);
+            input.scope.set_columns(columns);
+        }
+    }
+}
+
+/// `None` where that need not be, or can't.
+fn shared(columns: &[Typed]) -> Option<Vec<Typed>> {
+    let is_null = |typed: &Typed| typed.expression == Expression::Constant(None);
+    let known = columns.iter().filter(|typed| !is_null(typed));
+    let entries = known.map(|typed| typed.entries.clone()).collect::<Option<Vec<_>>>()?;
+    let (first, rest) = entries.split_first()?;
+    if rest.iter().all(|other| Arc::ptr_eq(first, other)) {
+        return None;
+    }
+    let data_type = first.data_type();
+    let texts = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
+    let alike = rest.iter().all(|other| other.data_type() == data_type);
+    if !texts || !alike || entries.iter().map(|entries| entries.len()).sum::<usize>() > MANY_ENTRIES {
+        return None;
+    }
+    let parts = entries.iter().map(|entries| cast(entries, &DataType::Utf8View).ok()).collect::<Option<Vec<_>>>()?;
+    let mut all: Vec<&str> = parts.iter().flat_map(|part| part.as_string_view().iter()).flatten().collect();
+    all.sort_unstable();
+    all.dedup();
+    let array: ArrayRef = Arc::new(StringViewArray::from_iter_values(&all));
+    let array = cast(&array, data_type).ok()?;
+    let mut parts = parts.iter();
+    let recoded = columns.iter().map(|typed| {
+        if is_null(typed) {
+            return Some(typed.clone());
+        }
+        let texts = parts.next()?.as_string_view().iter();
+        let codes: Vec<Option<i64>> =
+            texts.map(|text| Some(all.partition_point(|entry| Some(*entry) < text) as i64)).collect();
+        let map = ValueMap::new(0, &codes, None);
+        let expression = match &typed.expression {
+            Expression::Constant(Some(code)) => {
+                Expression::Constant(map.get(i64::try_from(*code).ok()).map(i128::from))
+            }
+            other => Expression::Map { map, argument: Box::new(other.clone()) },
+        };
+        Some(Typed { entries: Some(Arc::clone(&array)), ..Typed::new(expression, typed.data_type.clone()) })
+    });
+    recoded.collect()
 }
 
 fn either(first: (Limits, bool), second: (Limits, bool)) -> (Limits, bool) {

@@ -35,15 +35,16 @@ const AT_ONCE: usize = 8192;
 const BYTES: usize = 4 << 20;
 
 impl Scope {
-    /// An expression as a value map over the only column that it refers to. `None` when it refers to more, when the column
-    /// can have more values than there are records, or when the expression fails for one of them.
+    /// An expression as a value map over the only column that it refers to, or a string that is written out. `None` when it
+    /// refers to more, when the column can have more values than there are records, or when the expression fails for one of
+    /// them.
     pub(super) fn map(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
         let mut column = None;
         if !only_column(expression, &mut column) {
             return None;
         }
-        let column = column?;
         let data_type = expression.data_type(schema).ok()?;
+        let Some(column) = column else { return text(expression, &data_type) };
         let class = LogicalType::from_arrow("", &data_type).ok()?.class();
         if class == ValueClass::Float {
             return None;
@@ -88,6 +89,14 @@ impl Scope {
         let logical_type = LogicalType::from_arrow("", &column.data_type).ok()?;
         Some((low, array_of_integers(&logical_type, values, Some(nulls)).ok()?))
     }
+}
+
+/// A string as the code of the only entry that there is.
+fn text(expression: &Arc<dyn PhysicalExpr>, data_type: &DataType) -> Option<Typed> {
+    let one: ArrayRef = Arc::new(NullArray::new(1));
+    let (codes, entries) = expression.is::<Literal>().then(|| codes(expression, 0, &one, data_type))??;
+    let code = codes.first().copied().flatten().map(i128::from);
+    Some(Typed { entries: Some(entries), ..Typed::new(Expression::Constant(code), data_type.clone()) })
 }
 
 /// Whether an expression's result follows from one column, whose number becomes `found`.

@@ -159,3 +159,25 @@ fn orders_that_are_not_those_of_integers_are_left() {
         plan_of("SELECT p.id, sum(t.id) OVER (ORDER BY p.id) FROM people p JOIN towns t ON p.town = t.id LIMIT 3");
     assert!(!plan.contains("first 3"), "{plan}");
 }
+
+/// What was replaced gives the same rows in the same order, on any number of threads.
+#[test]
+fn what_is_left_to_operators_is_in_order_too() {
+    let connection = connect();
+    shop(&connection);
+    connection.execute("INSERT INTO towns VALUES (62, 'twice', 1), (63, 'twice', 2); OPTIMIZE towns").expect("towns");
+    connection.execute("INSERT INTO people VALUES (9001, 'a', 62, NULL), (9002, 'b', 63, NULL)").expect("people");
+    // Two groups are one, which is found at the end.
+    let sql = "SELECT t.name, min(p.id) AS first, count(*) FROM people p JOIN towns t ON p.town = t.id GROUP BY t.name ORDER BY first DESC";
+    for (limit, told) in [("", "first"), (" LIMIT 9", "first 9"), (" LIMIT 9 OFFSET 3", "first 9 behind 3")] {
+        let sql = format!("{sql}{limit}");
+        assert!(plan(&connection, &sql).contains(told), "{}", plan(&connection, &sql));
+        connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
+        let expected = rows(&connection, &sql);
+        each_way(&connection, || {
+            assert_eq!(rows(&connection, &sql), expected, "{sql}");
+            let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
+            assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
+        });
+    }
+}
