@@ -247,6 +247,9 @@ fn a_join_of_very_many_pairs_is_stopped_at_once() {
         "SELECT sum(a.v * b.w % 7) FROM a JOIN b ON a.k = b.k",
         "SELECT count(*) FROM a JOIN b ON a.k = b.k JOIN a c ON b.k = c.k",
         "SELECT count(*) FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE a.k = b.k AND a.v + b.w < 0)",
+        "SELECT count(*) FROM a CROSS JOIN b WHERE a.v * b.w < 0",
+        "SELECT count(*) FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE a.v + b.w < 0)",
+        "SELECT count(*) FROM a FULL JOIN b ON a.k = b.k AND a.v + b.w < 0",
     ] {
         for execution in ["fused", "staged", "vectorized", "interpreted"] {
             connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");

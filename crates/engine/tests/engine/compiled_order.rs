@@ -49,7 +49,7 @@ const ORDERED: [(&str, &str); 13] = [
 ];
 
 fn each_way(connection: &Connection, mut check: impl FnMut()) {
-    for execution in ["auto", "staged", "interpreted"] {
+    for execution in ["auto", "staged", "interpreted", "fused", "vectorized"] {
         for threads in [1, 2, 7] {
             let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
             connection.execute(&settings).expect("settings");
