@@ -1,10 +1,12 @@
 //! How large, how long, on how many threads an experiment runs.
 
-use super::Counter;
+use super::{Counter, Error};
 use crate::machine::{Bandwidth, Clock, Machine, available_memory, read_bandwidth};
+use crate::tpch::TpchDatabase;
 use gingham_kernels::Isa;
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How large the data is.
@@ -76,6 +78,8 @@ pub struct Bench {
     pub bandwidth: Vec<Bandwidth>,
     /// Columns for which memory was too short, since they were last told.
     cuts: RefCell<Vec<Cut>>,
+    /// TPC-H, once an experiment has asked for it.
+    tpch: RefCell<Option<Rc<TpchDatabase>>>,
 }
 
 /// A column that got fewer rows than were wanted.
@@ -121,6 +125,7 @@ impl Bench {
             clock: Clock::here(),
             bandwidth: Vec::new(),
             cuts: RefCell::default(),
+            tpch: RefCell::default(),
         }
     }
 
@@ -128,6 +133,22 @@ impl Bench {
     pub fn probe(&mut self) {
         let bytes = 4 * self.machine.caches.last;
         self.bandwidth = (1..=self.settings.threads).map(|threads| read_bandwidth(bytes, threads)).collect();
+    }
+
+    /// TPC-H at a scale: made when it is first asked for, and kept for the experiments that follow.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub fn tpch(&self, scale: f64) -> Result<Rc<TpchDatabase>, Error> {
+        let mut known = self.tpch.borrow_mut();
+        if let Some(known) = known.as_ref().filter(|known| known.scale() == scale) {
+            return Ok(Rc::clone(known));
+        }
+        *known = None;
+        let made = TpchDatabase::generate(scale, self.settings.threads);
+        let made = Rc::new(made.map_err(|error| Error::Data(format!("TPC-H at scale {scale}: {error}")))?);
+        *known = Some(Rc::clone(&made));
+        Ok(made)
     }
 
     /// Bytes per second that all threads together read at best; `None` when it was not measured.

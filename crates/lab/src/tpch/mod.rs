@@ -6,11 +6,13 @@
 //! | `parallel` | the same on several threads, delivered in order |
 //! | `files` | the same as Parquet files |
 //! | `load` | the same into a Gingham database |
+//! | `database` | the same as a database of its own, with right answers, for experiments |
 //! | `queries` | the query texts |
 //! | `answers` | results as comparable rows, golden files |
 //! | `published` | the answers at scale factor 1 that the specification publishes |
 
 pub mod answers;
+mod database;
 mod files;
 mod generate;
 mod load;
@@ -18,6 +20,7 @@ mod parallel;
 pub mod published;
 pub mod queries;
 
+pub use database::TpchDatabase;
 pub use files::write_parquet;
 pub use generate::batches;
 pub use load::{create_tables, load};

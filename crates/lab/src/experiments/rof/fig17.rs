@@ -1,0 +1,143 @@
+//! Figure 17: threads, without and with relaxed operator fusion.
+
+use super::query::{self, BASELINE, QUERIES, ROF, Session};
+use crate::experiment::{
+    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point, Trial,
+    Variant,
+};
+use crate::statistics::Summary;
+use crate::tpch::TpchDatabase;
+use std::rc::Rc;
+
+/// The experiment.
+pub static FIG17: Experiment = Experiment {
+    name: "rof.fig17",
+    title: "TPC-H on several threads",
+    place: "relaxed operator fusion paper, figure 17 (section 5.6)",
+    about: "The queries of rof.fig9, baseline and ROF, on one thread up to as many as this machine has cores; the paper's had \
+            twenty. Scale 10 (1 in quick runs).",
+    uses: &[],
+    design,
+    derive: None,
+    figures: &[Figure {
+        title: "Time of a query",
+        kind: FigureKind::LogLines,
+        x: "threads",
+        series: "way",
+        panels: &["query"],
+        metric: "time",
+        axis: "cycles",
+        only: &[],
+    }],
+    claims: &CLAIMS,
+};
+
+/// Threads that the paper's machine had.
+const PAPER_THREADS: usize = 20;
+
+/// 1, 2, 4 and so on, and all.
+fn threads(bench: &Bench) -> Vec<usize> {
+    let most = bench.settings.threads.max(1);
+    let mut threads: Vec<usize> = (0..).map(|power| 1 << power).take_while(|threads| *threads < most).collect();
+    threads.push(most);
+    threads
+}
+
+fn design(bench: &Bench) -> Result<Design, Error> {
+    let trial = |number: usize| Trial {
+        name: query::name(number),
+        setup: Box::new(move |bench: &Bench| variants(bench, &query::database(bench)?, number)),
+    };
+    let threads = threads(bench);
+    let most = bench.settings.threads;
+    let note = (most < PAPER_THREADS)
+        .then(|| format!("{most} threads at most: the paper's machine had {PAPER_THREADS} cores"));
+    Ok(Design {
+        trials: QUERIES.into_iter().map(trial).collect(),
+        factors: vec![
+            Factor::new("query", "", QUERIES.map(query::name)),
+            Factor::new("way", "", ["baseline", "rof"]),
+            Factor::new("threads", "", threads),
+        ],
+        notes: note.into_iter().collect(),
+    })
+}
+
+fn variants(bench: &Bench, database: &Rc<TpchDatabase>, number: usize) -> Result<Vec<Variant>, Error> {
+    let mut variants = Vec::new();
+    for threads in threads(bench) {
+        for (name, way) in [("baseline", BASELINE), ("rof", ROF)] {
+            let session = Session { number, mode: way.mode, stages: way.stages, threads };
+            let mut variant = session.variant(database, ("way", &name))?;
+            variant.levels.push(("threads", threads.to_string()));
+            variants.push(variant);
+        }
+    }
+    Ok(variants)
+}
+
+/// The times of ROF and of the baseline.
+fn both<'c>(context: &Context<'c>, number: usize, threads: usize) -> Option<(&'c Summary, &'c Summary)> {
+    let (query, threads) = (query::name(number), threads.to_string());
+    let is_rof = |point: &&Point| {
+        point.level("query") == query && point.level("way") == "rof" && point.level("threads") == threads
+    };
+    let rof = context.findings.points.iter().find(is_rof)?;
+    Some((rof.time()?, context.findings.beside(rof, "way", "baseline")?.time()?))
+}
+
+/// ROF at a number of threads takes less than a part of the baseline's time.
+fn faster(context: &Context<'_>, queries: &[usize], threads: usize, part: f64) -> Vec<Expectation> {
+    let each = |number: &usize| {
+        let query = query::name(*number);
+        let (rof, baseline) = both(context, *number, threads)?;
+        let gain = baseline.mean / rof.mean;
+        Some(Expectation::less(format!("{query}, {gain:.2} times as fast"), rof, baseline, part))
+    };
+    queries.iter().filter_map(each).collect()
+}
+
+/// What is said of all of the paper's threads can't be told with fewer.
+fn with_all_threads(context: &Context<'_>, judge: impl Fn(usize) -> Judgement) -> Judgement {
+    let threads = context.bench.settings.threads;
+    if threads < PAPER_THREADS {
+        return Judgement::unknown(format!("this machine has {threads} cores, the paper's {PAPER_THREADS}"));
+    }
+    judge(threads)
+}
+
+static CLAIMS: [Claim; 3] = [
+    Claim {
+        id: "fig17.with_threads",
+        text: "ROF makes queries 3, 13, 14 and 19 at least 1.5 times as fast with 20 threads too",
+        place: "section 5.6",
+        ours: None,
+        judge: |context| {
+            let judge = |threads| Expectation::judge(faster(context, &[3, 13, 14, 19], threads, 1.0 / 1.5));
+            with_all_threads(context, judge)
+        },
+    },
+    Claim {
+        id: "fig17.q1_not",
+        text: "ROF does not make query 1 faster, on any number of threads",
+        place: "section 5.6",
+        ours: Some("not faster: it takes at least 0.9 of the baseline's time, on as many threads as there are"),
+        judge: |context| {
+            let of = |threads: usize| {
+                let (rof, baseline) = both(context, 1, threads)?;
+                let label = format!("{threads} threads");
+                Some(Expectation::less(label, baseline, rof, 1.0 / 0.9))
+            };
+            Expectation::judge(threads(context.bench).into_iter().filter_map(of).collect())
+        },
+    },
+    Claim {
+        id: "fig17.here",
+        text: "With all threads of this machine ROF makes seven queries faster, as with one",
+        place: "section 5.6",
+        ours: Some("the number of threads"),
+        judge: |context| {
+            Expectation::judge(faster(context, &[3, 4, 5, 6, 13, 14, 19], context.bench.settings.threads, 1.0))
+        },
+    },
+];
