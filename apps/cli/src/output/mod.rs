@@ -157,6 +157,17 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_a_cell_stay_in_its_box() {
+        let columns: [(&str, ArrayRef); 2] = [
+            ("plan", Arc::new(StringViewArray::from(vec!["Sort\n  Scan of t\n", "one\ttab"]))),
+            ("n", Arc::new(Int64Array::from(vec![1, 2]))),
+        ];
+        let text = written(Format::Table, &[RecordBatch::try_from_iter(columns).expect("a batch")]);
+        let rows: Vec<&str> = text.lines().skip(3).collect();
+        assert_eq!(rows[..3], ["│ Sort        │ 1 │", "│   Scan of t │   │", "│ one\\ttab    │ 2 │"], "{text}");
+    }
+
+    #[test]
     fn a_long_table_opens_a_new_box_only_when_its_columns_widen() {
         let rows = |values: Vec<i64>| {
             RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from(values)) as ArrayRef)]).expect("a batch")

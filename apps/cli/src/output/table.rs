@@ -44,7 +44,7 @@ impl TableWriter {
             let mut line = Vec::with_capacity(cells.len());
             for column in 0..cells.len() {
                 line.push(match cells.read(column, row, &mut text)? {
-                    true => visible(&text),
+                    true => lines_of(&text),
                     false => "NULL".to_owned(),
                 });
             }
@@ -77,10 +77,21 @@ impl TableWriter {
             writeln!(out, "{}", rule(&self.widths, ['├', '┼', '┤']))?;
         }
         for row in self.rows.drain(..) {
-            writeln!(out, "{}", line(&row, &self.widths, &self.right))?;
+            write_row(out, &row, &self.widths, &self.right)?;
         }
         Ok(())
     }
+}
+
+/// A row; cells of several lines take as many in the box.
+fn write_row(out: &mut impl Write, row: &[String], widths: &[usize], right: &[bool]) -> Result<(), Failure> {
+    let mut parts: Vec<_> = row.iter().map(|cell| cell.split('\n')).collect();
+    let height = row.iter().map(|cell| cell.matches('\n').count() + 1).max().unwrap_or(1);
+    for _ in 0..height {
+        let cells: Vec<String> = parts.iter_mut().map(|part| part.next().unwrap_or_default().to_owned()).collect();
+        writeln!(out, "{}", line(&cells, widths, right))?;
+    }
+    Ok(())
 }
 
 /// Lines of a whole box with `names` above `rows`; `right` tells the columns that stand to the right.
@@ -102,9 +113,16 @@ fn visible(text: &str) -> String {
     }
 }
 
+/// The same, but that lines stay lines: a plan is read as it is meant.
+fn lines_of(text: &str) -> String {
+    let lines: Vec<String> = text.trim_end_matches('\n').split('\n').map(visible).collect();
+    lines.join("\n")
+}
+
 fn widths(names: &[String], rows: &[Vec<String>]) -> Vec<usize> {
+    let width = |cell: &String| cell.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0);
     let widest =
-        |(column, name): (usize, &String)| rows.iter().map(|row| row[column].width()).fold(name.width(), usize::max);
+        |(column, name): (usize, &String)| rows.iter().map(|row| width(&row[column])).fold(name.width(), usize::max);
     names.iter().enumerate().map(widest).collect()
 }
 
