@@ -153,8 +153,15 @@ fn query(generator: &mut Generator, condition: Option<String>) -> String {
     columns.extend((0..aggregates).map(|at| format!("{} AS a{at}", aggregate(generator))));
     let condition = condition.map_or(String::new(), |condition| format!(" WHERE {condition}"));
     let places: Vec<String> = (1..=keys.len()).map(|place| place.to_string()).collect();
-    let grouping =
-        if keys.is_empty() { String::new() } else { format!(" GROUP BY {0} ORDER BY {0}", places.join(", ")) };
+    let having = match generator.between(0, 5) {
+        0 => format!(" HAVING count(*) > {}", generator.between(0, 30)),
+        1 => format!(" HAVING sum({}) > {}", generator.pick(NUMBERS), generator.between(-1000, 1000)),
+        _ => String::new(),
+    };
+    let grouping = match keys.is_empty() {
+        true => String::new(),
+        false => format!(" GROUP BY {0}{having} ORDER BY {0}", places.join(", ")),
+    };
     format!("SELECT {} FROM t{condition}{grouping}", columns.join(", "))
 }
 

@@ -100,6 +100,8 @@ pub enum Sink {
         aggregation: Aggregation,
         /// The columns of the rows.
         columns: Vec<Finish>,
+        /// A condition over these columns (HAVING): groups for which it is not 1 are no rows.
+        having: Option<Expression>,
         /// Which of them are keys by which later pipelines probe.
         keys: Option<Vec<usize>>,
     },
@@ -143,7 +145,7 @@ impl Pipeline {
         let sink = match &self.sink {
             Sink::Rows { columns, keys } => Sink::Rows { columns: all(columns), keys: keys.clone() },
             Sink::Marks(join) => Sink::Marks(probe(join)),
-            Sink::Aggregate { aggregation, columns, keys } => {
+            Sink::Aggregate { aggregation, columns, having, keys } => {
                 let aggregate = |aggregate: &Aggregate| Aggregate {
                     function: aggregate.function,
                     argument: aggregate.argument.as_ref().map(with),
@@ -154,7 +156,8 @@ impl Pipeline {
                     keys: all(&aggregation.keys),
                     aggregates: aggregation.aggregates.iter().map(aggregate).collect(),
                 };
-                Sink::Aggregate { aggregation, columns: columns.clone(), keys: keys.clone() }
+                let having = having.as_ref().map(with);
+                Sink::Aggregate { aggregation, columns: columns.clone(), having, keys: keys.clone() }
             }
         };
         let steps = self.steps.iter().map(step).collect();
@@ -214,10 +217,11 @@ impl fmt::Display for Pipeline {
         match &self.sink {
             Sink::Rows { keys: Some(_), .. } => f.write_str(", build")?,
             Sink::Rows { keys: None, .. } => f.write_str(", rows")?,
-            Sink::Aggregate { keys, aggregation, .. } => {
+            Sink::Aggregate { keys, aggregation, having, .. } => {
                 let build = if keys.is_some() { ", build" } else { "" };
                 let groups = if aggregation.keys.is_empty() { "one group" } else { "groups" };
-                write!(f, ", aggregate into {groups}{build}")?;
+                let having = if having.is_some() { " with a condition" } else { "" };
+                write!(f, ", aggregate into {groups}{having}{build}")?;
             }
             Sink::Marks(probe) => write!(f, ", mark {probe}")?,
         }

@@ -1,7 +1,7 @@
 //! A pipeline ready to run: its stages, planned when all that it probes is there. Ranges, row counts and duplicates of the
 //! build sides are known by then, which the paper's planner (relaxed operator fusion paper, section 4.4) has to guess.
 
-use crate::aggregate::{Aggregation, Plan, States};
+use crate::aggregate::{Aggregation, Having, Plan, States};
 use crate::codegen::{self, Generator};
 use crate::join::{JoinTable, KeyRanges, TableKind};
 use crate::program::Builder;
@@ -117,6 +117,8 @@ pub(crate) enum End {
         array: bool,
         /// There is a boundary before the update.
         split: bool,
+        /// Groups that do not fulfil it are no rows.
+        having: Option<Box<Having>>,
         generator: Generator,
     },
     /// The last level is the end.
@@ -364,7 +366,7 @@ impl Way<'_> {
     fn end(&mut self, sink: &Sink) -> Result<End> {
         match sink {
             Sink::Rows { columns, .. } => self.scope.rows(columns, self.waiting.take()),
-            Sink::Aggregate { aggregation, .. } => {
+            Sink::Aggregate { aggregation, columns: finishes, having, .. } => {
                 if let Some(filter) = &aggregation.filter {
                     self.filter(filter)?;
                 }
@@ -374,7 +376,15 @@ impl Way<'_> {
                 let plan = Plan::new(&aggregation, columns, self.rows)?;
                 let array = States::is_array(&plan, self.given.rows);
                 let split = self.given.stages.cut == Cut::EveryStep;
-                Ok(End::Aggregate { plan, array, split, generator: Generator::default() })
+                let having = match having {
+                    Some(having) => {
+                        let Aggregation { keys, aggregates, .. } = &aggregation;
+                        let facts = finishes.iter().map(|finish| finish.facts(keys, aggregates, &self.scope.facts));
+                        Some(Box::new(Having::new(having, &facts.collect::<Result<Vec<_>>>()?)?))
+                    }
+                    None => None,
+                };
+                Ok(End::Aggregate { plan, array, split, having, generator: Generator::default() })
             }
             Sink::Marks(probe) => self.probe(probe, LevelKind::Marks).map(|()| End::Marks),
         }

@@ -118,3 +118,22 @@ impl Rows {
         self.columns.iter().map(Column::bytes).sum()
     }
 }
+
+/// A column of values; `None` is NULL.
+pub(crate) fn collected(values: impl ExactSizeIterator<Item = Option<i128>> + Clone) -> Column {
+    let (mut nulls, mut fits) = (false, true);
+    let short = |value: Option<i128>| match value {
+        Some(value) => {
+            fits &= i64::try_from(value).is_ok();
+            value as i64
+        }
+        None => {
+            nulls = true;
+            0
+        }
+    };
+    let short: Vec<i64> = values.clone().map(short).collect();
+    let valid = nulls.then(|| values.clone().map(|value| value.is_some()).collect());
+    let wide = || values.map(Option::unwrap_or_default).collect();
+    Column { values: if fits { Values::Short(short) } else { Values::Wide(wide()) }, valid }
+}

@@ -405,7 +405,7 @@ impl Stretch {
                 grow(rows.bytes())?;
                 self.run.leave(self.number, self.began(), rows, marks)
             }
-            (End::Aggregate { plan, array, .. }, Sink::Aggregate { columns, .. }) => {
+            (End::Aggregate { plan, array, having, .. }, Sink::Aggregate { columns, .. }) => {
                 let mut merged: Option<States> = None;
                 for ended in ended {
                     let Ended::States(states) = ended else { continue };
@@ -415,7 +415,8 @@ impl Stretch {
                     }
                 }
                 let states = merged.unwrap_or_else(|| States::new(plan, *array));
-                let rows = aggregate::rows(plan, &states, columns, &self.place(), grow)?;
+                let having = having.as_deref().map(|having| (having, self.course.isa));
+                let rows = aggregate::rows(plan, &states, columns, having, &self.place(), grow)?;
                 self.run.leave(self.number, self.began(), rows, marks)
             }
             (End::Marks, _) => {

@@ -71,14 +71,6 @@ impl Open {
         Self { source, fields, steps: Vec::new(), scope, inputs: 1, most, hints: Vec::new() }
     }
 
-    /// The records that fulfil a condition, with some of the columns.
-    pub(super) fn filter(&mut self, condition: Expression, projection: Option<&[usize]>) {
-        self.steps.push(Step::Filter(condition));
-        if let Some(projection) = projection {
-            self.project(projection);
-        }
-    }
-
     /// Some of the columns.
     pub(super) fn project(&mut self, projection: &[usize]) {
         let columns = projection.iter().map(|column| self.scope.column(*column)).collect();
@@ -105,7 +97,13 @@ impl Draft {
             }
             let mut open = self.open(filter.input())?;
             let condition = open.scope.translate(filter.predicate(), &filter.input().schema())?.truth()?;
-            open.filter(condition, filter.projection().as_deref());
+            match self.having(&open) {
+                Some(having) => *having = Some(all_of(having.take(), condition)),
+                None => open.steps.push(Step::Filter(condition)),
+            }
+            if let Some(projection) = filter.projection() {
+                open.project(projection);
+            }
             return Some(open);
         }
         if let Some(join) = Joined::of(plan) {
@@ -126,6 +124,15 @@ impl Draft {
             return gathered.fetch().is_none().then(|| self.open(gathered.input()))?;
         }
         self.open(plan.downcast_ref::<CooperativeExec>()?.input())
+    }
+
+    /// The condition under which groups are rows at all, when nothing has happened to them yet.
+    fn having(&mut self, open: &Open) -> Option<&mut Option<Expression>> {
+        let Source::Rows(groups) = open.source else { return None };
+        match &mut self.pipelines.get_mut(groups)?.sink {
+            Sink::Aggregate { having, .. } if open.steps.is_empty() => Some(having),
+            _ => None,
+        }
     }
 
     fn scan(&mut self, scan: &ScanExec, plan: &Arc<dyn ExecutionPlan>) -> Open {
@@ -239,5 +246,13 @@ impl Scanned {
     /// The table that it reads.
     pub(super) fn table(&self) -> Result<&Arc<TableSnapshot>> {
         Ok(self.exec()?.table())
+    }
+}
+
+/// Both conditions.
+fn all_of(known: Option<Expression>, condition: Expression) -> Expression {
+    match known {
+        Some(known) => Expression::And(Box::new(known), Box::new(condition)),
+        None => condition,
     }
 }

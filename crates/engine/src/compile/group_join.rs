@@ -45,7 +45,8 @@ impl Draft {
         let left = outputs.iter().map(|output| output.facts(&known)).collect::<Result<Vec<_>, _>>().ok()?;
         let aggregation =
             Aggregation { filter: None, keys: vec![columns[key].clone()], aggregates: split.aggregates(&before) };
-        self.pipelines[build].sink = Sink::Aggregate { aggregation, columns: finishes, keys: Some(vec![0]) };
+        self.pipelines[build].sink =
+            Sink::Aggregate { aggregation, columns: finishes, having: None, keys: Some(vec![0]) };
         open.fields.truncate(first);
         open.fields.extend((0..facts.len()).map(|column| Field { input: 1, column }));
         self.left[build] = facts;

@@ -120,7 +120,7 @@ impl Draft {
         self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
         self.rows.push(open.most);
         let aggregation = Aggregation { filter: None, keys, aggregates };
-        let sink = Sink::Aggregate { aggregation, columns: finishes, keys: None };
+        let sink = Sink::Aggregate { aggregation, columns: finishes, having: None, keys: None };
         let Open { source, fields, steps, hints, .. } = open;
         self.pipelines.push(Pipeline { source, fields, steps, sink, hints, behind: None });
         Some(Grouped { pipeline: self.pipelines.len() - 1, columns, doubtful })

@@ -5,17 +5,20 @@
 //! | `plan` | keys and functions -> one number per record and the words it updates |
 //! | `states` | the words of all groups: an array over the keys' range, or a hash table |
 //! | `table` | that hash table |
+//! | `found` | the groups that are wanted: those with records that fulfil a HAVING |
 //! | `outcome` | words -> rows |
 //!
 //! A group's state is a few 64-bit words that start at zero, so that memory fresh from the system is a state already, and
 //! that are only ever added to or raised to a larger value, so that states of several threads merge in any order. A
 //! smallest or largest value is kept as its distance from the end of the argument's range, plus one: zero means none.
 
+mod found;
 mod outcome;
 mod plan;
 mod states;
 mod table;
 
+pub(crate) use found::Having;
 pub(crate) use outcome::rows;
 pub use outcome::{Finish, Spread};
 pub use plan::{Aggregate, Aggregation, Function};

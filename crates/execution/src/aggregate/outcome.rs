@@ -1,17 +1,14 @@
 //! From the words of states to rows.
 
+use super::found::{Found, Having, found};
 use super::plan::{Aggregate, Function, KeyRange, Plan, Reading};
 use super::states::{States, wide};
-use super::table::GroupTable;
 use crate::float::{ANY, of_units, ordered, power_of_ten};
-use crate::rows::{Column, Rows, Values};
+use crate::rows::{Column, Rows};
 use crate::{Error, Expression, Limits, Result};
 use arrow::datatypes::i256;
-use std::borrow::Cow;
+use gingham_kernels::Isa;
 use std::cell::Cell;
-
-/// Groups that are given in the order of their keys.
-const SORTED: usize = 1 << 16;
 
 /// A column of the rows that an aggregation gives, one row a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,60 +67,17 @@ impl Spread {
     }
 }
 
-/// Groups that have records.
-struct Found<'a> {
-    stride: usize,
-    /// Their states: those of an array brought together, so that what follows reads no others.
-    words: Cow<'a, [u64]>,
-    /// Their numbers and places among these states, in the order of the rows.
-    groups: Groups<'a>,
-    /// How many different values each has, of each set.
-    distinct: Vec<Counts>,
-}
-
-/// A count for each of some groups.
-struct Counts {
-    groups: GroupTable,
-    counts: Vec<u32>,
-}
-
-impl Counts {
-    /// Of the numbers in a set whose last digit has so many values.
-    fn of(set: &GroupTable, size: u64) -> Self {
-        let mut groups = GroupTable::new();
-        let mut places: Vec<u64> = set.numbers().iter().map(|number| number / size).collect();
-        groups.places(&mut places);
-        let mut counts = vec![0; groups.numbers().len()];
-        for place in places {
-            counts[place as usize] += 1;
-        }
-        Self { groups, counts }
-    }
-
-    fn get(&self, group: u64) -> u32 {
-        self.groups.place(group).map_or(0, |place| self.counts[place])
-    }
-}
-
-enum Groups<'a> {
-    /// Each at its place.
-    Array(Vec<u32>),
-    Table {
-        places: Vec<u32>,
-        numbers: &'a [u64],
-    },
-}
-
-/// The rows of the groups that have records; without keys there is one, of no records perhaps. `place` names the source,
-/// for the error of values outside of what its metadata says; `take` is asked for the bytes that they need.
+/// The rows of the groups that have records and fulfil `having`; without keys there is one, of no records perhaps. `place`
+/// names the source, for the error of values outside of what its metadata says; `take` is asked for the bytes that they need.
 pub(crate) fn rows(
     plan: &Plan,
     states: &States,
     columns: &[Finish],
+    having: Option<(&Having, Isa)>,
     place: &str,
     take: impl FnOnce(usize) -> Result<()>,
 ) -> Result<Rows> {
-    let found = found(plan, states, place)?;
+    let found = found(plan, states, columns, having, place)?;
     take(found.len() * (columns.len() + plan.stride) * size_of::<i64>())?;
     let columns = columns.iter().map(|column| column.of(plan, &found)).collect::<Result<_>>()?;
     Ok(Rows { rows: found.len(), columns })
@@ -167,7 +121,7 @@ impl Finish {
         }
     }
 
-    fn of(&self, plan: &Plan, found: &Found<'_>) -> Result<Column> {
+    pub(super) fn of(&self, plan: &Plan, found: &Found<'_>) -> Result<Column> {
         let reading = |number: usize| {
             let reading = plan.readings.get(number).copied();
             reading.ok_or_else(|| Error::Internal(format!("an aggregation without result {number}")))
@@ -222,81 +176,10 @@ fn mean(sum: i128, count: i128, digits: u32) -> Option<i128> {
 }
 
 /// The groups of the states.
-fn found<'a>(plan: &Plan, states: &'a States, place: &str) -> Result<Found<'a>> {
-    let stride = plan.stride;
-    let sets = states.sets.iter().zip(&plan.distinct);
-    let distinct = sets.map(|(set, distinct)| Counts::of(set, distinct.size)).collect();
-    let Some(table) = &states.table else {
-        let spare = states.spare() as usize;
-        if states.words[spare * stride] != 0 {
-            let detail = "a column has values outside of the range in its metadata; run `check`";
-            return Err(Error::Corrupt { place: place.to_owned(), detail: detail.to_owned() });
-        }
-        let (mut words, mut numbers) = (Vec::new(), Vec::new());
-        for (state, number) in states.words.chunks_exact(stride).take(spare).zip(0..) {
-            if state[0] != 0 || plan.keys.is_empty() {
-                words.extend_from_slice(state);
-                numbers.push(number);
-            }
-        }
-        return Ok(Found { stride, words: Cow::Owned(words), groups: Groups::Array(numbers), distinct });
-    };
-    let numbers = table.numbers();
-    let mut places: Vec<u32> = (0..numbers.len() as u32).collect();
-    // Who looks at so many rows does not care for their order, and it costs more than all else.
-    if places.len() <= SORTED {
-        places.sort_unstable_by_key(|place| numbers[*place as usize]);
-    }
-    let groups = Groups::Table { places, numbers };
-    Ok(Found { stride, words: Cow::Borrowed(&states.words), groups, distinct })
-}
-
-impl Found<'_> {
-    fn len(&self) -> usize {
-        match &self.groups {
-            Groups::Array(numbers) => numbers.len(),
-            Groups::Table { places, .. } => places.len(),
-        }
-    }
-
-    /// A column of what `read` gives for the number and the state of each group.
-    fn column(&self, read: impl Fn(u64, &[u64]) -> Option<i128>) -> Column {
-        match &self.groups {
-            Groups::Array(numbers) => {
-                let states = self.words.chunks_exact(self.stride).zip(numbers);
-                collected(states.map(|(state, number)| read((*number).into(), state)))
-            }
-            Groups::Table { places, numbers } => collected(places.iter().map(|place| {
-                let place = *place as usize;
-                read(numbers[place], &self.words[place * self.stride..][..self.stride])
-            })),
-        }
-    }
-}
-
-/// A column of values; `None` is NULL.
-fn collected(values: impl ExactSizeIterator<Item = Option<i128>> + Clone) -> Column {
-    let (mut nulls, mut fits) = (false, true);
-    let short = |value: Option<i128>| match value {
-        Some(value) => {
-            fits &= i64::try_from(value).is_ok();
-            value as i64
-        }
-        None => {
-            nulls = true;
-            0
-        }
-    };
-    let short: Vec<i64> = values.clone().map(short).collect();
-    let valid = nulls.then(|| values.clone().map(|value| value.is_some()).collect());
-    let wide = || values.map(Option::unwrap_or_default).collect();
-    Column { values: if fits { Values::Short(short) } else { Values::Wide(wide()) }, valid }
-}
-
 impl Reading {
     fn read(&self, found: &Found<'_>, group: u64, state: &[u64]) -> Option<i128> {
         match *self {
-            Self::Distinct(set) => Some(found.distinct[set].get(group).into()),
+            Self::Distinct(set) => Some(found.different(set, group).into()),
             Self::Count(word) => Some(state[word].into()),
             Self::Sum { count, .. } if state[count] == 0 => None,
             Self::Sum { word, wide: true, .. } => Some(wide(&state[word..])),

@@ -4,13 +4,13 @@
 mod ends;
 mod joins;
 
-use crate::aggregate::{self, Plan, States};
+use crate::aggregate::{self, Having, Plan, States};
 use crate::codegen::{End, Generator, Scratch};
 use crate::interpret::Interpreter;
 use crate::source::{Input, Records, VECTOR, Vector};
 use crate::{
     Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Field, Finish, FloatArithmetic, Function,
-    Limits, Rows, ValueMap, float, ordered,
+    Limits, Rows, ValueMap, Values, float, ordered,
 };
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
@@ -353,7 +353,14 @@ enum By {
 }
 
 /// Keys, then results.
-fn run(plan: &Plan, columns: &[Finish], morsel: &OpenMorsel, by: By, array: bool) -> Result<Rows, Error> {
+fn run(
+    plan: &Plan,
+    columns: &[Finish],
+    having: Option<&Having>,
+    morsel: &OpenMorsel,
+    by: By,
+    array: bool,
+) -> Result<Rows, Error> {
     // Two threads' states, a half of the vectors each.
     let mut states = [States::new(plan, array), States::new(plan, array)];
     let (mut interpreter, mut scratch) = (Interpreter::new(&plan.stage), Scratch::default());
@@ -391,7 +398,8 @@ fn run(plan: &Plan, columns: &[Finish], morsel: &OpenMorsel, by: By, array: bool
     }
     let [mut first, second] = states;
     first.merge(plan, second)?;
-    aggregate::rows(plan, &first, columns, "a test", |_| Ok(()))
+    let having = having.map(|having| (having, Isa::best()));
+    aggregate::rows(plan, &first, columns, having, "a test", |_| Ok(()))
 }
 
 fn finishes(aggregation: &Aggregation) -> Vec<Finish> {
@@ -424,8 +432,11 @@ fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) 
             if if array { plan.groups() > 1 << 20 } else { aggregation.keys.is_empty() } {
                 continue;
             }
-            match run(&plan, &finishes(aggregation), &morsel, by, array) {
+            match run(&plan, &finishes(aggregation), None, &morsel, by, array) {
                 Ok(groups) => {
+                    check_having(&plan, aggregation, columns, &groups, |having| {
+                        run(&plan, &finishes(aggregation), Some(having), &morsel, by, array)
+                    })?;
                     prop_assert!(exact.is_ok(), "{by:?}, array {array}: an overflow went unseen");
                     let Ok(exact) = &exact else { continue };
                     prop_assert_eq!(groups.rows, exact.len(), "{:?}, array {}", by, array);
@@ -443,6 +454,44 @@ fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) 
                 Err(error) => return Err(TestCaseError::fail(error.to_string())),
             }
         }
+    }
+    Ok(())
+}
+
+/// Groups whose last column is not above one of its values, or NULL: as many as a look at all rows finds, and these.
+fn check_having(
+    plan: &Plan,
+    aggregation: &Aggregation,
+    columns: &[Column],
+    all: &Rows,
+    run: impl Fn(&Having) -> Result<Rows, Error>,
+) -> Result<(), TestCaseError> {
+    let Some(last) = all.columns.last().filter(|_| all.rows > 0) else { return Ok(()) };
+    let column = Expression::Column(all.columns.len() - 1);
+    let bound = Expression::Constant(last.get(all.rows / 2));
+    let condition = Expression::Or(
+        Box::new(Expression::compare(Comparison::LessOrEqual, column.clone(), bound)),
+        Box::new(Expression::IsNull(Box::new(column))),
+    );
+    let known: Vec<_> = columns.iter().map(Column::facts).collect();
+    let Aggregation { keys, aggregates, .. } = aggregation;
+    let facts = finishes(aggregation).into_iter().map(|finish| finish.facts(keys, aggregates, &known));
+    let having = match facts.collect::<Result<Vec<_>, _>>().and_then(|facts| Having::new(&condition, &facts)) {
+        Ok(having) => having,
+        Err(error) => return Err(TestCaseError::fail(format!("{plan:?}: {error}"))),
+    };
+    let fulfils = |row: &usize| evaluate(&condition, &|column| all.columns[column].get(*row)) == Ok(Some(1));
+    let wanted: Vec<usize> = (0..all.rows).filter(fulfils).collect();
+    match run(&having) {
+        Ok(found) => {
+            let rows = |rows: &Rows| -> Vec<Row> {
+                (0..rows.rows).map(|row| rows.columns.iter().map(|column| column.get(row)).collect()).collect()
+            };
+            prop_assert_eq!(rows(&found), rows(&all.take(&wanted)));
+        }
+        // 128 bits are not looked at.
+        Err(Error::Unsupported(_)) => prop_assert!(matches!(last.values, Values::Wide(_))),
+        Err(error) => return Err(TestCaseError::fail(error.to_string())),
     }
     Ok(())
 }
@@ -507,7 +556,7 @@ fn values_outside_of_the_metadata_are_found_and_write_nowhere() {
     let plan = Plan::new(&aggregation, fields([(Limits::new(0, 9), false)]), 200).unwrap();
     let morsel = OpenMorsel { rows: 200, tids: None, views: vec![columns[0].view()] };
     for by in [By::Interpreter, By::Generator] {
-        let error = run(&plan, &finishes(&aggregation), &morsel, by, true).unwrap_err();
+        let error = run(&plan, &finishes(&aggregation), None, &morsel, by, true).unwrap_err();
         assert!(matches!(&error, Error::Corrupt { place, .. } if place == "a test"), "{error}");
     }
 }
@@ -529,7 +578,7 @@ fn sums_of_floats_are_exact_in_any_order() {
         let plan = Plan::new(&aggregation, fields(columns.iter().map(Column::facts)), 4000).unwrap();
         let morsel = OpenMorsel { rows: 4000, tids: None, views: vec![columns[0].view()] };
         for by in [By::Interpreter, By::Generator] {
-            let groups = run(&plan, &[Finish::Value(0)], &morsel, by, true).unwrap();
+            let groups = run(&plan, &[Finish::Value(0)], None, &morsel, by, true).unwrap();
             assert_eq!(groups.columns[0].get(0), Some(exact_sum(&values)), "{by:?}, reversed {reversed}");
         }
     }

@@ -1,0 +1,198 @@
+//! The groups that have records, and of these the ones that fulfil a condition over their columns (HAVING). The condition is
+//! looked at a few thousand groups at a time, before anything else is made of them: often it keeps next to none.
+
+use super::outcome::Finish;
+use super::plan::Plan;
+use super::states::States;
+use super::table::GroupTable;
+use crate::expression::Expression;
+use crate::interpret::Interpreter;
+use crate::program::Builder;
+use crate::relation::{Facts, Relation};
+use crate::rows::{Column, Rows, collected};
+use crate::source::{Input, Records, VECTOR, Vector};
+use crate::stage::{Draft, Field, Stage};
+use crate::{Error, Result};
+use gingham_kernels::Isa;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Groups that are given in the order of their keys.
+const SORTED: usize = 1 << 16;
+
+/// A condition over the columns of groups.
+#[derive(Debug)]
+pub(crate) struct Having {
+    stage: Stage,
+    /// The columns that it reads, by their numbers.
+    columns: Vec<usize>,
+}
+
+/// Groups and their states.
+pub(super) struct Found<'a> {
+    stride: usize,
+    words: Cow<'a, [u64]>,
+    /// A group's number at each state.
+    numbers: Cow<'a, [u64]>,
+    /// The order of the rows, when it is another.
+    order: Option<Vec<u32>>,
+    /// How many different values each has, of each set.
+    distinct: Arc<Vec<Counts>>,
+}
+
+/// A count for each of some groups.
+struct Counts {
+    groups: GroupTable,
+    counts: Vec<u32>,
+}
+
+impl Having {
+    /// Over columns of which this is known.
+    pub(crate) fn new(condition: &Expression, facts: &[Facts]) -> Result<Self> {
+        let fields = |columns: &[usize]| -> Vec<Field> {
+            let place = |column: usize| columns.iter().position(|read| *read == column).unwrap_or(0);
+            (0..facts.len()).map(|column| Field { input: 0, column: place(column) }).collect()
+        };
+        let stage = |columns: &[usize]| -> Result<Stage> {
+            let draft = Draft::new(Builder::new(facts.iter().copied()), fields(columns), Some(condition))?;
+            Ok(draft.finish(Vec::new(), std::iter::empty()))
+        };
+        let read = stage(&[])?.columns.into_iter().enumerate();
+        let columns: Vec<usize> =
+            read.filter(|(_, read)| read.integers || read.validity).map(|(column, _)| column).collect();
+        Ok(Self { stage: stage(&columns)?, columns })
+    }
+
+    /// The groups that fulfil it, of some states at their places.
+    fn of<'a>(
+        &self,
+        plan: &Plan,
+        columns: &[Finish],
+        isa: Isa,
+        mut groups: impl Iterator<Item = (u64, &'a [u64])>,
+        distinct: &Arc<Vec<Counts>>,
+    ) -> Result<Found<'static>> {
+        let (mut kept, mut interpreter) = (Found::none(plan, distinct), Interpreter::new(&self.stage));
+        let mut passed = Vec::new();
+        loop {
+            let mut some = Found::none(plan, distinct);
+            groups.by_ref().take(VECTOR).for_each(|(number, state)| some.push(number, state));
+            if some.len() == 0 {
+                return Ok(kept);
+            }
+            let column = |number: &usize| match columns.get(*number) {
+                Some(column) => column.of(plan, &some),
+                None => Err(Error::Internal(format!("groups without column {number}"))),
+            };
+            let columns = self.columns.iter().map(column).collect::<Result<_>>()?;
+            let relation = Relation::new(&Rows { rows: some.len(), columns })?;
+            let records = Records::Run { first: 0, length: some.len() };
+            let vector = Vector { inputs: &[Input { views: &relation.views, records }], isa };
+            interpreter.emit(&self.stage, &vector, &mut passed, &mut [])?;
+            for group in &passed {
+                let (number, state) = some.at(*group as usize);
+                kept.push(number, state);
+            }
+        }
+    }
+}
+
+/// The groups that have records; without keys there is one, of no records perhaps.
+pub(super) fn found<'a>(
+    plan: &Plan,
+    states: &'a States,
+    columns: &[Finish],
+    having: Option<(&Having, Isa)>,
+    place: &str,
+) -> Result<Found<'a>> {
+    let stride = plan.stride;
+    let sets = states.sets.iter().zip(&plan.distinct);
+    let distinct = Arc::new(sets.map(|(set, distinct)| Counts::of(set, distinct.size)).collect());
+    let Some(table) = &states.table else {
+        let spare = states.spare() as usize;
+        if states.words[spare * stride] != 0 {
+            let detail = "a column has values outside of the range in its metadata; run `check`";
+            return Err(Error::Corrupt { place: place.to_owned(), detail: detail.to_owned() });
+        }
+        let groups = (0..).zip(states.words.chunks_exact(stride).take(spare));
+        let mut groups = groups.filter(|(_, state)| state[0] != 0 || plan.keys.is_empty());
+        if let Some((having, isa)) = having {
+            return having.of(plan, columns, isa, groups, &distinct);
+        }
+        let mut found = Found::none(plan, &distinct);
+        groups.by_ref().for_each(|(number, state)| found.push(number, state));
+        return Ok(found);
+    };
+    let numbers = table.numbers();
+    let mut found = match having {
+        Some((having, isa)) => {
+            let groups = numbers.iter().copied().zip(states.words.chunks_exact(stride));
+            having.of(plan, columns, isa, groups, &distinct)?
+        }
+        None => {
+            let (words, numbers) = (Cow::Borrowed(states.words.as_slice()), Cow::Borrowed(numbers));
+            Found { stride, words, numbers, order: None, distinct }
+        }
+    };
+    // Who looks at so many rows does not care for their order, and it costs more than all else.
+    if found.len() <= SORTED {
+        let mut order: Vec<u32> = (0..found.len() as u32).collect();
+        order.sort_unstable_by_key(|place| found.numbers[*place as usize]);
+        found.order = Some(order);
+    }
+    Ok(found)
+}
+
+impl Found<'_> {
+    fn none(plan: &Plan, distinct: &Arc<Vec<Counts>>) -> Self {
+        let (words, numbers) = (Cow::Owned(Vec::new()), Cow::Owned(Vec::new()));
+        Self { stride: plan.stride, words, numbers, order: None, distinct: Arc::clone(distinct) }
+    }
+
+    fn push(&mut self, number: u64, state: &[u64]) {
+        self.words.to_mut().extend_from_slice(state);
+        self.numbers.to_mut().push(number);
+    }
+
+    fn at(&self, place: usize) -> (u64, &[u64]) {
+        (self.numbers[place], &self.words[place * self.stride..][..self.stride])
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Different values of a group, in the set with this number.
+    pub(super) fn different(&self, set: usize, group: u64) -> u32 {
+        let Counts { groups, counts } = &self.distinct[set];
+        groups.place(group).map_or(0, |place| counts[place])
+    }
+
+    /// A column of what `read` gives for the number and the state of each group.
+    pub(super) fn column(&self, read: impl Fn(u64, &[u64]) -> Option<i128>) -> Column {
+        match &self.order {
+            None => {
+                let states = self.words.chunks_exact(self.stride).zip(&*self.numbers);
+                collected(states.map(|(state, number)| read(*number, state)))
+            }
+            Some(order) => collected(order.iter().map(|place| {
+                let (number, state) = self.at(*place as usize);
+                read(number, state)
+            })),
+        }
+    }
+}
+
+impl Counts {
+    /// Of the numbers in a set whose last digit has so many values.
+    fn of(set: &GroupTable, size: u64) -> Self {
+        let mut groups = GroupTable::new();
+        let mut places: Vec<u64> = set.numbers().iter().map(|number| number / size).collect();
+        groups.places(&mut places);
+        let mut counts = vec![0; groups.numbers().len()];
+        for place in places {
+            counts[place as usize] += 1;
+        }
+        Self { groups, counts }
+    }
+}
