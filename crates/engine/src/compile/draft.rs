@@ -3,7 +3,7 @@
 
 use super::joined::Joined;
 use super::predicate::Read;
-use super::translate::{Parameters, Records, Scope, Trace, Typed};
+use super::translate::{Notes, Records, Scope, Trace, Typed};
 use crate::table::ScanExec;
 use crate::{Error, Result};
 use datafusion::physical_plan::ExecutionPlan;
@@ -29,7 +29,7 @@ pub(super) struct Draft {
     /// Rows that each leaves at most.
     pub(super) rows: Vec<u64>,
     pub(super) scans: Vec<Scanned>,
-    pub(super) parameters: Parameters,
+    pub(super) notes: Notes,
     /// Pipelines may evaluate their scans' predicates.
     pub(super) own_predicates: bool,
 }
@@ -82,7 +82,10 @@ impl Draft {
     /// The rows of `plan`; `None` when pipelines can't give them.
     pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
         if let Some(scan) = plan.downcast_ref::<ScanExec>() {
-            return scan.is_plain().then(|| self.scan(scan, plan));
+            return match scan.is_plain() {
+                true => Some(self.scan(scan, plan)),
+                false => self.notes.left("a scan that ends early"),
+            };
         }
         if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
             let mut open = self.open(projection.input())?;
@@ -93,7 +96,7 @@ impl Draft {
         }
         if let Some(filter) = plan.downcast_ref::<FilterExec>() {
             if filter.fetch().is_some() {
-                return None;
+                return self.notes.left("a filter that ends early");
             }
             let mut open = self.open(filter.input())?;
             let condition = open.scope.translate(filter.predicate(), &filter.input().schema())?.truth()?;
@@ -118,12 +121,18 @@ impl Draft {
         }
         // An order in the middle of a plan is nobody's wish: what takes these rows gives them in its own.
         if let Some(sort) = plan.downcast_ref::<SortExec>() {
-            return sort.fetch().is_none().then(|| self.open(sort.input()))?;
+            return match sort.fetch() {
+                None => self.open(sort.input()),
+                Some(_) => self.notes.left("first rows in the middle of a plan"),
+            };
         }
         if let Some(gathered) = plan.downcast_ref::<CoalescePartitionsExec>() {
             return gathered.fetch().is_none().then(|| self.open(gathered.input()))?;
         }
-        self.open(plan.downcast_ref::<CooperativeExec>()?.input())
+        match plan.downcast_ref::<CooperativeExec>() {
+            Some(cooperative) => self.open(cooperative.input()),
+            None => self.notes.left(format!("pipelines have no {}", plan.name())),
+        }
     }
 
     /// The condition under which groups are rows at all, when nothing has happened to them yet.
@@ -170,7 +179,7 @@ impl Draft {
         if numbered {
             facts.push((Limits::new(0, table.rows().saturating_sub(1) as i64), false));
         }
-        let scope = Scope::new(facts.clone(), columns, table.rows(), &self.parameters);
+        let scope = Scope::new(facts.clone(), columns, table.rows(), &self.notes);
         self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: ids, predicate, numbered });
         Open::new(Source::Scan(number), scope)
     }
@@ -222,7 +231,7 @@ impl Draft {
 
     /// A pipeline over the rows that another left, of which these are the columns.
     pub(super) fn over(&self, source: Source, rows: usize, columns: Vec<Option<Typed>>) -> Open {
-        let scope = Scope::new(self.left[rows].clone(), columns, self.rows[rows], &self.parameters);
+        let scope = Scope::new(self.left[rows].clone(), columns, self.rows[rows], &self.notes);
         Open::new(source, scope)
     }
 }

@@ -98,19 +98,27 @@ impl Draft {
         };
         let limited = first.limit_options().is_some() || last.limit_options().is_some();
         // Counting needs no integers at all.
-        if limited || first.group_expr().has_grouping_set() || CountExec::instead_of(first).is_some() {
-            return None;
+        if CountExec::instead_of(first).is_some() {
+            return self.notes.left("records are counted by the scan");
+        }
+        if limited || first.group_expr().has_grouping_set() {
+            return self.notes.left("grouping sets, or groups that end early");
         }
         let mut open = self.open(first.input())?;
         let schema = first.input_schema();
         let mut parts = Parts::default();
-        let doubtful = parts.add_keys(first, &open, &schema)?;
+        let Some(doubtful) = parts.add_keys(first, &open, &schema) else {
+            return self.notes.left(format!("a key that has no codes: {}", self.notes.why()));
+        };
         for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
             let filter = match filter {
                 Some(filter) => Some(open.scope.translate(filter, &schema)?.truth()?),
                 None => None,
             };
-            parts.add_function(function, filter, &open, &schema)?;
+            let added = parts.add_function(function, filter, &open, &schema);
+            if added.is_none() {
+                return self.notes.left(format!("pipelines do not compute {}", function.name()));
+            }
         }
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
             return Some(Grouped { pipeline, columns: parts.columns, doubtful });

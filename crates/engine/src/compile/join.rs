@@ -122,7 +122,7 @@ impl Draft {
         let facts = self.left[*pipeline].clone();
         let schemas = (join.left.schema(), join.right.schema());
         let (build_schema, probe_schema) = if *left { schemas } else { (schemas.1, schemas.0) };
-        let build_scope = Scope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.parameters);
+        let build_scope = Scope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.notes);
         let (mut keys, mut build_keys, mut equal) = (Vec::new(), Vec::new(), Vec::new());
         for (own, other) in join.on {
             let (build, probe) = if *left { (own, other) } else { (other, own) };

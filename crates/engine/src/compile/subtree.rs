@@ -28,9 +28,14 @@ pub(super) struct Subtree {
 }
 
 impl Subtree {
-    /// The subtree that ends in `plan`, an aggregation or a join; `None` when pipelines can't do all of it.
-    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, fixed: &FixedStages) -> Option<Self> {
-        let mut draft = Draft { own_predicates: mode == Mode::Fused || !fixed.is_empty(), ..Draft::default() };
+    /// The subtree that ends in `plan`, an aggregation or a join; what pipelines can't do of it, when that is anything.
+    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, fixed: &FixedStages) -> Result<Self, String> {
+        let draft = Draft { own_predicates: mode == Mode::Fused || !fixed.is_empty(), ..Draft::default() };
+        let notes = draft.notes.clone();
+        Self::drafted(plan, mode, fixed, draft).ok_or_else(|| notes.why())
+    }
+
+    fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, fixed: &FixedStages, mut draft: Draft) -> Option<Self> {
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate)?;
             (columns, doubtful)
@@ -38,7 +43,7 @@ impl Subtree {
             let open = draft.open(plan)?;
             // As many rows as this come better one after the other than all at the end.
             if join.on.is_empty() && open.most > MANY_PAIRS {
-                return None;
+                return draft.notes.left("a product of so many rows is given as they come");
             }
             let (_, columns) = draft.end_in_rows(open)?;
             let shown = columns.into_iter().map(|column| {
@@ -53,9 +58,11 @@ impl Subtree {
         };
         let source = |scan: &Scanned| Some((scan.facts.clone(), scan.table().ok()?.rows()));
         let sources = draft.scans.iter().map(source).collect::<Option<Vec<_>>>()?;
-        let query =
-            Prepared::new(Query { pipelines: draft.pipelines }, mode, &sources).ok()?.with_stages(fixed.clone());
-        let (replaced, scans, parameters) = (Arc::clone(plan), draft.scans, draft.parameters.all());
+        let query = match Prepared::new(Query { pipelines: draft.pipelines }, mode, &sources) {
+            Ok(query) => query.with_stages(fixed.clone()),
+            Err(error) => return draft.notes.left(error.to_string()),
+        };
+        let (replaced, scans, parameters) = (Arc::clone(plan), draft.scans, draft.notes.parameters());
         Some(Self { replaced, query, scans, parameters, outputs, doubtful })
     }
 }

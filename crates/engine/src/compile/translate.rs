@@ -55,25 +55,44 @@ pub(super) struct Scope {
     /// The operator's columns; `None` where one is none that a pipeline can compute.
     columns: Vec<Option<Typed>>,
     rows: u64,
-    parameters: Parameters,
+    notes: Notes,
 }
 
-/// Expressions whose values are known when the query runs, by their numbers; shared by the scopes of a query.
+/// What the scopes of a query share.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Parameters(Rc<RefCell<Vec<Arc<dyn PhysicalExpr>>>>);
+pub(super) struct Notes(Rc<RefCell<Noted>>);
 
-impl Parameters {
+#[derive(Debug, Default)]
+struct Noted {
+    /// Expressions whose values are known when the query runs, by their numbers.
+    parameters: Vec<Arc<dyn PhysicalExpr>>,
+    /// Why what was looked at last is nothing for pipelines.
+    why: String,
+}
+
+impl Notes {
     fn add(&self, expression: &Arc<dyn PhysicalExpr>) -> usize {
-        let mut known = self.0.borrow_mut();
+        let known = &mut self.0.borrow_mut().parameters;
         known.iter().position(|other| other == expression).unwrap_or_else(|| {
             known.push(Arc::clone(expression));
             known.len() - 1
         })
     }
 
-    /// All of them.
-    pub(super) fn all(&self) -> Vec<Arc<dyn PhysicalExpr>> {
-        self.0.borrow().clone()
+    /// The expressions whose values are known when the query runs.
+    pub(super) fn parameters(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+        self.0.borrow().parameters.clone()
+    }
+
+    /// Notes why something is left to DataFusion.
+    pub(super) fn left<T>(&self, why: impl Into<String>) -> Option<T> {
+        self.0.borrow_mut().why = why.into();
+        None
+    }
+
+    /// Why what was looked at last is nothing for pipelines.
+    pub(super) fn why(&self) -> String {
+        self.0.borrow().why.clone()
     }
 }
 
@@ -126,13 +145,8 @@ impl Typed {
 
 impl Scope {
     /// Columns over those of a pipeline with these facts, which at most so many records have.
-    pub(super) fn new(
-        facts: Vec<(Limits, bool)>,
-        columns: Vec<Option<Typed>>,
-        rows: u64,
-        parameters: &Parameters,
-    ) -> Self {
-        Self { facts, columns, rows, parameters: parameters.clone() }
+    pub(super) fn new(facts: Vec<(Limits, bool)>, columns: Vec<Option<Typed>>, rows: u64, notes: &Notes) -> Self {
+        Self { facts, columns, rows, notes: notes.clone() }
     }
 
     /// Range and nullability of the pipeline's columns.
@@ -167,7 +181,7 @@ impl Scope {
 
     /// Other columns over the same pipeline.
     pub(super) fn with_columns(&self, columns: Vec<Option<Typed>>) -> Self {
-        Self::new(self.facts.clone(), columns, self.rows, &self.parameters)
+        Self::new(self.facts.clone(), columns, self.rows, &self.notes)
     }
 
     /// Columns that a join has made equal: the first of a pair determines what the second does.
@@ -180,7 +194,12 @@ impl Scope {
 
     /// An expression over the operator's columns, whose types are those of `schema`.
     pub(super) fn translate(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
-        Translation { scope: self, schema, maps: true }.translate(expression)
+        let translated = Translation { scope: self, schema, maps: true }.translate(expression);
+        // Why a column is none was noted where it came about.
+        if translated.is_none() && !expression.is::<Column>() {
+            return self.notes.left(format!("pipelines do not compute {expression}"));
+        }
+        translated
     }
 }
 
@@ -220,7 +239,7 @@ impl Translation<'_> {
         }
         if let Some(subquery) = expression.downcast_ref::<ScalarSubqueryExpr>() {
             let data_type = subquery.return_field(self.schema).ok()?.data_type().clone();
-            let number = self.scope.parameters.add(expression);
+            let number = self.scope.notes.add(expression);
             return is_number(&data_type).then(|| Typed::new(Expression::Parameter(number), data_type));
         }
         if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {

@@ -5,10 +5,12 @@ use crate::statements::check_layout;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions};
 use datafusion::error::DataFusionError;
+use datafusion::physical_plan::{ExecutionPlan, displayable};
 use gingham_execution::{FixedStages, Mode};
 use gingham_kernels::Isa;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings of one session.
 #[derive(Debug, Clone)]
@@ -27,6 +29,26 @@ pub(crate) struct Settings {
     pub(crate) lab_stages: FixedStages,
     /// `gingham.keep_plans`: keep the plan of a query for when the same text comes again.
     pub(crate) keep_plans: bool,
+    /// Who wants to know what pipelines leave to DataFusion: EXPLAIN, no setting.
+    pub(crate) left_over: Option<Arc<LeftOver>>,
+}
+
+/// Operators that pipelines leave to DataFusion, and why.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOver(Mutex<Vec<String>>);
+
+impl LeftOver {
+    /// An operator that is left.
+    pub(crate) fn note(&self, plan: &Arc<dyn ExecutionPlan>, why: &str) {
+        let text = displayable(plan.as_ref()).one_line().to_string();
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push(format!("{}: {why}", text.trim_end()));
+    }
+
+    /// A line for each.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 /// Who runs what a pipeline can do.
@@ -75,6 +97,7 @@ impl Settings {
                 execution: Execution::Compiled(Mode::Auto),
                 lab_stages: FixedStages::default(),
                 keep_plans: true,
+                left_over: None,
             },
         }
     }

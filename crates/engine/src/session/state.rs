@@ -52,6 +52,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         execution: Execution::Compiled(Mode::Auto),
         lab_stages: FixedStages::default(),
         keep_plans: true,
+        left_over: None,
     });
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)

@@ -1,13 +1,13 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
-//! works does not hide the rest. EXPLAIN is DataFusion's.
+//! works does not hide the rest. EXPLAIN is DataFusion's, and what pipelines leave to DataFusion.
 
 use super::headings::Headings;
 use super::system::ColumnRow;
 use super::{ingest, is_view, query, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
-use arrow::array::{ArrayRef, RecordBatch, StringViewArray};
-use arrow::datatypes::Schema;
+use arrow::array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
+use arrow::datatypes::{DataType, Schema};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -15,6 +15,7 @@ use datafusion::sql::parser::{ExplainStatement, Statement as DataFusionStatement
 use datafusion::sql::sqlparser::ast::{
     ShowStatementIn, ShowStatementInParentType, ShowStatementOptions, Statement as Sql,
 };
+use futures::StreamExt;
 use gingham_storage::DEFAULT_SCHEMA;
 use gingham_storage::catalog::TableSnapshot;
 use std::sync::Arc;
@@ -163,8 +164,21 @@ pub(super) async fn explain(
         DataFusionStatement::Explain(_) => return Err(Error::InvalidInput("EXPLAIN of EXPLAIN makes no sense".into())),
         other => return Err(refusal(&other.to_string())),
     }
+    let (context, left) = context.noting();
     let plan = context.plan(DataFusionStatement::Explain(statement), parameters).await?;
-    Ok(Outcome::Rows(context.rows(&plan).await?))
+    let rows = context.rows(&plan).await?;
+    let lines = left.lines();
+    let schema = rows.schema();
+    let columns = schema.fields().iter().map(|field| (field.name().as_str(), field.data_type())).collect::<Vec<_>>();
+    if lines.is_empty() || columns != [("plan_type", &DataType::Utf8), ("plan", &DataType::Utf8)] {
+        return Ok(Outcome::Rows(rows));
+    }
+    let columns =
+        ["left_to_datafusion".to_owned(), lines.join("\n")].map(|text| Arc::new(StringArray::from(vec![text])));
+    let batch =
+        RecordBatch::try_new(Arc::clone(&schema), columns.into_iter().map(|column| column as ArrayRef).collect())?;
+    let rows = rows.chain(futures::stream::iter([Ok(batch)]));
+    Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, rows))))
 }
 
 fn only_queries(statement: &mut Sql) -> Result<()> {

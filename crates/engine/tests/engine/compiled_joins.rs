@@ -88,7 +88,7 @@ const TAKEN: [(&str, &str); 25] = [
     ),
     (
         "SELECT count(*) FROM (SELECT person, sum(amount) AS s FROM bought GROUP BY person HAVING sum(amount) > 9000) b JOIN people p ON b.person = p.id",
-        " mark 1",
+        " mark 0",
     ),
     (
         "SELECT p.name, p.town, s FROM (SELECT person, sum(amount) AS s FROM bought GROUP BY person) b JOIN people p ON b.person = p.id WHERE p.town = 5",

@@ -47,6 +47,32 @@ fn aggregations_over_a_table_are_taken_and_no_others() {
 }
 
 #[test]
+fn explain_tells_what_is_left_and_why() {
+    let connection = connect();
+    numbers(&connection);
+    let left = |sql: &str| {
+        let plan = rows(&connection, sql);
+        let left = plan.into_iter().find(|row| row.starts_with("left_to_datafusion|"));
+        left.unwrap_or_default()
+    };
+    for (sql, why) in [
+        ("SELECT median(v) FROM n", "pipelines do not compute median(n.v)"),
+        ("SELECT sum(CAST(s || v AS BIGINT)) FROM n", "pipelines do not compute sum(n.s || n.v)"),
+        ("SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)", "grouping sets"),
+        ("SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)", "pipelines have no GlobalLimitExec"),
+        (
+            "SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY v) AS r FROM n)",
+            "pipelines have no BoundedWindowAggExec",
+        ),
+    ] {
+        let found = left(&format!("EXPLAIN {sql}"));
+        assert!(found.contains("AggregateExec") && found.contains(why), "{sql}: {found}");
+    }
+    assert!(left("EXPLAIN ANALYZE SELECT median(v) FROM n").contains("median"));
+    assert_eq!(left("EXPLAIN SELECT sum(v) FROM n"), "");
+}
+
+#[test]
 fn explain_analyze_tells_what_was_compiled() {
     let connection = connect();
     numbers(&connection);

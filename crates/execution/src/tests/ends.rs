@@ -76,7 +76,8 @@ fn check_groups(
             None
         }
     };
-    let sink = Sink::Aggregate { aggregation: aggregation(by, last), columns: columns.clone(), keys: None };
+    let sink =
+        Sink::Aggregate { aggregation: aggregation(by, last), columns: columns.clone(), having: None, keys: None };
     let whole = Pipeline { steps, sink, ..rows };
     let way = ways(joins.len())[way];
     match run(&relation(source), joins, &whole, way, tids.as_deref()) {
@@ -84,7 +85,7 @@ fn check_groups(
             let (End::Aggregate { plan, .. }, Ended::States(states)) = (&course.ready.end, flow.ended) else {
                 return Err(TestCaseError::fail("a pipeline without groups"));
             };
-            let found = aggregate::rows(plan, &states, &columns, "a test", |_| Ok(()));
+            let found = aggregate::rows(plan, &states, &columns, None, "a test", |_| Ok(()));
             let found = found.map_err(|error| TestCaseError::fail(error.to_string()))?;
             let row = |row| found.columns.iter().map(|column| column.get(row)).collect::<Row>();
             prop_assert_eq!((0..found.rows).map(row).collect::<Vec<_>>(), exact.clone(), "{:?}", way);
