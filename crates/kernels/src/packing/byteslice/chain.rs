@@ -377,8 +377,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     }
 
     /// The same from one or two slices and against constants, when nothing is known before: what is less in the second
-    /// slice raises the constant's unit in the first by one. That takes fewer comparisons than the chain, and under
-    /// AVX-512 they are what is scarce: one in a cycle, on Zen 5.
+    /// slice raises the constant's unit in the first by one. That takes fewer comparisons than the chain.
     #[inline(always)]
     unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool, const ASK: bool>(
         &self,
