@@ -2,7 +2,7 @@
 //! list for each input; it is handed on when it is full, across as many vectors of the stage before as that takes (relaxed
 //! operator fusion paper, section 4: stages deliver full vectors), and at the end of a morsel.
 
-use crate::aggregate::States;
+use crate::aggregate::{Distinct, States};
 use crate::codegen::{self, Chain, Out, Scratch};
 use crate::join::JoinTable;
 use crate::level::{LevelState, Runner, has_rows, select};
@@ -65,7 +65,7 @@ pub(crate) struct Flow {
     scratch: Scratch,
     outputs: Vec<Vec<i64>>,
     passed: Vec<u32>,
-    numbers: Vec<i64>,
+    numbers: [Vec<i64>; 2],
     places: Vec<u64>,
 }
 
@@ -156,7 +156,7 @@ impl Flow {
             End::Aggregate { plan, .. } => plan.distinct.iter().map(|set| Runner::new(&set.part.stage)).collect(),
             _ => Vec::new(),
         };
-        let (numbers, places) = (Vec::new(), Vec::new());
+        let (numbers, places) = (Default::default(), Vec::new());
         Ok(Self { levels, last, sets, ended, marks, bytes: asked, scratch, outputs, passed, numbers, places })
     }
 
@@ -468,9 +468,8 @@ impl Flow {
                 }
                 for (set, (distinct, runner)) in plan.distinct.iter().zip(sets).enumerate() {
                     let site = (course, stage + 1 + set);
-                    runner.emit(site, &distinct.part, vector, scratch, passed, std::slice::from_mut(numbers))?;
-                    places.clear();
-                    places.extend(numbers.iter().map(|number| *number as u64));
+                    runner.emit(site, &distinct.part, vector, scratch, passed, numbers)?;
+                    Distinct::counted(numbers, places);
                     states.gather(set, places)?;
                 }
                 Ok(())

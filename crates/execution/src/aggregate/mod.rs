@@ -22,5 +22,5 @@ pub(crate) use found::Having;
 pub(crate) use outcome::rows;
 pub use outcome::{Finish, Spread};
 pub use plan::{Aggregate, Aggregation, Function};
-pub(crate) use plan::{Plan, Slot, SlotKind};
+pub(crate) use plan::{Distinct, Plan, Slot, SlotKind};
 pub(crate) use states::{States, add_wide};

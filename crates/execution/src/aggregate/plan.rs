@@ -129,7 +129,7 @@ pub(crate) struct Plan {
 /// A set of numbers, each a group's number and, as its last digit, a value that the group has.
 #[derive(Debug)]
 pub(crate) struct Distinct {
-    /// Gives the number of each record that counts.
+    /// Gives the number of each record, and whether it counts.
     pub(crate) part: Part,
     /// Values that the last digit can have.
     pub(super) size: u64,
@@ -211,6 +211,13 @@ impl Plan {
 }
 
 impl Distinct {
+    /// The numbers of the records that count, of what its part gave, in place of what `out` had.
+    pub(crate) fn counted([numbers, counts]: &[Vec<i64>; 2], out: &mut Vec<u64>) {
+        out.clear();
+        let counting = numbers.iter().zip(counts).filter(|(_, counts)| **counts != 0);
+        out.extend(counting.map(|(number, _)| *number as u64));
+    }
+
     fn new(mut draft: Draft, keys: &[Expression], aggregate: &Aggregate) -> Result<Self> {
         let builder = &mut draft.builder;
         let (group, _) = group_number(builder, keys)?;
@@ -225,8 +232,8 @@ impl Distinct {
         if !builder.range(number).is_short() {
             return Err(wide());
         }
-        draft.also(counts);
-        Ok(Self { part: Part::new(draft.finish(vec![number], std::iter::empty())), size })
+        // A filter would have its argument's overflow looked for in records that WHERE leaves out.
+        Ok(Self { part: Part::new(draft.finish(vec![number, counts], std::iter::empty())), size })
     }
 }
 

@@ -4,7 +4,7 @@
 mod ends;
 mod joins;
 
-use crate::aggregate::{self, Having, Plan, States};
+use crate::aggregate::{self, Distinct, Having, Plan, States};
 use crate::codegen::{End, Generator, Scratch};
 use crate::interpret::Interpreter;
 use crate::source::{Input, Records, VECTOR, Vector};
@@ -384,16 +384,18 @@ fn run(
         }
         for (set, distinct) in plan.distinct.iter().enumerate() {
             let part = &distinct.part;
-            let (mut passed, mut numbers) = (Vec::new(), Vec::new());
-            let outputs = std::slice::from_mut(&mut numbers);
+            let (mut passed, mut outputs, mut places) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
             match by {
-                By::Interpreter => Interpreter::new(&part.stage).emit(&part.stage, &vector, &mut passed, outputs)?,
+                By::Interpreter => {
+                    Interpreter::new(&part.stage).emit(&part.stage, &vector, &mut passed, &mut outputs)?
+                }
                 By::Generator => {
                     let loops = part.generator.loops(&part.stage, End::Emit, &vector)?;
-                    loops.emit(&part.stage, &vector, &mut scratch, &mut passed, outputs)?;
+                    loops.emit(&part.stage, &vector, &mut scratch, &mut passed, &mut outputs)?;
                 }
             }
-            states.gather(set, &mut numbers.into_iter().map(|number| number as u64).collect::<Vec<_>>())?;
+            Distinct::counted(&outputs, &mut places);
+            states.gather(set, &mut places)?;
         }
     }
     let [mut first, second] = states;
