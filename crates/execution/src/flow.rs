@@ -2,7 +2,7 @@
 //! list for each input; it is handed on when it is full, across as many vectors of the stage before as that takes (relaxed
 //! operator fusion paper, section 4: stages deliver full vectors), and at the end of a morsel.
 
-use crate::aggregate::{Distinct, States};
+use crate::aggregate::{Distinct, States, Windows};
 use crate::codegen::{self, Chain, Out, Scratch};
 use crate::join::JoinTable;
 use crate::level::{LevelState, Runner, has_rows, select};
@@ -26,6 +26,10 @@ pub(crate) struct Course {
     pub(crate) builds: Vec<(Arc<JoinTable>, Arc<Relation>)>,
     /// By level what a mark join adds.
     pub(crate) marks: Vec<Vec<ColumnView>>,
+    /// Where the groups of each morsel lie, when they lie close together.
+    pub(crate) windows: Option<Windows>,
+    /// Names the source in errors.
+    pub(crate) place: String,
     pub(crate) mode: Mode,
     pub(crate) isa: Isa,
     pub(crate) morsels: usize,
@@ -138,9 +142,14 @@ impl Flow {
                 (Runner::new(&part.stage), now.outputs.len(), Ended::Rows { now, done: Vec::new(), bytes: 0 })
             }
             End::Aggregate { plan, array, .. } => {
-                asked = if *array { (plan.groups() as usize + 1) * plan.state_bytes() } else { 0 };
-                course.memory.grow(asked)?;
-                (Runner::new(&plan.stage), 1, Ended::States(Box::new(States::new(plan, *array))))
+                let states = if course.windows.is_some() {
+                    States::in_windows(plan)
+                } else {
+                    asked = if *array { (plan.groups() as usize + 1) * plan.state_bytes() } else { 0 };
+                    course.memory.grow(asked)?;
+                    States::new(plan, *array)
+                };
+                (Runner::new(&plan.stage), 1, Ended::States(Box::new(states)))
             }
             End::Marks => {
                 let level = levels.last().ok_or_else(|| Error::Internal("marks without a probe".to_owned()))?;
@@ -178,6 +187,10 @@ impl Flow {
         }
         self.last.loops = None;
         self.sets.iter_mut().for_each(|set| set.loops = None);
+        let window = course.windows.as_ref().and_then(|windows| windows.of(number));
+        if let (Some(window), Ended::States(states)) = (window, &mut self.ended) {
+            states.open(window);
+        }
         let records = tids.map_or(rows, <[u32]>::len);
         course.taken.fetch_add(records, Ordering::Relaxed);
         let vector = course.ready.first_vector();
@@ -191,6 +204,13 @@ impl Flow {
         }
         for level in 0..self.levels.len() {
             self.hand_on(site, level)?;
+        }
+        if let (Some(window), Ended::States(states), End::Aggregate { plan, having, .. }) =
+            (window, &mut self.ended, &course.ready.end)
+        {
+            let having = having.as_deref().map(|having| (having, course.isa));
+            states.close(plan, window, having, || course.place.clone())?;
+            self.charge(course)?;
         }
         let Ended::Rows { now, done, bytes } = &mut self.ended else { return Ok(0) };
         let rows = now.rows;

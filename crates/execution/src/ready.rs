@@ -380,7 +380,7 @@ impl Way<'_> {
                     Some(having) => {
                         let Aggregation { keys, aggregates, .. } = &aggregation;
                         let facts = finishes.iter().map(|finish| finish.facts(keys, aggregates, &self.scope.facts));
-                        Some(Box::new(Having::new(having, &facts.collect::<Result<Vec<_>>>()?)?))
+                        Some(Box::new(Having::new(having, finishes, &facts.collect::<Result<Vec<_>>>()?)?))
                     }
                     None => None,
                 };

@@ -1,7 +1,7 @@
 //! A query at work: pipeline after pipeline, morsel after morsel on the pool's threads. Each thread has states of its own;
 //! the last one to end merges them, plans the next pipeline and starts it.
 
-use crate::aggregate::{self, States};
+use crate::aggregate::{self, States, Windows};
 use crate::flow::{Chunk, Course, Ended, Flow};
 use crate::join::JoinTable;
 use crate::pool::{Job, Pool};
@@ -22,6 +22,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+/// Bytes of an array of groups that stays in the caches nearby.
+const LARGE_ARRAY: usize = 1 << 20;
 
 /// Rows of a relation that a thread takes at once.
 const MORSEL: usize = 1 << 15;
@@ -333,8 +336,23 @@ impl Stretch {
         let marks = marks.collect::<Result<_>>()?;
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
-        let course =
-            Course { ready, builds, marks, mode, isa, morsels: count, enough, begun, taken, records, memory, stopped };
+        let (place, windows) = (morsels.place(number), morsels.windows(&ready.end, count));
+        let course = Course {
+            ready,
+            builds,
+            marks,
+            windows,
+            place,
+            mode,
+            isa,
+            morsels: count,
+            enough,
+            begun,
+            taken,
+            records,
+            memory,
+            stopped,
+        };
         let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
         let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
         let enough = enough.map(|wanted| Mutex::new(Enough { rows: 0, wanted, morsel: 0, done: BTreeMap::new() }));
@@ -414,9 +432,10 @@ impl Stretch {
                         Some(merged) => merged.merge(plan, *states)?,
                     }
                 }
-                let states = merged.unwrap_or_else(|| States::new(plan, *array));
+                let mut states = merged.unwrap_or_else(|| States::new(plan, *array));
+                states.settle();
                 let having = having.as_deref().map(|having| (having, self.course.isa));
-                let rows = aggregate::rows(plan, &states, columns, having, &self.place(), grow)?;
+                let rows = aggregate::rows(plan, &states, columns, having, &self.course.place, grow)?;
                 self.run.leave(self.number, self.began(), rows, marks)
             }
             (End::Marks, _) => {
@@ -452,14 +471,6 @@ impl Stretch {
             mode => *mode,
         };
         Began { start: self.start, ran, stages, table: ready.given.stages.table }
-    }
-
-    /// Names the source in errors.
-    fn place(&self) -> String {
-        match &self.morsels {
-            Morsels::Scan { scan, .. } => format!("table {}", scan.table().definition.name),
-            Morsels::Rows { .. } => format!("the rows before pipeline {}", self.number),
-        }
     }
 
     fn tell(&self) {
@@ -506,6 +517,21 @@ impl Morsels {
             Self::Scan { scan, .. } => scan.morsels(),
             Self::Rows { relation, .. } => relation.rows.div_ceil(MORSEL),
         }
+    }
+
+    /// Names the source of a pipeline in errors.
+    fn place(&self, pipeline: usize) -> String {
+        match self {
+            Self::Scan { scan, .. } => format!("table {}", scan.table().definition.name),
+            Self::Rows { .. } => format!("the rows before pipeline {pipeline}"),
+        }
+    }
+
+    /// Where the groups of each morsel lie, where one array for all of them would leave the caches.
+    fn windows(&self, end: &End, morsels: usize) -> Option<Windows> {
+        let (Self::Scan { scan, .. }, End::Aggregate { plan, array: true, .. }) = (self, end) else { return None };
+        let column = plan.clustered.filter(|_| plan.groups() as usize * plan.state_bytes() > LARGE_ARRAY)?;
+        Windows::new(plan, (0..morsels).map(|morsel| scan.range(morsel, column)))
     }
 }
 

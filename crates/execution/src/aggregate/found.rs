@@ -5,6 +5,7 @@ use super::outcome::Finish;
 use super::plan::Plan;
 use super::states::States;
 use super::table::GroupTable;
+use crate::Result;
 use crate::expression::Expression;
 use crate::interpret::Interpreter;
 use crate::program::Builder;
@@ -12,7 +13,6 @@ use crate::relation::{Facts, Relation};
 use crate::rows::{Column, Rows, collected};
 use crate::source::{Input, Records, VECTOR, Vector};
 use crate::stage::{Draft, Field, Stage};
-use crate::{Error, Result};
 use gingham_kernels::Isa;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ const SORTED: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Having {
     stage: Stage,
-    /// The columns that it reads, by their numbers.
-    columns: Vec<usize>,
+    /// The columns that it reads.
+    columns: Vec<Finish>,
 }
 
 /// Groups and their states.
@@ -47,8 +47,8 @@ struct Counts {
 }
 
 impl Having {
-    /// Over columns of which this is known.
-    pub(crate) fn new(condition: &Expression, facts: &[Facts]) -> Result<Self> {
+    /// Over these columns, of which this is known.
+    pub(crate) fn new(condition: &Expression, finishes: &[Finish], facts: &[Facts]) -> Result<Self> {
         let fields = |columns: &[usize]| -> Vec<Field> {
             let place = |column: usize| columns.iter().position(|read| *read == column).unwrap_or(0);
             (0..facts.len()).map(|column| Field { input: 0, column: place(column) }).collect()
@@ -60,14 +60,28 @@ impl Having {
         let read = stage(&[])?.columns.into_iter().enumerate();
         let columns: Vec<usize> =
             read.filter(|(_, read)| read.integers || read.validity).map(|(column, _)| column).collect();
-        Ok(Self { stage: stage(&columns)?, columns })
+        let read = columns.iter().filter_map(|column| finishes.get(*column).copied()).collect();
+        Ok(Self { stage: stage(&columns)?, columns: read })
+    }
+
+    /// Appends the numbers and states of the groups that fulfil it, of those without sets of different values.
+    pub(super) fn keep<'a>(
+        &self,
+        plan: &Plan,
+        isa: Isa,
+        groups: impl Iterator<Item = (u64, &'a [u64])>,
+        (numbers, words): (&mut Vec<u64>, &mut Vec<u64>),
+    ) -> Result<()> {
+        let found = self.of(plan, isa, groups, &Arc::default())?;
+        numbers.extend_from_slice(&found.numbers);
+        words.extend_from_slice(&found.words);
+        Ok(())
     }
 
     /// The groups that fulfil it, of some states at their places.
     fn of<'a>(
         &self,
         plan: &Plan,
-        columns: &[Finish],
         isa: Isa,
         mut groups: impl Iterator<Item = (u64, &'a [u64])>,
         distinct: &Arc<Vec<Counts>>,
@@ -80,11 +94,7 @@ impl Having {
             if some.len() == 0 {
                 return Ok(kept);
             }
-            let column = |number: &usize| match columns.get(*number) {
-                Some(column) => column.of(plan, &some),
-                None => Err(Error::Internal(format!("groups without column {number}"))),
-            };
-            let columns = self.columns.iter().map(column).collect::<Result<_>>()?;
+            let columns = self.columns.iter().map(|column| column.of(plan, &some)).collect::<Result<_>>()?;
             let relation = Relation::new(&Rows { rows: some.len(), columns })?;
             let records = Records::Run { first: 0, length: some.len() };
             let vector = Vector { inputs: &[Input { views: &relation.views, records }], isa };
@@ -101,7 +111,6 @@ impl Having {
 pub(super) fn found<'a>(
     plan: &Plan,
     states: &'a States,
-    columns: &[Finish],
     having: Option<(&Having, Isa)>,
     place: &str,
 ) -> Result<Found<'a>> {
@@ -109,28 +118,38 @@ pub(super) fn found<'a>(
     let sets = states.sets.iter().zip(&plan.distinct);
     let distinct = Arc::new(sets.map(|(set, distinct)| Counts::of(set, distinct.size)).collect());
     let Some(table) = &states.table else {
-        let spare = states.spare() as usize;
-        if states.words[spare * stride] != 0 {
-            let detail = "a column has values outside of the range in its metadata; run `check`";
-            return Err(Error::Corrupt { place: place.to_owned(), detail: detail.to_owned() });
+        if let Some(taken) = &states.taken {
+            return listed(plan, (&taken.numbers, &taken.words), having, distinct);
         }
+        states.check_spare(|| place.to_owned())?;
+        let spare = states.spare() as usize;
         let groups = (0..).zip(states.words.chunks_exact(stride).take(spare));
         let mut groups = groups.filter(|(_, state)| state[0] != 0 || plan.keys.is_empty());
         if let Some((having, isa)) = having {
-            return having.of(plan, columns, isa, groups, &distinct);
+            return having.of(plan, isa, groups, &distinct);
         }
         let mut found = Found::none(plan, &distinct);
         groups.by_ref().for_each(|(number, state)| found.push(number, state));
         return Ok(found);
     };
-    let numbers = table.numbers();
+    listed(plan, (table.numbers(), &states.words), having, distinct)
+}
+
+/// Groups with these numbers and states.
+fn listed<'a>(
+    plan: &Plan,
+    (numbers, words): (&'a [u64], &'a [u64]),
+    having: Option<(&Having, Isa)>,
+    distinct: Arc<Vec<Counts>>,
+) -> Result<Found<'a>> {
+    let stride = plan.stride;
     let mut found = match having {
         Some((having, isa)) => {
-            let groups = numbers.iter().copied().zip(states.words.chunks_exact(stride));
-            having.of(plan, columns, isa, groups, &distinct)?
+            let groups = numbers.iter().copied().zip(words.chunks_exact(stride));
+            having.of(plan, isa, groups, &distinct)?
         }
         None => {
-            let (words, numbers) = (Cow::Borrowed(states.words.as_slice()), Cow::Borrowed(numbers));
+            let (words, numbers) = (Cow::Borrowed(words), Cow::Borrowed(numbers));
             Found { stride, words, numbers, order: None, distinct }
         }
     };

@@ -5,6 +5,7 @@
 //! | `plan` | keys and functions -> one number per record and the words it updates |
 //! | `states` | the words of all groups: an array over the keys' range, or a hash table |
 //! | `table` | that hash table |
+//! | `windows` | states of one morsel at a time, where records lie in the order of the key |
 //! | `found` | the groups that are wanted: those with records that fulfil a HAVING |
 //! | `outcome` | words -> rows |
 //!
@@ -17,6 +18,7 @@ mod outcome;
 mod plan;
 mod states;
 mod table;
+mod windows;
 
 pub(crate) use found::Having;
 pub(crate) use outcome::rows;
@@ -24,3 +26,4 @@ pub use outcome::{Finish, Spread};
 pub use plan::{Aggregate, Aggregation, Function};
 pub(crate) use plan::{Distinct, Plan, Slot, SlotKind};
 pub(crate) use states::{States, add_wide};
+pub(crate) use windows::Windows;

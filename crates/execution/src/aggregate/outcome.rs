@@ -77,7 +77,7 @@ pub(crate) fn rows(
     place: &str,
     take: impl FnOnce(usize) -> Result<()>,
 ) -> Result<Rows> {
-    let found = found(plan, states, columns, having, place)?;
+    let found = found(plan, states, having, place)?;
     take(found.len() * (columns.len() + plan.stride) * size_of::<i64>())?;
     let columns = columns.iter().map(|column| column.of(plan, &found)).collect::<Result<_>>()?;
     Ok(Rows { rows: found.len(), columns })

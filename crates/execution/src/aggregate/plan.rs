@@ -122,6 +122,8 @@ pub(crate) struct Plan {
     pub(crate) groups: u64,
     pub(super) keys: Vec<KeyRange>,
     pub(super) readings: Vec<Reading>,
+    /// The source's column that is the only key, where its integers alone tell groups apart.
+    pub(crate) clustered: Option<usize>,
     /// What sets of different values gather.
     pub(crate) distinct: Vec<Distinct>,
 }
@@ -196,7 +198,12 @@ impl Plan {
         let groups = builder.range(group).max as u64 + 1;
         let Slots { slots, words: stride, .. } = slots;
         let stage = draft.finish(vec![group], slots.iter().map(|slot| slot.step));
-        Ok(Self { stage, slots, stride, groups, keys, readings, distinct })
+        let clustered = match aggregation.keys.as_slice() {
+            [Expression::Column(key)] if distinct.is_empty() && !facts[*key].1 => Some(stage.fields[*key]),
+            _ => None,
+        };
+        let clustered = clustered.filter(|field| field.input == 0).map(|field| field.column);
+        Ok(Self { stage, slots, stride, groups, keys, readings, clustered, distinct })
     }
 
     /// Groups that the keys' ranges allow: 1 without keys.

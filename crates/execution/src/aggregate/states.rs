@@ -1,9 +1,12 @@
 //! The words of all groups. Where the keys' ranges allow few groups, a record's group number is its place in an array;
 //! else a hash table gives places as numbers come.
 
+use super::found::Having;
 use super::plan::{Plan, SlotKind};
 use super::table::GroupTable;
+use super::windows::{Taken, Window};
 use crate::{Error, Result};
+use gingham_kernels::Isa;
 use gingham_storage::huge_zeros;
 
 /// Groups that always get an array: their states stay in the caches nearby.
@@ -16,6 +19,10 @@ pub(crate) struct States {
     /// metadata: nothing that is read from a file decides where memory is written.
     pub(super) words: Vec<u64>,
     pub(super) table: Option<GroupTable>,
+    /// The number of the first state's group, of an array.
+    first: u64,
+    /// What was taken out of windows, where states lie in such.
+    pub(super) taken: Option<Taken>,
     /// The numbers of each of the plan's sets of different values.
     pub(super) sets: Vec<GroupTable>,
     stride: usize,
@@ -31,13 +38,55 @@ impl States {
     pub(crate) fn new(plan: &Plan, array: bool) -> Self {
         let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
         let sets = plan.distinct.iter().map(|_| GroupTable::new()).collect();
-        Self { words, table: (!array).then(GroupTable::new), sets, stride: plan.stride }
+        Self { words, table: (!array).then(GroupTable::new), first: 0, taken: None, sets, stride: plan.stride }
+    }
+
+    /// The same, for states that lie in windows.
+    pub(crate) fn in_windows(plan: &Plan) -> Self {
+        let taken = Some(Taken::new());
+        Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), stride: plan.stride }
+    }
+
+    /// Makes room for the groups of a morsel.
+    pub(crate) fn open(&mut self, window: &Window) {
+        self.first = window.first;
+        self.words.resize((window.groups as usize + 1) * self.stride, 0);
+    }
+
+    /// Takes the groups of a morsel that has ended out of its window; of those that are complete, the ones that fulfil
+    /// `having`. Fails when there was a record of another group. `place` names the source.
+    pub(crate) fn close(
+        &mut self,
+        plan: &Plan,
+        window: &Window,
+        having: Option<(&Having, Isa)>,
+        place: impl Fn() -> String,
+    ) -> Result<()> {
+        self.check_spare(place)?;
+        match &mut self.taken {
+            Some(taken) => taken.take(plan, window, having, &mut self.words),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails when an array has a record of no group.
+    pub(super) fn check_spare(&self, place: impl Fn() -> String) -> Result<()> {
+        if self.words[self.spare() as usize * self.stride] == 0 {
+            return Ok(());
+        }
+        let detail = "a column has values outside of the range in its metadata; run `check`".to_owned();
+        Err(Error::Corrupt { place: place(), detail })
+    }
+
+    /// All morsels have ended.
+    pub(crate) fn settle(&mut self) {
+        self.taken.iter_mut().for_each(Taken::settle);
     }
 
     /// Bytes that they take.
     pub(crate) fn bytes(&self) -> usize {
         let tables = self.table.iter().chain(&self.sets).map(GroupTable::bytes).sum::<usize>();
-        self.words.capacity() * size_of::<u64>() + tables
+        self.words.capacity() * size_of::<u64>() + tables + self.taken.as_ref().map_or(0, Taken::bytes)
     }
 
     /// Adds numbers to a set of different values. They become places in it.
@@ -56,7 +105,7 @@ impl States {
         let spare = self.spare();
         let Some(table) = &mut self.table else {
             for number in numbers {
-                *number = (*number).min(spare);
+                *number = number.wrapping_sub(self.first).min(spare);
             }
             return Ok(());
         };
@@ -73,6 +122,11 @@ impl States {
         self.table.is_some()
     }
 
+    /// The number of the group whose state is the first of an array.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
     /// In an array, the place that is no group's; it is the last.
     pub(crate) fn spare(&self) -> u64 {
         if self.is_table() { 0 } else { (self.words.len() / self.stride) as u64 - 1 }
@@ -87,6 +141,10 @@ impl States {
     pub(crate) fn merge(&mut self, plan: &Plan, other: Self) -> Result<()> {
         for (set, other) in other.sets.iter().enumerate() {
             self.gather(set, &mut other.numbers().to_vec())?;
+        }
+        if let (Some(taken), Some(other)) = (&mut self.taken, &other.taken) {
+            taken.merge(plan, other);
+            return Ok(());
         }
         match &other.table {
             None => {
@@ -109,7 +167,8 @@ impl States {
     }
 }
 
-fn merge_state(plan: &Plan, to: &mut [u64], from: &[u64]) {
+/// Adds a state to another.
+pub(super) fn merge_state(plan: &Plan, to: &mut [u64], from: &[u64]) {
     for slot in &plan.slots {
         let word = slot.word;
         match slot.kind {

@@ -18,9 +18,11 @@ pub(super) const ROWS: usize = 0;
 pub(super) const WORDS: usize = 1;
 /// The largest place in the words: what lies past it gets it.
 pub(super) const SPARE: usize = 2;
-pub(super) const PLACES: usize = 3;
-pub(super) const PASSED: usize = 4;
-const INPUTS: usize = 5;
+/// The number of the group at the first place.
+pub(super) const FIRST: usize = 3;
+pub(super) const PLACES: usize = 4;
+pub(super) const PASSED: usize = 5;
+const INPUTS: usize = 6;
 /// Words of a column: address of its integers, base, address of its validity bits, first bit.
 const COLUMN_WORDS: usize = 4;
 
@@ -160,6 +162,7 @@ impl<'v> Frame<'v> {
     /// Lets the loop update these states.
     pub(super) fn words(&mut self, states: &mut States) {
         self.words[SPARE] = states.spare();
+        self.words[FIRST] = states.first();
         self.words[WORDS] = states.words_mut().as_mut_ptr() as u64;
     }
 

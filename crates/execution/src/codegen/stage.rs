@@ -2,7 +2,7 @@
 //! entered only with records.
 
 use super::code::OVERFLOW;
-use super::frame::{PASSED, PLACES, ROWS, SPARE, WORDS, output_word};
+use super::frame::{FIRST, PASSED, PLACES, ROWS, SPARE, WORDS, output_word};
 use super::steps::{Steps, element, resized, trusted};
 use super::{Variant, defect};
 use crate::Result;
@@ -167,7 +167,8 @@ impl<'p> Form<'p> {
     /// Updates the state of a group that lies in an array.
     pub(super) fn update_array(&mut self, builder: &mut FunctionBuilder<'_>, plan: &Plan, number: Value) -> Result<()> {
         // A number that the metadata does not allow must not lead outside of the states.
-        let place = builder.ins().umin(number, self.words[SPARE]);
+        let place = builder.ins().isub(number, self.words[FIRST]);
+        let place = builder.ins().umin(place, self.words[SPARE]);
         self.update_state(builder, plan, place)
     }
 

@@ -216,8 +216,22 @@ pub(super) fn run(
     let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (marks, isa) = (vec![Relation::marks(BUILD)?; joins.len()], Isa::best());
     let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
-    let course =
-        Course { ready, builds, marks, mode, isa, morsels: 1, enough: None, begun, taken, records, memory, stopped };
+    let course = Course {
+        ready,
+        builds,
+        marks,
+        windows: None,
+        place: String::new(),
+        mode,
+        isa,
+        morsels: 1,
+        enough: None,
+        begun,
+        taken,
+        records,
+        memory,
+        stopped,
+    };
     let mut flow = Flow::new(&course)?;
     flow.morsel(&course, 0, &source.views, source.rows, tids)?;
     Ok((course, flow))

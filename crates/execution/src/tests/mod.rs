@@ -3,6 +3,7 @@
 
 mod ends;
 mod joins;
+mod windows;
 
 use crate::aggregate::{self, Distinct, Having, Plan, States};
 use crate::codegen::{End, Generator, Scratch};
@@ -478,10 +479,12 @@ fn check_having(
     let known: Vec<_> = columns.iter().map(Column::facts).collect();
     let Aggregation { keys, aggregates, .. } = aggregation;
     let facts = finishes(aggregation).into_iter().map(|finish| finish.facts(keys, aggregates, &known));
-    let having = match facts.collect::<Result<Vec<_>, _>>().and_then(|facts| Having::new(&condition, &facts)) {
-        Ok(having) => having,
-        Err(error) => return Err(TestCaseError::fail(format!("{plan:?}: {error}"))),
-    };
+    let all_finishes = finishes(aggregation);
+    let having =
+        match facts.collect::<Result<Vec<_>, _>>().and_then(|facts| Having::new(&condition, &all_finishes, &facts)) {
+            Ok(having) => having,
+            Err(error) => return Err(TestCaseError::fail(format!("{plan:?}: {error}"))),
+        };
     let fulfils = |row: &usize| evaluate(&condition, &|column| all.columns[column].get(*row)) == Ok(Some(1));
     let wanted: Vec<usize> = (0..all.rows).filter(fulfils).collect();
     match run(&having) {

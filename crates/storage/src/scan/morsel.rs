@@ -82,6 +82,17 @@ impl TableScan {
         self.projection.get(position).map(|column| column.id)
     }
 
+    /// Smallest and largest value of the `position`th projected column in a morsel, as its metadata has them. `None` for what
+    /// is no integer, and where some are NULL.
+    pub fn range(&self, morsel: usize, position: usize) -> Option<(i64, i64)> {
+        let (morsel, column) = (self.morsels.get(morsel)?, self.projection.get(position)?);
+        let segment = &self.segments[morsel.segment].0;
+        let map = segment.zone_map(column.id, morsel.zone).filter(|map| map.nulls == 0)?;
+        let Encoding::FrameOfReference { base } = segment.column(column.id)?.encoding else { return None };
+        let value = |code: u64| i64::try_from(base.checked_add(code.into())?).ok();
+        Some((value(map.min)?, value(map.max)?))
+    }
+
     /// The instruction set that the scan uses.
     pub fn isa(&self) -> Isa {
         self.isa
