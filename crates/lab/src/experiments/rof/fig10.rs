@@ -1,45 +1,29 @@
 //! Figure 10: query 1, optimisation by optimisation.
 
-use super::query::{self, Way, faster};
-use crate::experiment::{Bench, Claim, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind};
+use super::query::{self, Way};
+use crate::experiment::{Claim, Expectation, Experiment};
 
 /// The experiment.
 pub static FIG10: Experiment = Experiment {
     name: "rof.fig10",
     title: "What each optimisation brings query 1",
     place: "relaxed operator fusion paper, figure 10 (section 5.3)",
-    about: "Scale 10 (1 in quick runs), one thread. The steps add up: baseline, one loop per pipeline with the predicate in it; +SIMD, predicates by kernels that end in vectors of TIDs; the paper's second step, prefetching for the groups, has nothing to fetch here: six groups lie in an array.",
-    uses: &[],
-    design,
-    derive: None,
-    figures: &[Figure {
-        title: "Time of query 1",
-        kind: FigureKind::Bars,
-        x: "query",
-        series: "step",
-        panels: &[],
-        metric: "time",
-        axis: "cycles",
-        only: &[],
-    }],
+    about: "Scale 10 (1 in quick runs), one thread. The steps add up: baseline, one loop per pipeline with the \
+            predicate in it; +SIMD, predicates by kernels that end in vectors of TIDs; the paper's second step, \
+            prefetching for the groups, has nothing to fetch here: six groups lie in an array.",
+    design: |_| Ok(query::breakdown(1, &WAYS)),
     claims: &CLAIMS,
+    ..query::BREAKDOWN
 };
 
 static WAYS: [Way; 2] = [query::BASELINE, query::SIMD];
-
-fn design(_: &Bench) -> Result<Design, Error> {
-    let steps = Factor::new("step", "", WAYS.map(|way| way.name));
-    let trials = query::trials(&[1], "step", &WAYS);
-    Ok(Design { factors: vec![Factor::new("query", "", [query::name(1)]), steps], trials, notes: Vec::new() })
-}
 
 static CLAIMS: [Claim; 2] = [
     Claim {
         id: "fig10.simd_never_degrades",
         text: "Predicates by SIMD don't make query 1 slower",
-        place: "section 4.4",
-        ours: Some("not slower: less than 1.02 times the time"),
-        judge: |context| Expectation::judge(faster(context, &[1], "step", ("+SIMD", "baseline"), 1.02)),
+        judge: |context| query::no_slower(context, 1),
+        ..query::SIMD_NEVER_DEGRADES
     },
     Claim {
         id: "fig10.simd_little",

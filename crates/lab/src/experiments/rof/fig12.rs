@@ -1,37 +1,23 @@
 //! Figure 12: query 13, optimisation by optimisation.
 
-use super::query::{self, Way, faster};
-use crate::experiment::{Bench, Claim, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind};
+use super::query::{self, Way};
+use crate::experiment::{Claim, Experiment};
 
 /// The experiment.
 pub static FIG12: Experiment = Experiment {
     name: "rof.fig12",
     title: "What each optimisation brings query 13",
     place: "relaxed operator fusion paper, figure 12 (section 5.3)",
-    about: "Scale 10 (1 in quick runs), one thread. The steps add up: baseline, one loop per pipeline, its LIKE over long strings by a kernel in either (it has no codes); +prefetch, a boundary and group prefetching of 16 keys before each probe. Tables of joins and their hash function are the paper's. Where the paper's query groups while it joins, records are grouped first here and probed afterwards.",
-    uses: &[],
-    design,
-    derive: None,
-    figures: &[Figure {
-        title: "Time of query 13",
-        kind: FigureKind::Bars,
-        x: "query",
-        series: "step",
-        panels: &[],
-        metric: "time",
-        axis: "cycles",
-        only: &[],
-    }],
+    about: "Scale 10 (1 in quick runs), one thread. The steps add up: baseline, one loop per pipeline, its LIKE over \
+            long strings by a kernel in either (it has no codes); +prefetch, a boundary and group prefetching of 16 \
+            keys before each probe. Tables of joins and their hash function are the paper's. Where the paper's query \
+            groups while it joins, records are grouped first here and probed afterwards.",
+    design: |_| Ok(query::breakdown(13, &WAYS)),
     claims: &CLAIMS,
+    ..query::BREAKDOWN
 };
 
 static WAYS: [Way; 2] = [Way { name: "baseline", ..query::SIMD }, query::ROF];
-
-fn design(_: &Bench) -> Result<Design, Error> {
-    let steps = Factor::new("step", "", WAYS.map(|way| way.name));
-    let trials = query::trials(&[13], "step", &WAYS);
-    Ok(Design { factors: vec![Factor::new("query", "", [query::name(13)]), steps], trials, notes: Vec::new() })
-}
 
 static CLAIMS: [Claim; 2] = [
     Claim {
@@ -39,13 +25,13 @@ static CLAIMS: [Claim; 2] = [
         text: "Prefetching makes query 13 1.5 times as fast, without SIMD",
         place: "section 5.3",
         ours: None,
-        judge: |context| Expectation::judge(faster(context, &[13], "step", ("+prefetch", "baseline"), 1.0 / 1.5)),
+        judge: |context| query::gains(context, 13, ("+prefetch", "baseline"), 1.0 / 1.5),
     },
     Claim {
         id: "fig12.some",
         text: "Prefetching makes query 13 faster",
         place: "section 5.3",
         ours: None,
-        judge: |context| Expectation::judge(faster(context, &[13], "step", ("+prefetch", "baseline"), 1.0)),
+        judge: |context| query::gains(context, 13, ("+prefetch", "baseline"), 1.0),
     },
 ];

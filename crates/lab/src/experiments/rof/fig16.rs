@@ -1,29 +1,19 @@
 //! Figure 16: sizes of the prefetch groups.
 
-use super::query::{self, QUERIES, Session};
-use crate::experiment::{
-    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Mode, Trial,
-};
+use super::query;
+use crate::experiment::{Claim, Context, Expectation, Experiment, FigureKind, Mode};
 
 /// The experiment.
 pub static FIG16: Experiment = Experiment {
     name: "rof.fig16",
     title: "How many keys are asked for ahead",
     place: "relaxed operator fusion paper, figure 16 (section 5.5)",
-    about: "The staged plan of each query, as in rof.fig9's ROF, with prefetch groups of 0 (no prefetching) to 256 keys. Scale 10 (1 in quick runs), one thread. Queries 1 and 6 have no join, and groups in arrays.",
+    about: "The staged plan of each query, as in rof.fig9's ROF, with prefetch groups of 0 (no prefetching) to 256 \
+            keys. Scale 10 (1 in quick runs), one thread. Queries 1 and 6 have no join, and groups in arrays.",
     uses: &[],
-    design,
+    design: |bench| Ok(query::sizes("group", "keys", "prefetch=group:", sizes(bench.settings.mode))),
     derive: None,
-    figures: &[Figure {
-        title: "Time of a query",
-        kind: FigureKind::LogLines,
-        x: "group",
-        series: "query",
-        panels: &[],
-        metric: "time",
-        axis: "cycles",
-        only: &[],
-    }],
+    figures: &[query::figure("Time of a query", FigureKind::LogLines, "group", "query")],
     claims: &CLAIMS,
 };
 
@@ -33,28 +23,6 @@ fn sizes(mode: Mode) -> Vec<usize> {
         Mode::Quick => vec![0, 4, 16, 64, 256],
         Mode::Default | Mode::Full => vec![0, 2, 4, 8, 16, 32, 64, 128, 256],
     }
-}
-
-fn design(bench: &Bench) -> Result<Design, Error> {
-    let sizes = sizes(bench.settings.mode);
-    let trial = |number: usize| {
-        let sizes = sizes.clone();
-        let setup = move |bench: &Bench| {
-            let database = query::database(bench)?;
-            let variant = |size: &usize| {
-                let stages = format!("table=hash, hash=murmur3, keys=off, prefetch=group:{size}");
-                let session = Session { number, mode: "staged", stages: &stages, threads: 1 };
-                session.variant(&database, ("group", size))
-            };
-            sizes.iter().map(variant).collect()
-        };
-        Trial { name: query::name(number), setup: Box::new(setup) }
-    };
-    Ok(Design {
-        trials: QUERIES.into_iter().map(trial).collect(),
-        factors: vec![Factor::new("query", "", QUERIES.map(query::name)), Factor::new("group", "keys", sizes)],
-        notes: Vec::new(),
-    })
 }
 
 /// Queries with joins.

@@ -2,10 +2,8 @@
 
 use super::query::{self, BASELINE, QUERIES, ROF, Session};
 use crate::experiment::{
-    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point, Trial,
-    Variant,
+    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Variant,
 };
-use crate::statistics::Summary;
 use crate::tpch::TpchDatabase;
 use std::rc::Rc;
 
@@ -20,14 +18,8 @@ pub static FIG17: Experiment = Experiment {
     design,
     derive: None,
     figures: &[Figure {
-        title: "Time of a query",
-        kind: FigureKind::LogLines,
-        x: "threads",
-        series: "way",
         panels: &["query"],
-        metric: "time",
-        axis: "cycles",
-        only: &[],
+        ..query::figure("Time of a query", FigureKind::LogLines, "threads", "way")
     }],
     claims: &CLAIMS,
 };
@@ -44,20 +36,16 @@ fn threads(bench: &Bench) -> Vec<usize> {
 }
 
 fn design(bench: &Bench) -> Result<Design, Error> {
-    let trial = |number: usize| Trial {
-        name: query::name(number),
-        setup: Box::new(move |bench: &Bench| variants(bench, &query::database(bench)?, number)),
-    };
-    let threads = threads(bench);
+    let of = |number: usize| query::trial(number, move |bench, database| variants(bench, database, number));
     let most = bench.settings.threads;
     let note = (most < PAPER_THREADS)
         .then(|| format!("{most} threads at most: the paper's machine had {PAPER_THREADS} cores"));
     Ok(Design {
-        trials: QUERIES.into_iter().map(trial).collect(),
+        trials: QUERIES.into_iter().map(of).collect(),
         factors: vec![
             Factor::new("query", "", QUERIES.map(query::name)),
             Factor::new("way", "", ["baseline", "rof"]),
-            Factor::new("threads", "", threads),
+            Factor::new("threads", "", threads(bench)),
         ],
         notes: note.into_iter().collect(),
     })
@@ -76,25 +64,11 @@ fn variants(bench: &Bench, database: &Rc<TpchDatabase>, number: usize) -> Result
     Ok(variants)
 }
 
-/// The times of ROF and of the baseline.
-fn both<'c>(context: &Context<'c>, number: usize, threads: usize) -> Option<(&'c Summary, &'c Summary)> {
-    let (query, threads) = (query::name(number), threads.to_string());
-    let is_rof = |point: &&Point| {
-        point.level("query") == query && point.level("way") == "rof" && point.level("threads") == threads
-    };
-    let rof = context.findings.points.iter().find(is_rof)?;
-    Some((rof.time()?, context.findings.beside(rof, "way", "baseline")?.time()?))
-}
-
 /// ROF at a number of threads takes less than a part of the baseline's time.
 fn faster(context: &Context<'_>, queries: &[usize], threads: usize, part: f64) -> Vec<Expectation> {
-    let each = |number: &usize| {
-        let query = query::name(*number);
-        let (rof, baseline) = both(context, *number, threads)?;
-        let gain = baseline.mean / rof.mean;
-        Some(Expectation::less(format!("{query}, {gain:.2} times as fast"), rof, baseline, part))
-    };
-    queries.iter().filter_map(each).collect()
+    let threads = threads.to_string();
+    let at = [("threads", threads.as_str())];
+    query::faster_at(context, (queries, &at), "way", ("rof", "baseline"), part)
 }
 
 /// What is said of all of the paper's threads can't be told with fewer.
@@ -124,9 +98,10 @@ static CLAIMS: [Claim; 3] = [
         ours: Some("not faster: it takes at least 0.9 of the baseline's time, on as many threads as there are"),
         judge: |context| {
             let of = |threads: usize| {
-                let (rof, baseline) = both(context, 1, threads)?;
-                let label = format!("{threads} threads");
-                Some(Expectation::less(label, baseline, rof, 1.0 / 0.9))
+                let text = threads.to_string();
+                let at = [("threads", text.as_str())];
+                let (rof, baseline) = query::times(context, (1, &at), "way", ("rof", "baseline"))?;
+                Some(Expectation::less(format!("{threads} threads"), baseline, rof, 1.0 / 0.9))
             };
             Expectation::judge(threads(context.bench).into_iter().filter_map(of).collect())
         },

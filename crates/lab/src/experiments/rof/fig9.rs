@@ -1,7 +1,7 @@
 //! Figure 9: TPC-H's queries without and with relaxed operator fusion.
 
 use super::query::{self, QUERIES, Way, faster};
-use crate::experiment::{Bench, Claim, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind};
+use crate::experiment::{Claim, Expectation, Experiment, FigureKind};
 
 /// The experiment.
 pub static FIG9: Experiment = Experiment {
@@ -16,18 +16,9 @@ pub static FIG9: Experiment = Experiment {
             keys, its own hash function, home slots matched a vector at a time, keys down to scans. Each answer is compared with \
             DataFusion's, at scale 1 with the published one.",
     uses: &[],
-    design,
+    design: |_| Ok(query::ways(&QUERIES, "way", &WAYS)),
     derive: None,
-    figures: &[Figure {
-        title: "Time of a query",
-        kind: FigureKind::Bars,
-        x: "query",
-        series: "way",
-        panels: &[],
-        metric: "time",
-        axis: "cycles",
-        only: &[],
-    }],
+    figures: &[query::figure("Time of a query", FigureKind::Bars, "query", "way")],
     claims: &CLAIMS,
 };
 
@@ -39,17 +30,6 @@ static WAYS: [Way; 4] = [
 ];
 /// All but the first.
 const SEVEN: [usize; 7] = [3, 4, 5, 6, 13, 14, 19];
-
-fn design(_: &Bench) -> Result<Design, Error> {
-    Ok(Design {
-        factors: vec![
-            Factor::new("query", "", QUERIES.map(query::name)),
-            Factor::new("way", "", WAYS.map(|way| way.name)),
-        ],
-        trials: query::trials(&QUERIES, "way", &WAYS),
-        notes: Vec::new(),
-    })
-}
 
 static CLAIMS: [Claim; 4] = [
     Claim {

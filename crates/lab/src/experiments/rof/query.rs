@@ -2,8 +2,10 @@
 //! its own, so that its plan and its code are kept from run to run; and what is expected of their times.
 
 use crate::experiment::{
-    Bench, Context, Error, Expectation, Judgement, Laps, Mode, Point, Subject, Trial, Variant, levels,
+    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Mode,
+    Point, Subject, Trial, Variant, levels,
 };
+use crate::statistics::Summary;
 use crate::tpch::TpchDatabase;
 use crate::tpch::answers::Answer;
 use arrow::array::RecordBatch;
@@ -85,20 +87,84 @@ impl Session<'_> {
     }
 }
 
-/// A trial per query, with a variant per way.
-pub fn trials(queries: &[usize], factor: &'static str, ways: &'static [Way]) -> Vec<Trial> {
-    let trial = |number: usize| Trial {
-        name: name(number),
-        setup: Box::new(move |bench| {
-            let database = database(bench)?;
+/// A figure of times.
+pub const fn figure(title: &'static str, kind: FigureKind, x: &'static str, series: &'static str) -> Figure {
+    Figure { title, kind, x, series, panels: &[], metric: "time", axis: "cycles", only: &[] }
+}
+
+/// A trial of a query, with the variants that `variants` makes over the database.
+pub fn trial(
+    number: usize,
+    variants: impl Fn(&Bench, &Rc<TpchDatabase>) -> Result<Vec<Variant>, Error> + 'static,
+) -> Trial {
+    Trial { name: name(number), setup: Box::new(move |bench| variants(bench, &database(bench)?)) }
+}
+
+/// Queries on one thread in some ways, which are the levels of a factor.
+pub fn ways(queries: &[usize], factor: &'static str, ways: &'static [Way]) -> Design {
+    let of = |number: usize| {
+        trial(number, move |_, database| {
             let variant = |way: &Way| {
                 let session = Session { number, mode: way.mode, stages: way.stages, threads: 1 };
-                session.variant(&database, (factor, &way.name))
+                session.variant(database, (factor, &way.name))
             };
             ways.iter().map(variant).collect()
-        }),
+        })
     };
-    queries.iter().copied().map(trial).collect()
+    Design {
+        trials: queries.iter().copied().map(of).collect(),
+        factors: vec![
+            Factor::new("query", "", queries.iter().copied().map(name)),
+            Factor::new(factor, "", ways.iter().map(|way| way.name)),
+        ],
+        notes: Vec::new(),
+    }
+}
+
+/// The eight queries with ROF, one choice about its stages varied: its name before each of `sizes`, and what they count.
+pub fn sizes(factor: &'static str, unit: &'static str, choice: &'static str, sizes: Vec<usize>) -> Design {
+    let of = |number: usize| {
+        let sizes = sizes.clone();
+        trial(number, move |_, database| {
+            let variant = |size: &usize| {
+                let stages = format!("{}, {choice}{size}", ROF.stages);
+                Session { number, mode: ROF.mode, stages: &stages, threads: 1 }.variant(database, (factor, size))
+            };
+            sizes.iter().map(variant).collect()
+        })
+    };
+    Design {
+        trials: QUERIES.into_iter().map(of).collect(),
+        factors: vec![Factor::new("query", "", QUERIES.map(name)), Factor::new(factor, unit, sizes)],
+        notes: Vec::new(),
+    }
+}
+
+/// What the breakdowns of single queries share: steps that add up.
+pub const BREAKDOWN: Experiment = Experiment {
+    name: "",
+    title: "",
+    place: "",
+    about: "",
+    uses: &[],
+    design: |_| Ok(Design::default()),
+    derive: None,
+    figures: &[figure("Time of the query", FigureKind::Bars, "query", "step")],
+    claims: &[],
+};
+
+/// That the first step makes a query no slower, which [`no_slower`] judges.
+pub const SIMD_NEVER_DEGRADES: Claim = Claim {
+    id: "",
+    text: "",
+    place: "section 4.4",
+    ours: Some("not slower: less than 1.02 times the time"),
+    judge: |_| Judgement::unknown("no query"),
+};
+
+/// The design of a breakdown.
+pub fn breakdown(number: usize, steps: &'static [Way]) -> Design {
+    ways(&[number], "step", steps)
 }
 
 /// A query on its connection.
@@ -130,62 +196,82 @@ impl Subject for Run {
     }
 }
 
-/// The result of a query at a level of a factor.
-pub fn point<'c>(context: &Context<'c>, number: usize, factor: &str, level: &str) -> Option<&'c Point> {
+/// Of a query at two levels of a factor, and at some levels of others, the times.
+pub fn times<'c>(
+    context: &Context<'c>,
+    (number, at): (usize, &[(&str, &str)]),
+    factor: &str,
+    (level, other): (&str, &str),
+) -> Option<(&'c Summary, &'c Summary)> {
     let query = name(number);
-    let mut points = context.findings.points.iter();
-    points.find(|point| point.level("query") == query && point.level(factor) == level)
+    let is_level = |point: &&Point| {
+        point.level("query") == query
+            && point.level(factor) == level
+            && at.iter().all(|(factor, level)| point.level(factor) == *level)
+    };
+    let point = context.findings.points.iter().find(is_level)?;
+    Some((point.time()?, context.findings.beside(point, factor, other)?.time()?))
 }
 
-/// Of some queries, that one level of a factor takes less than a part of another's time.
+/// Of some queries, that one level of a factor takes less than a part of another's time; at some levels of other factors.
+pub fn faster_at(
+    context: &Context<'_>,
+    (queries, at): (&[usize], &[(&str, &str)]),
+    factor: &str,
+    levels: (&str, &str),
+    part: f64,
+) -> Vec<Expectation> {
+    let each = |number: &usize| {
+        let (time, rival) = times(context, (*number, at), factor, levels)?;
+        let label = format!("{}, {:.2} times as fast", name(*number), rival.mean / time.mean);
+        Some(Expectation::less(label, time, rival, part))
+    };
+    queries.iter().filter_map(each).collect()
+}
+
+/// The same whatever the levels of other factors.
 pub fn faster(
     context: &Context<'_>,
     queries: &[usize],
     factor: &str,
-    (level, other): (&str, &str),
+    levels: (&str, &str),
     part: f64,
 ) -> Vec<Expectation> {
-    let each = |number: &usize| {
-        let query = name(*number);
-        let point = point(context, *number, factor, level)?;
-        let rival = context.findings.beside(point, factor, other).and_then(Point::time)?;
-        let gain = rival.mean / point.time()?.mean;
-        Some(Expectation::less(format!("{query}, {gain:.2} times as fast"), point.time()?, rival, part))
-    };
-    queries.iter().filter_map(each).collect()
+    faster_at(context, (queries, &[]), factor, levels, part)
 }
 
-/// That the query which gains most from one level over another gains at least `times`.
-pub fn best_gain(
-    context: &Context<'_>,
-    queries: &[usize],
-    factor: &str,
-    (level, other): (&str, &str),
-    times: f64,
-) -> Judgement {
-    let gain = |number: &usize| {
-        let point = point(context, *number, factor, level)?;
-        let rival = context.findings.beside(point, factor, other).and_then(Point::time)?;
-        Some((rival.mean / point.time()?.mean, *number))
+/// That the query which gains most from one level over another gains at least `gain` times.
+pub fn best_gain(context: &Context<'_>, queries: &[usize], factor: &str, levels: (&str, &str), gain: f64) -> Judgement {
+    let of = |number: &usize| {
+        let (time, rival) = times(context, (*number, &[]), factor, levels)?;
+        Some((rival.mean / time.mean, *number))
     };
-    let most = queries.iter().filter_map(gain).max_by(|a, b| a.0.total_cmp(&b.0));
-    let all = most.map(|(_, number)| faster(context, &[number], factor, (level, other), 1.0 / times));
+    let most = queries.iter().filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0));
+    let all = most.map(|(_, number)| faster(context, &[number], factor, levels, 1.0 / gain));
     Expectation::judge(all.unwrap_or_default())
 }
 
-/// That one level of a factor takes about as long as another, within `times` either way.
+/// That one level of a factor takes about as long as another, within `within` times either way.
 pub fn alike(
     context: &Context<'_>,
     queries: &[usize],
     factor: &str,
-    (level, other): (&str, &str),
-    times: f64,
+    levels: (&str, &str),
+    within: f64,
 ) -> Vec<Expectation> {
     let each = |number: &usize| {
-        let query = name(*number);
-        let point = point(context, *number, factor, level)?;
-        let rival = context.findings.beside(point, factor, other).and_then(Point::time)?;
-        Some(Expectation::alike(format!("{query}, {level} and {other}"), point.time()?, rival, times))
+        let (time, rival) = times(context, (*number, &[]), factor, levels)?;
+        Some(Expectation::alike(format!("{}, {} and {}", name(*number), levels.0, levels.1), time, rival, within))
     };
     queries.iter().filter_map(each).collect()
+}
+
+/// That a step of a breakdown takes less than a part of another's time.
+pub fn gains(context: &Context<'_>, number: usize, steps: (&str, &str), part: f64) -> Judgement {
+    Expectation::judge(faster(context, &[number], "step", steps, part))
+}
+
+/// That the first step of a breakdown does not make its query slower.
+pub fn no_slower(context: &Context<'_>, number: usize) -> Judgement {
+    gains(context, number, ("+SIMD", "baseline"), 1.02)
 }
