@@ -157,7 +157,7 @@ impl Limits {
     }
 
     /// The smallest range that has both.
-    pub(crate) fn union(self, other: Self) -> Self {
+    pub fn union(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 }
@@ -220,6 +220,14 @@ impl Expression {
         match self {
             Self::And(left, right) => [left.conjuncts(), right.conjuncts()].concat(),
             other => vec![other],
+        }
+    }
+
+    /// A condition beside another, if there is one.
+    pub fn and(known: Option<Self>, condition: Self) -> Self {
+        match known {
+            Some(known) => Self::And(Box::new(known), Box::new(condition)),
+            None => condition,
         }
     }
 

@@ -8,6 +8,7 @@
 //! query goes on in the operators that pipelines replaced.
 
 use crate::expression::{FloatArithmetic, Limits};
+pub use gingham_storage::view::{float_integer as ordered, float_of_integer as float};
 
 /// Bits of a sum of fixed-point numbers, its sign aside.
 const SUM_BITS: i32 = 126;
@@ -25,21 +26,6 @@ pub(crate) const ANY: Limits = Limits { min: i64::MIN as i128 + 1, max: i64::MAX
 pub(crate) const MOST_SHIFT: i32 = 74;
 
 const INFINITE: i64 = 0x7ff << 52;
-
-/// The integer of a float.
-pub fn ordered(value: f64) -> i64 {
-    turned(value.to_bits() as i64)
-}
-
-/// The float of an integer.
-pub fn float(ordered: i64) -> f64 {
-    f64::from_bits(turned(ordered) as u64)
-}
-
-/// The other bits of a negative one, turned; its own inverse.
-fn turned(bits: i64) -> i64 {
-    bits ^ (bits >> 63 & i64::MAX)
-}
 
 /// Two floats combined, as integers.
 pub(crate) fn combine(operator: FloatArithmetic, left: i64, right: i64) -> i64 {

@@ -18,6 +18,7 @@
 //! | `codegen/` | steps as machine code |
 //! | `flow`, `level` | one thread's way through a pipeline, and through one of its probes |
 //! | `prepared` | a query that may run, what a run is given and what it tells |
+//! | `morsels` | the records that threads take at once |
 //! | `run` | pipeline after pipeline, morsel after morsel |
 //! | `pool` | the threads |
 
@@ -31,6 +32,7 @@ mod flow;
 mod interpret;
 mod join;
 mod level;
+mod morsels;
 mod order;
 mod pool;
 mod prepared;

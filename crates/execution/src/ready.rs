@@ -157,13 +157,6 @@ impl Part {
 /// Filters that wait for a stage.
 type Waiting = Option<Expression>;
 
-fn with(waiting: Waiting, condition: &Expression) -> Waiting {
-    Some(match waiting {
-        Some(known) => Expression::And(Box::new(known), Box::new(condition.clone())),
-        None => condition.clone(),
-    })
-}
-
 impl Ready {
     /// Plans the stages. Fails as [`Plan::new`] does, and for values of more than 64 bits that a stage would hand on.
     pub(crate) fn new(pipeline: &Pipeline, given: Given) -> Result<Self> {
@@ -335,7 +328,7 @@ impl Way<'_> {
     /// A filter: a part of the stage that comes, or stages of its own.
     fn filter(&mut self, condition: &Expression) -> Result<()> {
         if self.given.stages.cut != Cut::EveryStep {
-            self.waiting = with(self.waiting.take(), condition);
+            self.waiting = Some(Expression::and(self.waiting.take(), condition.clone()));
             return Ok(());
         }
         // What may overflow is looked at for all records, whatever comes before it in the condition.

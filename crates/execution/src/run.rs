@@ -1,9 +1,10 @@
 //! A query at work: pipeline after pipeline, morsel after morsel on the pool's threads. Each thread has states of its own;
 //! the last one to end merges them, plans the next pipeline and starts it.
 
-use crate::aggregate::{self, States, Windows};
+use crate::aggregate::{self, States};
 use crate::flow::{Chunk, Course, Ended, Flow};
 use crate::join::JoinTable;
+use crate::morsels::{Enough, Morsels};
 use crate::pool::{Job, Pool};
 use crate::prepared::{Done, Input, Memory, PipelineReport, Prepared, Report, ScanSource};
 use crate::query::{Hint, Pipeline, Probe, Sink, Source};
@@ -13,21 +14,13 @@ use crate::rows::{Column, Rows, Values};
 use crate::stages::{Probed, Stages, TableChoice};
 use crate::{Error, JoinKind, Mode, Result};
 use arrow::buffer::BooleanBuffer;
-use gingham_kernels::Isa;
 use gingham_kernels::bits;
 use gingham_kernels::key_table::Probing;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{IntegerSet, Predicate, ValueClass};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// Bytes of an array of groups that stays in the caches nearby.
-const LARGE_ARRAY: usize = 1 << 20;
-
-/// Rows of a relation that a thread takes at once.
-const MORSEL: usize = 1 << 15;
 
 /// What a pipeline left.
 #[derive(Debug, Clone, Default)]
@@ -62,20 +55,6 @@ pub(crate) struct Run {
     done: Mutex<Option<Done>>,
 }
 
-/// Records that threads take in morsels.
-enum Morsels {
-    Scan {
-        scan: Arc<TableScan>,
-        numbered: bool,
-        /// The first stage evaluates the predicate.
-        whole: bool,
-    },
-    Rows {
-        relation: Arc<Relation>,
-        marks: Option<(Arc<Vec<u64>>, bool)>,
-    },
-}
-
 /// When a pipeline began, and how it ran.
 #[derive(Clone, Copy)]
 struct Began {
@@ -99,28 +78,6 @@ struct Stretch {
     enough: Option<Mutex<Enough>>,
     workers: Vec<Mutex<Option<Flow>>>,
     failure: Mutex<Option<Error>>,
-}
-
-/// Rows that have come, when some of them suffice: those of the first morsels, so that it is always the same ones.
-struct Enough {
-    rows: usize,
-    wanted: usize,
-    /// The first morsel that is not done.
-    morsel: usize,
-    /// Of morsels behind it that are.
-    done: BTreeMap<usize, usize>,
-}
-
-impl Enough {
-    /// A morsel is done and has given these rows. True when no more are wanted.
-    fn with(&mut self, morsel: usize, rows: usize) -> bool {
-        self.done.insert(morsel, rows);
-        while let Some(rows) = self.done.remove(&self.morsel) {
-            self.rows += rows;
-            self.morsel += 1;
-        }
-        self.rows >= self.wanted
-    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -355,34 +312,12 @@ impl Stretch {
         };
         let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
         let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
-        let enough = enough.map(|wanted| Mutex::new(Enough { rows: 0, wanted, morsel: 0, done: BTreeMap::new() }));
+        let enough = enough.map(|wanted| Mutex::new(Enough::new(wanted)));
         Ok(Self { run, number, start, course, morsels, next, enough, workers, failure })
     }
 
     fn morsel(&self, morsel: usize, flow: &mut Flow) -> Result<()> {
-        let given = match &self.morsels {
-            Morsels::Scan { scan, numbered, whole } => {
-                let open = if *whole { scan.open_all(morsel)? } else { scan.open(morsel)? };
-                match open {
-                    Some(mut open) => {
-                        if *numbered {
-                            scan.number(morsel, &mut open)?;
-                        }
-                        flow.morsel(&self.course, morsel, &open.views, open.rows, open.tids.as_deref())?
-                    }
-                    None => 0,
-                }
-            }
-            Morsels::Rows { relation, marks } => {
-                let start = morsel * MORSEL;
-                let rows = MORSEL.min(relation.rows - start);
-                let tids = match marks {
-                    None => (start as u32..(start + rows) as u32).collect(),
-                    Some((marks, marked)) => marked_rows(marks, *marked, start, rows, self.course.isa),
-                };
-                flow.morsel(&self.course, morsel, &relation.views, rows, Some(&tids))?
-            }
-        };
+        let given = self.morsels.run(morsel, &self.course, flow)?;
         if let Some(enough) = &self.enough
             && lock(enough).with(morsel, given)
         {
@@ -433,8 +368,8 @@ impl Stretch {
                     }
                 }
                 let mut states = merged.unwrap_or_else(|| States::new(plan, *array));
-                states.settle();
                 let having = having.as_deref().map(|having| (having, self.course.isa));
+                states.settle(plan, having)?;
                 let rows = aggregate::rows(plan, &states, columns, having, &self.course.place, grow)?;
                 self.run.leave(self.number, self.began(), rows, marks)
             }
@@ -485,17 +420,6 @@ impl Stretch {
     }
 }
 
-/// The rows of a morsel that are marked, or are not.
-fn marked_rows(marks: &[u64], marked: bool, start: usize, rows: usize, isa: Isa) -> Vec<u32> {
-    let mut words = marks[start / 64..(start + rows).div_ceil(64)].to_vec();
-    if !marked {
-        bits::not(&mut words, rows);
-    }
-    let mut tids = Vec::with_capacity(rows);
-    bits::to_tids(isa, &words, start as u32, &mut tids);
-    tids
-}
-
 /// Chunks one behind the other.
 pub(crate) fn gathered(chunks: Vec<(usize, Chunk)>, columns: &[(usize, Option<usize>)]) -> Rows {
     let rows = chunks.iter().map(|(_, chunk)| chunk.rows).sum();
@@ -509,30 +433,6 @@ pub(crate) fn gathered(chunks: Vec<(usize, Chunk)>, columns: &[(usize, Option<us
         Column { values: Values::Short(all(*value)), valid }
     };
     Rows { rows, columns: columns.iter().map(column).collect() }
-}
-
-impl Morsels {
-    fn count(&self) -> usize {
-        match self {
-            Self::Scan { scan, .. } => scan.morsels(),
-            Self::Rows { relation, .. } => relation.rows.div_ceil(MORSEL),
-        }
-    }
-
-    /// Names the source of a pipeline in errors.
-    fn place(&self, pipeline: usize) -> String {
-        match self {
-            Self::Scan { scan, .. } => format!("table {}", scan.table().definition.name),
-            Self::Rows { .. } => format!("the rows before pipeline {pipeline}"),
-        }
-    }
-
-    /// Where the groups of each morsel lie, where one array for all of them would leave the caches.
-    fn windows(&self, end: &End, morsels: usize) -> Option<Windows> {
-        let (Self::Scan { scan, .. }, End::Aggregate { plan, array: true, .. }) = (self, end) else { return None };
-        let column = plan.clustered.filter(|_| plan.groups() as usize * plan.state_bytes() > LARGE_ARRAY)?;
-        Windows::new(plan, (0..morsels).map(|morsel| scan.range(morsel, column)))
-    }
 }
 
 impl Job for Stretch {

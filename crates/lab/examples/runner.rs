@@ -1,8 +1,8 @@
 //! A child process of benchmarks/run.py: one engine of this build, driven over standard input and output.
 //!
-//! `runner ENGINE FILES DATABASE THREADS`, where ENGINE is `gingham`, `gingham-cold` (which keeps no plans), `datafusion-memory`, `datafusion-parquet` or
-//! `kernels`, FILES is the folder of Parquet files and DATABASE a folder for Gingham's database. Each line of input is one
-//! JSON request, answered by one JSON line:
+//! `runner ENGINE FILES DATABASE THREADS`, where ENGINE is `gingham`, `gingham-cold` (which keeps no plans),
+//! `datafusion-memory`, `datafusion-parquet` or `kernels`, FILES is the folder of Parquet files and DATABASE a folder for
+//! Gingham's database. Each line of input is one JSON request, answered by one JSON line:
 //!
 //! | request | answer |
 //! |---|---|

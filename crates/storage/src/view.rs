@@ -123,6 +123,16 @@ pub fn float_from_order(order: u64) -> f64 {
     f64::from_bits(if order >> 63 == 1 { order & !(1 << 63) } else { !order })
 }
 
+/// The integer that orders as a DOUBLE does, in IEEE 754's total order: 0 is 0.0.
+pub fn float_integer(value: f64) -> i64 {
+    (float_order(value) ^ 1 << 63) as i64
+}
+
+/// Inverse of [`float_integer`].
+pub fn float_of_integer(integer: i64) -> f64 {
+    float_from_order(integer as u64 ^ 1 << 63)
+}
+
 /// The bits of a REAL as an unsigned integer that orders as IEEE 754's total order.
 pub fn real_order(value: f32) -> u32 {
     let bits = value.to_bits();

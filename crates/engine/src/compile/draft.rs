@@ -101,7 +101,7 @@ impl Draft {
             let mut open = self.open(filter.input())?;
             let condition = open.scope.translate(filter.predicate(), &filter.input().schema())?.truth()?;
             match self.having(&open) {
-                Some(having) => *having = Some(all_of(having.take(), condition)),
+                Some(having) => *having = Some(Expression::and(having.take(), condition)),
                 None => open.steps.push(Step::Filter(condition)),
             }
             if let Some(projection) = filter.projection() {
@@ -255,13 +255,5 @@ impl Scanned {
     /// The table that it reads.
     pub(super) fn table(&self) -> Result<&Arc<TableSnapshot>> {
         Ok(self.exec()?.table())
-    }
-}
-
-/// Both conditions.
-fn all_of(known: Option<Expression>, condition: Expression) -> Expression {
-    match known {
-        Some(known) => Expression::And(Box::new(known), Box::new(condition)),
-        None => condition,
     }
 }

@@ -228,7 +228,7 @@ impl CompiledExec {
         if memory.try_grow(self.wanted.bytes(rows.rows)).is_err() {
             return self.rows_of_replaced(context);
         }
-        let rows = self.wanted.of(rows, self.shape.is_placed())?;
+        let rows = self.wanted.of(rows, self.shape.is_placed());
         drop(memory);
         let batch = batch(&rows, outputs, schema, isa)?;
         timer.done();

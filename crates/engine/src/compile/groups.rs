@@ -310,7 +310,7 @@ impl Parts {
 /// What the type of a sum can hold.
 fn sum_limits(data_type: &DataType) -> Option<Limits> {
     match data_type {
-        DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..) => super::translate::limits(data_type),
+        DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..) => super::numbers::limits(data_type),
         _ => None,
     }
 }

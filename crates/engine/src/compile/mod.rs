@@ -12,17 +12,21 @@
 //! | `groups` | aggregations as ends of pipelines |
 //! | `group_join` | aggregations before the join whose key they group by |
 //! | `translate` | physical expressions -> expressions over integers |
+//! | `numbers` | what numbers of any type become: arithmetic, comparisons, casts |
 //! | `value_map` | any expression over one column -> its results by value |
+//! | `entries` | strings as codes of those that occur |
 //! | `exec` | `CompiledExec`, the operator |
 //! | `wanted` | which of its rows, and in which order |
 //! | `results` | rows -> Arrow arrays |
 
 mod draft;
+mod entries;
 mod exec;
 mod group_join;
 mod groups;
 mod join;
 mod joined;
+mod numbers;
 mod predicate;
 mod results;
 mod rule;

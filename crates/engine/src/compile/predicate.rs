@@ -2,17 +2,13 @@
 //! record, as a compiled query without boundaries does (relaxed operator fusion paper, section 2.1). Otherwise it is the
 //! scan's kernels that do.
 
-use arrow::array::{Array, ArrayRef, AsArray, new_null_array};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use super::translate::SHORT_LIST;
 use gingham_execution::{Comparison, Expression, Limits, ValueMap};
 use gingham_storage::catalog::TableSnapshot;
-use gingham_storage::scan::integer_bounds;
-use gingham_storage::{ColumnId, Datum, Predicate, ValueClass};
+use gingham_storage::scan::{integer_bounds, of_entries};
+use gingham_storage::{ColumnId, Datum, Predicate};
 use std::ops::Bound;
 
-/// Longest list that becomes comparisons.
-const LIST: usize = 16;
 /// Most entries of a dictionary that a condition is evaluated for.
 const ENTRIES: usize = 1 << 16;
 
@@ -99,7 +95,7 @@ impl Read<'_> {
     }
 
     fn list(&mut self, id: ColumnId, values: &[Datum], negated: bool) -> Option<Expression> {
-        if values.len() > LIST {
+        if values.len() > SHORT_LIST {
             return None;
         }
         let column = self.column(id)?;
@@ -111,16 +107,13 @@ impl Read<'_> {
 
     /// A condition on a column of dictionary codes: its answer for each entry, and for NULL.
     fn of_entries(&mut self, id: ColumnId, predicate: &Predicate) -> Option<Expression> {
-        let definition = self.table.definition.column_by_id(id)?;
-        let dictionary = self.table.dictionaries.get(&id)?;
-        if definition.logical_type.class() != ValueClass::Bytes || dictionary.newest.len() > ENTRIES {
+        if self.table.dictionaries.get(&id)?.distinct() > ENTRIES {
             return None;
         }
-        let entries = &dictionary.newest;
-        let answers = answers(predicate, entries)?;
-        let null = answers_of_null(predicate, entries)?;
+        let (holds, null) = of_entries(self.table, predicate).ok()??;
+        let answers: Vec<_> = holds.iter().map(|holds| Some(holds.into())).collect();
         let argument = Box::new(self.column(id)?);
-        let map = ValueMap::new(0, &answers, Some(null));
+        let map = ValueMap::new(0, &answers, Some(null.into()));
         Some(Expression::Map { map, argument })
     }
 }
@@ -130,47 +123,4 @@ fn integer(value: &Datum) -> Option<Expression> {
         Datum::Integer(value) => Some(Expression::Constant(Some(*value))),
         _ => None,
     }
-}
-
-/// 1 for the entries for which a condition holds, 0 for others.
-fn answers(predicate: &Predicate, entries: &ArrayRef) -> Option<Vec<Option<i64>>> {
-    if let Predicate::Test { test, .. } = predicate {
-        let holds = test.test(entries).ok()?;
-        return Some((0..entries.len()).map(|at| Some((holds.is_valid(at) && holds.value(at)).into())).collect());
-    }
-    if !matches!(entries.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
-        return None;
-    }
-    let texts = cast(entries, &DataType::Utf8View).ok()?;
-    let answer = |text: Option<&str>| {
-        let value = Datum::Bytes(text?.as_bytes().into());
-        let holds = match predicate {
-            Predicate::Range { low, high, .. } => is_within(&value, low, high)?,
-            Predicate::In { values, negated, .. } => values.contains(&value) != *negated,
-            _ => return None,
-        };
-        Some(Some(i64::from(holds)))
-    };
-    texts.as_string_view().iter().map(answer).collect()
-}
-
-fn answers_of_null(predicate: &Predicate, entries: &ArrayRef) -> Option<i64> {
-    let Predicate::Test { test, .. } = predicate else { return Some(0) };
-    let holds = test.test(&new_null_array(entries.data_type(), 1)).ok()?;
-    Some((holds.is_valid(0) && holds.value(0)).into())
-}
-
-/// Whether a value lies within bounds; `None` for bounds of another class.
-fn is_within(value: &Datum, low: &Bound<Datum>, high: &Bound<Datum>) -> Option<bool> {
-    let above = match low {
-        Bound::Included(low) => value.compare(low)?.is_ge(),
-        Bound::Excluded(low) => value.compare(low)?.is_gt(),
-        Bound::Unbounded => true,
-    };
-    let below = match high {
-        Bound::Included(high) => value.compare(high)?.is_le(),
-        Bound::Excluded(high) => value.compare(high)?.is_lt(),
-        Bound::Unbounded => true,
-    };
-    Some(above && below)
 }

@@ -21,17 +21,6 @@ pub(super) fn batch(rows: &Rows, outputs: &[Shown], schema: &SchemaRef, isa: Isa
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
-/// The first rows in the order of one column.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Top {
-    /// The column, by its number among the query's.
-    pub(super) column: usize,
-    pub(super) descending: bool,
-    pub(super) nulls_first: bool,
-    /// How many, at least: those that are equal to the last one are among them.
-    pub(super) rows: usize,
-}
-
 /// True when no two records that tell groups apart by a column have the same string there.
 pub(super) fn are_distinct(rows: &Rows, output: &Shown, isa: Isa) -> Result<bool> {
     let (How::Column(number), Some(Records { table, column: strings })) = (output.how, &output.trace.records) else {
@@ -46,23 +35,6 @@ pub(super) fn are_distinct(rows: &Rows, output: &Shown, isa: Isa) -> Result<bool
     let rows = RowConverter::new(vec![SortField::new(strings.data_type().clone())])?.convert_columns(&[strings])?;
     let mut known = HashSet::with_capacity(records.len());
     Ok(rows.iter().all(|row| known.insert(row)))
-}
-
-/// The rows that may be among the first.
-pub(super) fn first_rows(rows: Rows, top: &Top) -> Result<Rows> {
-    if rows.rows <= top.rows || top.rows == 0 {
-        return Ok(rows);
-    }
-    let values = column(&rows, top.column)?;
-    let rank = |row: usize| match values.get(row) {
-        Some(value) => (top.nulls_first, if top.descending { !value } else { value }),
-        None => (!top.nulls_first, 0),
-    };
-    let mut ranks: Vec<_> = (0..rows.rows).map(rank).collect();
-    let (_, last, _) = ranks.select_nth_unstable(top.rows - 1);
-    let last = *last;
-    let chosen: Vec<usize> = (0..rows.rows).filter(|row| rank(*row) <= last).collect();
-    Ok(rows.take(&chosen))
 }
 
 fn column(rows: &Rows, number: usize) -> Result<&Column> {

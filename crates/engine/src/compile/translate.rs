@@ -1,5 +1,6 @@
 //! Physical expressions as expressions over integers. What can't be one exactly is not taken.
 
+use super::numbers::{arithmetic, as_double, compare, converted, division, doubles, is_number, negated};
 use crate::table::datum;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
@@ -17,7 +18,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// Longest IN list that becomes comparisons.
-const SHORT_LIST: usize = 16;
+pub(super) const SHORT_LIST: usize = 16;
 
 /// An expression with its type in SQL.
 #[derive(Debug, Clone)]
@@ -129,14 +130,18 @@ impl Typed {
         self.trace.records.is_none().then_some(self)
     }
 
-    /// True when equal integers mean the same here and there.
-    pub(super) fn has_values_of(&self, other: &Self) -> bool {
-        let same_entries = match (&self.entries, &other.entries) {
+    /// True when codes are positions in the same entries here and there, or neither has any.
+    pub(super) fn has_entries_of(&self, other: &Self) -> bool {
+        match (&self.entries, &other.entries) {
             (None, None) => true,
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
             _ => false,
-        };
-        same_entries
+        }
+    }
+
+    /// True when equal integers mean the same here and there.
+    pub(super) fn has_values_of(&self, other: &Self) -> bool {
+        self.has_entries_of(other)
             && self.data_type == other.data_type
             && self.trace.records.is_none()
             && other.trace.records.is_none()
@@ -366,139 +371,4 @@ fn entries(table: &TableSnapshot, column: ColumnId, logical_type: &LogicalType) 
     }
     let none = || arrow::array::new_empty_array(&logical_type.to_arrow());
     Some(table.dictionaries.get(&column).map_or_else(none, |dictionary| Arc::clone(&dictionary.newest)))
-}
-
-fn arithmetic(operator: Arithmetic, left: Typed, right: Typed, result: &DataType) -> Option<Expression> {
-    let (left, right) = match (operator, result) {
-        (_, DataType::Decimal128(..)) if operator != Arithmetic::Multiply => {
-            (converted(left.number()?, result)?.expression, converted(right.number()?, result)?.expression)
-        }
-        (_, DataType::Decimal128(_, scale)) => {
-            let scales = scale_of(&left.data_type)? + scale_of(&right.data_type)?;
-            (scales == i32::from(*scale)).then_some((left.expression, right.expression))?
-        }
-        (_, DataType::Float64) => {
-            let operator = match operator {
-                Arithmetic::Add => FloatArithmetic::Add,
-                Arithmetic::Subtract => FloatArithmetic::Subtract,
-                Arithmetic::Multiply => FloatArithmetic::Multiply,
-            };
-            return doubles(operator, left, right);
-        }
-        _ => {
-            let same = left.data_type == *result && right.data_type == *result && result.is_integer();
-            same.then_some((left.expression, right.expression))?
-        }
-    };
-    Some(Expression::arithmetic(operator, left, right, limits(result)?))
-}
-
-/// Two DOUBLEs combined.
-fn doubles(operator: FloatArithmetic, left: Typed, right: Typed) -> Option<Expression> {
-    let double = left.data_type == DataType::Float64 && right.data_type == DataType::Float64;
-    double.then(|| Expression::float(operator, left.expression, right.expression))
-}
-
-/// A quotient or remainder of integers.
-fn division(remainder: bool, left: Typed, right: Typed, result: &DataType) -> Option<Expression> {
-    if left.data_type != *result || right.data_type != *result || !result.is_integer() {
-        return None;
-    }
-    let (left, right) = (Box::new(left.expression), Box::new(right.expression));
-    Some(Expression::Division { remainder, left, right, limits: limits(result)? })
-}
-
-/// A number with the other sign.
-fn negated(value: Typed) -> Option<Typed> {
-    // The integers of a float and of the same with the other sign are each other's complement.
-    let (zero, limits) = match &value.data_type {
-        DataType::Float32 | DataType::Float64 => (-1, Limits::new(i64::MIN, i64::MAX)),
-        data_type => (0, limits(data_type)?),
-    };
-    let zero = Expression::Constant(Some(zero));
-    let expression = Expression::arithmetic(Arithmetic::Subtract, zero, value.expression, limits);
-    Some(Typed::new(expression, value.data_type))
-}
-
-/// A number as a DOUBLE. A REAL is carried as one.
-fn as_double(value: Typed) -> Option<Typed> {
-    let expression = match value.data_type {
-        DataType::Float32 | DataType::Float64 => value.expression,
-        _ => {
-            let digits = u32::try_from(scale_of(&value.data_type)?).ok()?;
-            Expression::ToFloat { argument: Box::new(value.expression), digits }
-        }
-    };
-    Some(Typed::new(expression, DataType::Float64))
-}
-
-/// True for types whose values are integers here, those of the integer class and floats.
-fn is_number(data_type: &DataType) -> bool {
-    let class = LogicalType::from_arrow("", data_type).ok().map(|logical_type| logical_type.class());
-    matches!(class, Some(ValueClass::Integer | ValueClass::Float))
-}
-
-fn compare(operator: Comparison, left: Typed, right: Typed) -> Option<Expression> {
-    // Codes compare with those of the same column alone, and that is rare.
-    if left.entries.is_some() || right.entries.is_some() {
-        return None;
-    }
-    let scales = scale_of(&left.data_type).zip(scale_of(&right.data_type));
-    let (left, right) = match scales {
-        Some((a, b)) if a != b => {
-            let wider = if a > b { left.data_type.clone() } else { right.data_type.clone() };
-            (rescaled(left, &wider)?, rescaled(right, &wider)?)
-        }
-        Some(_) => (left.expression, right.expression),
-        None => {
-            let same = left.data_type == right.data_type && is_number(&left.data_type);
-            same.then_some((left.expression, right.expression))?
-        }
-    };
-    Some(Expression::compare(operator, left, right))
-}
-
-fn scale_of(data_type: &DataType) -> Option<i32> {
-    match data_type {
-        DataType::Decimal128(_, scale) => Some((*scale).into()),
-        data_type if data_type.is_integer() => Some(0),
-        _ => None,
-    }
-}
-
-/// A number in another type. Where it does not fit, that is an overflow.
-fn converted(value: Typed, wanted: &DataType) -> Option<Typed> {
-    let expression =
-        if value.data_type == *wanted { value.expression } else { within(value, wanted, limits(wanted)?)? };
-    Some(Typed::new(expression, wanted.clone()))
-}
-
-/// A number with the scale of a decimal type, however many digits it has then.
-fn rescaled(value: Typed, wanted: &DataType) -> Option<Expression> {
-    within(value, wanted, Limits::new(i128::MIN, i128::MAX))
-}
-
-fn within(value: Typed, wanted: &DataType, limits: Limits) -> Option<Expression> {
-    let digits = u32::try_from(scale_of(wanted)? - scale_of(&value.data_type)?).ok()?;
-    let factor = Expression::Constant(Some(10i128.checked_pow(digits)?));
-    Some(Expression::arithmetic(Arithmetic::Multiply, value.expression, factor, limits))
-}
-
-/// What a number's type can hold.
-pub(super) fn limits(data_type: &DataType) -> Option<Limits> {
-    Some(match data_type {
-        DataType::Int8 => Limits::new(i8::MIN, i8::MAX),
-        DataType::Int16 => Limits::new(i16::MIN, i16::MAX),
-        DataType::Int32 => Limits::new(i32::MIN, i32::MAX),
-        DataType::Int64 => Limits::new(i64::MIN, i64::MAX),
-        DataType::UInt8 => Limits::new(0, u8::MAX),
-        DataType::UInt16 => Limits::new(0, u16::MAX),
-        DataType::UInt32 => Limits::new(0, u32::MAX),
-        DataType::UInt64 => Limits::new(0, u64::MAX),
-        DataType::Decimal128(precision, _) => {
-            let largest = 10i128.checked_pow((*precision).into())? - 1;
-            Limits::new(-largest, largest)
-        }
-        _ => return None,
-    })
 }

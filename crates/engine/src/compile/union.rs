@@ -1,10 +1,9 @@
 //! Rows of several pipelines as those of one, input after input: UNION ALL, and the two parts of a full join.
 
 use super::draft::{Draft, Open};
+use super::entries::coded;
 use super::translate::{Trace, Typed};
-use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
+use arrow::array::Array;
 use gingham_execution::{Expression, Limits, Pipeline, Sink, Source, ValueMap};
 use std::sync::Arc;
 
@@ -27,7 +26,8 @@ impl Draft {
             let mut facts: Vec<(Limits, bool)> = facts.collect::<Result<_, _>>().ok()?;
             let mut rows = most;
             if let Some(first) = behind {
-                facts = self.left[first].iter().zip(&facts).map(|(first, second)| either(*first, *second)).collect();
+                let both = self.left[first].iter().zip(&facts);
+                facts = both.map(|(first, second)| (first.0.union(second.0), first.1 || second.1)).collect();
                 rows = self.rows[first].saturating_add(rows);
             }
             let sink = Sink::Rows { columns: own, keys: None };
@@ -68,40 +68,26 @@ fn shared(columns: &[Typed]) -> Option<Vec<Typed>> {
         return None;
     }
     let data_type = first.data_type();
-    let texts = matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);
     let alike = rest.iter().all(|other| other.data_type() == data_type);
-    if !texts || !alike || entries.iter().map(|entries| entries.len()).sum::<usize>() > MANY_ENTRIES {
+    if !alike || entries.iter().map(|entries| entries.len()).sum::<usize>() > MANY_ENTRIES {
         return None;
     }
-    let parts = entries.iter().map(|entries| cast(entries, &DataType::Utf8View).ok()).collect::<Option<Vec<_>>>()?;
-    let mut all: Vec<&str> = parts.iter().flat_map(|part| part.as_string_view().iter()).flatten().collect();
-    all.sort_unstable();
-    all.dedup();
-    let array: ArrayRef = Arc::new(StringViewArray::from_iter_values(&all));
-    let array = cast(&array, data_type).ok()?;
-    let mut parts = parts.iter();
+    let (codes, all) = coded(&entries, data_type)?;
+    let mut codes = codes.iter();
     let recoded = columns.iter().map(|typed| {
         if is_null(typed) {
             return Some(typed.clone());
         }
-        let texts = parts.next()?.as_string_view().iter();
-        let codes: Vec<Option<i64>> =
-            texts.map(|text| Some(all.partition_point(|entry| Some(*entry) < text) as i64)).collect();
-        let map = ValueMap::new(0, &codes, None);
+        let map = ValueMap::new(0, codes.next()?, None);
         let expression = match &typed.expression {
             Expression::Constant(Some(code)) => {
                 Expression::Constant(map.get(i64::try_from(*code).ok()).map(i128::from))
             }
             other => Expression::Map { map, argument: Box::new(other.clone()) },
         };
-        Some(Typed { entries: Some(Arc::clone(&array)), ..Typed::new(expression, typed.data_type.clone()) })
+        Some(Typed { entries: Some(Arc::clone(&all)), ..Typed::new(expression, typed.data_type.clone()) })
     });
     recoded.collect()
-}
-
-fn either(first: (Limits, bool), second: (Limits, bool)) -> (Limits, bool) {
-    let limits = Limits { min: first.0.min.min(second.0.min), max: first.0.max.max(second.0.max) };
-    (limits, first.1 || second.1)
 }
 
 /// What a column is that comes from several inputs: what it is in all of them that do not always have NULL.
@@ -111,17 +97,12 @@ fn common(inputs: impl Iterator<Item = Option<Typed>>) -> Option<Typed> {
     let Some(first) = known.next() else { return inputs.into_iter().next() };
     let mut common = first.clone();
     for other in known {
-        let same_entries = match (&common.entries, &other.entries) {
-            (None, None) => true,
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            _ => false,
-        };
         let same_records = match (&common.trace.records, &other.trace.records) {
             (None, None) => true,
             (Some(own), Some(other)) => Arc::ptr_eq(&own.table, &other.table) && own.column == other.column,
             _ => false,
         };
-        if !same_entries || !same_records {
+        if !common.has_entries_of(other) || !same_records {
             return None;
         }
         // A value may have a record of either.

@@ -4,8 +4,9 @@
 //! The values that a column can have are those between its smallest and its largest, or its dictionary's entries. Strings
 //! that come out are codes again: positions among their own entries.
 
+use super::entries::coded;
 use super::translate::{Records, Scope, Typed};
-use arrow::array::{Array, ArrayRef, AsArray, NullArray, RecordBatch, StringViewArray, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, NullArray, RecordBatch, new_null_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{cast, concat};
 use arrow::datatypes::{DataType, Field, Fields, Schema};
@@ -166,9 +167,6 @@ fn codes(
     values: &ArrayRef,
     data_type: &DataType,
 ) -> Option<(Vec<Option<i64>>, ArrayRef)> {
-    if !matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
-        return None;
-    }
     let (mut parts, mut bytes) = (Vec::new(), 0);
     for results in evaluate(expression, column, values, data_type) {
         let part = cast(&results.ok()?, &DataType::Utf8View).ok()?;
@@ -178,12 +176,6 @@ fn codes(
         }
         parts.push(part);
     }
-    let texts = || parts.iter().flat_map(|part| part.as_string_view().iter());
-    let mut entries: Vec<&str> = texts().flatten().collect();
-    entries.sort_unstable();
-    entries.dedup();
-    let code = |text: &str| entries.partition_point(|entry| *entry < text) as i64;
-    let codes = texts().map(|text| text.map(code)).collect();
-    let entries: ArrayRef = Arc::new(StringViewArray::from_iter_values(entries));
-    Some((codes, cast(&entries, data_type).ok()?))
+    let (codes, entries) = coded(&parts, data_type)?;
+    Some((codes.concat(), entries))
 }

@@ -2,7 +2,6 @@
 //! are taken into it, so that strings are fetched only of rows that are given, and a pipeline whose rows suffice ends early.
 
 use super::groups::{How, Shown};
-use super::results::{Top, first_rows};
 use arrow::compute::SortOptions;
 use arrow::datatypes::Schema;
 use datafusion::physical_expr::expressions::Column;
@@ -25,8 +24,8 @@ pub(super) struct Wanted {
     skip: usize,
     /// Rows at most.
     fetch: Option<usize>,
-    /// Rows that the operator above chooses from are enough.
-    top: Option<Top>,
+    /// Rows that the operator above chooses from are enough: the first of a column's order, so many, and their ties.
+    top: Option<(SortKey, usize)>,
 }
 
 /// An order of the operator's columns.
@@ -61,8 +60,7 @@ impl Wanted {
 
     /// The rows that may be among the first in the order of a column, and perhaps of others after it.
     pub(super) fn top(&self, column: usize, options: SortOptions, rows: usize, outputs: &[Shown]) -> Option<Self> {
-        let SortKey { column, descending, nulls_first } = key(outputs.get(column)?, options)?;
-        let top = Some(Top { column, descending, nulls_first, rows });
+        let top = Some((key(outputs.get(column)?, options)?, rows));
         self.is_all().then(|| Self { top, ..Self::default() })
     }
 
@@ -99,17 +97,17 @@ impl Wanted {
     }
 
     /// These of all rows, whose places are the same in each run when they are `placed`.
-    pub(super) fn of(&self, rows: Rows, placed: bool) -> crate::Result<Rows> {
-        if let Some(top) = &self.top {
-            return first_rows(rows, top);
+    pub(super) fn of(&self, rows: Rows, placed: bool) -> Rows {
+        if let Some((key, first)) = self.top {
+            return if first >= rows.rows { rows } else { rows.take(&rows.first_and_ties(key, first)) };
         }
         let last = self.last().unwrap_or(rows.rows).min(rows.rows);
         let places = match &self.order {
             Some(order) => rows.in_order(&order.keys, placed, last),
-            None if self.skip == 0 && last == rows.rows => return Ok(rows),
+            None if self.skip == 0 && last == rows.rows => return rows,
             None => (0..last).collect(),
         };
-        Ok(rows.take(places.get(self.skip..).unwrap_or_default()))
+        rows.take(places.get(self.skip..).unwrap_or_default())
     }
 
     /// These rows of an operator that gives all, in any order.
@@ -142,6 +140,6 @@ impl fmt::Display for Wanted {
             (skip, None) => write!(f, ", all behind the first {skip}")?,
             (skip, Some(fetch)) => write!(f, ", first {fetch} behind {skip}")?,
         }
-        self.top.as_ref().map_or(Ok(()), |top| write!(f, ", first {} or more", top.rows))
+        self.top.map_or(Ok(()), |(_, first)| write!(f, ", first {first} or more"))
     }
 }

@@ -71,7 +71,7 @@ const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 /// The zone in which TIMESTAMP WITH TIME ZONE is read and shown.
 pub(crate) const ZONE: &str = "+00:00";
 /// The layout of new tables unless a setting or a statement says otherwise.
-pub(super) const DEFAULT_LAYOUT: &str = "column";
+const DEFAULT_LAYOUT: &str = "column";
 
 /// A number for settings that differ from all before.
 pub(super) fn next_number() -> u64 {
@@ -85,21 +85,24 @@ impl Settings {
         self.isa.unwrap_or_else(Isa::best)
     }
 
+    /// The defaults, but for what the database was opened with.
+    pub(super) fn new(threads: usize, memory_limit: usize) -> Self {
+        Self {
+            threads,
+            memory_limit,
+            isa: None,
+            layout: DEFAULT_LAYOUT.to_owned(),
+            execution: Execution::Compiled(Mode::Auto),
+            lab_stages: FixedStages::default(),
+            keep_plans: true,
+            left_over: None,
+        }
+    }
+
     /// The settings among `options`.
     pub(crate) fn of(options: &ConfigOptions) -> Self {
-        match options.extensions.get::<Self>() {
-            Some(settings) => settings.clone(),
-            None => Self {
-                threads: options.execution.target_partitions,
-                memory_limit: usize::MAX,
-                isa: None,
-                layout: DEFAULT_LAYOUT.to_owned(),
-                execution: Execution::Compiled(Mode::Auto),
-                lab_stages: FixedStages::default(),
-                keep_plans: true,
-                left_over: None,
-            },
-        }
+        let own = options.extensions.get::<Self>().cloned();
+        own.unwrap_or_else(|| Self::new(options.execution.target_partitions, usize::MAX))
     }
 
     fn change(&mut self, key: &str, value: &str) -> Result<()> {

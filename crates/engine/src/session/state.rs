@@ -4,9 +4,9 @@ use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeCompari
 use crate::compile::CompilePipelines;
 use crate::optimizer::{JoinOrder, SelectJoins, in_passes};
 use crate::session::planning::WrittenAs;
-use crate::session::settings::{DEFAULT_LAYOUT, ZONE, merge_reserve};
+use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
-use crate::session::{Engine, Execution, Settings};
+use crate::session::{Engine, Settings};
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -16,7 +16,6 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
-use gingham_execution::{FixedStages, Mode};
 use std::sync::Arc;
 
 /// The one catalog's name.
@@ -44,16 +43,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     options.optimizer.hash_join_inlist_pushdown_max_size = 64 << 10;
     // Another one where it may gain: see `in_passes`.
     options.optimizer.max_passes = 1;
-    options.extensions.insert(Settings {
-        threads: engine.threads,
-        memory_limit: engine.budget.limit(),
-        isa: None,
-        layout: DEFAULT_LAYOUT.to_owned(),
-        execution: Execution::Compiled(Mode::Auto),
-        lab_stages: FixedStages::default(),
-        keep_plans: true,
-        left_over: None,
-    });
+    options.extensions.insert(Settings::new(engine.threads, engine.budget.limit()));
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))

@@ -49,19 +49,18 @@ struct Counts {
 impl Having {
     /// Over these columns, of which this is known.
     pub(crate) fn new(condition: &Expression, finishes: &[Finish], facts: &[Facts]) -> Result<Self> {
-        let fields = |columns: &[usize]| -> Vec<Field> {
-            let place = |column: usize| columns.iter().position(|read| *read == column).unwrap_or(0);
-            (0..facts.len()).map(|column| Field { input: 0, column: place(column) }).collect()
-        };
-        let stage = |columns: &[usize]| -> Result<Stage> {
-            let draft = Draft::new(Builder::new(facts.iter().copied()), fields(columns), Some(condition))?;
-            Ok(draft.finish(Vec::new(), std::iter::empty()))
-        };
-        let read = stage(&[])?.columns.into_iter().enumerate();
-        let columns: Vec<usize> =
-            read.filter(|(_, read)| read.integers || read.validity).map(|(column, _)| column).collect();
-        let read = columns.iter().filter_map(|column| finishes.get(*column).copied()).collect();
-        Ok(Self { stage: stage(&columns)?, columns: read })
+        let fields = (0..facts.len()).map(|column| Field { input: 0, column }).collect();
+        let draft = Draft::new(Builder::new(facts.iter().copied()), fields, Some(condition))?;
+        let mut stage = draft.finish(Vec::new(), std::iter::empty());
+        // Only the columns that it reads are made, one behind the other.
+        let mut columns = Vec::new();
+        for ((field, read), finish) in stage.fields.iter_mut().zip(&stage.columns).zip(finishes) {
+            if read.integers || read.validity {
+                field.column = columns.len();
+                columns.push(*finish);
+            }
+        }
+        Ok(Self { stage, columns })
     }
 
     /// Appends the numbers and states of the groups that fulfil it, of those without sets of different values.
@@ -119,7 +118,8 @@ pub(super) fn found<'a>(
     let distinct = Arc::new(sets.map(|(set, distinct)| Counts::of(set, distinct.size)).collect());
     let Some(table) = &states.table else {
         if let Some(taken) = &states.taken {
-            return listed(plan, (&taken.numbers, &taken.words), having, distinct);
+            // The condition was looked at as they were taken.
+            return listed(plan, (&taken.numbers, &taken.words), None, distinct);
         }
         states.check_spare(|| place.to_owned())?;
         let spare = states.spare() as usize;

@@ -180,24 +180,23 @@ impl Plan {
             columns.into_iter().map(|(field, limits, nullable)| (field, (limits, nullable))).unzip();
         let draft = || Draft::new(Builder::new(facts.iter().copied()), fields.clone(), aggregation.filter.as_ref());
         let mut distinct = Vec::new();
-        for aggregate in aggregation.aggregates.iter().filter(|known| known.function == Function::CountDistinct) {
-            distinct.push(Distinct::new(draft()?, &aggregation.keys, aggregate)?);
-        }
-        let mut draft = draft()?;
-        let builder = &mut draft.builder;
+        let mut main = draft()?;
+        let builder = &mut main.builder;
         let (group, keys) = group_number(builder, &aggregation.keys)?;
         let mut slots = Slots { slots: Vec::new(), words: 0, rows };
         let one = builder.constant(1);
         slots.add(SlotKind::Add, one);
-        let mut sets = 0..;
         let readings = aggregation.aggregates.iter().map(|aggregate| match aggregate.function {
-            Function::CountDistinct => Ok(sets.by_ref().next().map_or(Reading::Distinct(0), Reading::Distinct)),
+            Function::CountDistinct => {
+                distinct.push(Distinct::new(draft()?, &aggregation.keys, aggregate)?);
+                Ok(Reading::Distinct(distinct.len() - 1))
+            }
             _ => reading(builder, &mut slots, aggregate),
         });
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let groups = builder.range(group).max as u64 + 1;
         let Slots { slots, words: stride, .. } = slots;
-        let stage = draft.finish(vec![group], slots.iter().map(|slot| slot.step));
+        let stage = main.finish(vec![group], slots.iter().map(|slot| slot.step));
         let clustered = match aggregation.keys.as_slice() {
             [Expression::Column(key)] if distinct.is_empty() && !facts[*key].1 => Some(stage.fields[*key]),
             _ => None,

@@ -22,7 +22,7 @@ pub(crate) struct States {
     /// The number of the first state's group, of an array.
     first: u64,
     /// What was taken out of windows, where states lie in such.
-    pub(super) taken: Option<Taken>,
+    pub(super) taken: Option<Box<Taken>>,
     /// The numbers of each of the plan's sets of different values.
     pub(super) sets: Vec<GroupTable>,
     stride: usize,
@@ -43,7 +43,7 @@ impl States {
 
     /// The same, for states that lie in windows.
     pub(crate) fn in_windows(plan: &Plan) -> Self {
-        let taken = Some(Taken::new());
+        let taken = Some(Box::new(Taken::new(plan)));
         Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), stride: plan.stride }
     }
 
@@ -78,15 +78,36 @@ impl States {
         Err(Error::Corrupt { place: place(), detail })
     }
 
-    /// All morsels have ended.
-    pub(crate) fn settle(&mut self) {
-        self.taken.iter_mut().for_each(Taken::settle);
+    /// All morsels have ended: of what was taken out of windows, what fulfils `having` is left.
+    pub(crate) fn settle(&mut self, plan: &Plan, having: Option<(&Having, Isa)>) -> Result<()> {
+        self.taken.iter_mut().try_for_each(|taken| taken.settle(plan, having))
+    }
+
+    /// The groups of a hash table by their numbers, with their states.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &[u64])> {
+        let numbers = self.table.iter().flat_map(|table| table.numbers().iter().copied());
+        numbers.zip(self.words.chunks_exact(self.stride))
+    }
+
+    /// Adds the states of groups with these numbers, where a hash table gives the places.
+    pub(super) fn add<'a>(
+        &mut self,
+        plan: &Plan,
+        mut numbers: Vec<u64>,
+        states: impl Iterator<Item = &'a [u64]>,
+    ) -> Result<()> {
+        self.places(&mut numbers)?;
+        for (place, from) in numbers.into_iter().zip(states) {
+            let start = place as usize * self.stride;
+            merge_state(plan, &mut self.words[start..start + self.stride], from);
+        }
+        Ok(())
     }
 
     /// Bytes that they take.
     pub(crate) fn bytes(&self) -> usize {
         let tables = self.table.iter().chain(&self.sets).map(GroupTable::bytes).sum::<usize>();
-        self.words.capacity() * size_of::<u64>() + tables + self.taken.as_ref().map_or(0, Taken::bytes)
+        self.words.capacity() * size_of::<u64>() + tables + self.taken.as_ref().map_or(0, |taken| taken.bytes())
     }
 
     /// Adds numbers to a set of different values. They become places in it.
@@ -142,26 +163,15 @@ impl States {
         for (set, other) in other.sets.iter().enumerate() {
             self.gather(set, &mut other.numbers().to_vec())?;
         }
-        if let (Some(taken), Some(other)) = (&mut self.taken, &other.taken) {
-            taken.merge(plan, other);
-            return Ok(());
+        if let (Some(taken), Some(other)) = (&mut self.taken, other.taken) {
+            return taken.merge(plan, *other);
         }
-        match &other.table {
-            None => {
-                for (to, from) in self.words.chunks_exact_mut(self.stride).zip(other.words.chunks_exact(self.stride)) {
-                    if from[0] != 0 {
-                        merge_state(plan, to, from);
-                    }
-                }
-            }
-            Some(table) => {
-                let mut places = table.numbers().to_vec();
-                self.places(&mut places)?;
-                for (place, from) in places.into_iter().zip(other.words.chunks_exact(self.stride)) {
-                    let start = place as usize * self.stride;
-                    merge_state(plan, &mut self.words[start..start + self.stride], from);
-                }
-            }
+        let states = other.words.chunks_exact(self.stride);
+        if let Some(table) = &other.table {
+            return self.add(plan, table.numbers().to_vec(), states);
+        }
+        for (to, from) in self.words.chunks_exact_mut(self.stride).zip(states).filter(|(_, from)| from[0] != 0) {
+            merge_state(plan, to, from);
         }
         Ok(())
     }

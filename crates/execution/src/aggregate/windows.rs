@@ -5,8 +5,7 @@
 
 use super::found::Having;
 use super::plan::Plan;
-use super::states::merge_state;
-use super::table::GroupTable;
+use super::states::States;
 use crate::Result;
 use gingham_kernels::Isa;
 use std::ops::Range;
@@ -33,8 +32,7 @@ pub(super) struct Taken {
     pub(super) numbers: Vec<u64>,
     pub(super) words: Vec<u64>,
     /// Groups that several morsels may have.
-    shared: GroupTable,
-    shared_words: Vec<u64>,
+    shared: States,
 }
 
 impl Windows {
@@ -72,8 +70,8 @@ impl Windows {
 }
 
 impl Taken {
-    pub(super) fn new() -> Self {
-        Self { numbers: Vec::new(), words: Vec::new(), shared: GroupTable::new(), shared_words: Vec::new() }
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self { numbers: Vec::new(), words: Vec::new(), shared: States::new(plan, false) }
     }
 
     /// Takes the states of a window out of it, which are zeros again then: all that others may share, and of the complete
@@ -87,47 +85,44 @@ impl Taken {
     ) -> Result<()> {
         let states = words.chunks_exact(plan.stride).take(window.groups as usize);
         let groups = || (window.first..).zip(states.clone()).filter(|(_, state)| state[0] != 0);
-        let own = || groups().filter(|(number, _)| window.own.contains(number));
-        match having {
-            Some((having, isa)) => having.keep(plan, isa, own(), (&mut self.numbers, &mut self.words))?,
-            None => own().for_each(|(number, state)| {
-                self.numbers.push(number);
-                self.words.extend_from_slice(state);
-            }),
-        }
-        groups().filter(|(number, _)| !window.own.contains(number)).for_each(|(number, state)| {
-            self.share(plan, number, state);
-        });
+        self.keep(plan, having, groups().filter(|(number, _)| window.own.contains(number)))?;
+        let (numbers, others): (Vec<_>, Vec<_>) = groups().filter(|(number, _)| !window.own.contains(number)).unzip();
+        self.shared.add(plan, numbers, others.into_iter())?;
         words.fill(0);
         Ok(())
     }
 
-    fn share(&mut self, plan: &Plan, number: u64, state: &[u64]) {
-        let mut place = [number];
-        self.shared.places(&mut place);
-        self.shared_words.resize(self.shared.numbers().len() * plan.stride, 0);
-        let start = place[0] as usize * plan.stride;
-        merge_state(plan, &mut self.shared_words[start..start + plan.stride], state);
+    /// Takes complete groups: those that fulfil `having`.
+    fn keep<'a>(
+        &mut self,
+        plan: &Plan,
+        having: Option<(&Having, Isa)>,
+        groups: impl Iterator<Item = (u64, &'a [u64])>,
+    ) -> Result<()> {
+        match having {
+            Some((having, isa)) => having.keep(plan, isa, groups, (&mut self.numbers, &mut self.words))?,
+            None => groups.for_each(|(number, state)| {
+                self.numbers.push(number);
+                self.words.extend_from_slice(state);
+            }),
+        }
+        Ok(())
     }
 
     /// Adds those of another thread.
-    pub(super) fn merge(&mut self, plan: &Plan, other: &Self) {
+    pub(super) fn merge(&mut self, plan: &Plan, other: Self) -> Result<()> {
         self.numbers.extend_from_slice(&other.numbers);
         self.words.extend_from_slice(&other.words);
-        for (number, state) in other.shared.numbers().iter().zip(other.shared_words.chunks_exact(plan.stride)) {
-            self.share(plan, *number, state);
-        }
+        self.shared.merge(plan, other.shared)
     }
 
-    /// Puts the shared groups behind the others: all morsels have ended.
-    pub(super) fn settle(&mut self) {
-        self.numbers.extend_from_slice(self.shared.numbers());
-        self.words.append(&mut self.shared_words);
-        self.shared = GroupTable::new();
+    /// Puts the shared groups behind the others, those that fulfil `having`: all morsels have ended.
+    pub(super) fn settle(&mut self, plan: &Plan, having: Option<(&Having, Isa)>) -> Result<()> {
+        let shared = std::mem::replace(&mut self.shared, States::new(plan, false));
+        self.keep(plan, having, shared.groups())
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let words = self.numbers.capacity() + self.words.capacity() + self.shared_words.capacity();
-        words * size_of::<u64>() + self.shared.bytes()
+        (self.numbers.capacity() + self.words.capacity()) * size_of::<u64>() + self.shared.bytes()
     }
 }

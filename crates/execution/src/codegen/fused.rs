@@ -84,8 +84,8 @@ impl Generator {
 }
 
 impl Loops {
-    /// Takes the records of a vector through a chain, and sets the marks of the rows that one of its probes marks; gives the rows that were written, where it ends in rows. `builds`
-    /// are the tables of its probes and their rows.
+    /// Takes the records of a vector through a chain, and sets the marks of the rows that one of its probes marks; gives the
+    /// rows that were written, where it ends in rows. `builds` are the tables of its probes and their rows.
     pub(crate) fn fused<'b>(
         &self,
         chain: &Chain<'_>,

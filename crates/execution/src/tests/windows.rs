@@ -71,7 +71,7 @@ fn in_windows(
     }
     let [mut first, second] = threads;
     first.merge(plan, second)?;
-    first.settle();
+    first.settle(plan, having)?;
     aggregate::rows(plan, &first, &finishes(aggregation), having, "a test", |_| Ok(()))
 }
 

@@ -53,6 +53,7 @@ use prune::{Verdict, judge};
 pub use records::fetch;
 use std::ops::Range;
 use std::sync::Arc;
+pub use translate::of_entries;
 use translate::{Facts, Prepared, translate};
 
 /// A prepared scan of one table snapshot; shared by the threads that read its morsels.

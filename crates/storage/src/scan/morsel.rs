@@ -10,7 +10,7 @@ use crate::dictionary::DictionaryVersion;
 use crate::encoding::floats::unscale;
 use crate::scan::prune::Verdict;
 use crate::segment::{Encoding, code_bytes};
-use crate::view::{ColumnView, Meaning, Shape, float_order, real_from_order};
+use crate::view::{ColumnView, Meaning, Shape, float_integer, real_from_order};
 use crate::{ColumnId, Datum, LogicalType, Result, ValueClass};
 use gingham_kernels::{Code, Isa, bits, decode, lookup};
 
@@ -100,8 +100,9 @@ impl TableScan {
 }
 
 /// Smallest and largest integer that [`integers`] gives for a column, over base and delta: its values when it is of the
-/// integer class, their [`float_integer`]s when it is of the float class, the newest codes when all of it has a dictionary. `None` when it is neither, or has values past 64
-/// bits. A column without values has the bounds 0 and 0.
+/// integer class, their [`float_integer`]s (a REAL's widened) when it is of the float class, the newest codes when all of it
+/// has a dictionary. `None` when it is none of these, or has values past 64 bits. A column without values has the bounds 0
+/// and 0.
 pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i64)> {
     let definition = table.definition.column_by_id(column)?;
     match definition.logical_type.class() {
@@ -177,11 +178,6 @@ pub fn integers(view: &ColumnView, selection: &Selection<'_>, isa: Isa, out: &mu
         }
         _ => Ok(()),
     }
-}
-
-/// The integer that orders as a float does (a REAL widened), in IEEE 754's total order: 0 is 0.0.
-fn float_integer(value: f64) -> i64 {
-    (float_order(value) ^ 1 << 63) as i64
 }
 
 fn widen<C: Code>(view: &ColumnView, codes: &[C], isa: Isa, out: &mut Vec<i64>) -> Result<()> {

@@ -7,10 +7,12 @@
 
 use super::code::{BITMAP_WORDS, CodePredicate, CodeTest, FEW, Leaf, Reach};
 use super::condition::{Condition, is_true, run_test};
+use crate::catalog::TableSnapshot;
 use crate::dictionary::DictionaryVersion;
 use crate::view::{Meaning, float_from_order, float_order, real_from_order};
 use crate::{ColumnDefinition, ColumnId, Datum, Error, IntegerSet, LogicalType, Predicate, Result, TableDefinition};
 use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::buffer::BooleanBuffer;
 use std::collections::HashMap;
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
@@ -326,6 +328,24 @@ fn on_dictionary(column: &ColumnDefinition, condition: &Condition, version: &Dic
         }
         _ => CodeTest::None,
     })
+}
+
+/// Of a condition on one column with a dictionary, whether each of the newest entries fulfils it, and whether NULL does.
+/// `None` for anything else. Fails as a scan with this predicate would.
+pub fn of_entries(table: &TableSnapshot, predicate: &Predicate) -> Result<Option<(BooleanBuffer, bool)>> {
+    let Prepared::Leaf(leaf) = Prepared::new(predicate, &table.definition, &mut 0)? else { return Ok(None) };
+    let Some(dictionary) = table.dictionaries.get(&leaf.column.id) else { return Ok(None) };
+    let holds = match &*leaf.condition {
+        Condition::Test { test, .. } => {
+            let results = run_test(&leaf.column, test.as_ref(), &dictionary.newest)?;
+            BooleanBuffer::collect_bool(results.len(), |at| is_true(&results, at))
+        }
+        condition => {
+            let entries = Entries::new(&leaf.column, &dictionary.newest)?;
+            BooleanBuffer::collect_bool(entries.len(), |at| condition.holds_for_bytes(entries.get(at)))
+        }
+    };
+    Ok(Some((holds, leaf.condition.nulls())))
 }
 
 /// What the bounds of a segment's plain values already decide.

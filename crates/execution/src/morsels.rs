@@ -1,0 +1,116 @@
+//! Records that threads take in morsels: a scan's, or rows that another pipeline left; and when enough of them were taken.
+
+use crate::Result;
+use crate::aggregate::Windows;
+use crate::flow::{Course, Flow};
+use crate::ready::End;
+use crate::relation::Relation;
+use gingham_kernels::{Isa, bits};
+use gingham_storage::scan::TableScan;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes of an array of groups that stays in the caches nearby.
+const LARGE_ARRAY: usize = 1 << 20;
+
+/// Rows of a relation that a thread takes at once.
+const MORSEL: usize = 1 << 15;
+
+/// Records that threads take in morsels.
+pub(crate) enum Morsels {
+    Scan {
+        scan: Arc<TableScan>,
+        numbered: bool,
+        /// The first stage evaluates the predicate.
+        whole: bool,
+    },
+    Rows {
+        relation: Arc<Relation>,
+        marks: Option<(Arc<Vec<u64>>, bool)>,
+    },
+}
+
+/// Rows that have come, when some of them suffice: those of the first morsels, so that it is always the same ones.
+pub(crate) struct Enough {
+    rows: usize,
+    wanted: usize,
+    /// The first morsel that is not done.
+    morsel: usize,
+    /// Of morsels behind it that are.
+    done: BTreeMap<usize, usize>,
+}
+
+impl Enough {
+    /// So many rows are wanted, and none has come.
+    pub(crate) fn new(wanted: usize) -> Self {
+        Self { rows: 0, wanted, morsel: 0, done: BTreeMap::new() }
+    }
+
+    /// A morsel is done and has given these rows. True when no more are wanted.
+    pub(crate) fn with(&mut self, morsel: usize, rows: usize) -> bool {
+        self.done.insert(morsel, rows);
+        while let Some(rows) = self.done.remove(&self.morsel) {
+            self.rows += rows;
+            self.morsel += 1;
+        }
+        self.rows >= self.wanted
+    }
+}
+
+impl Morsels {
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Self::Scan { scan, .. } => scan.morsels(),
+            Self::Rows { relation, .. } => relation.rows.div_ceil(MORSEL),
+        }
+    }
+
+    /// Names the source of a pipeline in errors.
+    pub(crate) fn place(&self, pipeline: usize) -> String {
+        match self {
+            Self::Scan { scan, .. } => format!("table {}", scan.table().definition.name),
+            Self::Rows { .. } => format!("the rows before pipeline {pipeline}"),
+        }
+    }
+
+    /// Where the groups of each morsel lie, where one array for all of them would leave the caches.
+    pub(crate) fn windows(&self, end: &End, morsels: usize) -> Option<Windows> {
+        let (Self::Scan { scan, .. }, End::Aggregate { plan, array: true, .. }) = (self, end) else { return None };
+        let column = plan.clustered.filter(|_| plan.groups() as usize * plan.state_bytes() > LARGE_ARRAY)?;
+        Windows::new(plan, (0..morsels).map(|morsel| scan.range(morsel, column)))
+    }
+
+    /// Sends the records of a morsel through a pipeline. Gives how many rows came out.
+    pub(crate) fn run(&self, morsel: usize, course: &Course, flow: &mut Flow) -> Result<usize> {
+        match self {
+            Self::Scan { scan, numbered, whole } => {
+                let open = if *whole { scan.open_all(morsel)? } else { scan.open(morsel)? };
+                let Some(mut open) = open else { return Ok(0) };
+                if *numbered {
+                    scan.number(morsel, &mut open)?;
+                }
+                flow.morsel(course, morsel, &open.views, open.rows, open.tids.as_deref())
+            }
+            Self::Rows { relation, marks } => {
+                let start = morsel * MORSEL;
+                let rows = MORSEL.min(relation.rows - start);
+                let tids = match marks {
+                    None => (start as u32..(start + rows) as u32).collect(),
+                    Some((marks, marked)) => marked_rows(marks, *marked, start, rows, course.isa),
+                };
+                flow.morsel(course, morsel, &relation.views, rows, Some(&tids))
+            }
+        }
+    }
+}
+
+/// The rows of a morsel that are marked, or are not.
+fn marked_rows(marks: &[u64], marked: bool, start: usize, rows: usize, isa: Isa) -> Vec<u32> {
+    let mut words = marks[start / 64..(start + rows).div_ceil(64)].to_vec();
+    if !marked {
+        bits::not(&mut words, rows);
+    }
+    let mut tids = Vec::with_capacity(rows);
+    bits::to_tids(isa, &words, start as u32, &mut tids);
+    tids
+}
