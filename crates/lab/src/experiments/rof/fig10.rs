@@ -16,7 +16,7 @@ pub static FIG10: Experiment = Experiment {
     ..query::BREAKDOWN
 };
 
-static WAYS: [Way; 2] = [query::BASELINE, query::SIMD];
+static WAYS: [Way<'static>; 2] = [query::BASELINE, query::SIMD];
 
 static CLAIMS: [Claim; 2] = [
     Claim {

@@ -16,7 +16,7 @@ pub static FIG11: Experiment = Experiment {
     ..query::BREAKDOWN
 };
 
-static WAYS: [Way; 3] = [query::BASELINE, query::SIMD, query::ROF];
+static WAYS: [Way<'static>; 3] = [query::BASELINE, query::SIMD, query::ROF];
 
 static CLAIMS: [Claim; 3] = [
     Claim {

@@ -17,7 +17,7 @@ pub static FIG12: Experiment = Experiment {
     ..query::BREAKDOWN
 };
 
-static WAYS: [Way; 2] = [Way { name: "baseline", ..query::SIMD }, query::ROF];
+static WAYS: [Way<'static>; 2] = [Way { name: "baseline", ..query::SIMD }, query::ROF];
 
 static CLAIMS: [Claim; 2] = [
     Claim {

@@ -17,8 +17,8 @@ pub static FIG14: Experiment = Experiment {
     ..query::BREAKDOWN
 };
 
-const EVERY: Way = Way { name: "+every", mode: "vectorized", ..query::ROF };
-static WAYS: [Way; 4] = [query::BASELINE, query::SIMD, query::ROF, EVERY];
+const EVERY: Way<'static> = Way { name: "+every", mode: "vectorized", ..query::ROF };
+static WAYS: [Way<'static>; 4] = [query::BASELINE, query::SIMD, query::ROF, EVERY];
 
 static CLAIMS: [Claim; 3] = [
     Claim {

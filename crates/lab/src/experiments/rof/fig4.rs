@@ -1,16 +1,16 @@
 //! Figure 4: probing hash tables of all sizes, without and with prefetching, and with a key per lane of a register.
 
+use super::probes::{GROUP, LOAD, Probe, ProbeSide};
+use super::query;
 use crate::experiment::{
-    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Mode,
-    Point, Subject, Trial, Variant, levels,
+    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Mode, Point,
+    Trial, Variant, levels,
 };
 use crate::machine::available_memory;
 use crate::random::Random;
 use gingham::storage::huge_vec;
-use gingham_kernels::Isa;
 use gingham_kernels::hash::HashFunction;
 use gingham_kernels::key_table::{Entry, HashTable, Probing};
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// The experiment.
@@ -27,20 +27,13 @@ pub static FIG4: Experiment = Experiment {
     design,
     derive: None,
     figures: &[Figure {
-        title: "Time of a probe",
-        kind: FigureKind::Bars,
-        x: "table",
-        series: "probing",
-        panels: &[],
-        metric: "time",
         axis: "cycles per key",
-        only: &[],
+        ..query::figure("Time of a probe", FigureKind::Bars, "table", "probing")
     }],
     claims: &CLAIMS,
 };
 
-/// Keys of a group, and keys ahead.
-const GROUP: usize = 16;
+/// The paper's ways, those that it names, and ours.
 const PROBINGS: [Probing; 6] = [
     Probing::Scalar,
     Probing::Group(GROUP),
@@ -49,10 +42,6 @@ const PROBINGS: [Probing; 6] = [
     Probing::Amac(GROUP),
     Probing::Match,
 ];
-/// The part of a table's slots that are used.
-const LOAD: f64 = 0.5;
-/// Keys of a vector.
-const VECTOR: usize = 1024;
 
 /// Keys that are probed.
 fn probes(mode: Mode) -> usize {
@@ -93,16 +82,6 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     })
 }
 
-/// What the variants of a trial share.
-struct Join {
-    table: HashTable<u32>,
-    keys: Vec<u32>,
-    /// The oracle: the row of the build side that each key was drawn from.
-    rows: Vec<u32>,
-    /// The answer of the last run, of whichever variant.
-    links: RefCell<Vec<u32>>,
-}
-
 /// The key of a row: different rows have different keys, spread over all 32-bit numbers.
 fn key_of(row: u32) -> u32 {
     // Products by odd numbers and this exclusive or lose nothing. It is not the table's hash function.
@@ -117,47 +96,20 @@ fn variants(bench: &Bench, megabytes: usize) -> Vec<Variant> {
     let memory = huge_vec(HashTable::<u32>::slots(build_keys.len(), LOAD));
     let table = HashTable::build(bench.isa(), HashFunction::Murmur3, LOAD, &build_keys, &build_rows, memory);
     let count = probes(bench.settings.mode);
-    let mut random = Random::named(bench.settings.seed, &format!("probes of a table of {megabytes} MB"));
-    let rows: Vec<u32> = (0..count).map(|_| random.below(build_rows.len() as u64) as u32).collect();
-    let keys = rows.iter().map(|row| key_of(*row)).collect();
-    let bytes = table.bytes() as f64;
-    let join = Rc::new(Join { table, keys, rows, links: RefCell::new(huge_vec(count)) });
-    let variant = |probing: Probing| Variant {
-        levels: levels(&[("table", &megabytes), ("probing", &probing.name())]),
-        units: (count as f64, "key"),
-        facts: vec![("bytes", bytes)],
-        subject: Box::new(Probe { isa: bench.isa(), probing, join: Rc::clone(&join) }),
+    let random = Random::named(bench.settings.seed, &format!("probes of a table of {megabytes} MB"));
+    let side = ProbeSide::new(random, count, build_rows.len(), key_of);
+    let (bytes, isa, table) = (table.bytes() as f64, bench.isa(), Rc::new(table));
+    let variant = |probing: Probing| {
+        let (table, side) = (Rc::clone(&table), Rc::clone(&side));
+        let locate = Box::new(move |keys: &[u32], links: &mut Vec<u32>| table.locate(isa, probing, keys, links));
+        Variant {
+            levels: levels(&[("table", &megabytes), ("probing", &probing.name())]),
+            units: (count as f64, "key"),
+            facts: vec![("bytes", bytes)],
+            subject: Box::new(Probe { side, locate }),
+        }
     };
     PROBINGS.into_iter().map(variant).collect()
-}
-
-struct Probe {
-    isa: Isa,
-    probing: Probing,
-    join: Rc<Join>,
-}
-
-impl Subject for Probe {
-    fn prepare(&mut self) {
-        self.join.links.borrow_mut().clear();
-    }
-
-    fn run(&mut self, _: &mut Laps) {
-        let mut links = self.join.links.borrow_mut();
-        links.clear();
-        for keys in self.join.keys.chunks(VECTOR) {
-            self.join.table.locate(self.isa, self.probing, keys, &mut links);
-        }
-    }
-
-    fn check(&mut self) -> Result<(), String> {
-        let (links, rows) = (self.join.links.borrow(), &self.join.rows);
-        if *links == *rows {
-            return Ok(());
-        }
-        let place = links.iter().zip(rows).position(|(link, row)| link != row).unwrap_or(links.len().min(rows.len()));
-        Err(format!("key number {place} has the link {:?} and not {:?}", links.get(place), rows.get(place)))
-    }
 }
 
 /// Whether a table fits the last cache.

@@ -22,7 +22,7 @@ pub static FIG9: Experiment = Experiment {
     claims: &CLAIMS,
 };
 
-static WAYS: [Way; 4] = [
+static WAYS: [Way<'static>; 4] = [
     query::BASELINE,
     Way { name: "rof", ..query::ROF },
     Way { name: "fused", mode: "fused", stages: "" },

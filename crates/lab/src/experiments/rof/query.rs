@@ -17,33 +17,28 @@ use std::rc::Rc;
 pub const QUERIES: [usize; 8] = [1, 3, 4, 5, 6, 13, 14, 19];
 
 /// Without ROF, as the paper has it: one loop per pipeline, hash tables with Murmur3, no keys that go down to scans.
-pub const BASELINE: Way = Way { name: "baseline", mode: "fused", stages: "table=hash, hash=murmur3, keys=off" };
+pub const BASELINE: Way<'static> =
+    Way { name: "baseline", mode: "fused", stages: "table=hash, hash=murmur3, keys=off" };
 /// The same with predicates by kernels, and a boundary behind them.
-pub const SIMD: Way =
+pub const SIMD: Way<'static> =
     Way { name: "+SIMD", mode: "fused", stages: "table=hash, hash=murmur3, keys=off, predicate=kernels" };
 /// With ROF: a boundary before each probe too, and group prefetching behind it.
-pub const ROF: Way =
+pub const ROF: Way<'static> =
     Way { name: "+prefetch", mode: "staged", stages: "table=hash, hash=murmur3, keys=off, prefetch=group:16" };
 
 /// A way to run a query.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub struct Way<'s> {
     /// Its name in results.
-    pub name: &'static str,
+    pub name: &'s str,
     /// `gingham.execution`.
-    pub mode: &'static str,
+    pub mode: &'s str,
     /// `gingham.lab_stages`.
-    pub stages: &'static str,
+    pub stages: &'s str,
 }
 
-/// The database of a bench: scale 10 as in the paper, 1 in quick runs, 0.01 in tests.
-pub fn database(bench: &Bench) -> Result<Rc<TpchDatabase>, Error> {
-    bench.tpch(match bench.settings.mode {
-        Mode::Tiny => 0.01,
-        Mode::Quick => 1.0,
-        Mode::Default | Mode::Full => 10.0,
-    })
-}
+/// The scale of the paper; quick runs have 1, tests 0.01.
+const PAPER_SCALE: f64 = 10.0;
 
 /// The name of a query.
 pub fn name(number: usize) -> String {
@@ -54,12 +49,12 @@ pub fn name(number: usize) -> String {
 pub struct Session<'s> {
     /// Which query.
     pub number: usize,
-    /// `gingham.execution`.
-    pub mode: &'s str,
-    /// `gingham.lab_stages`.
-    pub stages: &'s str,
+    /// How it runs.
+    pub way: Way<'s>,
     /// `gingham.threads`.
     pub threads: usize,
+    /// Other settings, without `gingham.`, and their values.
+    pub others: &'s [(&'s str, &'s str)],
 }
 
 impl Session<'_> {
@@ -71,8 +66,10 @@ impl Session<'_> {
     ) -> Result<Variant, Error> {
         let failed = |error: gingham::Error| Error::Data(format!("query {}: {error}", self.number));
         let connection = database.connect();
-        let Self { number, mode, stages, threads } = self;
-        for (setting, value) in [("execution", *mode), ("lab_stages", *stages), ("threads", &threads.to_string())] {
+        let Self { number, way, threads, others } = self;
+        let threads = threads.to_string();
+        let own = [("execution", way.mode), ("lab_stages", way.stages), ("threads", threads.as_str())];
+        for (setting, value) in own.iter().chain(*others) {
             connection.execute(&format!("SET gingham.{setting} = '{value}'")).map_err(failed)?;
         }
         let expected = database.answer(*number).map_err(|detail| Error::Data(format!("query {number}: {detail}")))?;
@@ -92,21 +89,38 @@ pub const fn figure(title: &'static str, kind: FigureKind, x: &'static str, seri
     Figure { title, kind, x, series, panels: &[], metric: "time", axis: "cycles", only: &[] }
 }
 
-/// A trial of a query, with the variants that `variants` makes over the database.
+/// A trial of a query, with the variants that `variants` makes over the database: of the paper's scale, of 1 in quick
+/// runs, of 0.01 in tests.
 pub fn trial(
     number: usize,
     variants: impl Fn(&Bench, &Rc<TpchDatabase>) -> Result<Vec<Variant>, Error> + 'static,
 ) -> Trial {
-    Trial { name: name(number), setup: Box::new(move |bench| variants(bench, &database(bench)?)) }
+    trial_at(PAPER_SCALE, number, variants)
+}
+
+/// The same over a database of another scale at most.
+pub fn trial_at(
+    scale: f64,
+    number: usize,
+    variants: impl Fn(&Bench, &Rc<TpchDatabase>) -> Result<Vec<Variant>, Error> + 'static,
+) -> Trial {
+    let setup = move |bench: &Bench| {
+        let most = match bench.settings.mode {
+            Mode::Tiny => 0.01,
+            Mode::Quick => 1.0,
+            Mode::Default | Mode::Full => PAPER_SCALE,
+        };
+        variants(bench, &bench.tpch(scale.min(most))?)
+    };
+    Trial { name: name(number), setup: Box::new(setup) }
 }
 
 /// Queries on one thread in some ways, which are the levels of a factor.
-pub fn ways(queries: &[usize], factor: &'static str, ways: &'static [Way]) -> Design {
+pub fn ways(queries: &[usize], factor: &'static str, ways: &'static [Way<'static>]) -> Design {
     let of = |number: usize| {
         trial(number, move |_, database| {
             let variant = |way: &Way| {
-                let session = Session { number, mode: way.mode, stages: way.stages, threads: 1 };
-                session.variant(database, (factor, &way.name))
+                Session { number, way: *way, threads: 1, others: &[] }.variant(database, (factor, &way.name))
             };
             ways.iter().map(variant).collect()
         })
@@ -128,7 +142,8 @@ pub fn sizes(factor: &'static str, unit: &'static str, choice: &'static str, siz
         trial(number, move |_, database| {
             let variant = |size: &usize| {
                 let stages = format!("{}, {choice}{size}", ROF.stages);
-                Session { number, mode: ROF.mode, stages: &stages, threads: 1 }.variant(database, (factor, size))
+                let way = Way { stages: &stages, ..ROF };
+                Session { number, way, threads: 1, others: &[] }.variant(database, (factor, size))
             };
             sizes.iter().map(variant).collect()
         })
@@ -163,7 +178,7 @@ pub const SIMD_NEVER_DEGRADES: Claim = Claim {
 };
 
 /// The design of a breakdown.
-pub fn breakdown(number: usize, steps: &'static [Way]) -> Design {
+pub fn breakdown(number: usize, steps: &'static [Way<'static>]) -> Design {
     ways(&[number], "step", steps)
 }
 
