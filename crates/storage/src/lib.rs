@@ -10,6 +10,7 @@
 //! | `caches` | sizes of the processor's caches |
 //! | `cache`, `memory` | blocks kept in memory, under one limit with the queries |
 //! | `scan/` | predicates on codes, lookups, Arrow output |
+//! | `heap/` | pages of records that are changed in place: NSM, DSM, PAX |
 //! | `catalog/` | the LMDB catalog: snapshots, transactions, checks, backup |
 //! | `io/` | what needs `unsafe` around LMDB and the operating system |
 
@@ -21,6 +22,7 @@ pub mod design;
 pub mod dictionary;
 pub mod encoding;
 mod error;
+pub mod heap;
 mod integer_set;
 mod io;
 pub mod memory;

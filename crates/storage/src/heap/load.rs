@@ -1,0 +1,127 @@
+//! Bulk loading (section 4.2): pages are filled one after the other, and the minipages of each are made for values as long
+//! as those of the page before.
+
+use super::attribute::{Field, Kind, PageSchema};
+use super::head::{Deletes, HeapLayout};
+use super::nsm::NsmPage;
+use super::page::Page;
+use super::pax::PaxPage;
+use crate::{Error, Result, TableId};
+use std::sync::Arc;
+
+/// Bytes that values are taken to have before any was seen.
+const HINT: f64 = 16.0;
+
+/// What a heap table's pages are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct HeapOptions {
+    /// Layout of the pages.
+    pub layout: HeapLayout,
+    /// Bytes of a page: a multiple of 4096 less 16, up to 8 times 4096.
+    pub page_bytes: usize,
+    /// What deletions do in PAX pages.
+    pub deletes: Deletes,
+    /// A PAX page of which less than so many percent are free is not reorganised for one more record when loading.
+    pub threshold: u8,
+}
+
+impl HeapOptions {
+    /// Pages of 8176 bytes, filled to the last record that fits.
+    pub fn new(layout: HeapLayout) -> Self {
+        Self { layout, page_bytes: 8176, deletes: Deletes::Compact, threshold: 0 }
+    }
+}
+
+/// Fills NSM or PAX pages, in the order of their records.
+#[derive(Debug)]
+pub struct PageLoader {
+    options: HeapOptions,
+    schema: Arc<PageSchema>,
+    table: TableId,
+    /// Number of the next page.
+    next: u64,
+    average: Vec<f64>,
+    page: Option<Page<Vec<u8>>>,
+    reorganised: u64,
+}
+
+impl PageLoader {
+    /// A loader whose first page has the number `next`.
+    pub fn new(options: HeapOptions, schema: &Arc<PageSchema>, table: TableId, next: u64) -> Self {
+        let hint = |kind| if kind == Kind::Variable { HINT } else { 0.0 };
+        let average = schema.attributes.iter().map(|own| hint(own.kind)).collect();
+        Self { options, schema: Arc::clone(schema), table, next, average, page: None, reorganised: 0 }
+    }
+
+    /// Makes the first page's minipages for values as long as these are, the "first few records" of the paper.
+    pub fn expect(&mut self, records: &[Vec<Field<'_>>]) {
+        for (attribute, average) in self.average.iter_mut().enumerate() {
+            let bytes: usize = records.iter().map(|fields| fields[attribute].variable_bytes()).sum();
+            *average = bytes as f64 / records.len().max(1) as f64;
+        }
+    }
+
+    /// Adds a record, and gives the page that became full by it. Returns the record's page and slot. Fails for a record that
+    /// fits no page.
+    pub fn push(
+        &mut self,
+        fields: &[Field<'_>],
+        full: &mut dyn FnMut(u64, Page<Vec<u8>>) -> Result<()>,
+    ) -> Result<(u64, usize)> {
+        loop {
+            let fresh = self.page.is_none();
+            if fresh {
+                self.page = Some(self.next_page(fields)?);
+            }
+            let Some(page) = &mut self.page else { continue };
+            let slot = match page {
+                Page::Nsm(page) => page.insert(fields)?,
+                Page::Pax(page) => page.insert(fields, self.options.threshold)?,
+            };
+            match slot {
+                Some(slot) => return Ok((self.next, slot)),
+                None if fresh => {
+                    return Err(Error::InvalidInput(format!(
+                        "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
+                        self.schema.table, self.options.page_bytes
+                    )));
+                }
+                None => self.finish(full)?,
+            }
+        }
+    }
+
+    /// Gives away the page that is not full yet, if there is one.
+    pub fn finish(&mut self, full: &mut dyn FnMut(u64, Page<Vec<u8>>) -> Result<()>) -> Result<()> {
+        let Some(page) = self.page.take() else { return Ok(()) };
+        if let Page::Pax(page) = &page {
+            self.average = page.averages();
+            self.reorganised += u64::from(page.reorganised());
+        }
+        self.next += 1;
+        full(self.next - 1, page)
+    }
+
+    /// Number of the next page that is not begun.
+    pub fn next(&self) -> u64 {
+        self.next + u64::from(self.page.is_some())
+    }
+
+    /// How often the minipages of a page that was given away were sized anew, over all pages (the paper's table 2).
+    pub fn reorganised(&self) -> u64 {
+        self.reorganised
+    }
+
+    /// An empty page, with room for a first record that is unlike those before.
+    fn next_page(&self, fields: &[Field<'_>]) -> Result<Page<Vec<u8>>> {
+        let (length, table, number) = (self.options.page_bytes, self.table, self.next);
+        self.schema.check(fields)?;
+        Ok(match self.options.layout {
+            HeapLayout::Pax => {
+                let deletes = self.options.deletes;
+                Page::Pax(PaxPage::empty(length, &self.schema, table, number, deletes, &self.average)?)
+            }
+            layout => Page::Nsm(NsmPage::empty(layout, length, &self.schema, table, number)),
+        })
+    }
+}

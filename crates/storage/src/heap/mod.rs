@@ -1,0 +1,31 @@
+//! Heap pages: tables whose records are changed in place, in the layouts NSM, DSM and PAX (section 2 and 3 of "Data Page
+//! Layouts for Relational Databases on Deep Memory Hierarchies").
+//!
+//! | file | what |
+//! |---|---|
+//! | `attribute` | a column as pages store it: codes of a fixed width, or byte strings |
+//! | `head` | the 48 bytes that every page begins with |
+//! | `bit` | bits of a bitmap in a page |
+//! | `nsm/` | slotted pages of whole records; DSM's pages are such pages of pairs |
+//! | `pax/` | pages of minipages, and the paper's algorithms on them |
+//! | `load` | pages filled one after the other |
+//! | `page` | a page of either kind: what the layouts have in common |
+//!
+//! docs/formats/heap.md is the byte map.
+
+mod attribute;
+mod bit;
+mod head;
+mod load;
+mod nsm;
+mod page;
+mod pax;
+#[cfg(test)]
+mod tests;
+
+pub use attribute::{Attribute, Field, Kind, OverflowReference, PageSchema};
+pub use head::{Deletes, HeapLayout, MAX_PAGE, MIN_PAGE, is_page_length};
+pub use load::{HeapOptions, PageLoader};
+pub use nsm::NsmPage;
+pub use page::{Page, Update};
+pub use pax::PaxPage;

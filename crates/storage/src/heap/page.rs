@@ -1,0 +1,104 @@
+//! A page of either kind: what the table does with it, whatever its layout.
+
+use super::attribute::{Field, PageSchema};
+use super::head::HeapLayout;
+use super::nsm::NsmPage;
+use super::pax::PaxPage;
+use crate::Result;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// What became of an update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Update {
+    /// The record has its new values.
+    Done,
+    /// It has outgrown its page, which is as it was: the caller must move it.
+    Outgrown,
+}
+
+/// A page of whole records or of minipages.
+#[derive(Debug, Clone)]
+pub enum Page<B> {
+    /// NSM, or DSM's pairs.
+    Nsm(NsmPage<B>),
+    /// PAX.
+    Pax(PaxPage<B>),
+}
+
+/// Calls a method that both kinds of pages have.
+macro_rules! either {
+    ($page:expr, $inner:ident => $call:expr) => {
+        match $page {
+            Page::Nsm($inner) => $call,
+            Page::Pax($inner) => $call,
+        }
+    };
+}
+
+impl<B: Deref<Target = [u8]>> Page<B> {
+    /// Opens `bytes` as a page of a table of this layout. A PAX page's minipages are verified one by one, by
+    /// [`PaxPage::verify`].
+    pub fn open(
+        layout: HeapLayout,
+        bytes: B,
+        schema: &Arc<PageSchema>,
+        verify: bool,
+        place: &dyn Fn() -> String,
+    ) -> Result<Self> {
+        Ok(match layout {
+            HeapLayout::Pax => Self::Pax(PaxPage::open(bytes, schema, verify, place)?),
+            HeapLayout::Nsm | HeapLayout::Dsm => Self::Nsm(NsmPage::open(bytes, schema, verify, place)?),
+        })
+    }
+
+    /// Live records.
+    pub fn records(&self) -> usize {
+        either!(self, page => page.records())
+    }
+
+    /// Slots given out, those of deleted records among them.
+    pub fn slots(&self) -> usize {
+        either!(self, page => page.slots())
+    }
+
+    /// Whether the slot has a record.
+    pub fn is_live(&self, slot: usize) -> bool {
+        either!(self, page => page.is_live(slot))
+    }
+
+    /// Bytes that are free.
+    pub fn free(&self) -> usize {
+        either!(self, page => page.free())
+    }
+
+    /// One attribute of the record of a live slot.
+    pub fn field(&self, slot: usize, attribute: usize) -> Field<'_> {
+        either!(self, page => page.field(slot, attribute))
+    }
+}
+
+impl Page<Vec<u8>> {
+    /// Adds a record; `None` when the page has no room for it.
+    pub fn insert(&mut self, fields: &[Field<'_>]) -> Result<Option<usize>> {
+        match self {
+            Self::Nsm(page) => page.insert(fields),
+            Self::Pax(page) => page.insert(fields, 0),
+        }
+    }
+
+    /// Changes attributes of a live record.
+    pub fn update(&mut self, slot: usize, changes: &[(usize, Field<'_>)]) -> Result<Update> {
+        either!(self, page => page.update(slot, changes))
+    }
+
+    /// Deletes a live record.
+    pub fn delete(&mut self, slot: usize) {
+        either!(self, page => page.delete(slot));
+    }
+
+    /// The page's bytes, as they must be for commit `written`.
+    pub fn seal(&mut self, written: u64) -> &[u8] {
+        either!(self, page => page.seal(written))
+    }
+}
