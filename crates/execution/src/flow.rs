@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Records below which making code takes longer than it saves: 100 to 300 µs a loop against a few ns a record.
-const FEW_ROWS: usize = 100_000;
+pub(crate) const FEW_ROWS: usize = 100_000;
 
 /// What all threads of a pipeline share.
 pub(crate) struct Course {
@@ -95,7 +95,8 @@ pub(crate) struct Chunk {
 }
 
 impl Course {
-    /// Whether a stage is worth generated code, which more records have come to.
+    /// Whether a stage is worth making code for, which more records have come to. Code that an earlier run made is used
+    /// in any case.
     pub(crate) fn is_staged(&self, stage: usize, records: usize) -> bool {
         let records = self.records[stage].fetch_add(records, Ordering::Relaxed) + records;
         match self.mode {
@@ -477,10 +478,14 @@ impl Flow {
                 Ok(())
             }
             (End::Aggregate { plan, generator, split, .. }, Ended::States(states)) => {
-                if last.loops.is_none() && course.is_staged(stage, vector.len()) {
+                if last.loops.is_none() {
                     let end =
                         if *split || states.is_table() { codegen::End::Table(plan) } else { codegen::End::Array(plan) };
-                    last.loops = Some(generator.loops(&plan.stage, end, vector)?);
+                    last.loops = if course.is_staged(stage, vector.len()) {
+                        Some(generator.loops(&plan.stage, end, vector)?)
+                    } else {
+                        generator.known(&plan.stage, vector)?
+                    };
                 }
                 match &last.loops {
                     Some(loops) => loops.aggregate(plan, vector, states, scratch)?,

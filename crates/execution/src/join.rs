@@ -19,7 +19,7 @@ use gingham_storage::view::Shape;
 use std::fmt;
 
 /// Numbers for which an array costs next to nothing, however few keys there are.
-const FEW_NUMBERS: usize = 1 << 16;
+pub(crate) const FEW_NUMBERS: usize = 1 << 16;
 
 /// Slots of a hash table in use.
 const LOAD: f64 = 0.5;
@@ -106,7 +106,7 @@ impl KeyRanges {
     }
 
     /// Different numbers.
-    fn numbers(&self) -> u64 {
+    pub(crate) fn numbers(&self) -> u64 {
         self.0.iter().filter_map(|range| size(*range)).product::<i128>() as u64
     }
 

@@ -54,8 +54,12 @@ impl Runner {
         passed: &mut Vec<u32>,
         outputs: &mut [Vec<i64>],
     ) -> Result<()> {
-        if self.loops.is_none() && course.is_staged(stage, vector.len()) {
-            self.loops = Some(part.generator.loops(&part.stage, codegen::End::Emit, vector)?);
+        if self.loops.is_none() {
+            self.loops = if course.is_staged(stage, vector.len()) {
+                Some(part.generator.loops(&part.stage, codegen::End::Emit, vector)?)
+            } else {
+                part.generator.known(&part.stage, vector)?
+            };
         }
         match &self.loops {
             Some(loops) => loops.emit(&part.stage, vector, scratch, passed, outputs),

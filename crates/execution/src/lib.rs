@@ -17,12 +17,14 @@
 //! | `interpret` | steps by loops over vectors |
 //! | `codegen/` | steps as machine code |
 //! | `flow`, `level` | one thread's way through a pipeline, and through one of its probes |
+//! | `choices` | what is decided late, for EXPLAIN |
 //! | `prepared` | a query that may run, what a run is given and what it tells |
 //! | `morsels` | the records that threads take at once |
 //! | `run` | pipeline after pipeline, morsel after morsel |
 //! | `pool` | the threads |
 
 mod aggregate;
+mod choices;
 mod codegen;
 mod error;
 mod expression;

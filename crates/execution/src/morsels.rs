@@ -6,12 +6,10 @@ use crate::flow::{Course, Flow};
 use crate::ready::End;
 use crate::relation::Relation;
 use gingham_kernels::{Isa, bits};
+use gingham_storage::Caches;
 use gingham_storage::scan::TableScan;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Bytes of an array of groups that stays in the caches nearby.
-const LARGE_ARRAY: usize = 1 << 20;
 
 /// Rows of a relation that a thread takes at once.
 const MORSEL: usize = 1 << 15;
@@ -73,10 +71,10 @@ impl Morsels {
         }
     }
 
-    /// Where the groups of each morsel lie, where one array for all of them would leave the caches.
-    pub(crate) fn windows(&self, end: &End, morsels: usize) -> Option<Windows> {
+    /// Where the groups of each morsel lie, where one array for all of them would leave the second cache.
+    pub(crate) fn windows(&self, end: &End, morsels: usize, caches: Caches) -> Option<Windows> {
         let (Self::Scan { scan, .. }, End::Aggregate { plan, array: true, .. }) = (self, end) else { return None };
-        let column = plan.clustered.filter(|_| plan.groups() as usize * plan.state_bytes() > LARGE_ARRAY)?;
+        let column = plan.clustered.filter(|_| plan.groups() as usize * plan.state_bytes() > caches.l2)?;
         Windows::new(plan, (0..morsels).map(|morsel| scan.range(morsel, column)))
     }
 

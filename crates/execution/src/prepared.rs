@@ -1,5 +1,6 @@
 //! A query that may run, what a run of it is given, and what it tells.
 
+use crate::choices;
 use crate::join::{KeyRanges, TableKind};
 use crate::pool::Pool;
 use crate::query::{Query, Source};
@@ -11,6 +12,7 @@ use crate::stages::Stages;
 use crate::{Error, Expression, FixedStages, Limits, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Probing;
+use gingham_storage::Caches;
 use gingham_storage::scan::TableScan;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,6 +76,11 @@ pub struct Prepared {
     pub(crate) known: Vec<Mutex<Option<Arc<Ready>>>>,
     /// By pipeline, rows that it leaves at most, as far as that is known before a run.
     pub(crate) most_rows: Vec<u64>,
+    /// What choices go by.
+    pub(crate) caches: Caches,
+    /// The pipeline whose code is told.
+    pub(crate) told: Option<usize>,
+    choices: Vec<String>,
 }
 
 /// What a query did, for EXPLAIN ANALYZE.
@@ -104,6 +111,16 @@ pub struct PipelineReport {
     pub ran: Mode,
     /// Its stages.
     pub stages: usize,
+    /// Loops that were compiled for it, by its own runs and earlier ones.
+    pub loops: usize,
+    /// Bytes of their machine code.
+    pub code_bytes: usize,
+    /// Time that compiling them took.
+    pub compile_time: Duration,
+    /// What was chosen late, and the size that decided.
+    pub chosen: Vec<(String, usize)>,
+    /// The code in two forms, Cranelift's and the machine's, where it was asked for.
+    pub code: String,
 }
 
 /// Called with the end of a query.
@@ -120,12 +137,13 @@ impl Drop for Stopper {
 }
 
 impl Prepared {
-    /// A query over scans whose columns have these facts and whose tables so many records. Fails when it can't run: for
+    /// A query over scans whose columns have these facts and whose tables so many records; `caches` are what choices go by. Fails when it can't run: for
     /// an expression over 128 bits, keys and values between stages over 64, keys together and the range of an argument of
     /// MIN or MAX over 63.
-    pub fn new(query: Query, mode: Mode, sources: &[(Vec<(Limits, bool)>, u64)]) -> Result<Self> {
+    pub fn new(query: Query, mode: Mode, caches: Caches, sources: &[(Vec<(Limits, bool)>, u64)]) -> Result<Self> {
         let mut left: Vec<(Vec<Facts>, u64)> = Vec::new();
-        for pipeline in &query.pipelines {
+        let mut choices: Vec<String> = choices::of_mode(mode).into_iter().collect();
+        for (number, pipeline) in query.pipelines.iter().enumerate() {
             let (source, rows) = match pipeline.source {
                 Source::Scan(scan) => sources.get(scan).cloned(),
                 Source::Rows(rows) | Source::Marked { rows, .. } => left.get(rows).cloned(),
@@ -143,23 +161,35 @@ impl Prepared {
             let builds = builds.collect::<Result<Vec<_>>>()?;
             let stages = Stages::of(mode, builds.len());
             let given = Given { source, rows, builds, parameters: Vec::new(), stages, predicate: None };
-            Ready::new(pipeline, given.clone())?;
+            let ready = Ready::new(pipeline, given.clone())?;
             let mut own = (given.left(pipeline)?, rows);
             if let Some(first) = pipeline.behind {
                 let (facts, rows) = left.get(first).ok_or_else(|| no_table(first))?;
                 own = (relation::of_either(facts, &own.0), rows.saturating_add(own.1));
             }
+            let open = choices::of_pipeline(pipeline, &ready.end, &own.0, caches)?;
+            choices.extend(open.iter().map(|choice| format!("choice of {number}: {choice}")));
             left.push(own);
         }
         let known = query.pipelines.iter().map(|_| Mutex::default()).collect();
         let most_rows = left.into_iter().map(|(_, rows)| rows).collect();
-        Ok(Self { query, mode, fixed: FixedStages::default(), known, most_rows })
+        Ok(Self { query, mode, fixed: FixedStages::default(), known, most_rows, caches, told: None, choices })
     }
 
     /// The same with stages that an experiment fixes. Code is made for all of them, however few records come.
     pub fn with_stages(self, fixed: FixedStages) -> Self {
         let mode = if fixed.is_empty() || self.mode != Mode::Auto { self.mode } else { Mode::Staged };
         Self { mode, fixed, ..self }
+    }
+
+    /// The same, which tells the code of a pipeline.
+    pub fn telling(self, pipeline: Option<usize>) -> Self {
+        Self { told: pipeline, ..self }
+    }
+
+    /// What is decided only when sizes are known, and by which condition: a line each.
+    pub fn choices(&self) -> &[String] {
+        &self.choices
     }
 
     /// The pipelines.

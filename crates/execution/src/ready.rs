@@ -2,7 +2,7 @@
 //! build sides are known by then, which the paper's planner (relaxed operator fusion paper, section 4.4) has to guess.
 
 use crate::aggregate::{Aggregation, Having, Plan, States};
-use crate::codegen::{self, Generator};
+use crate::codegen::{self, Generator, Spent};
 use crate::join::{JoinTable, KeyRanges, TableKind};
 use crate::program::Builder;
 use crate::query::{Pipeline, Probe, Sink, Step};
@@ -210,6 +210,11 @@ impl Ready {
             End::Rows { .. } | End::Marks => 0,
         };
         2 * self.levels.len() + 1 + sets
+    }
+
+    /// What making code took so far.
+    pub(crate) fn spent(&self) -> Spent {
+        self.generators().fold(Spent::default(), |all, generator| all.with(&generator.spent()))
     }
 
     /// Code that was made.

@@ -2,6 +2,7 @@
 //! the last one to end merges them, plans the next pipeline and starts it.
 
 use crate::aggregate::{self, States};
+use crate::codegen::{Generator, Spent};
 use crate::flow::{Chunk, Course, Ended, Flow};
 use crate::join::JoinTable;
 use crate::morsels::{Enough, Morsels};
@@ -56,13 +57,15 @@ pub(crate) struct Run {
 }
 
 /// When a pipeline began, and how it ran.
-#[derive(Clone, Copy)]
 struct Began {
     start: Instant,
     ran: Mode,
     stages: usize,
     /// What the key table over its rows is to be.
     table: TableChoice,
+    spent: Spent,
+    /// What was chosen late, and the size that decided.
+    chosen: Vec<(String, usize)>,
 }
 
 /// A pipeline at work.
@@ -72,6 +75,8 @@ struct Stretch {
     start: Instant,
     course: Course,
     morsels: Morsels,
+    /// By build side whose keys its scan looks for, how many these are.
+    looked_for: Vec<(String, usize)>,
     /// The next morsel that no thread has taken.
     next: AtomicUsize,
     /// What has come, where not all rows are wanted.
@@ -131,7 +136,7 @@ impl Run {
 
     /// What a pipeline probes, where it is cut and how each table is probed.
     fn builds(&self, number: usize) -> Result<(Vec<Built>, Stages, Vec<Probing>)> {
-        let Prepared { mode, fixed, most_rows, .. } = &*self.prepared;
+        let Prepared { mode, fixed, most_rows, caches, .. } = &*self.prepared;
         let (mut builds, mut sizes) = (Vec::new(), Vec::new());
         for probe in self.pipeline(number).probes() {
             let (relation, table) = self.relation(probe.build)?;
@@ -139,7 +144,7 @@ impl Run {
             sizes.push(Probed { bytes: table.bytes(), most_rows: most_rows.get(probe.build).copied().unwrap_or(0) });
             builds.push((table, relation));
         }
-        let (stages, probing) = Stages::planned(*mode, &fixed.of(number), &sizes);
+        let (stages, probing) = Stages::planned(*mode, &fixed.of(number), *caches, &sizes);
         Ok((builds, stages, probing))
     }
 
@@ -151,12 +156,21 @@ impl Run {
         }
         let pipeline = self.pipeline(number).with_parameters(&self.given.parameters)?;
         let ready = Arc::new(Ready::new(&pipeline, given)?);
+        if self.prepared.told == Some(number) {
+            ready.generators().for_each(Generator::keep_text);
+        }
         *known = Some(Arc::clone(&ready));
         Ok(ready)
     }
 
     /// A scan without the records that are of no use, as far as a look at their codes tells and pays.
-    fn narrowed(&self, scan: &Arc<TableScan>, hints: &[Hint]) -> Result<Arc<TableScan>> {
+    /// `looked_for` is told of the keys that do.
+    fn narrowed(
+        &self,
+        scan: &Arc<TableScan>,
+        hints: &[Hint],
+        looked_for: &mut Vec<(String, usize)>,
+    ) -> Result<Arc<TableScan>> {
         let mut parts = Vec::new();
         for hint in hints {
             let (relation, table) = self.relation(hint.build)?;
@@ -177,6 +191,7 @@ impl Run {
             let set = IntegerSet::new(&relation.integers(key, self.given.isa)?);
             if let Some(set) = set.filter(|set| IntegerSet::rules_out_enough(set.len() as f64, distinct)) {
                 self.memory.grow(set.bytes())?;
+                looked_for.push((format!("keys_of_{}", hint.build), set.len()));
                 parts.push(Predicate::Among { column: column.id, set: Arc::new(set) });
             }
         }
@@ -192,9 +207,17 @@ impl Run {
         }
     }
 
-    fn tell(&self, began: Began, rows: usize, table: Option<&'static str>) {
-        let Began { start, ran, stages, .. } = began;
-        lock(&self.report).pipelines.push(PipelineReport { time: start.elapsed(), rows, table, ran, stages });
+    fn tell(&self, began: Began, rows: usize, table: Option<&JoinTable>) {
+        let Began { start, ran, stages, spent, mut chosen, .. } = began;
+        let table = table.map(|table| {
+            chosen.push((format!("{}_span", table.name()), table.ranges.numbers() as usize));
+            chosen.push((format!("{}_bytes", table.name()), table.bytes()));
+            table.name()
+        });
+        let Spent { time: compile_time, bytes: code_bytes, loops, text: code } = spent;
+        let time = start.elapsed();
+        let report = PipelineReport { time, rows, table, ran, stages, loops, code_bytes, compile_time, chosen, code };
+        lock(&self.report).pipelines.push(report);
     }
 
     /// Goes on behind a pipeline that left these rows, and marks if it made any.
@@ -220,7 +243,7 @@ impl Run {
             }
             left.relation = Some(Arc::new(relation));
         }
-        self.tell(began, own, left.table.as_ref().map(|table| table.name()));
+        self.tell(began, own, left.table.as_deref());
         lock(&self.left).push(left);
         Arc::clone(self).start(number + 1);
         Ok(())
@@ -252,14 +275,15 @@ impl Stretch {
         let start = Instant::now();
         let pipeline = run.pipeline(number);
         let (builds, stages, probing) = run.builds(number)?;
-        let mut predicate = None;
+        let (mut predicate, mut looked_for) = (None, Vec::new());
         let (morsels, source, rows) = match pipeline.source {
             Source::Scan(scan) => {
                 let ScanSource { scan, facts, numbered, predicate: own } =
                     run.given.scans.get(scan).ok_or_else(|| no_table(scan))?;
                 predicate = own.clone().filter(|_| !stages.kernels);
                 let hints = if stages.key_sets { pipeline.hints.as_slice() } else { &[] };
-                let (scan, rows, whole) = (run.narrowed(scan, hints)?, scan.table().rows(), predicate.is_some());
+                let (scan, rows, whole) =
+                    (run.narrowed(scan, hints, &mut looked_for)?, scan.table().rows(), predicate.is_some());
                 (Morsels::Scan { scan, numbered: *numbered, whole }, facts.clone(), rows)
             }
             Source::Rows(rows) => {
@@ -293,7 +317,7 @@ impl Stretch {
         let marks = marks.collect::<Result<_>>()?;
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
-        let (place, windows) = (morsels.place(number), morsels.windows(&ready.end, count));
+        let (place, windows) = (morsels.place(number), morsels.windows(&ready.end, count, run.prepared.caches));
         let course = Course {
             ready,
             builds,
@@ -313,7 +337,7 @@ impl Stretch {
         let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
         let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
         let enough = enough.map(|wanted| Mutex::new(Enough::new(wanted)));
-        Ok(Self { run, number, start, course, morsels, next, enough, workers, failure })
+        Ok(Self { run, number, start, course, morsels, looked_for, next, enough, workers, failure })
     }
 
     fn morsel(&self, morsel: usize, flow: &mut Flow) -> Result<()> {
@@ -396,7 +420,7 @@ impl Stretch {
     /// How it ran so far.
     fn began(&self) -> Began {
         let Course { ready, mode, .. } = &self.course;
-        let made = ready.generators().any(|generator| generator.spent().loops > 0);
+        let made = ready.spent().loops > 0;
         let stages = ready.loops();
         let ran = match mode {
             Mode::Fused if stages > 1 => Mode::Staged,
@@ -405,18 +429,28 @@ impl Stretch {
             Mode::Auto => Mode::Interpreted,
             mode => *mode,
         };
-        Began { start: self.start, ran, stages, table: ready.given.stages.table }
+        let mut chosen = self.looked_for.clone();
+        if let End::Aggregate { plan, array, .. } = &ready.end
+            && plan.groups() > 1
+        {
+            let way = match (&self.course.windows, array) {
+                (Some(_), _) => "array_a_morsel",
+                (None, true) => "array",
+                (None, false) => "hash",
+            };
+            chosen.push((format!("groups_{way}"), plan.groups() as usize));
+        }
+        let table = ready.given.stages.table;
+        Began { start: self.start, ran, stages, table, spent: ready.spent(), chosen }
     }
 
     fn tell(&self) {
         let mut report = lock(&self.run.report);
         report.records += self.course.taken.load(Ordering::Relaxed);
-        for generator in self.course.ready.generators() {
-            let spent = generator.spent();
-            report.loops += spent.loops;
-            report.code_bytes += spent.bytes;
-            report.compile_time += spent.time;
-        }
+        let spent = self.course.ready.spent();
+        report.loops += spent.loops;
+        report.code_bytes += spent.bytes;
+        report.compile_time += spent.time;
     }
 }
 

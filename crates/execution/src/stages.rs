@@ -95,9 +95,9 @@ impl Stages {
 
     /// Those of a pipeline that probes these tables, and how each is probed: as the mode says, unless an experiment fixes
     /// it.
-    pub(crate) fn planned(mode: Mode, fixed: &Fixed, tables: &[Probed]) -> (Self, Vec<Probing>) {
+    pub(crate) fn planned(mode: Mode, fixed: &Fixed, caches: Caches, tables: &[Probed]) -> (Self, Vec<Probing>) {
         let mut stages = Self::of(mode, tables.len());
-        let beyond = |bytes: u64| bytes > Caches::here().last as u64;
+        let beyond = |bytes: u64| bytes > caches.last as u64;
         let large: Vec<bool> = match fixed.planner {
             None => vec![true; tables.len()],
             Some(Planner::TwoPaths) => tables.iter().map(|table| beyond(table.bytes as u64)).collect(),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_papers_planners_go_by_sizes_that_are_guessed_or_real() {
-        let cache = Caches::here().last;
+        let cache = Caches::REFERENCE.last;
         // What was expected to be large is small, and the other way round; then a small one.
         let tables = [
             Probed { bytes: 1000, most_rows: cache as u64 },
@@ -135,7 +135,7 @@ mod tests {
         ];
         let planned = |text: &str| {
             let fixed: crate::FixedStages = text.parse().unwrap();
-            let (stages, probing) = Stages::planned(Mode::Staged, &fixed.of(0), &tables);
+            let (stages, probing) = Stages::planned(Mode::Staged, &fixed.of(0), Caches::REFERENCE, &tables);
             (stages.cut, probing)
         };
         let (group, none) = (Probing::Group(GROUP), Probing::Scalar);

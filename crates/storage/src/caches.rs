@@ -17,7 +17,10 @@ pub struct Caches {
 
 impl Caches {
     /// Common sizes, for systems that do not tell theirs.
-    const GUESS: Self = Self { l1: 32 << 10, l2: 1 << 20, last: 32 << 20, known: false };
+    const GUESS: Self = Self { known: false, ..Self::REFERENCE };
+
+    /// Sizes that are the same on every machine, for plans that are to be compared.
+    pub const REFERENCE: Self = Self { l1: 32 << 10, l2: 1 << 20, last: 32 << 20, known: true };
 
     /// Those of the first core, as Linux tells them. Asked once.
     pub fn here() -> Self {

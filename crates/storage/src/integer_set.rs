@@ -12,16 +12,16 @@ pub struct IntegerSet {
     len: usize,
 }
 
-/// A set of keys is worth a look at each code when the column has more than this many times as many distinct values.
-const DISTINCT_PER_KEY: f64 = 1.25;
-
 impl IntegerSet {
     /// Keys of a join that are gathered at most.
     pub const MOST_KEYS: usize = 1 << 20;
 
+    /// A set of keys is worth a look at each code when the column has this many times as many distinct values.
+    pub const DISTINCT_PER_KEY: f64 = 1.25;
+
     /// Whether so many keys leave out enough of a column's distinct values to be worth a look at each code.
     pub fn rules_out_enough(keys: f64, distinct: f64) -> bool {
-        keys * DISTINCT_PER_KEY <= distinct
+        keys * Self::DISTINCT_PER_KEY <= distinct
     }
 
     /// The set of `values`, in any order, duplicates allowed; `None` when they lie too far apart.

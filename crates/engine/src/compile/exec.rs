@@ -9,6 +9,7 @@ use super::groups::Shown;
 use super::results::{are_distinct, batch};
 use super::subtree::Subtree;
 use super::wanted::Wanted;
+use crate::session::{Notes, Settings};
 use crate::table::{ScanExec, datum};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::SortOptions;
@@ -70,6 +71,8 @@ struct Shape {
     doubtful: Vec<usize>,
     workers: usize,
     pool: Arc<Pool>,
+    /// Who wants to know of the code that is made.
+    notes: Option<Arc<Notes>>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
@@ -92,8 +95,8 @@ impl Memory for Reserved {
 }
 
 impl CompiledExec {
-    /// In the place of `subtree`, on at most `workers` threads of `pool`. `rest` make what it replaced runnable.
-    pub(super) fn new(subtree: Subtree, workers: usize, pool: Arc<Pool>, rest: Rules) -> Self {
+    /// In the place of `subtree`, on threads of `pool`. `rest` make what it replaced runnable.
+    pub(super) fn new(subtree: Subtree, settings: &Settings, pool: Arc<Pool>, rest: Rules) -> Self {
         let Subtree { replaced, query, scans, parameters, outputs, doubtful } = subtree;
         let schema = replaced.schema();
         let properties = PlanProperties::new(
@@ -115,8 +118,9 @@ impl CompiledExec {
             sources,
             outputs,
             doubtful,
-            workers,
+            workers: settings.threads,
             pool,
+            notes: settings.notes.clone(),
             schema,
             properties,
         };
@@ -264,6 +268,17 @@ impl CompiledExec {
             MetricBuilder::new(&self.metrics).counter(rows, 0).add(pipeline.rows);
             let stages = format!("pipeline{number}_{}_stages", pipeline.ran);
             MetricBuilder::new(&self.metrics).counter(stages, 0).add(pipeline.stages);
+            let own = |name: &str, value| {
+                let name = format!("pipeline{number}_{name}");
+                MetricBuilder::new(&self.metrics).counter(name, 0).add(value);
+            };
+            own("loops", pipeline.loops);
+            own("code_bytes", pipeline.code_bytes);
+            time(format!("pipeline{number}_compile_time"), pipeline.compile_time);
+            pipeline.chosen.iter().for_each(|(name, size)| own(name, *size));
+            if let (Some(notes), false) = (&self.shape.notes, pipeline.code.is_empty()) {
+                notes.code(number, &pipeline.code);
+            }
         }
     }
 }
@@ -296,8 +311,9 @@ impl DisplayAs for CompiledExec {
             DisplayFormatType::TreeRender => writeln!(f, "mode={}\npipelines={pipelines}", query.mode()),
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
-                let (query, wanted, names) = (query.query(), &self.wanted, names.join(", "));
-                write!(f, "CompiledExec: mode={}, {query}{wanted}: [{names}]", self.shape.query.mode())
+                let choices: String = query.choices().iter().map(|choice| format!("; {choice}")).collect();
+                let (mode, query, wanted, names) = (query.mode(), query.query(), &self.wanted, names.join(", "));
+                write!(f, "CompiledExec: mode={mode}, {query}{wanted}: [{names}]{choices}")
             }
         }
     }

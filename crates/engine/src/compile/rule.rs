@@ -45,13 +45,13 @@ impl CompilePipelines {
         limited: Limited,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let candidate = plan.is::<AggregateExec>() || (Joined::of(&plan).is_some() && limited != Limited::Above);
-        match candidate.then(|| Subtree::of(&plan, mode, &settings.lab_stages)) {
+        match candidate.then(|| Subtree::of(&plan, mode, settings)) {
             Some(Ok(subtree)) => {
                 let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
-                return Ok(Arc::new(CompiledExec::new(subtree, settings.threads, pool, rest)));
+                return Ok(Arc::new(CompiledExec::new(subtree, settings, pool, rest)));
             }
             // A part of what was looked at before has no reason of its own.
-            Some(Err(why)) if !why.is_empty() => settings.left_over.iter().for_each(|left| left.note(&plan, &why)),
+            Some(Err(why)) if !why.is_empty() => settings.notes.iter().for_each(|notes| notes.left(&plan, &why)),
             Some(Err(_)) | None => {}
         }
         let limited = limited.below(&plan);

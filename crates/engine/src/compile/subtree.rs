@@ -3,10 +3,11 @@
 use super::draft::{Draft, Scanned};
 use super::groups::{Grouped, How, Shown};
 use super::joined::Joined;
+use crate::session::Settings;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use gingham_execution::{Expression, FixedStages, Mode, Prepared, Query};
+use gingham_execution::{Expression, Mode, Prepared, Query};
 use std::sync::Arc;
 
 /// Rows that a join without an equality may give to nobody but the client.
@@ -29,13 +30,14 @@ pub(super) struct Subtree {
 
 impl Subtree {
     /// The subtree that ends in `plan`, an aggregation or a join; what pipelines can't do of it, when that is anything.
-    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, fixed: &FixedStages) -> Result<Self, String> {
-        let draft = Draft { own_predicates: mode == Mode::Fused || !fixed.is_empty(), ..Draft::default() };
+    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings) -> Result<Self, String> {
+        let own_predicates = mode == Mode::Fused || !settings.lab_stages.is_empty();
+        let draft = Draft { own_predicates, ..Draft::default() };
         let notes = draft.notes.clone();
-        Self::drafted(plan, mode, fixed, draft).ok_or_else(|| notes.why())
+        Self::drafted(plan, mode, settings, draft).ok_or_else(|| notes.why())
     }
 
-    fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, fixed: &FixedStages, mut draft: Draft) -> Option<Self> {
+    fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings, mut draft: Draft) -> Option<Self> {
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate)?;
             (columns, doubtful)
@@ -58,8 +60,8 @@ impl Subtree {
         };
         let source = |scan: &Scanned| Some((scan.facts.clone(), scan.table().ok()?.rows()));
         let sources = draft.scans.iter().map(source).collect::<Option<Vec<_>>>()?;
-        let query = match Prepared::new(Query { pipelines: draft.pipelines }, mode, &sources) {
-            Ok(query) => query.with_stages(fixed.clone()),
+        let query = match Prepared::new(Query { pipelines: draft.pipelines }, mode, settings.caches(), &sources) {
+            Ok(query) => query.with_stages(settings.lab_stages.clone()).telling(settings.show_code),
             Err(error) => return draft.notes.left(error.to_string()),
         };
         let (replaced, scans, parameters) = (Arc::clone(plan), draft.scans, draft.notes.parameters());

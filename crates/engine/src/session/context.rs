@@ -3,7 +3,7 @@
 use crate::session::catalog::{Catalogs, Planned};
 use crate::session::planning::logical_plan;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, LeftOver, PlanningTimes, Session, Settings, Stopwatch, did_you_mean};
+use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, did_you_mean};
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::error::DataFusionError;
@@ -99,12 +99,12 @@ impl StatementContext {
         Self { state: Arc::new(state), ..self.clone() }
     }
 
-    /// The same statement, of which it is noted what pipelines leave to DataFusion.
-    pub(crate) fn noting(&self) -> (Self, Arc<LeftOver>) {
-        let (mut state, left) = ((*self.state).clone(), Arc::new(LeftOver::default()));
-        let settings = Settings { left_over: Some(Arc::clone(&left)), ..self.settings() };
+    /// The same statement, with what EXPLAIN notes of it.
+    pub(crate) fn noting(&self) -> (Self, Arc<Notes>) {
+        let (mut state, notes) = ((*self.state).clone(), Arc::new(Notes::default()));
+        let settings = Settings { notes: Some(Arc::clone(&notes)), ..self.settings() };
         state.config_mut().options_mut().extensions.insert(settings);
-        (Self { state: Arc::new(state), ..self.clone() }, left)
+        (Self { state: Arc::new(state), ..self.clone() }, notes)
     }
 
     /// The settings of the session at the statement's start.

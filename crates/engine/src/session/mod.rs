@@ -39,7 +39,7 @@ pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use plans::KeptPlan;
 pub(crate) use run::{Started, start, start_kept};
-pub(crate) use settings::{Execution, LeftOver, Settings, ZONE};
+pub(crate) use settings::{Execution, Notes, Settings, ZONE};
 pub(crate) use state::BARE_NAMES;
 pub(crate) use suggest::did_you_mean;
 pub use times::PlanningTimes;

@@ -8,6 +8,7 @@ use datafusion::error::DataFusionError;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use gingham_execution::{FixedStages, Mode};
 use gingham_kernels::Isa;
+use gingham_storage::Caches;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,27 +30,56 @@ pub(crate) struct Settings {
     pub(crate) lab_stages: FixedStages,
     /// `gingham.keep_plans`: keep the plan of a query for when the same text comes again.
     pub(crate) keep_plans: bool,
-    /// Who wants to know what pipelines leave to DataFusion: EXPLAIN, no setting.
-    pub(crate) left_over: Option<Arc<LeftOver>>,
+    /// `gingham.machine`: what plans and choices about pipelines go by.
+    pub(crate) machine: Machine,
+    /// `gingham.show_code`: the pipeline whose code EXPLAIN ANALYZE shows.
+    pub(crate) show_code: Option<usize>,
+    /// Who wants to know more of a plan: EXPLAIN, no setting.
+    pub(crate) notes: Option<Arc<Notes>>,
 }
 
-/// Operators that pipelines leave to DataFusion, and why.
+/// What EXPLAIN tells besides a plan: names and texts.
 #[derive(Debug, Default)]
-pub(crate) struct LeftOver(Mutex<Vec<String>>);
+pub(crate) struct Notes(Mutex<Vec<(String, String)>>);
 
-impl LeftOver {
-    /// An operator that is left.
-    pub(crate) fn note(&self, plan: &Arc<dyn ExecutionPlan>, why: &str) {
+impl Notes {
+    /// An operator that pipelines leave to DataFusion, and why: a line of one text.
+    pub(crate) fn left(&self, plan: &Arc<dyn ExecutionPlan>, why: &str) {
         let text = displayable(plan.as_ref()).one_line().to_string();
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push(format!("{}: {why}", text.trim_end()));
+        let line = format!("{}: {why}", text.trim_end());
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match notes.iter_mut().find(|(name, _)| name == LEFT) {
+            Some((_, lines)) => *lines = format!("{lines}\n{line}"),
+            None => notes.push((LEFT.to_owned(), line)),
+        }
     }
 
-    /// A line for each.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The code of a pipeline.
+    pub(crate) fn code(&self, pipeline: usize, text: &str) {
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        notes.push((format!("code_of_pipeline_{pipeline}"), text.to_owned()));
+    }
+
+    /// All of them, which are told once.
+    pub(crate) fn take(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
+
+/// The name of what pipelines leave.
+const LEFT: &str = "left_to_datafusion";
+
+/// What plans and choices about pipelines go by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// The one that this runs on.
+    Here,
+    /// One that is the same everywhere, so that its plans are: fixed caches, [`REFERENCE_THREADS`], the scalar kernels.
+    Reference,
+}
+
+/// Threads of the reference machine.
+const REFERENCE_THREADS: usize = 2;
 
 /// Who runs what a pipeline can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +96,8 @@ const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
 const KEEP_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
+const MACHINE: &str = "What plans go by: here, or reference, which is the same on every machine (2 threads, scalar kernels, fixed caches)";
+const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows: its number, or off";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
 /// The zone in which TIMESTAMP WITH TIME ZONE is read and shown.
@@ -85,6 +117,14 @@ impl Settings {
         self.isa.unwrap_or_else(Isa::best)
     }
 
+    /// Sizes of the caches that choices go by.
+    pub(crate) fn caches(&self) -> Caches {
+        match self.machine {
+            Machine::Here => Caches::here(),
+            Machine::Reference => Caches::REFERENCE,
+        }
+    }
+
     /// The defaults, but for what the database was opened with.
     pub(super) fn new(threads: usize, memory_limit: usize) -> Self {
         Self {
@@ -95,7 +135,9 @@ impl Settings {
             execution: Execution::Compiled(Mode::Auto),
             lab_stages: FixedStages::default(),
             keep_plans: true,
-            left_over: None,
+            machine: Machine::Here,
+            show_code: None,
+            notes: None,
         }
     }
 
@@ -120,9 +162,10 @@ impl Settings {
                 self.lab_stages = value.parse().map_err(refused)?;
             }
             "keep_plans" => self.keep_plans = parse_switch(value)?,
+            "machine" => self.machine = parse_machine(value)?,
+            "show_code" => self.show_code = parse_show_code(value)?,
             _ => {
-                let names = ["threads", "memory_limit", "isa", "layout", "execution", "lab_stages", "keep_plans"]
-                    .map(|name| format!("gingham.{name}"));
+                let names: Vec<String> = self.entries().into_iter().map(|entry| entry.key).collect();
                 let full = format!("gingham.{key}");
                 return Err(Error::InvalidInput(format!(
                     "setting '{full}' does not exist{}",
@@ -169,6 +212,8 @@ impl ExtensionOptions for Settings {
             entry("execution", self.execution.to_string(), EXECUTION),
             entry("lab_stages", self.lab_stages.to_string(), LAB_STAGES),
             entry("keep_plans", self.keep_plans.to_string(), KEEP_PLANS),
+            entry("machine", if self.machine == Machine::Here { "here" } else { "reference" }.to_owned(), MACHINE),
+            entry("show_code", self.show_code.map_or("off".to_owned(), |number| number.to_string()), SHOW_CODE),
         ]
     }
 }
@@ -238,6 +283,14 @@ fn apply(session: &Session, options: &mut ConfigOptions, name: &str) {
             session.engine.budget.set_limit(settings.memory_limit);
             options.execution.sort_spill_reservation_bytes = merge_reserve(settings.memory_limit);
         }
+        "gingham.machine" => {
+            let (threads, isa) = match settings.machine {
+                Machine::Here => (session.engine.threads, None),
+                Machine::Reference => (REFERENCE_THREADS, Some(Isa::Scalar)),
+            };
+            options.execution.target_partitions = threads;
+            options.extensions.insert(Settings { threads, isa, ..settings });
+        }
         _ => {}
     }
 }
@@ -282,6 +335,23 @@ fn parse_switch(value: &str) -> Result<bool> {
         "true" | "on" => Ok(true),
         "false" | "off" => Ok(false),
         _ => Err(Error::InvalidInput(format!("gingham.keep_plans is true or false, not '{value}'"))),
+    }
+}
+
+fn parse_machine(value: &str) -> Result<Machine> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "here" => Ok(Machine::Here),
+        "reference" => Ok(Machine::Reference),
+        _ => Err(Error::InvalidInput(format!("gingham.machine is here or reference, not '{value}'"))),
+    }
+}
+
+fn parse_show_code(value: &str) -> Result<Option<usize>> {
+    match value.trim() {
+        off if off.eq_ignore_ascii_case("off") => Ok(None),
+        number => number.parse().map(Some).map_err(|_| {
+            Error::InvalidInput(format!("gingham.show_code is the number of a pipeline, or off, not '{value}'"))
+        }),
     }
 }
 

@@ -1,5 +1,5 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
-//! works does not hide the rest. EXPLAIN is DataFusion's, and what pipelines leave to DataFusion.
+//! works does not hide the rest. EXPLAIN is DataFusion's, with what is noted of pipelines.
 
 use super::headings::Headings;
 use super::system::ColumnRow;
@@ -7,7 +7,7 @@ use super::{ingest, is_view, query, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -164,21 +164,29 @@ pub(super) async fn explain(
         DataFusionStatement::Explain(_) => return Err(Error::InvalidInput("EXPLAIN of EXPLAIN makes no sense".into())),
         other => return Err(refusal(&other.to_string())),
     }
-    let (context, left) = context.noting();
+    let (context, notes) = context.noting();
     let plan = context.plan(DataFusionStatement::Explain(statement), parameters).await?;
     let rows = context.rows(&plan).await?;
-    let lines = left.lines();
     let schema = rows.schema();
     let columns = schema.fields().iter().map(|field| (field.name().as_str(), field.data_type())).collect::<Vec<_>>();
-    if lines.is_empty() || columns != [("plan_type", &DataType::Utf8), ("plan", &DataType::Utf8)] {
+    if columns != [("plan_type", &DataType::Utf8), ("plan", &DataType::Utf8)] {
         return Ok(Outcome::Rows(rows));
     }
-    let columns =
-        ["left_to_datafusion".to_owned(), lines.join("\n")].map(|text| Arc::new(StringArray::from(vec![text])));
-    let batch =
-        RecordBatch::try_new(Arc::clone(&schema), columns.into_iter().map(|column| column as ArrayRef).collect())?;
-    let rows = rows.chain(futures::stream::iter([Ok(batch)]));
+    // Some are known only when the query has run.
+    let of_notes = Arc::clone(&schema);
+    let noted = futures::stream::once(async move { noted(of_notes, &notes.take()).transpose() });
+    let rows = rows.chain(noted.filter_map(futures::future::ready));
     Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, rows))))
+}
+
+/// Notes as rows of EXPLAIN; nothing where there are none.
+fn noted(schema: SchemaRef, notes: &[(String, String)]) -> datafusion::error::Result<Option<RecordBatch>> {
+    if notes.is_empty() {
+        return Ok(None);
+    }
+    let names = StringArray::from_iter_values(notes.iter().map(|(name, _)| name));
+    let texts = StringArray::from_iter_values(notes.iter().map(|(_, text)| text));
+    Ok(Some(RecordBatch::try_new(schema, vec![Arc::new(names), Arc::new(texts)])?))
 }
 
 fn only_queries(statement: &mut Sql) -> Result<()> {

@@ -122,6 +122,72 @@ fn pipelines_are_cut_as_the_mode_says() {
 }
 
 #[test]
+fn choices_go_by_the_sizes_that_a_run_meets() {
+    let connection = connect();
+    numbers(&connection);
+    connection
+        .execute("CREATE TABLE b AS SELECT v * 3 AS v, v % 10 AS k FROM n WHERE v <= 100000; OPTIMIZE b")
+        .expect("a table");
+    let sql = |k: usize| format!("SELECT count(*) FROM n JOIN b ON n.v = b.v WHERE b.k < {k}");
+    let open = |k: usize| {
+        let text = explain(&connection, &sql(k));
+        let choices = text.split("; choice").skip(1).filter_map(|choice| choice.lines().next());
+        choices.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let choices = open(1);
+    assert!(choices.iter().any(|choice| choice.contains("compiled from 100000 records on")), "{choices:?}");
+    let table =
+        choices.iter().find(|choice| choice.starts_with(" of 0") && choice.contains("an array if its keys span"));
+    assert!(table.is_some_and(|table| table.contains("299998 is the most")), "{choices:?}");
+    // What is said before a run is the same, whatever the run will meet.
+    assert_eq!(open(9), choices);
+    for (k, table, left) in [(1, "hash32", "10.00 K"), (9, "array", "90.00 K")] {
+        let text = rows(&connection, &format!("EXPLAIN ANALYZE {}", sql(k))).join("\n");
+        assert!(text.contains(&format!("pipeline0_rows_{table}={left}")), "{text}");
+        assert!(text.contains(&format!("pipeline0_{table}_span=")), "{text}");
+    }
+}
+
+#[test]
+fn code_of_a_pipeline_is_shown_when_asked_for() {
+    let connection = connect();
+    numbers(&connection);
+    connection.execute("SET gingham.execution = 'staged'").expect("a setting");
+    let sql = "EXPLAIN ANALYZE SELECT k, sum(v) FROM n WHERE k > 2 GROUP BY k";
+    let told = || rows(&connection, sql).join("\n");
+    assert!(!told().contains("code_of_pipeline"));
+    connection.execute("SET gingham.show_code = 0").expect("a setting");
+    let text = told();
+    let code = text.split("code_of_pipeline_0").nth(1).unwrap_or_default();
+    // Cranelift's words, and the machine's.
+    assert!(code.contains("function u0:0(i64) -> i64") && code.contains("v0: i64") && code.contains("ret"), "{text}");
+    assert!(code.matches("block0").count() >= 2, "{code}");
+    connection.execute("SET gingham.show_code = 1").expect("a setting");
+    assert!(!told().contains("code_of_pipeline"), "there is one pipeline");
+    let error = failure(&connection, "SET gingham.show_code = 'all'");
+    assert!(error.to_string().contains("the number of a pipeline, or off, not 'all'"), "{error}");
+}
+
+#[test]
+fn the_reference_machine_is_the_same_everywhere() {
+    let connection = connect();
+    connection.execute("SET gingham.machine = 'reference'").expect("a setting");
+    assert_eq!(rows(&connection, "SHOW gingham.threads"), ["gingham.threads|2"]);
+    assert_eq!(rows(&connection, "SHOW gingham.isa"), ["gingham.isa|scalar"]);
+    connection
+        .execute(
+            "CREATE TABLE t (v BIGINT NOT NULL); INSERT INTO t SELECT value FROM generate_series(1, 300000); OPTIMIZE t",
+        )
+        .expect("a table");
+    let text = explain(&connection, "SELECT v, count(*) FROM t GROUP BY v");
+    assert!(text.contains("more than 1024 KiB (second cache)"), "{text}");
+    connection.execute("SET gingham.machine = 'here'").expect("a setting");
+    assert_eq!(rows(&connection, "SHOW gingham.isa"), ["gingham.isa|auto"]);
+    let error = failure(&connection, "SET gingham.machine = 'there'");
+    assert!(error.to_string().contains("here or reference, not 'there'"), "{error}");
+}
+
+#[test]
 fn an_overflow_is_the_error_that_it_is_without_pipelines() {
     let connection = connect();
     numbers(&connection);

@@ -25,5 +25,5 @@ pub(crate) use outcome::rows;
 pub use outcome::{Finish, Spread};
 pub use plan::{Aggregate, Aggregation, Function};
 pub(crate) use plan::{Distinct, Plan, Slot, SlotKind};
-pub(crate) use states::{States, add_wide};
+pub(crate) use states::{FEW_GROUPS, States, add_wide};
 pub(crate) use windows::Windows;

@@ -10,7 +10,7 @@ use gingham_kernels::Isa;
 use gingham_storage::huge_zeros;
 
 /// Groups that always get an array: their states stay in the caches nearby.
-const FEW_GROUPS: u64 = 1 << 12;
+pub(crate) const FEW_GROUPS: u64 = 1 << 12;
 
 /// The states of one thread, or of all when they are merged.
 #[derive(Debug)]

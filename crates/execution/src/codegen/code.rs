@@ -30,6 +30,8 @@ pub(super) struct Code {
     /// Addresses of the loops, once finished.
     addresses: Vec<*const u8>,
     bytes: usize,
+    /// What was compiled, in Cranelift's words and in the machine's, where it is kept.
+    text: Option<String>,
     /// What the loops read beside their frames, at addresses that are compiled in.
     _cells: Vec<Arc<Cells>>,
 }
@@ -49,10 +51,17 @@ impl fmt::Debug for Code {
 
 impl Code {
     /// No code yet. It may read these cells.
-    pub(super) fn new(cells: &[Arc<Cells>]) -> Result<Self> {
+    pub(super) fn new(cells: &[Arc<Cells>], keeps_text: bool) -> Result<Self> {
         let builder = JITBuilder::with_isa(target()?, default_libcall_names());
         let module = Some(JITModule::new(builder));
-        Ok(Self { module, added: Vec::new(), addresses: Vec::new(), bytes: 0, _cells: cells.to_vec() })
+        Ok(Self {
+            module,
+            added: Vec::new(),
+            addresses: Vec::new(),
+            bytes: 0,
+            text: keeps_text.then(String::new),
+            _cells: cells.to_vec(),
+        })
     }
 
     /// Compiles a function that `emit` writes: it takes the address of a frame and gives 64 bits.
@@ -71,8 +80,16 @@ impl Code {
         let mut builder = FunctionBuilder::new(&mut context.func, &mut frontend);
         emit(&mut builder, pointer)?;
         builder.finalize(config);
+        if let Some(text) = &mut self.text {
+            *text += &context.func.display().to_string();
+            context.set_disasm(true);
+        }
         module.define_function(id, &mut context).map_err(|error| defect(format!("{error:?}")))?;
         self.bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        if let (Some(text), Some(code)) = (&mut self.text, context.compiled_code().and_then(|code| code.vcode.as_ref()))
+        {
+            *text += code;
+        }
         self.added.push(id);
         Ok(Entry(self.added.len() - 1))
     }
@@ -83,6 +100,11 @@ impl Code {
         module.finalize_definitions().map_err(defect)?;
         self.addresses = self.added.iter().map(|id| module.get_finalized_function(*id)).collect();
         Ok(())
+    }
+
+    /// What was compiled, if it is kept.
+    pub(super) fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or_default()
     }
 
     /// Bytes of machine code.

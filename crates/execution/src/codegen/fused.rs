@@ -73,9 +73,9 @@ impl Generator {
     pub(crate) fn fused(&self, chain: &Chain<'_>, vector: &Vector<'_>, own: usize) -> Result<Arc<Loops>> {
         let stage = chain.last_stage()?;
         let variant = frame::variant(&stage.fields, chain.columns, vector, own)?;
-        self.made(variant, |variant| {
+        self.made(variant, |variant, keeps_text| {
             let cells: Vec<_> = chain.stages().flat_map(|stage| stage.program.cells().iter().cloned()).collect();
-            let mut code = Code::new(&cells)?;
+            let mut code = Code::new(&cells, keeps_text)?;
             let first = code.add(|builder, pointer| weave::fused(builder, pointer, chain, &variant))?;
             code.finish()?;
             Ok(Loops { variant, code, first, second: None })

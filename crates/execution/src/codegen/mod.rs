@@ -32,6 +32,7 @@ use crate::{Error, Result};
 use code::{Code, Entry};
 use frame::Frame;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -94,14 +95,18 @@ pub(crate) enum End<'p> {
 pub(crate) struct Generator {
     loops: Mutex<HashMap<Variant, Arc<Loops>>>,
     spent: Mutex<Spent>,
+    /// The text of code is kept.
+    keeps_text: AtomicBool,
 }
 
 /// What making code took.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Spent {
     pub(crate) time: Duration,
     pub(crate) bytes: usize,
     pub(crate) loops: usize,
+    /// The code in Cranelift's words and in the machine's, where these are kept.
+    pub(crate) text: String,
 }
 
 /// One thread's memory for vectors.
@@ -117,33 +122,60 @@ impl Generator {
     /// The loops for vectors like this one, made unless they are known.
     pub(crate) fn loops(&self, stage: &Stage, end: End<'_>, vector: &Vector<'_>) -> Result<Arc<Loops>> {
         let variant = frame::variant(&stage.fields, &stage.columns, vector, vector.inputs.len())?;
-        self.made(variant, |variant| Loops::new(stage, end, variant))
+        self.made(variant, |variant, text| Loops::new(stage, end, variant, text))
     }
 
-    fn made(&self, variant: Variant, make: impl FnOnce(Variant) -> Result<Loops>) -> Result<Arc<Loops>> {
+    /// The loops for vectors like this one, if they were made.
+    pub(crate) fn known(&self, stage: &Stage, vector: &Vector<'_>) -> Result<Option<Arc<Loops>>> {
+        let known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_empty() {
+            return Ok(None);
+        }
+        Ok(known.get(&frame::variant(&stage.fields, &stage.columns, vector, vector.inputs.len())?).cloned())
+    }
+
+    fn made(&self, variant: Variant, make: impl FnOnce(Variant, bool) -> Result<Loops>) -> Result<Arc<Loops>> {
         let mut known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loops) = known.get(&variant) {
             return Ok(Arc::clone(loops));
         }
         let start = Instant::now();
-        let loops = Arc::new(make(variant.clone())?);
+        let loops = Arc::new(make(variant.clone(), self.keeps_text.load(Ordering::Relaxed))?);
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.time += start.elapsed();
         spent.bytes += loops.code.bytes();
         spent.loops += 1 + usize::from(loops.second.is_some());
+        spent.text += loops.code.text();
         known.insert(variant, Arc::clone(&loops));
         Ok(loops)
     }
 
     /// What making code took so far.
     pub(crate) fn spent(&self) -> Spent {
-        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// From now on the text of what is made is kept.
+    pub(crate) fn keep_text(&self) {
+        self.keeps_text.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Spent {
+    /// Both together.
+    pub(crate) fn with(self, other: &Self) -> Self {
+        Self {
+            time: self.time + other.time,
+            bytes: self.bytes + other.bytes,
+            loops: self.loops + other.loops,
+            text: self.text + &other.text,
+        }
     }
 }
 
 impl Loops {
-    fn new(stage: &Stage, end: End<'_>, variant: Variant) -> Result<Self> {
-        let mut code = Code::new(stage.program.cells())?;
+    fn new(stage: &Stage, end: End<'_>, variant: Variant, keeps_text: bool) -> Result<Self> {
+        let mut code = Code::new(stage.program.cells(), keeps_text)?;
         let first = code.add(|builder, pointer| match end {
             End::Array(plan) => stage::whole(builder, pointer, plan, &variant),
             End::Emit | End::Table(_) => stage::emit(builder, pointer, stage, &variant),
