@@ -1,5 +1,6 @@
 //! Figure 10: query 1, optimisation by optimisation.
 
+use super::breakdown;
 use super::query::{self, Way};
 use crate::experiment::{Claim, Expectation, Experiment};
 
@@ -11,9 +12,9 @@ pub static FIG10: Experiment = Experiment {
     about: "Scale 10 (1 in quick runs), one thread. The steps add up: baseline, one loop per pipeline with the \
             predicate in it; +SIMD, predicates by kernels that end in vectors of TIDs; the paper's second step, \
             prefetching for the groups, has nothing to fetch here: six groups lie in an array.",
-    design: |_| Ok(query::breakdown(1, &WAYS)),
+    design: |_| Ok(breakdown::design(1, &WAYS)),
     claims: &CLAIMS,
-    ..query::BREAKDOWN
+    ..breakdown::BREAKDOWN
 };
 
 static WAYS: [Way<'static>; 2] = [query::BASELINE, query::SIMD];
@@ -22,8 +23,8 @@ static CLAIMS: [Claim; 2] = [
     Claim {
         id: "fig10.simd_never_degrades",
         text: "Predicates by SIMD don't make query 1 slower",
-        judge: |context| query::no_slower(context, 1),
-        ..query::SIMD_NEVER_DEGRADES
+        judge: |context| breakdown::no_slower(context, 1),
+        ..breakdown::SIMD_NEVER_DEGRADES
     },
     Claim {
         id: "fig10.simd_little",

@@ -1,5 +1,6 @@
 //! Figure 11: query 3, optimisation by optimisation.
 
+use super::breakdown;
 use super::query::{self, Way};
 use crate::experiment::{Claim, Context, Expectation, Experiment, Judgement};
 
@@ -11,9 +12,9 @@ pub static FIG11: Experiment = Experiment {
     about: "Scale 10 (1 in quick runs), one thread. The steps add up: baseline, one loop per pipeline with the \
             predicate in it; +SIMD, predicates by kernels that end in vectors of TIDs; +prefetch, a boundary and group \
             prefetching of 16 keys before each probe. Tables of joins and their hash function are the paper's.",
-    design: |_| Ok(query::breakdown(3, &WAYS)),
+    design: |_| Ok(breakdown::design(3, &WAYS)),
     claims: &CLAIMS,
-    ..query::BREAKDOWN
+    ..breakdown::BREAKDOWN
 };
 
 static WAYS: [Way<'static>; 3] = [query::BASELINE, query::SIMD, query::ROF];
@@ -22,8 +23,8 @@ static CLAIMS: [Claim; 3] = [
     Claim {
         id: "fig11.simd_never_degrades",
         text: "Predicates by SIMD don't make query 3 slower",
-        judge: |context| query::no_slower(context, 3),
-        ..query::SIMD_NEVER_DEGRADES
+        judge: |context| breakdown::no_slower(context, 3),
+        ..breakdown::SIMD_NEVER_DEGRADES
     },
     Claim {
         id: "fig11.prefetch_more",
@@ -37,7 +38,7 @@ static CLAIMS: [Claim; 3] = [
         text: "Together they make query 3 up to 1.61 times as fast",
         place: "section 5.3",
         ours: Some("up to: at least so much"),
-        judge: |context| query::gains(context, 3, ("+prefetch", "baseline"), 1.0 / 1.61),
+        judge: |context| breakdown::gains(context, 3, ("+prefetch", "baseline"), 1.0 / 1.61),
     },
 ];
 

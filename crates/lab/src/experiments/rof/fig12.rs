@@ -1,5 +1,6 @@
 //! Figure 12: query 13, optimisation by optimisation.
 
+use super::breakdown;
 use super::query::{self, Way};
 use crate::experiment::{Claim, Experiment};
 
@@ -12,9 +13,9 @@ pub static FIG12: Experiment = Experiment {
             long strings by a kernel in either (it has no codes); +prefetch, a boundary and group prefetching of 16 \
             keys before each probe. Tables of joins and their hash function are the paper's. Where the paper's query \
             groups while it joins, records are grouped first here and probed afterwards.",
-    design: |_| Ok(query::breakdown(13, &WAYS)),
+    design: |_| Ok(breakdown::design(13, &WAYS)),
     claims: &CLAIMS,
-    ..query::BREAKDOWN
+    ..breakdown::BREAKDOWN
 };
 
 static WAYS: [Way<'static>; 2] = [Way { name: "baseline", ..query::SIMD }, query::ROF];
@@ -25,13 +26,13 @@ static CLAIMS: [Claim; 2] = [
         text: "Prefetching makes query 13 1.5 times as fast, without SIMD",
         place: "section 5.3",
         ours: None,
-        judge: |context| query::gains(context, 13, ("+prefetch", "baseline"), 1.0 / 1.5),
+        judge: |context| breakdown::gains(context, 13, ("+prefetch", "baseline"), 1.0 / 1.5),
     },
     Claim {
         id: "fig12.some",
         text: "Prefetching makes query 13 faster",
         place: "section 5.3",
         ours: None,
-        judge: |context| query::gains(context, 13, ("+prefetch", "baseline"), 1.0),
+        judge: |context| breakdown::gains(context, 13, ("+prefetch", "baseline"), 1.0),
     },
 ];

@@ -1,5 +1,6 @@
 //! Figure 14: query 19, optimisation by optimisation.
 
+use super::breakdown;
 use super::query::{self, Way};
 use crate::experiment::{Claim, Experiment};
 
@@ -12,9 +13,9 @@ pub static FIG14: Experiment = Experiment {
             predicate in it; +SIMD, predicates by kernels that end in vectors of TIDs; +prefetch, a boundary and group \
             prefetching of 16 keys before each probe; +every, a boundary behind every step, as the paper's third. \
             Tables of joins and their hash function are the paper's.",
-    design: |_| Ok(query::breakdown(19, &WAYS)),
+    design: |_| Ok(breakdown::design(19, &WAYS)),
     claims: &CLAIMS,
-    ..query::BREAKDOWN
+    ..breakdown::BREAKDOWN
 };
 
 const EVERY: Way<'static> = Way { name: "+every", mode: "vectorized", ..query::ROF };
@@ -24,21 +25,21 @@ static CLAIMS: [Claim; 3] = [
     Claim {
         id: "fig14.simd_never_degrades",
         text: "Predicates by SIMD don't make query 19 slower",
-        judge: |context| query::no_slower(context, 19),
-        ..query::SIMD_NEVER_DEGRADES
+        judge: |context| breakdown::no_slower(context, 19),
+        ..breakdown::SIMD_NEVER_DEGRADES
     },
     Claim {
         id: "fig14.simd",
         text: "Predicates by SIMD make query 19 almost 1.6 times as fast",
         place: "section 5.3",
         ours: Some("almost: at least 1.5 times"),
-        judge: |context| query::gains(context, 19, ("+SIMD", "baseline"), 1.0 / 1.5),
+        judge: |context| breakdown::gains(context, 19, ("+SIMD", "baseline"), 1.0 / 1.5),
     },
     Claim {
         id: "fig14.in_all",
         text: "With prefetching it is almost 2.5 times as fast",
         place: "section 5.3",
         ours: Some("almost: at least 2.3 times"),
-        judge: |context| query::gains(context, 19, ("+prefetch", "baseline"), 1.0 / 2.3),
+        judge: |context| breakdown::gains(context, 19, ("+prefetch", "baseline"), 1.0 / 2.3),
     },
 ];

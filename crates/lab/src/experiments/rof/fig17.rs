@@ -55,7 +55,7 @@ fn variants(bench: &Bench, database: &Rc<TpchDatabase>, number: usize) -> Result
     let mut variants = Vec::new();
     for threads in threads(bench) {
         for (name, way) in [("baseline", BASELINE), ("rof", ROF)] {
-            let session = Session { number, way, threads, others: &[] };
+            let session = Session { number, way, threads, others: &[], pipelines: None };
             let mut variant = session.variant(database, ("way", &name))?;
             variant.levels.push(("threads", threads.to_string()));
             variants.push(variant);

@@ -52,7 +52,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
                     };
                     let stages = format!("table=hash, hash={hash}, keys=off, prefetch={prefetch}");
                     let way = Way { stages: &stages, ..query::ROF };
-                    let session = Session { number, way, threads: 1, others: &[] };
+                    let session = Session { number, way, threads: 1, others: &[], pipelines: None };
                     let mut variant = session.variant(database, ("hash", &hash))?;
                     variant.levels.push(("probing", name.to_owned()));
                     variants.push(variant);

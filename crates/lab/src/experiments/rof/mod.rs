@@ -4,6 +4,7 @@
 //! systems, is benchmarks/: the lab has none of them.
 
 mod auto;
+mod breakdown;
 mod fig10;
 mod fig11;
 mod fig12;

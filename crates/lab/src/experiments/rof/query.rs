@@ -2,14 +2,16 @@
 //! its own, so that its plan and its code are kept from run to run; and what is expected of their times.
 
 use crate::experiment::{
-    Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Mode,
-    Point, Subject, Trial, Variant, levels,
+    Bench, Context, Design, Error, Expectation, Factor, Figure, FigureKind, Judgement, Laps, Mode, Point, Subject,
+    Trial, Variant, levels,
 };
+use crate::machine::Clock;
 use crate::statistics::Summary;
 use crate::tpch::TpchDatabase;
 use crate::tpch::answers::Answer;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use arrow::util::pretty::pretty_format_batches;
 use gingham::Connection;
 use std::rc::Rc;
 
@@ -55,6 +57,8 @@ pub struct Session<'s> {
     pub threads: usize,
     /// Other settings, without `gingham.`, and their values.
     pub others: &'s [(&'s str, &'s str)],
+    /// Given when the times of its pipelines are wanted too.
+    pub pipelines: Option<Clock>,
 }
 
 impl Session<'_> {
@@ -66,7 +70,7 @@ impl Session<'_> {
     ) -> Result<Variant, Error> {
         let failed = |error: gingham::Error| Error::Data(format!("query {}: {error}", self.number));
         let connection = database.connect();
-        let Self { number, way, threads, others } = self;
+        let Self { number, way, threads, others, pipelines } = self;
         let threads = threads.to_string();
         let own = [("execution", way.mode), ("lab_stages", way.stages), ("threads", threads.as_str())];
         for (setting, value) in own.iter().chain(*others) {
@@ -74,7 +78,9 @@ impl Session<'_> {
         }
         let expected = database.answer(*number).map_err(|detail| Error::Data(format!("query {number}: {detail}")))?;
         let sql = database.text(*number);
-        let subject = Run { connection, number: *number, sql, expected, found: Err("it has not run".to_owned()) };
+        let pipelines = pipelines.map(|clock| (clock, Vec::new()));
+        let found = Err("it has not run".to_owned());
+        let subject = Run { connection, number: *number, sql, expected, found, pipelines };
         Ok(Variant {
             levels: levels(&[("query", &name(*number)), (factor, level)]),
             units: (1.0, "run"),
@@ -120,7 +126,8 @@ pub fn ways(queries: &[usize], factor: &'static str, ways: &'static [Way<'static
     let of = |number: usize| {
         trial(number, move |_, database| {
             let variant = |way: &Way| {
-                Session { number, way: *way, threads: 1, others: &[] }.variant(database, (factor, &way.name))
+                Session { number, way: *way, threads: 1, others: &[], pipelines: None }
+                    .variant(database, (factor, &way.name))
             };
             ways.iter().map(variant).collect()
         })
@@ -143,7 +150,7 @@ pub fn sizes(factor: &'static str, unit: &'static str, choice: &'static str, siz
             let variant = |size: &usize| {
                 let stages = format!("{}, {choice}{size}", ROF.stages);
                 let way = Way { stages: &stages, ..ROF };
-                Session { number, way, threads: 1, others: &[] }.variant(database, (factor, size))
+                Session { number, way, threads: 1, others: &[], pipelines: None }.variant(database, (factor, size))
             };
             sizes.iter().map(variant).collect()
         })
@@ -155,33 +162,6 @@ pub fn sizes(factor: &'static str, unit: &'static str, choice: &'static str, siz
     }
 }
 
-/// What the breakdowns of single queries share: steps that add up.
-pub const BREAKDOWN: Experiment = Experiment {
-    name: "",
-    title: "",
-    place: "",
-    about: "",
-    uses: &[],
-    design: |_| Ok(Design::default()),
-    derive: None,
-    figures: &[figure("Time of the query", FigureKind::Bars, "query", "step")],
-    claims: &[],
-};
-
-/// That the first step makes a query no slower, which [`no_slower`] judges.
-pub const SIMD_NEVER_DEGRADES: Claim = Claim {
-    id: "",
-    text: "",
-    place: "section 4.4",
-    ours: Some("not slower: less than 1.02 times the time"),
-    judge: |_| Judgement::unknown("no query"),
-};
-
-/// The design of a breakdown.
-pub fn breakdown(number: usize, steps: &'static [Way<'static>]) -> Design {
-    ways(&[number], "step", steps)
-}
-
 /// A query on its connection.
 struct Run {
     connection: Connection,
@@ -189,6 +169,53 @@ struct Run {
     sql: String,
     expected: Rc<Answer>,
     found: Result<(SchemaRef, Vec<RecordBatch>), String>,
+    /// Times of its pipelines in units of the clock, when they are wanted.
+    pipelines: Option<(Clock, Vec<f64>)>,
+}
+
+/// Names of the metrics with the times of pipelines.
+pub const PIPELINES: [&str; 12] = [
+    "pipeline_0",
+    "pipeline_1",
+    "pipeline_2",
+    "pipeline_3",
+    "pipeline_4",
+    "pipeline_5",
+    "pipeline_6",
+    "pipeline_7",
+    "pipeline_8",
+    "pipeline_9",
+    "pipeline_10",
+    "pipeline_11",
+];
+
+/// The seconds behind a name in EXPLAIN ANALYZE.
+fn seconds(text: &str, name: &str) -> Option<f64> {
+    let value = text.split(&format!("{name}=")).nth(1)?.split([',', ']']).next()?.trim();
+    let unit = value.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let scale = match &value[unit..] {
+        "ns" => 1e-9,
+        "µs" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        _ => return None,
+    };
+    value[..unit].parse::<f64>().ok().map(|number| number * scale)
+}
+
+impl Run {
+    /// The times of the pipelines of another run, without what compiling took.
+    fn times(&self, clock: Clock) -> Result<Vec<f64>, String> {
+        let result = self.connection.query(&format!("EXPLAIN ANALYZE {}", self.sql));
+        let batches = result.and_then(|result| result.collect_batches()).map_err(|error| error.to_string())?;
+        let text = pretty_format_batches(&batches).map_err(|error| error.to_string())?.to_string();
+        let of = |number: usize| {
+            let time = seconds(&text, &format!("pipeline{number}_time"))?;
+            let compiling = seconds(&text, &format!("pipeline{number}_compile_time")).unwrap_or(0.0);
+            Some((time - compiling).max(0.0) * clock.per_second())
+        };
+        Ok((0..PIPELINES.len()).map_while(of).collect())
+    }
 }
 
 impl Subject for Run {
@@ -207,7 +234,16 @@ impl Subject for Run {
     fn check(&mut self) -> Result<(), String> {
         let (schema, batches) = self.found.as_ref().map_err(String::clone)?;
         let found = Answer::new(schema, batches).map_err(|error| error.to_string())?;
-        self.expected.check(self.number, &found)
+        self.expected.check(self.number, &found)?;
+        if let Some((clock, _)) = self.pipelines {
+            self.pipelines = Some((clock, self.times(clock)?));
+        }
+        Ok(())
+    }
+
+    fn values(&self) -> Vec<(&'static str, f64)> {
+        let times = self.pipelines.iter().flat_map(|(_, times)| times);
+        PIPELINES.into_iter().zip(times.copied()).collect()
     }
 }
 
@@ -281,12 +317,16 @@ pub fn alike(
     queries.iter().filter_map(each).collect()
 }
 
-/// That a step of a breakdown takes less than a part of another's time.
-pub fn gains(context: &Context<'_>, number: usize, steps: (&str, &str), part: f64) -> Judgement {
-    Expectation::judge(faster(context, &[number], "step", steps, part))
-}
+#[cfg(test)]
+mod tests {
+    use super::seconds;
 
-/// That the first step of a breakdown does not make its query slower.
-pub fn no_slower(context: &Context<'_>, number: usize) -> Judgement {
-    gains(context, number, ("+SIMD", "baseline"), 1.02)
+    #[test]
+    fn times_have_units() {
+        let text = "metrics=[pipeline0_time=1.50ms, pipeline0_rows=7, pipeline1_time=12µs, pipeline10_time=2s]";
+        assert_eq!(seconds(text, "pipeline0_time"), Some(0.0015));
+        assert_eq!(seconds(text, "pipeline1_time"), Some(12.0 * 1e-6));
+        assert_eq!(seconds(text, "pipeline10_time"), Some(2.0));
+        assert_eq!(seconds(text, "pipeline2_time"), None);
+    }
 }
