@@ -51,6 +51,17 @@ const KEYS: &[&str] = &[
     "i / 7",
     "b % 10",
     "i / u",
+    "many",
+    "bytes",
+    "many || few",
+    "coalesce(few, many)",
+    "greatest(i, u)",
+    "concat(few, day)",
+    "length(many) + u",
+    "CASE WHEN u > 100 THEN many ELSE few END",
+    "substr(many, 1, 10 + u % 4)",
+    "day + CAST(u AS INTEGER)",
+    "many LIKE '%' || few || '%'",
 ];
 const NUMBERS: &[&str] = &[
     "i",
@@ -94,6 +105,14 @@ const NUMBERS: &[&str] = &[
     "CASE WHEN cents > y THEN cents END",
     "i / (u - 3)",
     "b % i",
+    "length(many)",
+    "length(few || many) - u",
+    "greatest(dec, u)",
+    "power(u, 2)",
+    "CASE WHEN few < many THEN u ELSE 1 END",
+    "round(cents * u, 1)",
+    "nullif(i, u)",
+    "strpos(many, few)",
 ];
 const INTEGERS: &[&str] = &["i", "b", "u", "id", "i % 100", "u * 3", "-i"];
 /// Numbers near zero: DataFusion's variance of others has few right digits.
@@ -121,7 +140,11 @@ const ORDERED: &[&str] = &[
     "cents",
     "cents * y",
     "-y",
+    "greatest(i, u)",
+    "coalesce(day, CAST(at AS DATE))",
 ];
+/// Values that COUNT(DISTINCT) tells apart, and no order.
+const STRINGS: &[&str] = &["many", "bytes", "many || few", "concat(few, u)"];
 
 fn seeds() -> std::ops::Range<u64> {
     if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 0..400 } else { 0..8 }
@@ -138,6 +161,10 @@ fn aggregate(generator: &mut Generator) -> String {
             let function = generator.pick(&["stddev", "stddev_pop", "var_samp", "var_pop"]);
             format!("{function}({})", generator.pick(SPREAD))
         }
+        9 if generator.chance(20) => {
+            format!("{}(DISTINCT {})", generator.pick(&["sum", "avg"]), generator.pick(NUMBERS))
+        }
+        9 if generator.chance(30) => format!("count(DISTINCT {})", generator.pick(STRINGS)),
         9 => format!("count(DISTINCT {})", generator.pick(ORDERED)),
         7 => format!("{}({})", generator.pick(&["bit_and", "bit_or", "bit_xor"]), generator.pick(INTEGERS)),
         8 => format!("{}({})", generator.pick(&["bool_and", "bool_or"]), generator.pick(TRUTHS)),

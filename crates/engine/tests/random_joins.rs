@@ -114,7 +114,7 @@ fn rows(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 /// What pipelines do, as EXPLAIN says it: each comes in the queries of a few seeds.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     " probe ",
     " left probe ",
     " full probe ",
@@ -124,7 +124,8 @@ const KINDS: [&str; 13] = [
     " mark probe ",
     " mark ",
     " probe all of ",
-    " left probe all of ",
+    " probe a range of ",
+    " left probe a range of ",
     " behind ",
     " sorted by ",
     ", first ",

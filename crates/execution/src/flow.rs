@@ -4,6 +4,7 @@
 
 use crate::aggregate::{Distinct, States, Windows};
 use crate::codegen::{self, Chain, Out, Scratch};
+use crate::computed::Computing;
 use crate::join::JoinTable;
 use crate::level::{LevelState, Runner, has_rows, select};
 use crate::ready::{End, Fused, LevelKind, Part, Ready};
@@ -26,6 +27,8 @@ pub(crate) struct Course {
     pub(crate) builds: Vec<(Arc<JoinTable>, Arc<Relation>)>,
     /// By level what a mark join adds.
     pub(crate) marks: Vec<Vec<ColumnView>>,
+    /// What is computed of its records before the first stage.
+    pub(crate) computing: Computing,
     /// Where the groups of each morsel lie, when they lie close together.
     pub(crate) windows: Option<Windows>,
     /// Names the source in errors.
@@ -108,6 +111,14 @@ impl Course {
                 records / begun * self.morsels >= FEW_ROWS
             }
         }
+    }
+
+    /// Adds what is computed of a morsel's records, `tids` or the first `rows`, to its columns.
+    pub(crate) fn compute(&self, views: &mut Vec<ColumnView>, rows: usize, tids: Option<&[u32]>) -> Result<()> {
+        if self.computing.is_empty() {
+            return Ok(());
+        }
+        self.computing.add(views, rows, tids, self.isa, (&*self.memory, &self.stopped))
     }
 
     /// The views of the input that a probe adds.
@@ -307,6 +318,9 @@ impl Flow {
         let (table, relation) = &course.builds[ready.probe];
         let how = (course.isa, course.ready.given.builds[ready.probe].probing);
         table.locate(how, &state.numbers[0], &mut state.keys, &mut state.links);
+        if let Some(range) = state.range {
+            range.find(&state.numbers, &table.sorted, &mut state.spans);
+        }
         if let Some(condition) = &ready.condition {
             self.fulfilling(site, level, vector, state, condition)?;
             state.decided(vector, ready.kind, relation.rows as u32)?;

@@ -76,6 +76,8 @@ pub(crate) struct JoinTable {
     table: Table,
     /// Rows that have keys: those without NULLs.
     pub(crate) rows: usize,
+    /// The values of the column that rows are sorted by, if they are, up to those that have none.
+    pub(crate) sorted: Vec<i64>,
 }
 
 /// What a table is, and how its keys are hashed: what a loop that probes it is made for.
@@ -151,12 +153,12 @@ impl JoinTable {
                     4 => Table::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], &positions, making),
                     _ => Table::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], &positions, making),
                 };
-                return Ok(Self { ranges, table, rows: relation.rows });
+                return Ok(Self { ranges, table, rows: relation.rows, sorted: Vec::new() });
             }
         }
         let (numbers, positions) = numbers(relation, keys, &ranges, isa)?;
         let table = Table::of(&ranges, &numbers, &positions, making);
-        Ok(Self { ranges, table, rows: positions.len() })
+        Ok(Self { ranges, table, rows: positions.len(), sorted: Vec::new() })
     }
 
     /// A link for each number in the ranges, and for -1, which has no match, in place of what `links` had.
@@ -221,11 +223,12 @@ impl JoinTable {
 
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> usize {
-        match &self.table {
+        let table = match &self.table {
             Table::Dense(table) => table.bytes(),
             Table::Short(table) => table.bytes(),
             Table::Long(table) => table.bytes(),
-        }
+        };
+        table + size_of_val(self.sorted.as_slice())
     }
 
     /// What it is, for EXPLAIN ANALYZE.

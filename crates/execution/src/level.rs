@@ -4,11 +4,13 @@ use crate::codegen::{self, Loops, Scratch};
 use crate::flow::Course;
 use crate::interpret::Interpreter;
 use crate::join::{JoinTable, Keys};
+use crate::range::Ends;
 use crate::ready::{Level, LevelKind, Part};
 use crate::source::{Input, Vector};
 use crate::stage::Stage;
 use crate::{Error, JoinKind, Result};
 use gingham_kernels::key_table::{Pairs, Resume};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Runs one stage: interpreted, or by the loops for the morsel at work.
@@ -28,6 +30,9 @@ pub(crate) struct LevelState {
     pub(crate) numbers: Vec<Vec<i64>>,
     pub(crate) keys: Keys,
     pub(crate) links: Vec<u32>,
+    /// The rows of each number's range, where matches have one.
+    pub(crate) range: Option<Ends>,
+    pub(crate) spans: Vec<Range<u32>>,
     pub(crate) pairs: Pairs,
     /// Positions, in the vector at work, of the records that are paired.
     pub(crate) paired: Vec<u32>,
@@ -92,6 +97,8 @@ impl LevelState {
             numbers: vec![Vec::new(); level.number.stage.outputs.len()],
             keys: Keys::default(),
             links: Vec::new(),
+            range: level.range,
+            spans: Vec::new(),
             pairs: Pairs::with_capacity(vector),
             paired: Vec::new(),
             candidates: Vec::new(),
@@ -104,7 +111,11 @@ impl LevelState {
     /// The next pairs of the vector's records and their matches; true when they are the last.
     pub(crate) fn pair(&mut self, table: &JoinTable, vector: &Vector<'_>, resume: &mut Resume) -> bool {
         self.pairs.clear();
-        let done = table.duplicates().pairs(vector.isa, &self.links, resume, &mut self.pairs);
+        let Self { links, spans, pairs, .. } = self;
+        let done = match self.range {
+            Some(_) => table.duplicates().pairs_within(links, spans, resume, pairs),
+            None => table.duplicates().pairs(vector.isa, links, resume, pairs),
+        };
         self.paired.clear();
         gingham_kernels::lookup::copy(vector.isa, &self.passed, self.pairs.probe(), &mut self.paired);
         done

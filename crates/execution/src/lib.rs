@@ -5,12 +5,15 @@
 //! | `query` | what a planner writes: pipelines of steps |
 //! | `expression` | what is computed, as it writes it |
 //! | `value_map` | functions by their results |
+//! | `computed` | functions that someone else knows, as columns of a source |
+//! | `strings` | numbers for strings |
 //! | `program/` | the same as steps over integers without NULLs |
 //! | `stages`, `fixed` | where a pipeline is cut, as data; what an experiment fixes of it |
 //! | `stage` | a part of a pipeline that is one loop: a filter and what is handed on |
 //! | `ready` | the stages of a pipeline, planned just before it runs |
 //! | `aggregate/` | groups and their states |
 //! | `join` | key tables over rows, and the numbers that probe them |
+//! | `range` | matches that lie next to each other in an order |
 //! | `order` | rows in an order |
 //! | `rows`, `relation` | what a pipeline leaves, and the same as input of the next |
 //! | `source` | records, a vector at a time |
@@ -26,6 +29,7 @@
 mod aggregate;
 mod choices;
 mod codegen;
+mod computed;
 mod error;
 mod expression;
 mod fixed;
@@ -40,6 +44,7 @@ mod pool;
 mod prepared;
 mod program;
 mod query;
+mod range;
 mod ready;
 mod relation;
 mod rows;
@@ -47,11 +52,13 @@ mod run;
 mod source;
 mod stage;
 mod stages;
+mod strings;
 #[cfg(test)]
 mod tests;
 mod value_map;
 
 pub use aggregate::{Aggregate, Aggregation, Finish, Function, Spread};
+pub use computed::{Compute, Computed};
 pub use error::{Error, Result};
 pub use expression::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits};
 pub use fixed::FixedStages;
@@ -61,6 +68,9 @@ pub use order::SortKey;
 pub use pool::Pool;
 pub use prepared::{Input, Memory, Mode, PipelineReport, Prepared, Report, ScanSource, Stopper};
 pub use query::{Hint, Pipeline, Probe, Query, Sink, Source, Step};
+pub use range::{Bound, Range};
+pub use relation::Relation;
 pub use rows::{Column, Rows, Values};
 pub use stage::Field;
+pub use strings::{Reader, Strings};
 pub use value_map::ValueMap;

@@ -6,8 +6,8 @@ use crate::flow::{Course, Flow};
 use crate::ready::End;
 use crate::relation::Relation;
 use gingham_kernels::{Isa, bits};
-use gingham_storage::Caches;
 use gingham_storage::scan::TableScan;
+use gingham_storage::{Caches, ColumnId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ const MORSEL: usize = 1 << 15;
 pub(crate) enum Morsels {
     Scan {
         scan: Arc<TableScan>,
-        numbered: bool,
+        numbers: Vec<Option<ColumnId>>,
         /// The first stage evaluates the predicate.
         whole: bool,
     },
@@ -81,22 +81,29 @@ impl Morsels {
     /// Sends the records of a morsel through a pipeline. Gives how many rows came out.
     pub(crate) fn run(&self, morsel: usize, course: &Course, flow: &mut Flow) -> Result<usize> {
         match self {
-            Self::Scan { scan, numbered, whole } => {
+            Self::Scan { scan, numbers, whole } => {
                 let open = if *whole { scan.open_all(morsel)? } else { scan.open(morsel)? };
                 let Some(mut open) = open else { return Ok(0) };
-                if *numbered {
-                    scan.number(morsel, &mut open)?;
+                for of in numbers {
+                    scan.number(morsel, &mut open, *of)?;
                 }
+                course.compute(&mut open.views, open.rows, open.tids.as_deref())?;
                 flow.morsel(course, morsel, &open.views, open.rows, open.tids.as_deref())
             }
             Self::Rows { relation, marks } => {
                 let start = morsel * MORSEL;
                 let rows = MORSEL.min(relation.rows - start);
-                let tids = match marks {
+                let mut tids: Vec<u32> = match marks {
                     None => (start as u32..(start + rows) as u32).collect(),
                     Some((marks, marked)) => marked_rows(marks, *marked, start, rows, course.isa),
                 };
-                flow.morsel(course, morsel, &relation.views, rows, Some(&tids))
+                if course.computing.is_empty() {
+                    return flow.morsel(course, morsel, &relation.views, rows, Some(&tids));
+                }
+                let mut views = relation.part(start, rows);
+                tids.iter_mut().for_each(|tid| *tid -= start as u32);
+                course.compute(&mut views, rows, Some(&tids))?;
+                flow.morsel(course, morsel, &views, rows, Some(&tids))
             }
         }
     }

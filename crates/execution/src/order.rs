@@ -160,7 +160,7 @@ impl SortKey {
 
 impl Column {
     /// The smallest and largest integer; 0 and 0 of none.
-    fn bounds(&self) -> (i128, i128) {
+    pub fn bounds(&self) -> (i128, i128) {
         let rows = match &self.values {
             Values::Short(values) => values.len(),
             Values::Wide(values) => values.len(),

@@ -1,19 +1,20 @@
 //! A query that may run, what a run of it is given, and what it tells.
 
 use crate::choices;
+use crate::computed::Compute;
 use crate::join::{KeyRanges, TableKind};
 use crate::pool::Pool;
 use crate::query::{Query, Source};
 use crate::ready::{Build, Given, Ready};
-use crate::relation::{self, Facts};
+use crate::relation::{self, Facts, Relation};
 use crate::rows::Rows;
 use crate::run::{Run, no_table};
 use crate::stages::Stages;
 use crate::{Error, Expression, FixedStages, Limits, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Probing;
-use gingham_storage::Caches;
 use gingham_storage::scan::TableScan;
+use gingham_storage::{Caches, ColumnId};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -47,8 +48,8 @@ pub struct ScanSource {
     pub scan: Arc<TableScan>,
     /// Of each of its columns where the integers lie, and whether some are NULL.
     pub facts: Vec<(Limits, bool)>,
-    /// Behind its columns is one more: the numbers of the records.
-    pub numbered: bool,
+    /// Behind its columns are more: the numbers of the records, each but for those in which a column is NULL.
+    pub numbers: Vec<Option<ColumnId>>,
     /// The scan's predicate over its columns, where a stage may evaluate it in the place of kernels.
     pub predicate: Option<Expression>,
 }
@@ -58,8 +59,12 @@ pub struct ScanSource {
 pub struct Input {
     /// By their numbers.
     pub scans: Vec<ScanSource>,
+    /// Rows that others made, by their numbers.
+    pub given: Vec<Arc<Relation>>,
     /// Values of the query's parameters, by their numbers; `None` is NULL.
     pub parameters: Vec<Option<i128>>,
+    /// What computes columns, by their numbers.
+    pub functions: Vec<Arc<dyn Compute>>,
     /// Rows that suffice, the first ones of all; there may come more. `None` when all are wanted.
     pub enough: Option<usize>,
     /// The instruction set of its kernels.
@@ -137,18 +142,26 @@ impl Drop for Stopper {
 }
 
 impl Prepared {
-    /// A query over scans whose columns have these facts and whose tables so many records; `caches` are what choices go by. Fails when it can't run: for
-    /// an expression over 128 bits, keys and values between stages over 64, keys together and the range of an argument of
-    /// MIN or MAX over 63.
-    pub fn new(query: Query, mode: Mode, caches: Caches, sources: &[(Vec<(Limits, bool)>, u64)]) -> Result<Self> {
+    /// A query over scans and given rows whose columns have these facts, at most so many records each; `caches` are what
+    /// choices go by. Fails when it can't run: for an expression over 128 bits, keys and values between stages over 64, keys
+    /// together and the range of an argument of MIN or MAX over 63.
+    pub fn new(
+        query: Query,
+        mode: Mode,
+        caches: Caches,
+        scans: &[(Vec<(Limits, bool)>, u64)],
+        given: &[(Vec<(Limits, bool)>, u64)],
+    ) -> Result<Self> {
         let mut left: Vec<(Vec<Facts>, u64)> = Vec::new();
         let mut choices: Vec<String> = choices::of_mode(mode).into_iter().collect();
         for (number, pipeline) in query.pipelines.iter().enumerate() {
             let (source, rows) = match pipeline.source {
-                Source::Scan(scan) => sources.get(scan).cloned(),
+                Source::Scan(scan) => scans.get(scan).cloned(),
+                Source::Given(rows) => given.get(rows).cloned(),
                 Source::Rows(rows) | Source::Marked { rows, .. } => left.get(rows).cloned(),
             }
             .ok_or_else(|| Error::Internal(format!("a pipeline without its source {:?}", pipeline.source)))?;
+            let source = pipeline.with_computed(source);
             let builds = pipeline.probes().map(|probe| {
                 let (facts, rows) = left.get(probe.build).ok_or_else(|| no_table(probe.build))?;
                 let keys = query.pipelines[probe.build].keys().ok_or_else(|| no_table(probe.build))?;

@@ -1,6 +1,9 @@
 //! A query as a planner writes it: pipelines, each of which ends before the next begins.
 
 use crate::aggregate::{Aggregate, Aggregation, Finish};
+use crate::computed::Computed;
+use crate::range::Range;
+use crate::relation::Facts;
 use crate::stage::Field;
 use crate::{Error, Expression, JoinKind, Result};
 use std::cell::Cell;
@@ -18,6 +21,8 @@ pub struct Query {
 pub struct Pipeline {
     /// Where records come from.
     pub source: Source,
+    /// Columns that are computed of the source's and lie behind them.
+    pub computed: Vec<Computed>,
     /// The columns that its expressions count: where each lies.
     pub fields: Vec<Field>,
     /// What happens to a record, in order.
@@ -47,6 +52,8 @@ pub struct Hint {
 pub enum Source {
     /// A scan of a table, by its number among those that the query is run with.
     Scan(usize),
+    /// Rows that the query is run with, by their number.
+    Given(usize),
     /// The rows that a pipeline left.
     Rows(usize),
     /// Those of them that another pipeline marked, or did not.
@@ -79,6 +86,8 @@ pub struct Probe {
     pub kind: JoinKind,
     /// As many as the build side has keys. A match has equal ones; NULL equals nothing. Without any, all rows are matches.
     pub keys: Vec<Expression>,
+    /// Where a column of the matches lies, which `condition` or a filter behind says too. Only without keys.
+    pub range: Option<Box<Range>>,
     /// What a match must fulfil beside, over all columns and those of the match. `None` for [`JoinKind::Inner`], where that
     /// is a filter behind the probe, and for [`JoinKind::NotIn`].
     pub condition: Option<Expression>,
@@ -111,7 +120,11 @@ pub enum Sink {
 
 impl fmt::Display for Probe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = if self.keys.is_empty() { "all of " } else { "" };
+        let all = match &self.range {
+            Some(_) => "a range of ",
+            None if self.keys.is_empty() => "all of ",
+            None => "",
+        };
         let conditional = if self.condition.is_some() { " with a condition" } else { "" };
         write!(f, "{all}{}{conditional}", self.build)
     }
@@ -136,6 +149,7 @@ impl Pipeline {
         let probe = |probe: &Probe| Probe {
             keys: all(&probe.keys),
             condition: probe.condition.as_ref().map(with),
+            range: probe.range.as_ref().map(|range| Box::new(range.with(with))),
             ..probe.clone()
         };
         let step = |step: &Step| match step {
@@ -165,6 +179,18 @@ impl Pipeline {
             Some(number) => Err(Error::Internal(format!("a query without a value for parameter {number}"))),
             None => Ok(Self { steps, sink, ..self.clone() }),
         }
+    }
+
+    /// What is known of its source's columns and of those that are computed, when this is known of the former.
+    pub(crate) fn with_computed(&self, mut source: Vec<Facts>) -> Vec<Facts> {
+        source.extend(self.computed.iter().map(Computed::facts));
+        source
+    }
+
+    /// The column by which one of these pipelines wants the rows of another to be sorted.
+    pub(crate) fn sorted(pipelines: &[Self], rows: usize) -> Option<usize> {
+        let mut probes = pipelines.iter().flat_map(Self::probes);
+        probes.find(|probe| probe.build == rows)?.range.as_ref().map(|range| range.column)
     }
 
     /// Its probes, in order: each adds an input.
@@ -203,10 +229,14 @@ impl fmt::Display for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.source {
             Source::Scan(scan) => write!(f, "scan {scan}")?,
+            Source::Given(rows) => write!(f, "given {rows}")?,
             Source::Rows(rows) => write!(f, "rows of {rows}")?,
             Source::Marked { rows, marks, marked } => {
                 write!(f, "rows of {rows} {}marked by {marks}", if marked { "" } else { "not " })?;
             }
+        }
+        if !self.computed.is_empty() {
+            write!(f, ", evaluate {}", self.computed.len())?;
         }
         for step in &self.steps {
             match step {

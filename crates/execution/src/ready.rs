@@ -6,6 +6,7 @@ use crate::codegen::{self, Generator, Spent};
 use crate::join::{JoinTable, KeyRanges, TableKind};
 use crate::program::Builder;
 use crate::query::{Pipeline, Probe, Sink, Step};
+use crate::range::Ends;
 use crate::relation::{Facts, Relation};
 use crate::stage::{ColumnUse, Draft, Field, Stage, used_by};
 use crate::stages::{Cut, Stages};
@@ -89,6 +90,8 @@ pub(crate) struct Level {
     /// The probes before it.
     pub(crate) probe: usize,
     pub(crate) number: Part,
+    /// Where its matches lie among sorted rows: the ends are outputs behind the number.
+    pub(crate) range: Option<Ends>,
     /// What a match must fulfil beside.
     pub(crate) condition: Option<Part>,
 }
@@ -238,6 +241,11 @@ impl Given {
         pipeline.fields.iter().map(|field| self.facts(&kinds, *field)).collect()
     }
 
+    /// Records at its end at most.
+    fn most(&self) -> u64 {
+        self.builds.iter().fold(self.rows, |most, build| most.saturating_mul(build.most_matches.max(1)))
+    }
+
     /// What is known of the rows that the pipeline leaves before it has run.
     pub(crate) fn left(&self, pipeline: &Pipeline) -> Result<Vec<Facts>> {
         let facts = self.all_facts(pipeline)?;
@@ -245,7 +253,7 @@ impl Given {
             Sink::Rows { columns, .. } => columns.iter().map(|column| column.facts(&facts)).collect(),
             Sink::Aggregate { aggregation, columns, .. } => {
                 let Aggregation { keys, aggregates, .. } = aggregation;
-                columns.iter().map(|column| column.facts(keys, aggregates, &facts)).collect()
+                columns.iter().map(|column| column.facts(keys, aggregates, (&facts, self.most()))).collect()
             }
             Sink::Marks(_) => Ok(Vec::new()),
         }
@@ -344,7 +352,7 @@ impl Way<'_> {
         for part in parts {
             let stage = self.scope.draft(Some(part))?.finish(Vec::new(), std::iter::empty());
             let (kind, probe) = (LevelKind::Filter, self.probes.len());
-            self.levels.push(Level { kind, probe, number: Part::new(stage), condition: None });
+            self.levels.push(Level { kind, probe, number: Part::new(stage), range: None, condition: None });
         }
         Ok(())
     }
@@ -377,7 +385,9 @@ impl Way<'_> {
                 let having = match having {
                     Some(having) => {
                         let Aggregation { keys, aggregates, .. } = &aggregation;
-                        let facts = finishes.iter().map(|finish| finish.facts(keys, aggregates, &self.scope.facts));
+                        let facts = finishes
+                            .iter()
+                            .map(|finish| finish.facts(keys, aggregates, (&self.scope.facts, self.rows)));
                         Some(Box::new(Having::new(having, finishes, &facts.collect::<Result<Vec<_>>>()?)?))
                     }
                     None => None,
@@ -427,7 +437,12 @@ impl Scope<'_> {
             }
             LevelKind::Filter => return Err(Error::Internal("a filter that probes".to_owned())),
         };
-        let number = Part::new(draft.finish(vec![number], std::iter::empty()).checked()?);
+        let mut outputs = vec![number];
+        let range = match &probe.range {
+            Some(range) => range.lower(&mut draft.builder, &mut outputs)?,
+            None => None,
+        };
+        let number = Part::new(draft.finish(outputs, std::iter::empty()).checked()?);
         let condition = match &probe.condition {
             Some(_) if matches!(kind, LevelKind::Join(JoinKind::Inner | JoinKind::NotIn)) => {
                 return Err(Error::Internal(format!("a {} with a condition", probe.kind)));
@@ -435,7 +450,7 @@ impl Scope<'_> {
             Some(condition) => Some(Part::new(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty()))),
             None => None,
         };
-        Ok(Level { kind, probe: before, number, condition })
+        Ok(Level { kind, probe: before, number, range, condition })
     }
 
     fn rows(&self, columns: &[Expression], filter: Waiting) -> Result<End> {

@@ -21,7 +21,7 @@ pub(crate) type Facts = (Limits, bool);
 
 /// Rows that were materialised.
 #[derive(Debug)]
-pub(crate) struct Relation {
+pub struct Relation {
     /// The row of NULLs aside.
     pub(crate) rows: usize,
     pub(crate) views: Vec<ColumnView>,
@@ -30,7 +30,7 @@ pub(crate) struct Relation {
 
 impl Relation {
     /// The same rows. Fails for integers of more than 64 bits, and for more rows than key tables can hold.
-    pub(crate) fn new(rows: &Rows) -> Result<Self> {
+    pub fn new(rows: &Rows) -> Result<Self> {
         if rows.rows > MAX_ROWS {
             return Err(Error::Unsupported(format!("{} rows between pipelines", rows.rows)));
         }
@@ -53,6 +53,22 @@ impl Relation {
         Ok(vec![marks.views[0].clone(); columns + 1])
     }
 
+    /// Views of some rows, which count from 0 there.
+    pub(crate) fn part(&self, start: usize, rows: usize) -> Vec<ColumnView> {
+        let part = |view: &ColumnView| {
+            let shape = match &view.shape {
+                Shape::Contiguous { codes, width } => {
+                    let codes = codes.slice(start * usize::from(*width));
+                    Shape::Contiguous { codes, width: *width }
+                }
+                other => other.clone(),
+            };
+            let validity = view.validity.as_ref().map(|validity| validity.slice(start, rows));
+            ColumnView { rows, validity, shape, ..view.clone() }
+        };
+        self.views.iter().map(part).collect()
+    }
+
     /// The integers of a column that are not NULL.
     pub(crate) fn integers(&self, column: usize, isa: Isa) -> Result<Vec<i64>> {
         let view = &self.views[column];
@@ -67,7 +83,7 @@ impl Relation {
     }
 
     /// Bytes that it takes.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let bytes = |view: &ColumnView| match &view.shape {
             Shape::Contiguous { codes, .. } => codes.len() + self.rows / 8,
             _ => 0,

@@ -66,6 +66,13 @@ impl Values {
         }
     }
 
+    fn extend(&mut self, others: &Self) {
+        match (&mut *self, others) {
+            (Self::Short(values), Self::Short(others)) => values.extend_from_slice(others),
+            (_, others) => *self = std::mem::replace(self, Self::Short(Vec::new())).followed_by(others.clone()),
+        }
+    }
+
     fn widened(self) -> Vec<i128> {
         match self {
             Self::Short(values) => values.into_iter().map(i128::from).collect(),
@@ -113,8 +120,33 @@ impl Rows {
         Ok(Self { rows, columns: self.columns.into_iter().zip(others.columns).map(column).collect() })
     }
 
+    /// Rows of `columns` columns one behind the other. Fails for rows of fewer or more.
+    pub fn gathered(columns: usize, parts: &[Self]) -> Result<Self> {
+        if let Some(part) = parts.iter().find(|part| part.columns.len() != columns) {
+            return Err(Error::Internal(format!("rows of {} columns among some of {columns}", part.columns.len())));
+        }
+        let rows = parts.iter().map(|part| part.rows).sum();
+        let gather = |number: usize| {
+            let all = || parts.iter().map(|part| (&part.columns[number], part.rows));
+            let mut values = Values::Short(Vec::with_capacity(rows));
+            all().for_each(|(column, _)| values.extend(&column.values));
+            let valid = all().any(|(column, _)| column.valid.is_some()).then(|| {
+                let mut bits = BooleanBufferBuilder::new(rows);
+                for (column, rows) in all() {
+                    match &column.valid {
+                        Some(valid) => bits.append_buffer(valid),
+                        None => bits.append_n(rows, true),
+                    }
+                }
+                bits.finish()
+            });
+            Column { values, valid }
+        };
+        Ok(Self { rows, columns: (0..columns).map(gather).collect() })
+    }
+
     /// Bytes that they take.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.columns.iter().map(Column::bytes).sum()
     }
 }

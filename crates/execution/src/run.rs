@@ -3,9 +3,11 @@
 
 use crate::aggregate::{self, States};
 use crate::codegen::{Generator, Spent};
+use crate::computed::Computing;
 use crate::flow::{Chunk, Course, Ended, Flow};
 use crate::join::JoinTable;
 use crate::morsels::{Enough, Morsels};
+use crate::order::SortKey;
 use crate::pool::{Job, Pool};
 use crate::prepared::{Done, Input, Memory, PipelineReport, Prepared, Report, ScanSource};
 use crate::query::{Hint, Pipeline, Probe, Sink, Source};
@@ -22,6 +24,9 @@ use gingham_storage::{IntegerSet, Predicate, ValueClass};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+/// Bytes a row that sorting takes: its code, its place before and after.
+const SORTED_BYTES: usize = 24;
 
 /// What a pipeline left.
 #[derive(Debug, Clone, Default)]
@@ -234,10 +239,18 @@ impl Run {
         if next.behind == Some(number) {
             *lock(&self.waiting) = Some((number, rows));
         } else {
+            let sorted = Pipeline::sorted(&self.prepared.query.pipelines, number);
+            let rows = match sorted {
+                Some(column) => self.sorted(rows, column)?,
+                None => rows,
+            };
             let relation = Relation::new(&rows)?;
             self.memory.grow(relation.bytes())?;
             if let Some(keys) = self.pipeline(number).keys() {
-                let table = JoinTable::build(&relation, keys, began.table, self.given.isa)?;
+                let mut table = JoinTable::build(&relation, keys, began.table, self.given.isa)?;
+                if let Some(column) = sorted {
+                    table.sorted = relation.integers(column, self.given.isa)?;
+                }
                 self.memory.grow(table.bytes())?;
                 left.table = Some(Arc::new(table));
             }
@@ -247,6 +260,13 @@ impl Run {
         lock(&self.left).push(left);
         Arc::clone(self).start(number + 1);
         Ok(())
+    }
+
+    /// Rows in the order of a column, NULLs behind all others.
+    fn sorted(&self, rows: Rows, column: usize) -> Result<Rows> {
+        self.memory.grow(rows.bytes() + rows.rows * SORTED_BYTES)?;
+        let key = SortKey { column, descending: false, nulls_first: false };
+        Ok(rows.take(&rows.in_order(&[key], true, rows.rows)))
     }
 
     /// Rows of a pipeline that suffice; `None` when all are wanted. That is all of those that another one reads.
@@ -278,13 +298,19 @@ impl Stretch {
         let (mut predicate, mut looked_for) = (None, Vec::new());
         let (morsels, source, rows) = match pipeline.source {
             Source::Scan(scan) => {
-                let ScanSource { scan, facts, numbered, predicate: own } =
+                let ScanSource { scan, facts, numbers, predicate: own } =
                     run.given.scans.get(scan).ok_or_else(|| no_table(scan))?;
-                predicate = own.clone().filter(|_| !stages.kernels);
+                predicate = own.clone().filter(|_| !stages.kernels && pipeline.computed.is_empty());
                 let hints = if stages.key_sets { pipeline.hints.as_slice() } else { &[] };
                 let (scan, rows, whole) =
                     (run.narrowed(scan, hints, &mut looked_for)?, scan.table().rows(), predicate.is_some());
-                (Morsels::Scan { scan, numbered: *numbered, whole }, facts.clone(), rows)
+                (Morsels::Scan { scan, numbers: numbers.clone(), whole }, facts.clone(), rows)
+            }
+            Source::Given(rows) => {
+                let none = || Error::Internal(format!("a query that is not given rows {rows}"));
+                let relation = run.given.given.get(rows).cloned().ok_or_else(none)?;
+                let (facts, rows) = (relation.facts.clone(), relation.rows as u64);
+                (Morsels::Rows { relation, marks: None }, facts, rows)
             }
             Source::Rows(rows) => {
                 let (relation, _) = run.relation(rows)?;
@@ -298,6 +324,8 @@ impl Stretch {
                 (Morsels::Rows { relation, marks: Some((marks, marked)) }, facts, rows)
             }
         };
+        let source = pipeline.with_computed(source);
+        let computing = Computing::new(&pipeline.computed, &run.given.functions)?;
         let of = |((table, relation), probing): (&Built, Probing)| Build::of(relation, table, probing);
         let given: Vec<Build> = builds.iter().zip(probing).map(of).collect();
         let empty = |(((table, _), build), probe): ((&Built, &Build), &Probe)| match probe.kind {
@@ -322,6 +350,7 @@ impl Stretch {
             ready,
             builds,
             marks,
+            computing,
             windows,
             place,
             mode,

@@ -304,6 +304,41 @@ fn pairs_go_on_at_every_capacity_across_vectors() {
     }
 }
 
+/// Each key's pairs cut to a span of its positions.
+#[test]
+fn pairs_within_spans_are_a_part_of_all() {
+    let mut numbers = Numbers(5);
+    let case: Case<u64> = Case::new(&mut numbers, (200, 90), "skewed");
+    let table = HashTable::build(Isa::best(), HashFunction::Multiply, 0.5, &case.keys, &case.positions, Vec::new());
+    let mut links = Vec::new();
+    table.locate(Isa::best(), Probing::Match, &case.probes, &mut links);
+    let span = |(row, key): (usize, &u64)| {
+        let length = case.positions_of(*key).len() as u32;
+        let (first, end) = (row as u32 % 3, row as u32 % 7 + 1);
+        first.min(length)..end.clamp(first.min(length), length)
+    };
+    let spans: Vec<_> = case.probes.iter().enumerate().map(span).collect();
+    let of_key = |(row, (key, span)): (usize, (&u64, &std::ops::Range<u32>))| {
+        let positions = &case.positions_of(*key)[span.start as usize..span.end as usize];
+        positions.iter().map(|position| (row as u32, *position)).collect::<Vec<_>>()
+    };
+    let expected: Vec<(u32, u32)> = case.probes.iter().zip(&spans).enumerate().flat_map(of_key).collect();
+    assert!(expected.len() > 20 && expected.len() < case.all_pairs().len());
+    for capacity in 1..=expected.len() + 1 {
+        let (mut all, mut pairs, mut resume) = (Vec::new(), Pairs::with_capacity(capacity), Resume::default());
+        loop {
+            let done = table.duplicates().pairs_within(&links, &spans, &mut resume, &mut pairs);
+            all.extend(pairs.probe().iter().copied().zip(pairs.build().iter().copied()));
+            assert!(done || pairs.is_full());
+            pairs.clear();
+            if done {
+                break;
+            }
+        }
+        assert_eq!((all, resume), (expected.clone(), Resume::default()), "{capacity}");
+    }
+}
+
 #[test]
 fn a_million_duplicates_of_a_key() {
     const ROWS: u32 = 1_000_000;

@@ -1,11 +1,16 @@
 //! Pipelines in the making: what each operator of a physical plan adds to the pipeline that its rows are in, and where one
 //! pipeline ends and the next begins.
 
+use super::functions::Function;
+use super::given::Given;
 use super::joined::Joined;
 use super::predicate::Read;
 use super::translate::{Notes, Records, Scope, Trace, Typed};
 use crate::table::ScanExec;
 use crate::{Error, Result};
+use arrow::datatypes::Schema;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::utils::split_conjunction;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -14,7 +19,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
-use gingham_execution::{Expression, Field, Hint, Limits, Pipeline, Sink, Source, Step};
+use gingham_execution::{Computed, Expression, Field, Hint, Limits, Pipeline, Sink, Source, Step};
 use gingham_storage::catalog::{ColumnSummary, TableSnapshot};
 use gingham_storage::scan::integer_bounds;
 use gingham_storage::{ColumnId, ValueClass};
@@ -29,6 +34,12 @@ pub(super) struct Draft {
     /// Rows that each leaves at most.
     pub(super) rows: Vec<u64>,
     pub(super) scans: Vec<Scanned>,
+    /// Rows that DataFusion's operators give.
+    pub(super) given: Vec<Given>,
+    /// What DataFusion computes.
+    pub(super) functions: Vec<Function>,
+    /// Why rows are given that are, where some are.
+    pub(super) foreign: Option<String>,
     pub(super) notes: Notes,
     /// Pipelines may evaluate their scans' predicates.
     pub(super) own_predicates: bool,
@@ -44,14 +55,17 @@ pub(super) struct Scanned {
     pub(super) columns: Vec<ColumnId>,
     /// The predicate over them, where a pipeline may evaluate it.
     pub(super) predicate: Option<Expression>,
-    /// Behind these columns are the records' numbers.
-    pub(super) numbered: bool,
+    /// Behind these columns are the records' numbers, each but for those in which a column is NULL.
+    pub(super) numbers: Vec<Option<ColumnId>>,
 }
 
 /// A pipeline that has no end yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Open {
     pub(super) source: Source,
+    /// Columns that the source has by itself, and what is computed of them.
+    pub(super) source_columns: usize,
+    pub(super) computed: Vec<Computed>,
     pub(super) fields: Vec<Field>,
     pub(super) steps: Vec<Step>,
     /// What the rows' columns are over the fields.
@@ -65,10 +79,11 @@ pub(super) struct Open {
 
 impl Open {
     /// The records of a source, with nothing done to them. The scope's facts are those of its columns.
-    fn new(source: Source, scope: Scope) -> Self {
-        let fields = (0..scope.facts().len()).map(|column| Field { input: 0, column }).collect();
-        let most = scope.rows();
-        Self { source, fields, steps: Vec::new(), scope, inputs: 1, most, hints: Vec::new() }
+    pub(super) fn new(source: Source, scope: Scope) -> Self {
+        let source_columns = scope.facts().len();
+        let fields = (0..source_columns).map(|column| Field { input: 0, column }).collect();
+        let (most, computed) = (scope.rows(), Vec::new());
+        Self { source, source_columns, computed, fields, steps: Vec::new(), scope, inputs: 1, most, hints: Vec::new() }
     }
 
     /// Some of the columns.
@@ -79,8 +94,24 @@ impl Open {
 }
 
 impl Draft {
-    /// The rows of `plan`; `None` when pipelines can't give them.
+    /// The rows of `plan`, which DataFusion's operators give where pipelines can't; `None` when they can't either.
     pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
+        let before = [self.pipelines.len(), self.scans.len(), self.functions.len(), self.given.len()];
+        if let Some(open) = self.own(plan) {
+            return Some(open);
+        }
+        let [pipelines, scans, functions, given] = before;
+        self.pipelines.truncate(pipelines);
+        self.left.truncate(pipelines);
+        self.rows.truncate(pipelines);
+        self.scans.truncate(scans);
+        self.functions.truncate(functions);
+        self.given.truncate(given);
+        self.given(plan)
+    }
+
+    /// The rows of `plan`; `None` when pipelines can't give them.
+    fn own(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
         if let Some(scan) = plan.downcast_ref::<ScanExec>() {
             return match scan.is_plain() {
                 true => Some(self.scan(scan, plan)),
@@ -90,6 +121,7 @@ impl Draft {
         if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
             let mut open = self.open(projection.input())?;
             let schema = projection.input().schema();
+            self.evaluate(&mut open, projection.expr().iter().map(|column| &column.expr), &schema);
             let columns = projection.expr().iter().map(|column| open.scope.translate(&column.expr, &schema)).collect();
             open.scope.set_columns(columns);
             return Some(open);
@@ -99,11 +131,7 @@ impl Draft {
                 return self.notes.left("a filter that ends early");
             }
             let mut open = self.open(filter.input())?;
-            let condition = open.scope.translate(filter.predicate(), &filter.input().schema())?.truth()?;
-            match self.having(&open) {
-                Some(having) => *having = Some(Expression::and(having.take(), condition)),
-                None => open.steps.push(Step::Filter(condition)),
-            }
+            self.filter(&mut open, filter.predicate(), &filter.input().schema())?;
             if let Some(projection) = filter.projection() {
                 open.project(projection);
             }
@@ -135,11 +163,39 @@ impl Draft {
         }
     }
 
+    /// Records for which a condition is not true go no further.
+    pub(super) fn filter(&mut self, open: &mut Open, condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<()> {
+        let mut parts = vec![condition];
+        if open.scope.translate(condition, schema).is_none() {
+            // What pipelines can look at comes first: less is left for others to look at.
+            let taken: Vec<_>;
+            (taken, parts) =
+                split_conjunction(condition).into_iter().partition(|part| open.scope.translate(part, schema).is_some());
+            for part in taken {
+                let part = open.scope.translate(part, schema)?.truth()?;
+                self.keep(open, part);
+            }
+            self.evaluate(open, parts.iter().copied(), schema);
+        }
+        for part in parts {
+            let part = open.scope.translate(part, schema)?.truth()?;
+            self.keep(open, part);
+        }
+        Some(())
+    }
+
+    fn keep(&mut self, open: &mut Open, condition: Expression) {
+        match self.having(open) {
+            Some(having) => *having = Some(Expression::and(having.take(), condition)),
+            None => open.steps.push(Step::Filter(condition)),
+        }
+    }
+
     /// The condition under which groups are rows at all, when nothing has happened to them yet.
     fn having(&mut self, open: &Open) -> Option<&mut Option<Expression>> {
         let Source::Rows(groups) = open.source else { return None };
         match &mut self.pipelines.get_mut(groups)?.sink {
-            Sink::Aggregate { having, .. } if open.steps.is_empty() => Some(having),
+            Sink::Aggregate { having, .. } if open.steps.is_empty() && open.computed.is_empty() => Some(having),
             _ => None,
         }
     }
@@ -155,7 +211,7 @@ impl Draft {
                 read.facts.push((Limits::new(min, max), column.nullable));
                 read.ids.push(*id);
                 let determines = if is_unique(table, *id) { vec![number] } else { Vec::new() };
-                let trace = Trace { origin: Some(number), determines, records: None };
+                let trace = Trace { origin: Some(number), determines, ..Trace::default() };
                 let expression = Expression::Column(read.ids.len() - 1);
                 Typed::of_column(table, column, expression, trace)
             }));
@@ -163,31 +219,35 @@ impl Draft {
         let predicate = if self.own_predicates { read.predicate(scan.predicate()) } else { None };
         let Read { ids, mut facts, .. } = read;
         // Strings that have no codes are carried as the numbers of their records.
-        let mut numbered = false;
+        let (mut numbers, all) = (Vec::new(), Limits::new(0, table.rows().saturating_sub(1) as i64));
         for (column, id) in columns.iter_mut().zip(scan.columns()) {
             let Some(definition) = table.definition.column_by_id(*id).filter(|_| column.is_none()) else { continue };
-            let has_nulls = definition.nullable && table.summary(*id).is_none_or(|summary| summary.nulls > 0);
-            if definition.logical_type.class() != ValueClass::Bytes || has_nulls {
+            if definition.logical_type.class() != ValueClass::Bytes {
                 continue;
             }
-            numbered = true;
+            let has_nulls = definition.nullable && table.summary(*id).is_none_or(|summary| summary.nulls > 0);
+            let of = has_nulls.then_some(*id);
+            let place = numbers.iter().position(|known| *known == of).unwrap_or_else(|| {
+                numbers.push(of);
+                facts.push((all, has_nulls));
+                numbers.len() - 1
+            });
             let records = Some(Records { table: Arc::clone(table), column: *id });
-            let trace = Trace { origin: Some(number), determines: vec![number], records };
-            let expression = Expression::Column(facts.len());
+            // Many records may have NULL.
+            let determines = if has_nulls { Vec::new() } else { vec![number] };
+            let trace = Trace { origin: Some(number), determines, records, numbered: false };
+            let expression = Expression::Column(ids.len() + place);
             *column = Some(Typed { expression, data_type: definition.logical_type.to_arrow(), entries: None, trace });
         }
-        if numbered {
-            facts.push((Limits::new(0, table.rows().saturating_sub(1) as i64), false));
-        }
         let scope = Scope::new(facts.clone(), columns, table.rows(), &self.notes);
-        self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: ids, predicate, numbered });
+        self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: ids, predicate, numbers });
         Open::new(Source::Scan(number), scope)
     }
 
     /// Ends a pipeline in rows of all its columns that can be carried on. Gives its number and, by column, what it is
     /// over the columns of the rows.
     pub(super) fn end_in_rows(&mut self, open: Open) -> Option<(usize, Vec<Option<Typed>>)> {
-        let Open { source, fields, steps, scope, most, hints, .. } = open;
+        let Open { source, computed, fields, steps, scope, most, hints, .. } = open;
         let mut kept: Vec<Expression> = Vec::new();
         let mut place = |typed: Typed| {
             if matches!(typed.expression, Expression::Constant(_)) {
@@ -202,7 +262,7 @@ impl Draft {
         };
         let columns = scope.columns().iter().map(|column| column.clone().map(&mut place)).collect();
         // Nothing happens on the way: the rows are there already.
-        if let (Source::Rows(rows), true) = (source, steps.is_empty()) {
+        if let (Source::Rows(rows), true) = (source, steps.is_empty() && computed.is_empty()) {
             let own = kept.iter().map(|column| match column {
                 Expression::Column(column) => fields.get(*column).map(|field| Expression::Column(field.column)),
                 _ => None,
@@ -223,7 +283,7 @@ impl Draft {
         let facts =
             kept.iter().map(|expression| expression.facts(scope.facts())).collect::<Result<Vec<_>, _>>().ok()?;
         let sink = Sink::Rows { columns: kept, keys: None };
-        self.pipelines.push(Pipeline { source, fields, steps, sink, hints, behind: None });
+        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
         self.left.push(facts);
         self.rows.push(most);
         Some((self.pipelines.len() - 1, columns))

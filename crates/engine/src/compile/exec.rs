@@ -5,8 +5,10 @@
 //! that an error has to name.
 
 use super::draft::Scanned;
+use super::functions::Function;
+use super::given::{Given, gathered};
 use super::groups::Shown;
-use super::results::{are_distinct, batch};
+use super::results::{are_distinct, batch, ranked};
 use super::subtree::Subtree;
 use super::wanted::Wanted;
 use crate::session::{Notes, Settings};
@@ -34,7 +36,7 @@ use datafusion::physical_plan::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use gingham_execution::{
-    Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource, Sink, ordered,
+    Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource, Sink, Strings, ordered,
 };
 use gingham_kernels::Isa;
 use gingham_storage::{Datum, LogicalType};
@@ -49,8 +51,8 @@ type Rules = Arc<[Arc<dyn PhysicalOptimizerRule + Send + Sync>]>;
 #[derive(Debug)]
 pub(crate) struct CompiledExec {
     shape: Arc<Shape>,
-    /// By number of the scan its [`ScanExec`].
-    scans: Vec<Arc<dyn ExecutionPlan>>,
+    /// By number of the scan its [`ScanExec`], and behind them what gives rows.
+    inputs: Vec<Arc<dyn ExecutionPlan>>,
     wanted: Arc<Wanted>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
@@ -63,6 +65,8 @@ struct Shape {
     replaced: Arc<dyn ExecutionPlan>,
     rest: Rules,
     scans: Vec<Scanned>,
+    given: Vec<Given>,
+    functions: Vec<Function>,
     /// What is known when the query runs: integers.
     parameters: Vec<Arc<dyn PhysicalExpr>>,
     /// What pipelines read of the scans, once it is known.
@@ -97,7 +101,7 @@ impl Memory for Reserved {
 impl CompiledExec {
     /// In the place of `subtree`, on threads of `pool`. `rest` make what it replaced runnable.
     pub(super) fn new(subtree: Subtree, settings: &Settings, pool: Arc<Pool>, rest: Rules) -> Self {
-        let Subtree { replaced, query, scans, parameters, outputs, doubtful } = subtree;
+        let Subtree { replaced, query, scans, given, functions, parameters, outputs, doubtful } = subtree;
         let schema = replaced.schema();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -107,13 +111,16 @@ impl CompiledExec {
         )
         .with_scheduling_type(SchedulingType::Cooperative);
         let (query, properties) = (Arc::new(query), Arc::new(properties));
-        let children = scans.iter().map(|scan| Arc::clone(&scan.plan)).collect();
+        let inputs = scans.iter().map(|scan| &scan.plan).chain(given.iter().map(|given| &given.plan));
+        let inputs = inputs.cloned().collect();
         let sources = scans.iter().map(|_| OnceLock::new()).collect();
         let shape = Shape {
             query,
             replaced,
             rest,
             scans,
+            given,
+            functions,
             parameters,
             sources,
             outputs,
@@ -125,21 +132,21 @@ impl CompiledExec {
             properties,
         };
         let properties = Arc::clone(&shape.properties);
-        Self::of(Arc::new(shape), children, Arc::default(), properties)
+        Self::of(Arc::new(shape), inputs, Arc::default(), properties)
     }
 
     fn of(
         shape: Arc<Shape>,
-        scans: Vec<Arc<dyn ExecutionPlan>>,
+        inputs: Vec<Arc<dyn ExecutionPlan>>,
         wanted: Arc<Wanted>,
         properties: Arc<PlanProperties>,
     ) -> Self {
-        Self { shape, scans, wanted, properties, metrics: ExecutionPlanMetricsSet::new() }
+        Self { shape, inputs, wanted, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// The same over other scans.
-    fn over(&self, scans: Vec<Arc<dyn ExecutionPlan>>) -> Self {
-        Self::of(Arc::clone(&self.shape), scans, Arc::clone(&self.wanted), Arc::clone(&self.properties))
+    /// The same over other inputs.
+    fn over(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Self {
+        Self::of(Arc::clone(&self.shape), inputs, Arc::clone(&self.wanted), Arc::clone(&self.properties))
     }
 
     /// The same for someone who wants other rows.
@@ -150,7 +157,7 @@ impl CompiledExec {
             properties =
                 properties.with_eq_properties(EquivalenceProperties::new_with_orderings(schema, [order.clone()]));
         }
-        Self::of(Arc::clone(&self.shape), self.scans.clone(), Arc::new(wanted), Arc::new(properties))
+        Self::of(Arc::clone(&self.shape), self.inputs.clone(), Arc::new(wanted), Arc::new(properties))
     }
 
     /// The same for someone who wants its rows in the order of some columns, at most `fetch` of them. `None` when it can't
@@ -182,8 +189,8 @@ impl CompiledExec {
             if scanned.columns != exec.columns() {
                 scan = Arc::new(scan.projected(scanned.columns.clone())?);
             }
-            let Scanned { facts, numbered, predicate, .. } = scanned.clone();
-            let source = ScanSource { scan, facts, numbered, predicate };
+            let Scanned { facts, numbers, predicate, .. } = scanned.clone();
+            let source = ScanSource { scan, facts, numbers, predicate };
             Ok(known.get_or_init(|| source).clone())
         };
         scans.iter().zip(sources).map(source).collect()
@@ -193,18 +200,24 @@ impl CompiledExec {
     async fn answer(
         &self,
         sources: Vec<ScanSource>,
+        strings: &Arc<Strings>,
         isa: Isa,
-        context: &TaskContext,
+        context: &Arc<TaskContext>,
     ) -> gingham_execution::Result<(Rows, Report)> {
         let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
-        let memory = Arc::new(Reserved(Mutex::new(reservation)));
+        let memory: Arc<dyn Memory> = Arc::new(Reserved(Mutex::new(reservation)));
         let (sender, receiver) = oneshot::channel();
-        let Shape { query, pool, workers, parameters, .. } = &*self.shape;
+        let Shape { query, pool, workers, parameters, functions, .. } = &*self.shape;
+        let functions = functions.iter().map(|function| function.running(strings, isa)).collect();
         let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
         let parameters = parameters.map_err(|error| ExecutionError::Internal(error.to_string()))?;
         let done = move |result| drop(sender.send(result));
         let enough = if self.shape.doubtful.is_empty() { self.wanted.enough() } else { None };
-        let input = Input { scans: sources, parameters, enough, isa };
+        let mut given = Vec::new();
+        for (plan, Given { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given) {
+            given.push(gathered(plan, columns, context, strings, &memory).await?);
+        }
+        let input = Input { scans: sources, given, parameters, functions, enough, isa };
         let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
         receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
     }
@@ -216,7 +229,8 @@ impl CompiledExec {
         let Shape { outputs, doubtful, schema, .. } = &*self.shape;
         let sources = self.sources()?;
         let isa = sources.first().map_or_else(Isa::best, |source| source.scan.isa());
-        let (rows, report) = match self.answer(sources, isa, &context).await {
+        let strings = Arc::<Strings>::default();
+        let (rows, report) = match self.answer(sources, &strings, isa, &context).await {
             Ok(answer) => answer,
             Err(ExecutionError::Overflow | ExecutionError::OutOfMemory(_) | ExecutionError::Unsupported(_)) => {
                 return self.rows_of_replaced(context);
@@ -232,9 +246,10 @@ impl CompiledExec {
         if memory.try_grow(self.wanted.bytes(rows.rows)).is_err() {
             return self.rows_of_replaced(context);
         }
-        let rows = self.wanted.of(rows, self.shape.is_placed());
+        let is_placed = self.shape.is_placed();
+        let rows = self.wanted.of(rows, is_placed, |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
         drop(memory);
-        let batch = batch(&rows, outputs, schema, isa)?;
+        let batch = batch(&rows, outputs, schema, &strings, isa)?;
         timer.done();
         self.tell(&report);
         baseline.record_output(batch.num_rows());
@@ -329,12 +344,12 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        self.scans.iter().collect()
+        self.inputs.iter().collect()
     }
 
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         // It takes morsels itself.
-        vec![false; self.scans.len()]
+        vec![false; self.inputs.len()]
     }
 
     fn apply_expressions(
@@ -349,8 +364,9 @@ impl ExecutionPlan for CompiledExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if children.len() != self.scans.len() || !children.iter().all(|child| child.is::<ScanExec>()) {
-            return internal_err!("pipelines over {} scans were given something else", self.scans.len());
+        let scans = children.iter().take(self.shape.scans.len()).all(|child| child.is::<ScanExec>());
+        if children.len() != self.inputs.len() || !scans {
+            return internal_err!("pipelines over {} inputs were given something else", self.inputs.len());
         }
         Ok(Arc::new(self.over(children)))
     }
@@ -360,7 +376,7 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn reset_state(self: Arc<Self>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(self.over(self.scans.clone())))
+        Ok(Arc::new(self.over(self.inputs.clone())))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -368,7 +384,7 @@ impl ExecutionPlan for CompiledExec {
             return internal_err!("a pipeline has one partition, not {partition}");
         }
         let metrics = self.metrics.clone();
-        let run = Self { metrics, ..self.over(self.scans.clone()) };
+        let run = Self { metrics, ..self.over(self.inputs.clone()) };
         let rows = stream::once(Arc::new(run).rows(context)).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.shape.schema), rows.boxed())))
     }
@@ -388,6 +404,6 @@ impl ExecutionPlan for CompiledExec {
         _config: &ConfigOptions,
     ) -> Result<FilterDescription> {
         let child = ChildFilterDescription::all_unsupported(&parents);
-        Ok(self.scans.iter().fold(FilterDescription::new(), |all, _| all.with_child(child.clone())))
+        Ok(self.inputs.iter().fold(FilterDescription::new(), |all, _| all.with_child(child.clone())))
     }
 }

@@ -38,7 +38,8 @@ impl Draft {
             other => other.clone(),
         });
         let key_of_rows = [Expression::Column(key)];
-        let facts = finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, &self.left[build]));
+        let facts =
+            finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, (&self.left[build], self.rows[build])));
         let facts = facts.collect::<Result<Vec<_>, _>>().ok()?;
         let mut known = open.scope.facts()[..first].to_vec();
         known.extend(facts.iter().map(|(limits, null)| (*limits, *null || kind == JoinKind::Left)));
@@ -54,6 +55,7 @@ impl Draft {
         self.rows.push(open.scope.rows());
         self.pipelines.push(Pipeline {
             source: open.source,
+            computed: std::mem::take(&mut open.computed),
             fields: std::mem::take(&mut open.fields),
             steps: std::mem::take(&mut open.steps),
             sink: Sink::Rows { columns: outputs, keys: None },

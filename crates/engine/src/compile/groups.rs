@@ -66,7 +66,7 @@ pub(super) struct Parts {
 impl Draft {
     /// The rows of an aggregation in the middle of a plan.
     pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Option<Open> {
-        let Grouped { pipeline, columns, doubtful } = self.aggregate(aggregate)?;
+        let Grouped { pipeline, columns, doubtful } = self.aggregate(aggregate, false)?;
         if !doubtful.is_empty() {
             return None;
         }
@@ -86,8 +86,46 @@ impl Draft {
         Some(self.over(Source::Rows(pipeline), pipeline, columns))
     }
 
+    /// Makes columns of what an aggregation is over and pipelines can't compute, and numbers of strings that have none. Gives
+    /// the number of all keys together, where these have one.
+    fn evaluate_parts(
+        &mut self,
+        aggregate: &AggregateExec,
+        open: &mut Open,
+        (schema, is_last): (&Schema, bool),
+    ) -> Option<Expression> {
+        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
+        let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
+        let parts = { calls }.flat_map(|(call, filter)| call.expressions().into_iter().chain(filter.clone()));
+        let parts: Vec<_> = keys.iter().cloned().chain(parts).collect();
+        self.evaluate(open, &parts, schema);
+        // A number of a string no longer stands for its record: other keys may not follow from it then.
+        for _ in 0..=keys.len() {
+            let strings = strings_to_number(aggregate, (&keys, is_last), open, schema);
+            if strings.is_empty() {
+                break;
+            }
+            let before = open.clone();
+            if self.compute(open, &strings, schema).is_none() {
+                *open = before;
+                return None;
+            }
+        }
+        let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>()?;
+        let kept = kept(&typed);
+        if fits(kept.iter().map(|key| &typed[*key]), open) {
+            return None;
+        }
+        let (before, kept) = (open.clone(), kept.into_iter().map(|key| Arc::clone(&keys[key])).collect::<Vec<_>>());
+        let together = self.number_of_keys(open, &kept, schema);
+        if together.is_none() {
+            *open = before;
+        }
+        together
+    }
+
     /// The groups of an aggregation.
-    pub(super) fn aggregate(&mut self, last: &AggregateExec) -> Option<Grouped> {
+    pub(super) fn aggregate(&mut self, last: &AggregateExec, is_last: bool) -> Option<Grouped> {
         let first = match last.mode() {
             AggregateMode::Single | AggregateMode::SinglePartitioned => last,
             AggregateMode::Final | AggregateMode::FinalPartitioned => {
@@ -106,8 +144,9 @@ impl Draft {
         }
         let mut open = self.open(first.input())?;
         let schema = first.input_schema();
+        let together = self.evaluate_parts(first, &mut open, (&schema, is_last));
         let mut parts = Parts::default();
-        let Some(doubtful) = parts.add_keys(first, &open, &schema) else {
+        let Some(doubtful) = parts.add_keys(first, (&open, together), &schema) else {
             return self.notes.left(format!("a key that has no codes: {}", self.notes.why()));
         };
         for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
@@ -124,30 +163,37 @@ impl Draft {
             return Some(Grouped { pipeline, columns: parts.columns, doubtful });
         }
         let Parts { keys, aggregates, finishes, columns, .. } = parts;
-        let facts = finishes.iter().map(|finish| finish.facts(&keys, &aggregates, open.scope.facts()));
+        let facts = finishes.iter().map(|finish| finish.facts(&keys, &aggregates, (open.scope.facts(), open.most)));
         self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
         self.rows.push(open.most);
         let aggregation = Aggregation { filter: None, keys, aggregates };
         let sink = Sink::Aggregate { aggregation, columns: finishes, having: None, keys: None };
-        let Open { source, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, fields, steps, sink, hints, behind: None });
+        let Open { source, computed, fields, steps, hints, .. } = open;
+        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
         Some(Grouped { pipeline: self.pipelines.len() - 1, columns, doubtful })
     }
 }
 
 impl Parts {
     /// Adds the keys. Gives those whose strings tell groups apart by their records.
-    fn add_keys(&mut self, aggregate: &AggregateExec, open: &Open, schema: &Schema) -> Option<Vec<usize>> {
+    fn add_keys(
+        &mut self,
+        aggregate: &AggregateExec,
+        (open, together): (&Open, Option<Expression>),
+        schema: &Schema,
+    ) -> Option<Vec<usize>> {
         let keys = aggregate.group_expr().expr().iter().map(|(key, _)| open.scope.translate(key, schema));
         let keys = keys.collect::<Option<Vec<_>>>()?;
-        let kept = kept(&keys);
+        // What has one number for all keys has the same of each in all records.
+        let kept = if together.is_some() { Vec::new() } else { kept(&keys) };
+        self.traces.extend(together.iter().map(|_| Trace::default()));
+        self.keys.extend(together);
         let mut doubtful = Vec::new();
         for (number, key) in keys.into_iter().enumerate() {
             let finish = if kept.contains(&number) {
-                if let Some(Records { table, column }) = &key.trace.records {
+                if let Some(records) = &key.trace.records {
                     // Where strings come again and again, records are not the groups.
-                    let distinct = table.summary(*column).map_or(0, |summary| summary.distinct);
-                    if distinct as f64 <= table.rows() as f64 * NEARLY_ALL {
+                    if !records.are_nearly_unique() {
                         return None;
                     }
                     doubtful.push(number);
@@ -193,12 +239,13 @@ impl Parts {
         let [argument] = arguments.as_slice() else { return None };
         let name = function.fun().name();
         // The smallest and the largest of some values are those of the different ones.
-        if !plain || (function.is_distinct() && !matches!(name, "count" | "min" | "max")) {
+        if !plain || (function.is_distinct() && !matches!(name, "count" | "min" | "max" | "sum" | "avg")) {
             return None;
         }
+        let is_distinct = function.is_distinct();
         match name {
             "count" if function.is_distinct() => {
-                let argument = open.scope.translate(argument, schema)?.ordered()?;
+                let argument = open.scope.translate(argument, schema)?.told_apart()?;
                 let count = self.compute(Function::CountDistinct, Some(argument.expression), filter);
                 self.show(Finish::Value(count), data_type, None, Trace::default());
             }
@@ -209,7 +256,7 @@ impl Parts {
             }
             "sum" if data_type == DataType::Float64 => {
                 let argument = open.scope.translate(argument, schema)?;
-                if argument.data_type != data_type {
+                if argument.data_type != data_type || is_distinct {
                     return None;
                 }
                 let sum = self.compute(Function::FloatSum, Some(argument.expression), filter);
@@ -217,7 +264,8 @@ impl Parts {
             }
             "sum" => {
                 let argument = open.scope.translate(argument, schema)?.number()?;
-                let sum = self.compute(Function::Sum, Some(argument.expression), filter);
+                let function = if is_distinct { Function::SumDistinct } else { Function::Sum };
+                let sum = self.compute(function, Some(argument.expression), filter);
                 self.show(Finish::Within(sum, sum_limits(&data_type)?), data_type, None, Trace::default());
             }
             name @ ("min" | "max") => {
@@ -248,7 +296,10 @@ impl Parts {
                 let value = self.compute(function, Some(argument.expression), filter);
                 self.show(Finish::Value(value), data_type, None, Trace::default());
             }
-            "avg" => self.add_average(argument, filter, open, schema, data_type)?,
+            "avg" => {
+                let argument = open.scope.translate(argument, schema)?;
+                self.add_average(argument, filter, (open, is_distinct), data_type)?;
+            }
             name @ ("var" | "var_pop" | "stddev" | "stddev_pop") => {
                 let (sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
                 self.add_spread(open.scope.translate(argument, schema)?, filter, (sample, root))?;
@@ -261,21 +312,31 @@ impl Parts {
     /// A mean: of decimals in digits, of integers and floats as DOUBLE. The sum is exact in each case.
     fn add_average(
         &mut self,
-        argument: &Arc<dyn PhysicalExpr>,
+        argument: Typed,
         filter: Option<Expression>,
-        open: &Open,
-        schema: &Schema,
+        (open, is_distinct): (&Open, bool),
         data_type: DataType,
     ) -> Option<()> {
-        let argument = open.scope.translate(argument, schema)?;
+        let (sum, count) = match is_distinct {
+            true => (Function::SumDistinct, Function::CountDistinct),
+            false => (Function::Sum, Function::Count),
+        };
         let mut sum_and_count = |function, argument: Expression| {
             let sum = self.compute(function, Some(argument.clone()), filter.clone());
-            (sum, self.compute(Function::Count, Some(argument), filter.clone()))
+            (sum, self.compute(count, Some(argument), filter.clone()))
         };
         match (&data_type, &argument.data_type) {
             (DataType::Float64, DataType::Float64) => {
                 let (floats, (sum, count)) = match argument.expression {
-                    Expression::ToFloat { argument, digits: 0 } => (false, sum_and_count(Function::Sum, *argument)),
+                    Expression::ToFloat { argument, digits: 0 } => {
+                        // Larger integers may be different and equal as floats.
+                        let (limits, _) = argument.facts(open.scope.facts()).ok()?;
+                        if is_distinct && limits.magnitude() > 1 << 53 {
+                            return None;
+                        }
+                        (false, sum_and_count(sum, *argument))
+                    }
+                    _ if is_distinct => return None,
                     other => (true, sum_and_count(Function::FloatSum, other)),
                 };
                 let [sum, count] = [sum, count].map(|number| self.finish(Finish::Value(number)));
@@ -285,7 +346,7 @@ impl Parts {
             (DataType::Decimal128(_, scale), DataType::Decimal128(_, own)) => {
                 let digits = u32::try_from(i32::from(*scale) - i32::from(*own)).ok()?;
                 let limits = sum_limits(&data_type)?;
-                let (sum, count) = sum_and_count(Function::Sum, argument.expression);
+                let (sum, count) = sum_and_count(sum, argument.expression);
                 self.show(Finish::Mean { sum, count, digits, limits }, data_type, None, Trace::default());
             }
             _ => return None,
@@ -304,6 +365,47 @@ impl Parts {
         let spread = Spread { sum, squares, count, digits, sample, root };
         self.show(Finish::Spread(spread), DataType::Float64, None, Trace::default());
         Some(())
+    }
+}
+
+/// Keys and different values that are strings without codes, whose records do not tell them apart.
+fn strings_to_number(
+    aggregate: &AggregateExec,
+    (keys, is_last): (&[Arc<dyn PhysicalExpr>], bool),
+    open: &Open,
+    schema: &Schema,
+) -> Vec<Arc<dyn PhysicalExpr>> {
+    let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
+    let Some(typed) = typed else { return Vec::new() };
+    let kept = kept(&typed);
+    let are_wide = !fits(kept.iter().map(|key| &typed[*key]), open);
+    let is_left = |records: &Records| are_wide || !is_last || !records.are_nearly_unique();
+    let left = kept.into_iter().filter(|key| typed[*key].trace.records.as_ref().is_some_and(is_left));
+    let mut strings: Vec<_> = left.map(|key| Arc::clone(&keys[key])).collect();
+    for argument in aggregate.aggr_expr().iter().filter(|call| call.is_distinct()).flat_map(|call| call.expressions()) {
+        let typed = open.scope.translate(&argument, schema);
+        if typed.is_some_and(|typed| typed.trace.records.is_some()) && !strings.contains(&argument) {
+            strings.push(argument);
+        }
+    }
+    strings
+}
+
+/// Whether some keys are digits of one number: fewer than 2^63 together.
+fn fits<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &Open) -> bool {
+    let numbers = keys.try_fold(1i128, |numbers, key| {
+        let (limits, nullable) = key.expression.facts(open.scope.facts()).ok()?;
+        let own = limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?;
+        numbers.checked_mul(own)
+    });
+    numbers.is_some_and(|numbers| numbers < i64::MAX.into())
+}
+
+impl Records {
+    /// Whether nearly all records have strings of their own.
+    fn are_nearly_unique(&self) -> bool {
+        let distinct = self.table.summary(self.column).map_or(0, |summary| summary.distinct);
+        distinct as f64 > self.table.rows() as f64 * NEARLY_ALL
     }
 }
 

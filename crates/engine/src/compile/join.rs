@@ -6,12 +6,18 @@
 //! without a mark come behind what the probe gives. Joins without an equality are probes without keys.
 
 use super::draft::{Draft, Open};
+use super::functions::is_string;
 use super::joined::Joined;
 use super::translate::{Scope, Typed};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{JoinSide, JoinType};
+use datafusion::physical_expr::PhysicalExprRef;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::joins::utils::JoinFilter;
-use gingham_execution::{Expression, Field, Finish, Hint, JoinKind, Limits, Pipeline, Probe, Sink, Source, Step};
+use gingham_execution::{
+    Expression, Field, Finish, Hint, JoinKind, Limits, Pipeline, Probe, Range, Sink, Source, Step,
+};
+use std::sync::Arc;
 
 /// A join of which one side is built.
 struct Side<'j> {
@@ -24,6 +30,20 @@ struct Side<'j> {
     columns: Vec<Option<Typed>>,
 }
 
+impl<'j> Side<'j> {
+    /// Of the side that is built, and of the other.
+    fn schemas(&self) -> (SchemaRef, SchemaRef) {
+        let (left, right) = (self.join.left.schema(), self.join.right.schema());
+        if self.left { (left, right) } else { (right, left) }
+    }
+
+    /// Keys of the side that is built, each with its equal.
+    fn keys(&self) -> impl Iterator<Item = (&'j PhysicalExprRef, &'j PhysicalExprRef)> + use<'j> {
+        let left = self.left;
+        self.join.on.iter().map(move |(own, other)| if left { (own, other) } else { (other, own) })
+    }
+}
+
 /// What probes a side, and what becomes of a record that has a match.
 struct Matched {
     probe: Probe,
@@ -31,6 +51,8 @@ struct Matched {
     added: Vec<Option<Typed>>,
     /// Columns that are equal then: the record's and the match's.
     equal: Vec<(Typed, Typed)>,
+    /// The join's condition is nothing that pipelines compute.
+    is_late: bool,
 }
 
 impl Draft {
@@ -53,9 +75,10 @@ impl Draft {
             JoinType::LeftAnti => return self.marking(join, false),
             JoinType::Full => return self.full(join),
         };
-        let side = self.side(join, kind, left)?;
+        let mut side = self.side(join, kind, left)?;
         let mut open = self.open(if left { join.right } else { join.left })?;
-        let added = self.probe(&mut open, &side)?;
+        self.share_strings(&mut side, &mut open)?;
+        let (added, is_late) = self.probe(&mut open, &side)?;
         let own = open.scope.columns().to_vec();
         let columns = match kind {
             JoinKind::Inner | JoinKind::Left | JoinKind::Full if left => [added, own].concat(),
@@ -66,15 +89,21 @@ impl Draft {
                 [own, vec![Some(Typed::new(mark, DataType::Boolean))]].concat()
             }
         };
-        open.set_output(columns, join);
+        open.scope.set_columns(columns);
+        if is_late {
+            let (condition, schema) = join.condition()?;
+            self.filter(&mut open, &condition, &schema)?;
+        }
+        open.project_as(join);
         Some(open)
     }
 
     /// A full join: what a left join gives, and behind it the rows of the build side that it has not marked.
     fn full(&mut self, join: &Joined<'_>) -> Option<Open> {
-        let side = self.side(join, JoinKind::Full, true)?;
+        let mut side = self.side(join, JoinKind::Full, true)?;
         let mut open = self.open(join.right)?;
-        let added = self.probe(&mut open, &side)?;
+        self.share_strings(&mut side, &mut open)?;
+        let (added, _) = self.probe(&mut open, &side)?;
         let own = open.scope.columns().to_vec();
         let null = |column: &Option<Typed>| {
             column.clone().map(|typed| Typed { expression: Expression::Constant(None), ..typed })
@@ -96,10 +125,43 @@ impl Draft {
         Some(Side { join, kind, left, pipeline, columns })
     }
 
-    /// Adds a probe to a pipeline. Gives what the columns of the build side are there.
-    fn probe(&mut self, open: &mut Open, side: &Side<'_>) -> Option<Vec<Option<Typed>>> {
+    /// Where keys are strings that have no codes in common, makes them numbers of the query's own.
+    fn share_strings(&mut self, side: &mut Side<'_>, open: &mut Open) -> Option<()> {
+        let (build_schema, probe_schema) = side.schemas();
+        let mut built = self.over(Source::Rows(side.pipeline), side.pipeline, side.columns.clone());
+        let (mut builds, mut probes) = (Vec::new(), Vec::new());
+        for (build, probe) in side.keys() {
+            let Some(column) = build.downcast_ref::<Column>() else { continue };
+            let Some(own) = built.scope.column(column.index()) else { continue };
+            let Some(other) = open.scope.translate(probe, &probe_schema) else { continue };
+            let strings = is_string(&own.data_type) && own.data_type == other.data_type;
+            if !strings || own.has_values_of(&other) {
+                continue;
+            }
+            if !own.trace.numbered && !builds.contains(build) {
+                builds.push(Arc::clone(build));
+            }
+            if !other.trace.numbered && !probes.contains(probe) {
+                probes.push(Arc::clone(probe));
+            }
+        }
+        if !builds.is_empty() {
+            self.compute(&mut built, &builds, &build_schema)?;
+            let mut columns = built.scope.columns().to_vec();
+            for (known, typed) in built.scope.known() {
+                columns[known.downcast_ref::<Column>()?.index()] = Some(typed.clone());
+            }
+            built.scope.set_columns(columns);
+            (side.pipeline, side.columns) = self.end_in_rows(built)?;
+        }
+        self.compute(open, &probes, &probe_schema)
+    }
+
+    /// Adds a probe to a pipeline. Gives what the columns of the build side are there, and whether the join's condition is
+    /// left to a filter.
+    fn probe(&mut self, open: &mut Open, side: &Side<'_>) -> Option<(Vec<Option<Typed>>, bool)> {
         let kind = side.kind;
-        let Matched { mut probe, added, equal } = self.matched(open, side)?;
+        let Matched { mut probe, added, equal, is_late } = self.matched(open, side)?;
         if matches!(kind, JoinKind::Inner | JoinKind::Semi) {
             self.narrow(open, &probe);
         }
@@ -113,19 +175,17 @@ impl Draft {
         if kind == JoinKind::Inner {
             open.scope.equate(&equal);
         }
-        Some(added)
+        Some((added, is_late))
     }
 
     /// How the records of an open pipeline, to which the columns of a match are added, probe a side.
     fn matched(&mut self, open: &mut Open, side: &Side<'_>) -> Option<Matched> {
         let Side { join, kind, left, pipeline, columns } = side;
         let facts = self.left[*pipeline].clone();
-        let schemas = (join.left.schema(), join.right.schema());
-        let (build_schema, probe_schema) = if *left { schemas } else { (schemas.1, schemas.0) };
+        let (build_schema, probe_schema) = side.schemas();
         let build_scope = Scope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.notes);
         let (mut keys, mut build_keys, mut equal) = (Vec::new(), Vec::new(), Vec::new());
-        for (own, other) in join.on {
-            let (build, probe) = if *left { (own, other) } else { (other, own) };
+        for (build, probe) in side.keys() {
             let build = build_scope.translate(build, &build_schema)?;
             let probe = open.scope.translate(probe, &probe_schema)?;
             if !build.has_values_of(&probe) {
@@ -137,26 +197,43 @@ impl Draft {
             equal.push((probe, build));
         }
         self.set_keys(*pipeline, build_keys)?;
+        let first = open.fields.len();
         let added = add_match(open, side, &facts);
+        let mut is_late = false;
         let condition = match join.filter {
             Some(filter) => {
                 let own = open.scope.columns();
                 let (left, right) = if *left { (&added[..], own) } else { (own, &added[..]) };
-                Some(condition(&open.scope, filter, left, right)?)
+                let condition = condition(&open.scope, filter, left, right);
+                // An inner join may leave it to a filter behind.
+                is_late = condition.is_none() && *kind == JoinKind::Inner;
+                if is_late { None } else { Some(condition?) }
             }
             None => None,
         };
-        Some(Matched { probe: Probe { build: *pipeline, kind: *kind, keys, condition }, added, equal })
+        let range = condition.as_ref().filter(|_| keys.is_empty());
+        let range = range.and_then(|condition| Range::of(condition, first..first + facts.len()).map(Box::new));
+        let probe = Probe { build: *pipeline, kind: *kind, keys, range, condition };
+        Some(Matched { probe, added, equal, is_late })
     }
 
     /// A semi or anti join of the side that is built: what has a match is marked by the other side's records.
     fn marking(&mut self, join: &Joined<'_>, marked: bool) -> Option<Open> {
-        let side = self.side(join, JoinKind::Semi, true)?;
+        let mut side = self.side(join, JoinKind::Semi, true)?;
         let mut open = self.open(join.right)?;
+        self.share_strings(&mut side, &mut open)?;
         let Matched { probe, .. } = self.matched(&mut open, &side)?;
         self.narrow(&mut open, &probe);
-        let Open { source, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, fields, steps, sink: Sink::Marks(probe), hints, behind: None });
+        let Open { source, computed, fields, steps, hints, .. } = open;
+        self.pipelines.push(Pipeline {
+            source,
+            computed,
+            fields,
+            steps,
+            sink: Sink::Marks(probe),
+            hints,
+            behind: None,
+        });
         self.left.push(Vec::new());
         self.rows.push(0);
         let source = Source::Marked { rows: side.pipeline, marks: self.pipelines.len() - 1, marked };
@@ -220,6 +297,7 @@ impl Draft {
     ) -> Option<Hint> {
         let rows = match (field.input, source) {
             (0, Source::Scan(_)) => return Some(Hint { column: field.column, build, key }),
+            (0, Source::Given(_)) => None,
             (0, Source::Rows(rows) | Source::Marked { rows, .. }) => Some(rows),
             _ => added,
         };
@@ -242,6 +320,11 @@ impl Open {
     /// The columns that a join gives.
     fn set_output(&mut self, columns: Vec<Option<Typed>>, join: &Joined<'_>) {
         self.scope.set_columns(columns);
+        self.project_as(join);
+    }
+
+    /// Of the columns of both sides those that a join gives.
+    fn project_as(&mut self, join: &Joined<'_>) {
         if let Some(projection) = join.projection {
             self.project(projection);
         }

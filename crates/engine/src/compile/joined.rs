@@ -1,8 +1,11 @@
 //! What the joins of a physical plan have in common, whichever operator was chosen for them: one that hashes keys, one that
 //! looks at all pairs, or one that gives them all.
 
-use datafusion::common::{JoinType, NullEquality};
+use arrow::datatypes::Schema;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{JoinSide, JoinType, NullEquality};
 use datafusion::physical_expr::PhysicalExprRef;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::utils::JoinFilter;
 use datafusion::physical_plan::joins::{CrossJoinExec, HashJoinExec, NestedLoopJoinExec};
@@ -60,5 +63,20 @@ impl<'p> Joined<'p> {
             projection: None,
             null_aware: false,
         })
+    }
+
+    /// The condition over the columns of both sides, the left one's first, and their schema.
+    pub(super) fn condition(&self) -> Option<(PhysicalExprRef, Schema)> {
+        let (left, right) = (self.left.schema(), self.right.schema());
+        let filter = self.filter?;
+        let renumbered = Arc::clone(filter.expression()).transform(|part| {
+            let Some(column) = part.downcast_ref::<Column>() else { return Ok(Transformed::no(part)) };
+            let index = &filter.column_indices()[column.index()];
+            let number = if index.side == JoinSide::Left { index.index } else { left.fields().len() + index.index };
+            let renumbered: PhysicalExprRef = Arc::new(Column::new(column.name(), number));
+            Ok(Transformed::yes(renumbered))
+        });
+        let fields: Vec<_> = left.fields().iter().chain(right.fields()).cloned().collect();
+        Some((renumbered.ok()?.data, Schema::new(fields)))
     }
 }

@@ -15,13 +15,19 @@
 //! | `numbers` | what numbers of any type become: arithmetic, comparisons, casts |
 //! | `value_map` | any expression over one column -> its results by value |
 //! | `entries` | strings as codes of those that occur |
+//! | `evaluate` | what DataFusion computes of a pipeline's records |
+//! | `given` | rows of DataFusion's operators as a source of pipelines |
+//! | `functions` | the same while a query runs |
 //! | `exec` | `CompiledExec`, the operator |
 //! | `wanted` | which of its rows, and in which order |
 //! | `results` | rows -> Arrow arrays |
 
 mod draft;
 mod entries;
+mod evaluate;
 mod exec;
+mod functions;
+mod given;
 mod group_join;
 mod groups;
 mod join;

@@ -1,22 +1,33 @@
 //! A query's rows as Arrow arrays: integers by their types or dictionaries, strings fetched by the numbers of their records.
 
 use super::groups::{How, Shown};
-use super::translate::Records;
+use super::translate::{Records, Trace};
 use crate::{Error, Result};
-use arrow::array::{Array, ArrayRef, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,
+};
 use arrow::buffer::NullBuffer;
+use arrow::compute::cast;
+use arrow::compute::kernels::rank::rank;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::row::{RowConverter, SortField};
-use gingham_execution::{Column, Rows, Values, float};
+use gingham_execution::{Column, Rows, Strings, Values, float};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
 use gingham_storage::scan::{array_of_integers, fetch};
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// All rows as one batch.
-pub(super) fn batch(rows: &Rows, outputs: &[Shown], schema: &SchemaRef, isa: Isa) -> Result<RecordBatch> {
-    let columns = outputs.iter().map(|output| array(output, rows, isa)).collect::<Result<Vec<_>>>()?;
+pub(super) fn batch(
+    rows: &Rows,
+    outputs: &[Shown],
+    schema: &SchemaRef,
+    strings: &Strings,
+    isa: Isa,
+) -> Result<RecordBatch> {
+    let columns = outputs.iter().map(|output| array(output, rows, strings, isa)).collect::<Result<Vec<_>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(rows.rows));
     Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
@@ -41,7 +52,8 @@ fn column(rows: &Rows, number: usize) -> Result<&Column> {
     rows.columns.get(number).ok_or_else(|| Error::Internal(format!("rows without column {number}")))
 }
 
-fn array(output: &Shown, rows: &Rows, isa: Isa) -> Result<ArrayRef> {
+/// What an output is in some rows. Numbers of strings are those in `strings`.
+pub(super) fn array(output: &Shown, rows: &Rows, strings: &Strings, isa: Isa) -> Result<ArrayRef> {
     let values = match output.how {
         How::Column(number) => column(rows, number)?,
         How::Mean { sum, count, floats } => {
@@ -63,6 +75,9 @@ fn array(output: &Shown, rows: &Rows, isa: Isa) -> Result<ArrayRef> {
         let codes: UInt32Array = (0..rows.rows).map(|row| values.get(row).map(|code| code as u32)).collect();
         return Ok(arrow::compute::take(entries, &codes, None)?);
     }
+    if output.trace.numbered {
+        return texts(values, rows.rows, strings, &output.data_type);
+    }
     if let Some(Records { table, column }) = &output.trace.records {
         let numbers: Vec<_> = (0..rows.rows).map(|row| values.get(row).map(|number| number as u64)).collect();
         return Ok(fetch(table, *column, &numbers, isa)?);
@@ -73,4 +88,41 @@ fn array(output: &Shown, rows: &Rows, isa: Isa) -> Result<ArrayRef> {
         Values::Wide(values) => values.clone(),
     };
     Ok(array_of_integers(&LogicalType::from_arrow("", &output.data_type)?, integers, nulls)?)
+}
+
+/// Strings by their numbers.
+fn texts(values: &Column, rows: usize, strings: &Strings, data_type: &DataType) -> Result<ArrayRef> {
+    let (reader, mut all) = (strings.read(), BinaryViewBuilder::with_capacity(rows));
+    for row in 0..rows {
+        let number = values.get(row).map(|number| number as u32);
+        let string = number.map(|number| {
+            reader.get(number).ok_or_else(|| Error::Internal(format!("no string has the number {number}")))
+        });
+        all.append_option(string.transpose()?);
+    }
+    let all: ArrayRef = Arc::new(all.finish());
+    Ok(cast(&all, data_type)?)
+}
+
+/// The rows with ranks in the place of strings: of those that the query numbered as chance would have it, and of those in
+/// `texts`, whose order is not that of their integers.
+pub(super) fn ranked<'r>(
+    rows: &'r Rows,
+    outputs: &[Shown],
+    texts: &[usize],
+    strings: &Strings,
+    isa: Isa,
+) -> Result<Cow<'r, Rows>> {
+    let mut ranked = Cow::Borrowed(rows);
+    for output in outputs {
+        let How::Column(number) = output.how else { continue };
+        let Trace { records, numbered, .. } = &output.trace;
+        if !numbered && (records.is_none() || !texts.contains(&number)) {
+            continue;
+        }
+        let texts = cast(&array(output, rows, strings, isa)?, &DataType::LargeBinary)?;
+        let ranks = rank(&texts, None)?.into_iter().map(i64::from).collect();
+        ranked.to_mut().columns[number].values = Values::Short(ranks);
+    }
+    Ok(ranked)
 }

@@ -46,7 +46,10 @@ impl CompilePipelines {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let candidate = plan.is::<AggregateExec>() || (Joined::of(&plan).is_some() && limited != Limited::Above);
         match candidate.then(|| Subtree::of(&plan, mode, settings)) {
-            Some(Ok(subtree)) => {
+            Some(Ok(mut subtree)) => {
+                for given in &mut subtree.given {
+                    given.plan = self.take(Arc::clone(&given.plan), settings, mode, Limited::No)?;
+                }
                 let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
                 return Ok(Arc::new(CompiledExec::new(subtree, settings, pool, rest)));
             }

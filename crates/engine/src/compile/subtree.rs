@@ -1,6 +1,8 @@
 //! A part of a physical plan that pipelines can do.
 
 use super::draft::{Draft, Scanned};
+use super::functions::Function;
+use super::given::Given;
 use super::groups::{Grouped, How, Shown};
 use super::joined::Joined;
 use crate::session::Settings;
@@ -20,6 +22,10 @@ pub(super) struct Subtree {
     pub(super) replaced: Arc<dyn ExecutionPlan>,
     pub(super) query: Prepared,
     pub(super) scans: Vec<Scanned>,
+    /// What gives it rows that are no scan's.
+    pub(super) given: Vec<Given>,
+    /// What DataFusion computes for the pipelines.
+    pub(super) functions: Vec<Function>,
     /// What is known when the query runs.
     pub(super) parameters: Vec<Arc<dyn PhysicalExpr>>,
     /// How each column of the result is made of the query's rows.
@@ -39,7 +45,7 @@ impl Subtree {
 
     fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings, mut draft: Draft) -> Option<Self> {
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-            let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate)?;
+            let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate, true)?;
             (columns, doubtful)
         } else if let Some(join) = Joined::of(plan) {
             let open = draft.open(plan)?;
@@ -58,13 +64,20 @@ impl Subtree {
         } else {
             return None;
         };
+        // Rows that only come and go are nobody's gain.
+        if let (Some(why), true) = (&draft.foreign, draft.scans.is_empty()) {
+            return draft.notes.left(why.clone());
+        }
+        let given: Vec<_> = draft.given.iter().map(|given| (given.facts.clone(), given.rows())).collect();
         let source = |scan: &Scanned| Some((scan.facts.clone(), scan.table().ok()?.rows()));
         let sources = draft.scans.iter().map(source).collect::<Option<Vec<_>>>()?;
-        let query = match Prepared::new(Query { pipelines: draft.pipelines }, mode, settings.caches(), &sources) {
+        let query = Query { pipelines: draft.pipelines };
+        let query = match Prepared::new(query, mode, settings.caches(), &sources, &given) {
             Ok(query) => query.with_stages(settings.lab_stages.clone()).telling(settings.show_code),
             Err(error) => return draft.notes.left(error.to_string()),
         };
         let (replaced, scans, parameters) = (Arc::clone(plan), draft.scans, draft.notes.parameters());
-        Some(Self { replaced, query, scans, parameters, outputs, doubtful })
+        let (functions, given) = (draft.functions, draft.given);
+        Some(Self { replaced, query, scans, given, functions, parameters, outputs, doubtful })
     }
 }

@@ -39,6 +39,15 @@ pub(super) struct Trace {
     pub(super) determines: Vec<usize>,
     /// Its integers are record numbers, in the place of this column's byte strings.
     pub(super) records: Option<Records>,
+    /// Its integers are the query's own numbers of strings, in no order.
+    pub(super) numbered: bool,
+}
+
+impl Trace {
+    /// Whether larger integers need not be larger values.
+    pub(super) fn is_unordered(&self) -> bool {
+        self.records.is_some() || self.numbered
+    }
 }
 
 /// A column that is carried as the numbers of its records.
@@ -55,6 +64,8 @@ pub(super) struct Scope {
     facts: Vec<(Limits, bool)>,
     /// The operator's columns; `None` where one is none that a pipeline can compute.
     columns: Vec<Option<Typed>>,
+    /// What some expressions over the operator's columns are, where it is known beforehand.
+    known: Vec<(Arc<dyn PhysicalExpr>, Typed)>,
     rows: u64,
     notes: Notes,
 }
@@ -127,6 +138,11 @@ impl Typed {
 
     /// Itself, when equal integers are equal values and larger ones are larger.
     pub(super) fn ordered(self) -> Option<Self> {
+        (!self.trace.is_unordered()).then_some(self)
+    }
+
+    /// Itself, when equal integers are equal values.
+    pub(super) fn told_apart(self) -> Option<Self> {
         self.trace.records.is_none().then_some(self)
     }
 
@@ -143,6 +159,7 @@ impl Typed {
     pub(super) fn has_values_of(&self, other: &Self) -> bool {
         self.has_entries_of(other)
             && self.data_type == other.data_type
+            && self.trace.numbered == other.trace.numbered
             && self.trace.records.is_none()
             && other.trace.records.is_none()
     }
@@ -151,7 +168,7 @@ impl Typed {
 impl Scope {
     /// Columns over those of a pipeline with these facts, which at most so many records have.
     pub(super) fn new(facts: Vec<(Limits, bool)>, columns: Vec<Option<Typed>>, rows: u64, notes: &Notes) -> Self {
-        Self { facts, columns, rows, notes: notes.clone() }
+        Self { facts, columns, known: Vec::new(), rows, notes: notes.clone() }
     }
 
     /// Range and nullability of the pipeline's columns.
@@ -182,6 +199,17 @@ impl Scope {
     /// The same records with other columns.
     pub(super) fn set_columns(&mut self, columns: Vec<Option<Typed>>) {
         self.columns = columns;
+        self.known.clear();
+    }
+
+    /// An expression over the operator's columns is this.
+    pub(super) fn know(&mut self, expression: Arc<dyn PhysicalExpr>, typed: Typed) {
+        self.known.insert(0, (expression, typed));
+    }
+
+    /// Expressions over the operator's columns of which is known what they are.
+    pub(super) fn known(&self) -> &[(Arc<dyn PhysicalExpr>, Typed)] {
+        &self.known
     }
 
     /// Other columns over the same pipeline.
@@ -220,6 +248,9 @@ struct Translation<'s> {
 impl Translation<'_> {
     /// Without value maps, else as one, else of parts that are such.
     fn translate(self, expression: &Arc<dyn PhysicalExpr>) -> Option<Typed> {
+        if let Some((_, typed)) = self.scope.known.iter().find(|(known, _)| known == expression) {
+            return Some(typed.clone());
+        }
         if !self.maps {
             return self.compose(expression);
         }

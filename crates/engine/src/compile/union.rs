@@ -2,8 +2,12 @@
 
 use super::draft::{Draft, Open};
 use super::entries::coded;
+use super::functions::is_string;
 use super::translate::{Trace, Typed};
 use arrow::array::Array;
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use gingham_execution::{Expression, Limits, Pipeline, Sink, Source, ValueMap};
 use std::sync::Arc;
 
@@ -15,11 +19,12 @@ impl Draft {
     pub(super) fn unite(&mut self, mut inputs: Vec<Open>) -> Option<Open> {
         let width = inputs.first()?.scope.columns().len();
         (0..width).for_each(|column| share_entries(&mut inputs, column));
+        self.number_strings(&mut inputs)?;
         let mut columns: Vec<Option<Typed>> =
             (0..width).map(|column| common(inputs.iter().map(|input| input.scope.column(column)))).collect();
         let kept: Vec<usize> = (0..width).filter(|column| columns[*column].is_some()).collect();
         let mut behind: Option<usize> = None;
-        for Open { source, fields, steps, scope, most, hints, .. } in inputs {
+        for Open { source, computed, fields, steps, scope, most, hints, .. } in inputs {
             let own: Vec<Expression> =
                 kept.iter().map(|column| Some(scope.column(*column)?.expression)).collect::<Option<_>>()?;
             let facts = own.iter().map(|expression| expression.facts(scope.facts()));
@@ -31,7 +36,7 @@ impl Draft {
                 rows = self.rows[first].saturating_add(rows);
             }
             let sink = Sink::Rows { columns: own, keys: None };
-            self.pipelines.push(Pipeline { source, fields, steps, sink, hints, behind });
+            self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind });
             self.left.push(facts);
             self.rows.push(rows);
             behind = Some(self.pipelines.len() - 1);
@@ -43,6 +48,40 @@ impl Draft {
         }
         let last = behind?;
         Some(self.over(Source::Rows(last), last, columns))
+    }
+
+    /// Where the inputs' strings still mean different things, makes them numbers of the query's own.
+    fn number_strings(&mut self, inputs: &mut [Open]) -> Option<()> {
+        let width = inputs.first()?.scope.columns().len();
+        let differs = |column: &usize| {
+            let typed: Option<Vec<Typed>> = inputs.iter().map(|input| input.scope.column(*column)).collect();
+            let Some([first, rest @ ..]) = typed.as_deref() else { return false };
+            let alike = is_string(&first.data_type) && rest.iter().all(|other| other.data_type == first.data_type);
+            alike && common(typed.iter().flatten().cloned().map(Some)).is_none()
+        };
+        let columns: Vec<usize> = (0..width).filter(differs).collect();
+        for input in inputs.iter_mut().filter(|_| !columns.is_empty()) {
+            let field = |typed: &Option<Typed>| {
+                Field::new("", typed.as_ref().map_or(DataType::Null, |typed| typed.data_type.clone()), true)
+            };
+            let schema = Schema::new(input.scope.columns().iter().map(field).collect::<Vec<_>>());
+            let is_left = |column: &&usize| {
+                let typed = input.scope.column(**column);
+                typed.is_some_and(|typed| !typed.trace.numbered && typed.expression != Expression::Constant(None))
+            };
+            let left: Vec<_> = columns.iter().filter(is_left).copied().collect();
+            let named = |column: &usize| -> Arc<dyn PhysicalExpr> { Arc::new(Column::new("", *column)) };
+            let expressions: Vec<_> = left.iter().map(named).collect();
+            self.compute(input, &expressions, &schema)?;
+            let numbered: Option<Vec<Typed>> =
+                expressions.iter().map(|column| input.scope.translate(column, &schema)).collect();
+            let mut columns = input.scope.columns().to_vec();
+            for (column, typed) in left.into_iter().zip(numbered?) {
+                columns[column] = Some(typed);
+            }
+            input.scope.set_columns(columns);
+        }
+        Some(())
     }
 }
 
@@ -102,11 +141,13 @@ fn common(inputs: impl Iterator<Item = Option<Typed>>) -> Option<Typed> {
             (Some(own), Some(other)) => Arc::ptr_eq(&own.table, &other.table) && own.column == other.column,
             _ => false,
         };
-        if !common.has_entries_of(other) || !same_records {
+        let same_numbers = common.trace.numbered == other.trace.numbered;
+        if !common.has_entries_of(other) || !same_records || !same_numbers {
             return None;
         }
         // A value may have a record of either.
-        common.trace = Trace { records: common.trace.records, ..Trace::default() };
+        let Trace { records, numbered, .. } = common.trace;
+        common.trace = Trace { records, numbered, ..Trace::default() };
     }
     inputs.iter().all(|input| input.data_type == common.data_type).then_some(common)
 }

@@ -10,6 +10,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use gingham_execution::{Rows, SortKey};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ struct Order {
     columns: LexOrdering,
     /// The same, by numbers of the query's columns.
     keys: Vec<SortKey>,
+    /// Those of them that are strings, whose integers have no order.
+    texts: Vec<usize>,
 }
 
 impl Wanted {
@@ -50,17 +53,20 @@ impl Wanted {
             return None;
         }
         let keys = columns.iter().map(|(column, options)| key(outputs.get(*column)?, *options));
-        let keys = keys.collect::<Option<Vec<_>>>()?;
+        let keys = keys.collect::<Option<Vec<SortKey>>>()?;
+        let texts = columns.iter().zip(&keys).filter(|((column, _), _)| outputs[*column].trace.is_unordered());
+        let texts = texts.map(|(_, key)| key.column).collect();
         let named = columns.iter().map(|(column, options)| {
             PhysicalSortExpr::new(Arc::new(Column::new(schema.field(*column).name(), *column)), *options)
         });
         let columns = LexOrdering::new(named)?;
-        Some(Self { order: Some(Order { columns, keys }), fetch, ..Self::default() })
+        Some(Self { order: Some(Order { columns, keys, texts }), fetch, ..Self::default() })
     }
 
     /// The rows that may be among the first in the order of a column, and perhaps of others after it.
     pub(super) fn top(&self, column: usize, options: SortOptions, rows: usize, outputs: &[Shown]) -> Option<Self> {
-        let top = Some((key(outputs.get(column)?, options)?, rows));
+        let output = outputs.get(column)?;
+        let top = Some((key(output, options).filter(|_| !output.trace.is_unordered())?, rows));
         self.is_all().then(|| Self { top, ..Self::default() })
     }
 
@@ -96,18 +102,32 @@ impl Wanted {
         if self.order.is_some() { rows * SORTED_BYTES } else { 0 }
     }
 
-    /// These of all rows, whose places are the same in each run when they are `placed`.
-    pub(super) fn of(&self, rows: Rows, placed: bool) -> Rows {
+    /// These of all rows, whose places are the same in each run when they are `placed`. `ranked` gives them with integers
+    /// that order as their values do, those of some columns of strings among them.
+    pub(super) fn of(
+        &self,
+        mut rows: Rows,
+        placed: bool,
+        ranked: impl for<'r> FnOnce(&'r Rows, &[usize]) -> crate::Result<Cow<'r, Rows>>,
+    ) -> crate::Result<Rows> {
         if let Some((key, first)) = self.top {
-            return if first >= rows.rows { rows } else { rows.take(&rows.first_and_ties(key, first)) };
+            return Ok(first_and_ties(rows, key, first));
         }
         let last = self.last().unwrap_or(rows.rows).min(rows.rows);
         let places = match &self.order {
-            Some(order) => rows.in_order(&order.keys, placed, last),
-            None if self.skip == 0 && last == rows.rows => return rows,
+            Some(Order { keys, texts, .. }) => {
+                // Strings are fetched of no more rows than may be among the first.
+                if let (Some(key), false) = (keys.first(), texts.is_empty())
+                    && !texts.contains(&key.column)
+                {
+                    rows = first_and_ties(rows, *key, last);
+                }
+                ranked(&rows, texts)?.in_order(keys, placed, last)
+            }
+            None if self.skip == 0 && last == rows.rows => return Ok(rows),
             None => (0..last).collect(),
         };
-        rows.take(places.get(self.skip..).unwrap_or_default())
+        Ok(rows.take(places.get(self.skip..).unwrap_or_default()))
     }
 
     /// These rows of an operator that gives all, in any order.
@@ -122,11 +142,16 @@ impl Wanted {
     }
 }
 
-/// The order of a column, if it is that of integers.
+/// The first rows in the order of a key, and those that are equal to the last of them.
+fn first_and_ties(rows: Rows, key: SortKey, first: usize) -> Rows {
+    if first >= rows.rows { rows } else { rows.take(&rows.first_and_ties(key, first)) }
+}
+
+/// The order of a column, if it is one of the query's.
 fn key(output: &Shown, options: SortOptions) -> Option<SortKey> {
     let How::Column(column) = output.how else { return None };
     let SortOptions { descending, nulls_first } = options;
-    output.trace.records.is_none().then_some(SortKey { column, descending, nulls_first })
+    Some(SortKey { column, descending, nulls_first })
 }
 
 impl fmt::Display for Wanted {

@@ -2,7 +2,7 @@
 //! looked at a few thousand groups at a time, before anything else is made of them: often it keeps next to none.
 
 use super::outcome::Finish;
-use super::plan::Plan;
+use super::plan::{Distinct, Plan};
 use super::states::States;
 use super::table::GroupTable;
 use crate::Result;
@@ -44,6 +44,8 @@ pub(super) struct Found<'a> {
 struct Counts {
     groups: GroupTable,
     counts: Vec<u32>,
+    /// Their sums, where these are wanted.
+    sums: Vec<i128>,
 }
 
 impl Having {
@@ -115,7 +117,7 @@ pub(super) fn found<'a>(
 ) -> Result<Found<'a>> {
     let stride = plan.stride;
     let sets = states.sets.iter().zip(&plan.distinct);
-    let distinct = Arc::new(sets.map(|(set, distinct)| Counts::of(set, distinct.size)).collect());
+    let distinct = Arc::new(sets.map(|(set, distinct)| Counts::of(set, distinct)).collect());
     let Some(table) = &states.table else {
         if let Some(taken) = &states.taken {
             // The condition was looked at as they were taken.
@@ -183,8 +185,14 @@ impl Found<'_> {
 
     /// Different values of a group, in the set with this number.
     pub(super) fn different(&self, set: usize, group: u64) -> u32 {
-        let Counts { groups, counts } = &self.distinct[set];
+        let Counts { groups, counts, .. } = &self.distinct[set];
         groups.place(group).map_or(0, |place| counts[place])
+    }
+
+    /// Their sum; `None` of none.
+    pub(super) fn sum_of_different(&self, set: usize, group: u64) -> Option<i128> {
+        let Counts { groups, sums, .. } = &self.distinct[set];
+        sums.get(groups.place(group)?).copied()
     }
 
     /// A column of what `read` gives for the number and the state of each group.
@@ -203,15 +211,20 @@ impl Found<'_> {
 }
 
 impl Counts {
-    /// Of the numbers in a set whose last digit has so many values.
-    fn of(set: &GroupTable, size: u64) -> Self {
+    /// Of the numbers in a set.
+    fn of(set: &GroupTable, distinct: &Distinct) -> Self {
+        let Distinct { size, low, summed, .. } = *distinct;
         let mut groups = GroupTable::new();
         let mut places: Vec<u64> = set.numbers().iter().map(|number| number / size).collect();
         groups.places(&mut places);
         let mut counts = vec![0; groups.numbers().len()];
-        for place in places {
+        let mut sums = vec![0; if summed { counts.len() } else { 0 }];
+        for (place, number) in places.into_iter().zip(set.numbers()) {
             counts[place as usize] += 1;
+            if let Some(sum) = sums.get_mut(place as usize) {
+                *sum += low + i128::from(number % size);
+            }
         }
-        Self { groups, counts }
+        Self { groups, counts, sums }
     }
 }

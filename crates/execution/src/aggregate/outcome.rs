@@ -85,12 +85,12 @@ pub(crate) fn rows(
 
 impl Finish {
     /// Where the column's integers lie and whether some may be NULL, as far as that is known before any record is read:
-    /// keys and aggregates are over columns with these facts.
+    /// keys and aggregates are over columns with these facts, of at most so many records.
     pub fn facts(
         &self,
         keys: &[Expression],
         aggregates: &[Aggregate],
-        columns: &[(Limits, bool)],
+        (columns, rows): (&[(Limits, bool)], u64),
     ) -> Result<(Limits, bool)> {
         let missing = || Error::Internal(format!("an aggregation without {self:?}"));
         let short = Limits::new(i64::MIN, i64::MAX);
@@ -98,7 +98,7 @@ impl Finish {
             Self::Key(key) => keys.get(key).ok_or_else(missing)?.facts(columns),
             Self::Value(number) => match aggregates.get(number).ok_or_else(missing)? {
                 Aggregate { function: Function::Count | Function::CountDistinct, .. } => {
-                    Ok((Limits::new(0, i64::MAX), false))
+                    Ok((Limits::new(0, i64::try_from(rows).unwrap_or(i64::MAX)), false))
                 }
                 Aggregate { function: Function::Min | Function::Max, argument: Some(argument), .. } => {
                     Ok((argument.facts(columns)?.0, true))
@@ -180,6 +180,7 @@ impl Reading {
     fn read(&self, found: &Found<'_>, group: u64, state: &[u64]) -> Option<i128> {
         match *self {
             Self::Distinct(set) => Some(found.different(set, group).into()),
+            Self::DistinctSum(set) => found.sum_of_different(set, group),
             Self::Count(word) => Some(state[word].into()),
             Self::Sum { count, .. } if state[count] == 0 => None,
             Self::Sum { word, wide: true, .. } => Some(wide(&state[word..])),

@@ -43,6 +43,8 @@ pub enum Function {
     FloatSum,
     /// How many different ones.
     CountDistinct,
+    /// The exact sum of the different ones.
+    SumDistinct,
     /// The bits that all have.
     BitAnd,
     /// The bits that some have.
@@ -102,6 +104,8 @@ pub(super) enum Reading {
     FloatSum { word: usize, unit: i32, count: usize },
     /// The group's numbers in the set with this number.
     Distinct(usize),
+    /// The sum of their last digits' values; NULL where there are none.
+    DistinctSum(usize),
     /// Bits, all turned when `inverted`; NULL where the counting word is 0.
     Bits { word: usize, count: usize, inverted: bool },
     /// A distance from the end of the range: `end` minus it when `down`, else plus it; NULL where it is 0.
@@ -133,8 +137,11 @@ pub(crate) struct Plan {
 pub(crate) struct Distinct {
     /// Gives the number of each record, and whether it counts.
     pub(crate) part: Part,
-    /// Values that the last digit can have.
+    /// Values that the last digit can have, and the first of them.
     pub(super) size: u64,
+    pub(super) low: i128,
+    /// The values are summed up.
+    pub(super) summed: bool,
 }
 
 /// Gathers slots, each only once.
@@ -187,9 +194,11 @@ impl Plan {
         let one = builder.constant(1);
         slots.add(SlotKind::Add, one);
         let readings = aggregation.aggregates.iter().map(|aggregate| match aggregate.function {
-            Function::CountDistinct => {
+            function @ (Function::CountDistinct | Function::SumDistinct) => {
                 distinct.push(Distinct::new(draft()?, &aggregation.keys, aggregate)?);
-                Ok(Reading::Distinct(distinct.len() - 1))
+                let set = distinct.len() - 1;
+                let summed = function == Function::SumDistinct;
+                Ok(if summed { Reading::DistinctSum(set) } else { Reading::Distinct(set) })
             }
             _ => reading(builder, &mut slots, aggregate),
         });
@@ -229,17 +238,19 @@ impl Distinct {
         let (group, _) = group_number(builder, keys)?;
         let (counts, argument) = counted(builder, aggregate)?;
         let Limits { min, max } = builder.range(argument.value);
+        let summed = aggregate.function == Function::SumDistinct;
         let low = builder.constant(min);
         let digit = builder.combine(Arithmetic::Subtract, argument.value, low)?;
         let size = max.checked_sub(min).and_then(|last| u64::try_from(last).ok()?.checked_add(1));
-        let wide = || Error::Unsupported("COUNT(DISTINCT) of values and keys over more than 63 bits".to_owned());
+        let wide =
+            || Error::Unsupported("different values of a range that needs more than 63 bits with the keys".to_owned());
         let size = size.ok_or_else(wide)?;
         let number = builder.with_digit(group, digit, size.into())?;
         if !builder.range(number).is_short() {
             return Err(wide());
         }
         // A filter would have its argument's overflow looked for in records that WHERE leaves out.
-        Ok(Self { part: Part::new(draft.finish(vec![number, counts], std::iter::empty())), size })
+        Ok(Self { part: Part::new(draft.finish(vec![number, counts], std::iter::empty())), size, low: min, summed })
     }
 }
 
@@ -297,7 +308,9 @@ fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> R
     let Limits { min, max } = builder.range(argument.value);
     Ok(match aggregate.function {
         Function::Count => Reading::Count(slots.add(SlotKind::Add, counts)),
-        Function::CountDistinct => return Err(Error::Internal("COUNT(DISTINCT) as a word of a state".to_owned())),
+        Function::CountDistinct | Function::SumDistinct => {
+            return Err(Error::Internal("a set of different values as a word of a state".to_owned()));
+        }
         Function::Sum => {
             let value = builder.choose(counts, argument.value, zero);
             let (word, wide) = slots.sum(builder, value)?;

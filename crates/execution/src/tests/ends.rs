@@ -1,6 +1,6 @@
 //! Random pipelines with joins that end in groups or marks, cut into stages in each way, against nested loops.
 
-use super::joins::{Join, Row, SOURCE, WAYS, expected, join, pipeline, relation, renamed, rows, run, ways};
+use super::joins::{Join, Row, SOURCE, WAYS, expected, in_order, join, pipeline, relation, renamed, rows, run, ways};
 use super::{cases, evaluate, truth};
 use crate::aggregate;
 use crate::flow::Ended;
@@ -63,6 +63,7 @@ fn check_groups(
     way: usize,
 ) -> TestResult {
     let rows = pipeline(joins, filter);
+    let joins = &in_order(joins, &rows);
     let (tids, qualifying) = tids(source, half);
     let Ok((exact, _)) = expected(&qualifying, joins, &rows) else { return Ok(()) };
     let exact = groups(&exact, by);
@@ -97,9 +98,11 @@ fn check_groups(
 }
 
 fn check_marks(source: &[Row], joins: &[Join], condition: Option<&Expression>, half: bool, way: usize) -> TestResult {
+    let Some((_, before)) = joins.split_last() else { return Ok(()) };
+    let rows = pipeline(before, None);
+    let joins = &in_order(joins, &rows);
     let Some((last, before)) = joins.split_last() else { return Ok(()) };
     let (tids, qualifying) = tids(source, half);
-    let rows = pipeline(before, None);
     let Ok((exact, _)) = expected(&qualifying, before, &rows) else { return Ok(()) };
     let Ok(exact) = marks(&exact, last, condition) else { return Ok(()) };
     // The build side's columns come last.
@@ -108,7 +111,7 @@ fn check_marks(source: &[Row], joins: &[Join], condition: Option<&Expression>, h
     whole.steps = rows.steps;
     let keys = last.keys.iter().map(|key| Expression::Column(*key)).collect();
     let condition = condition.map(|condition| renamed(condition, first, 2));
-    whole.sink = Sink::Marks(Probe { build: before.len(), kind: crate::JoinKind::Semi, keys, condition });
+    whole.sink = Sink::Marks(Probe { build: before.len(), kind: crate::JoinKind::Semi, keys, range: None, condition });
     whole.fields.truncate(first);
     whole.fields.extend((0..2).map(|column| crate::Field { input: joins.len(), column }));
     let way = ways(joins.len())[way];

@@ -4,6 +4,7 @@ use super::{cases, evaluate, truth};
 use crate::flow::{Course, Ended, Flow};
 use crate::join::JoinTable;
 use crate::query::{Pipeline, Probe, Sink, Source, Step};
+use crate::range::Range;
 use crate::ready::{Build, End, Given, Ready};
 use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
@@ -75,9 +76,12 @@ pub(super) fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline 
         // Conditions look at the columns 0 to 3: those of the source and of this build side.
         let here = |expression: &Expression| renamed(expression, first, BUILD);
         fields.extend((0..BUILD + usize::from(marks)).map(field(build + 1)));
-        let keys = join.keys.iter().map(|key| Expression::Column(*key)).collect();
+        let keys: Vec<_> = join.keys.iter().map(|key| Expression::Column(*key)).collect();
         let condition = join.condition.as_ref().map(here);
-        steps.push(Step::Probe(Probe { build, kind: join.kind, keys, condition }));
+        let known = if join.kind == JoinKind::Inner { join.filter.as_ref().map(here) } else { condition.clone() };
+        let range =
+            known.filter(|_| keys.is_empty()).and_then(|known| Range::of(&known, first..first + BUILD)).map(Box::new);
+        steps.push(Step::Probe(Probe { build, kind: join.kind, keys, range, condition }));
         match join.kind {
             JoinKind::Semi | JoinKind::Anti | JoinKind::NotIn => {}
             JoinKind::Mark => {
@@ -93,7 +97,7 @@ pub(super) fn pipeline(joins: &[Join], filter: Option<&Expression>) -> Pipeline 
     }
     let columns = kept.into_iter().map(Expression::Column).collect();
     let (sink, hints) = (Sink::Rows { columns, keys: None }, Vec::new());
-    Pipeline { source: Source::Rows(0), fields, steps, sink, hints, behind: None }
+    Pipeline { source: Source::Rows(0), computed: Vec::new(), fields, steps, sink, hints, behind: None }
 }
 
 /// The columns 2 and 3 of an expression become those from `first` on, of which there are `added`.
@@ -202,10 +206,13 @@ pub(super) fn run(
 ) -> Result<(Course, Flow), Error> {
     let mut given = Vec::new();
     let mut builds = Vec::new();
-    for join in joins {
+    for (join, probe) in joins.iter().zip(pipeline.probes()) {
         let relation = relation(&join.rows);
         let keys: Vec<usize> = (0..join.keys.len()).collect();
-        let table = JoinTable::build(&relation, &keys, stages.table, Isa::best())?;
+        let mut table = JoinTable::build(&relation, &keys, stages.table, Isa::best())?;
+        if let Some(range) = &probe.range {
+            table.sorted = relation.integers(range.column, Isa::best())?;
+        }
         given.push(Build::of(&relation, &table, stages.probing));
         builds.push((Arc::new(table), Arc::new(relation)));
     }
@@ -218,6 +225,7 @@ pub(super) fn run(
     let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
     let course = Course {
         ready,
+        computing: Default::default(),
         builds,
         marks,
         windows: None,
@@ -252,6 +260,17 @@ fn sorted(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
+/// Joins of which a pipeline looks for ranges, with their rows in order.
+pub(super) fn in_order(joins: &[Join], pipeline: &Pipeline) -> Vec<Join> {
+    let mut joins = joins.to_vec();
+    for (join, probe) in joins.iter_mut().zip(pipeline.probes()) {
+        if let Some(range) = &probe.range {
+            join.rows.sort_by_key(|row| (row[range.column].is_none(), row[range.column]));
+        }
+    }
+    joins
+}
+
 fn check(
     source: &[Row],
     joins: &[Join],
@@ -260,6 +279,7 @@ fn check(
     ways: &[(Mode, Stages)],
 ) -> Result<(), TestCaseError> {
     let pipeline = pipeline(joins, filter);
+    let joins = &in_order(joins, &pipeline);
     let all = relation(source);
     let tids: Option<Vec<u32>> = half.then(|| (0..source.len() as u32).step_by(2).collect());
     let qualifying: Vec<Row> = match &tids {

@@ -79,7 +79,8 @@ fn in_windows(
 fn having(aggregation: &Aggregation, columns: &[Column]) -> Having {
     let known: Vec<_> = columns.iter().map(Column::facts).collect();
     let (finishes, Aggregation { keys, aggregates, .. }) = (finishes(aggregation), aggregation);
-    let facts: Vec<_> = finishes.iter().map(|finish| finish.facts(keys, aggregates, &known).unwrap()).collect();
+    let facts: Vec<_> =
+        finishes.iter().map(|finish| finish.facts(keys, aggregates, (&known, u64::MAX)).unwrap()).collect();
     let large = Expression::Constant(Some(700));
     let condition = Expression::compare(Comparison::Greater, Expression::Column(1), large);
     Having::new(&condition, &finishes, &facts).unwrap()

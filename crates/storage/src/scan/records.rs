@@ -10,15 +10,20 @@ use crate::segment::{Segment, ZONE_ROWS};
 use crate::view::{ColumnView, Meaning, Shape};
 use crate::{ColumnId, Error, LogicalType, Result};
 use arrow::array::{ArrayRef, UInt64Array, new_null_array};
-use arrow::buffer::Buffer;
+use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use std::sync::{Arc, OnceLock};
 
 impl TableScan {
-    /// Adds one more view to those of an open morsel's columns: the numbers of its records.
-    pub fn number(&self, morsel: usize, open: &mut OpenMorsel) -> Result<()> {
-        let first = self.first_record(self.morsel(morsel)?);
-        open.views.push(numbers(first, open.rows));
+    /// Adds one more view to those of an open morsel's columns: the numbers of its records, or NULL where the column `of` is.
+    pub fn number(&self, morsel: usize, open: &mut OpenMorsel, of: Option<ColumnId>) -> Result<()> {
+        let morsel = self.morsel(morsel)?;
+        let mut all = numbers(self.first_record(morsel), open.rows);
+        if let Some(definition) = of.and_then(|column| self.table.definition.column_by_id(column)) {
+            let view = self.segments[morsel.segment].0.view(definition, morsel.zone)?;
+            all.validity = if view.is_null() { Some(BooleanBuffer::new_unset(open.rows)) } else { view.validity };
+        }
+        open.views.push(all);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod scalar;
 use super::{Duplicates, NONE};
 use crate::Isa;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 /// Matches of a join: two vectors of one length, and the length at which they are full.
 #[derive(Debug, Clone)]
@@ -102,6 +103,30 @@ impl Duplicates {
             self.single_pairs(isa, links, resume, pairs);
         } else {
             self.all_pairs(links, resume, pairs);
+        }
+        let done = resume.key >= links.len();
+        if done {
+            *resume = Resume::default();
+        }
+        done
+    }
+
+    /// The same, with the positions that lie in a key's span of all that its link leads to.
+    ///
+    /// # Panics
+    /// When a link is another table's, and for a span of more positions than there are.
+    pub fn pairs_within(&self, links: &[u32], spans: &[Range<u32>], resume: &mut Resume, pairs: &mut Pairs) -> bool {
+        assert_eq!(links.len(), spans.len(), "one span per link");
+        while resume.key < links.len() && !pairs.is_full() {
+            let span = &spans[resume.key];
+            let positions = &self.positions(&links[resume.key])[span.start as usize..span.end as usize];
+            let positions = &positions[resume.duplicate..];
+            let count = pairs.repeat(resume.key as u32, positions);
+            if count < positions.len() {
+                resume.duplicate += count;
+                return false;
+            }
+            *resume = Resume { key: resume.key + 1, duplicate: 0 };
         }
         let done = resume.key >= links.len();
         if done {

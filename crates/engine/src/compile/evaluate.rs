@@ -1,0 +1,208 @@
+//! What pipelines can't compute is a column that DataFusion computes, for thousands of records at once, before a pipeline's
+//! first stage. Behind filters and probes, that is the first stage of a further pipeline over the rows that are left: so it
+//! looks at no more records than DataFusion would, but for those that a join's or filter's own order would have left out.
+//! Where it fails, what was replaced runs.
+//!
+//! A string that has no codes, or codes that are not those of another column, becomes a number of the query's own the same
+//! way: the function that does nothing.
+
+use super::draft::{Draft, Open};
+use super::functions::{Function, limits};
+use super::groups::{How, Shown};
+use super::translate::{Trace, Typed};
+use arrow::datatypes::{Field as ArrowField, Schema};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::Volatility;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NegativeExpr,
+    NotExpr, TryCastExpr,
+};
+use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+use gingham_execution::{Computed, Expression, Field, Limits, Source, Strings};
+use gingham_storage::{LogicalType, ValueClass};
+use std::sync::Arc;
+
+impl Draft {
+    /// Makes columns of those expressions over an operator's input that pipelines can't compute and DataFusion can. They
+    /// are there for later translations of the same expressions.
+    pub(super) fn evaluate<'e>(
+        &mut self,
+        open: &mut Open,
+        expressions: impl IntoIterator<Item = &'e Arc<dyn PhysicalExpr>>,
+        schema: &Schema,
+    ) {
+        let expressions = expressions.into_iter();
+        let left = expressions.filter(|expression| !expression.is::<Column>() && is_known(expression));
+        let left: Vec<_> = left.filter(|left| open.scope.translate(left, schema).is_none()).cloned().collect();
+        let before = (open.clone(), self.functions.len());
+        if self.compute(open, &left, schema).is_none() {
+            self.functions.truncate(before.1);
+            *open = before.0;
+        }
+    }
+
+    /// Makes columns of these expressions, all of them or none.
+    pub(super) fn compute(
+        &mut self,
+        open: &mut Open,
+        expressions: &[Arc<dyn PhysicalExpr>],
+        schema: &Schema,
+    ) -> Option<()> {
+        if expressions.is_empty() {
+            return Some(());
+        }
+        let is_at_hand = |open: &Open| {
+            let columns = expressions.iter().flat_map(collect_columns);
+            open.steps.is_empty() && { columns }.all(|column| place_of(open, column.index()).is_some())
+        };
+        if !is_at_hand(open) {
+            self.settle(open)?;
+        }
+        let mut floats = false;
+        for expression in expressions {
+            let data_type = expression.data_type(schema).ok()?;
+            let limits = limits(&data_type)?;
+            let class = LogicalType::from_arrow("", &data_type).ok()?.class();
+            let (function, arguments) = function(open, expression, schema)?;
+            self.functions.push(function);
+            let mut typed = Typed::new(self.add_computed(open, arguments, limits), data_type);
+            typed.trace = Trace { numbered: class == ValueClass::Bytes, ..Trace::default() };
+            if let Some(column) = expression.downcast_ref::<Column>() {
+                typed.trace.origin = open.scope.column(column.index()).and_then(|column| column.trace.origin);
+            }
+            floats |= class == ValueClass::Float;
+            open.scope.know(Arc::clone(expression), typed);
+        }
+        // Sums of floats need to know where these lie, which is known of rows that are there.
+        if floats { self.settle(open) } else { Some(()) }
+    }
+
+    /// One number for several keys of groups, for those whose ranges are too wide for one of their digits.
+    pub(super) fn number_of_keys(
+        &mut self,
+        open: &mut Open,
+        keys: &[Arc<dyn PhysicalExpr>],
+        schema: &Schema,
+    ) -> Option<Expression> {
+        let all = |open: &Open| keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
+        let is_at_hand =
+            |typed: &Typed| typed.trace.records.is_none() && matches!(place(open, &typed.expression), Some(Ok(_)));
+        if !open.steps.is_empty() || !all(open)?.iter().all(is_at_hand) {
+            for (key, typed) in keys.iter().zip(all(open)?).filter(|(key, _)| !key.is::<Column>()) {
+                open.scope.know(Arc::clone(key), typed);
+            }
+            self.settle(open)?;
+        }
+        let (mut columns, mut arguments, mut fields) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, typed) in all(open)?.into_iter().enumerate() {
+            arguments.push(place(open, &typed.expression)?.ok()?);
+            let Typed { data_type, entries, trace, .. } = typed;
+            fields.push(ArrowField::new("", data_type.clone(), true));
+            columns.push(Shown { data_type, how: How::Column(number), entries, trace });
+        }
+        let schema = Arc::new(Schema::new(fields));
+        self.functions.push(Function { expression: None, schema, columns, constants: Vec::new() });
+        Some(self.add_computed(open, arguments, Strings::LIMITS))
+    }
+
+    /// Adds a column that the last function computes.
+    fn add_computed(&mut self, open: &mut Open, arguments: Vec<usize>, limits: Limits) -> Expression {
+        let column = open.source_columns + open.computed.len();
+        open.computed.push(Computed { function: self.functions.len() - 1, arguments, limits });
+        open.fields.push(Field { input: 0, column });
+        open.scope.add_facts(&[(limits, true)]);
+        Expression::Column(open.fields.len() - 1)
+    }
+
+    /// Ends a pipeline in rows, of which a new one begins.
+    fn settle(&mut self, open: &mut Open) -> Option<()> {
+        let mut whole = open.clone();
+        let (width, known) = (whole.scope.columns().len(), whole.scope.known().to_vec());
+        let all = whole.scope.columns().iter().cloned().chain(known.iter().map(|(_, typed)| Some(typed.clone())));
+        // What has more than 64 bits can't be carried, and need not be wanted.
+        let short =
+            |typed: &Typed| typed.expression.facts(whole.scope.facts()).is_ok_and(|(limits, _)| limits.is_short());
+        let all = all.map(|column| column.filter(short)).collect();
+        whole.scope.set_columns(all);
+        let (pipeline, mut columns) = self.end_in_rows(whole)?;
+        let kept = columns.split_off(width);
+        *open = self.over(Source::Rows(pipeline), pipeline, columns);
+        for ((expression, _), typed) in known.into_iter().zip(kept) {
+            open.scope.know(expression, typed?);
+        }
+        Some(())
+    }
+}
+
+/// Where an operator's column is found before the first stage: a column of the source, or nothing but a constant.
+fn place(open: &Open, column: &Expression) -> Option<Result<usize, Option<i64>>> {
+    match column {
+        Expression::Column(column) => {
+            let field = open.fields.get(*column).filter(|field| field.input == 0)?;
+            (field.column < open.source_columns).then_some(Ok(field.column))
+        }
+        Expression::Constant(value) => Some(Err(value.map(i64::try_from).transpose().ok()?)),
+        _ => None,
+    }
+}
+
+fn place_of(open: &Open, column: usize) -> Option<Result<usize, Option<i64>>> {
+    place(open, &open.scope.column(column)?.expression)
+}
+
+/// An expression over columns of a pipeline's source, and which these are.
+fn function(open: &Open, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<(Function, Vec<usize>)> {
+    let mut used: Vec<usize> = collect_columns(expression).iter().map(Column::index).collect();
+    // Constants come behind arguments.
+    used.sort_by_key(|column| (matches!(place_of(open, *column), Some(Err(_))), *column));
+    used.dedup();
+    let (mut columns, mut arguments, mut constants, mut fields) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (number, column) in used.iter().enumerate() {
+        let typed = open.scope.column(*column)?;
+        let field = schema.field(*column);
+        if typed.data_type != *field.data_type() {
+            return None;
+        }
+        match place_of(open, *column)? {
+            Ok(place) => arguments.push(place),
+            Err(value) => constants.push(value),
+        }
+        let Typed { data_type, entries, trace, .. } = typed;
+        columns.push(Shown { data_type, how: How::Column(number), entries, trace });
+        fields.push(ArrowField::new(field.name(), field.data_type().clone(), true));
+    }
+    let renumbered = Arc::clone(expression).transform(|part| {
+        let Some(column) = part.downcast_ref::<Column>() else { return Ok(Transformed::no(part)) };
+        let number = used.iter().position(|used| *used == column.index()).unwrap_or_default();
+        let renumbered: Arc<dyn PhysicalExpr> = Arc::new(Column::new(column.name(), number));
+        Ok(Transformed::yes(renumbered))
+    });
+    let expression = renumbered.ok()?.data;
+    let (expression, schema) = (Some(expression), Arc::new(Schema::new(fields)));
+    Some((Function { expression, schema, columns, constants }, arguments))
+}
+
+/// Whether an expression gives the same for the same values, and is of a kind that needs nothing but these.
+fn is_known(expression: &Arc<dyn PhysicalExpr>) -> bool {
+    let known = match expression.downcast_ref::<ScalarFunctionExpr>() {
+        Some(call) => call.fun().signature().volatility != Volatility::Volatile,
+        None => {
+            expression.is::<Column>()
+                || expression.is::<Literal>()
+                || expression.is::<BinaryExpr>()
+                || expression.is::<CaseExpr>()
+                || expression.is::<CastExpr>()
+                || expression.is::<TryCastExpr>()
+                || expression.is::<InListExpr>()
+                || expression.is::<IsNullExpr>()
+                || expression.is::<IsNotNullExpr>()
+                || expression.is::<LikeExpr>()
+                || expression.is::<NegativeExpr>()
+                || expression.is::<NotExpr>()
+                || expression.is::<ScalarSubqueryExpr>()
+        }
+    };
+    known && expression.children().into_iter().all(is_known)
+}

@@ -1,0 +1,153 @@
+//! Functions that execution asks for while a query runs: expressions that DataFusion evaluates, over columns that are
+//! integers there. Results are integers again; strings get numbers of the query's own, equal ones the same.
+
+use super::groups::Shown;
+use super::results::array;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::buffer::BooleanBuffer;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, SchemaRef};
+use arrow::row::{RowConverter, SortField};
+use datafusion::physical_expr::PhysicalExpr;
+use gingham_execution::{Column, Compute, Error as ExecutionError, Limits, Memory, Rows, Strings, Values, ordered};
+use gingham_kernels::Isa;
+use gingham_storage::encoding::integers_of_array;
+use gingham_storage::{LogicalType, ValueClass};
+use std::fmt;
+use std::sync::Arc;
+
+/// The largest distance from zero of integers of 64 bits that an expression may give here: ranges of keys and of what is
+/// compared have to fit 62 bits. Larger ones are left to the operators that were replaced.
+const LARGEST: i64 = 1 << 60;
+
+/// An expression and what its columns are.
+#[derive(Debug, Clone)]
+pub(super) struct Function {
+    /// Without one, the result is a number for all of the columns together, NULLs equal to each other.
+    pub(super) expression: Option<Arc<dyn PhysicalExpr>>,
+    /// The columns that it counts.
+    pub(super) schema: SchemaRef,
+    /// What they are, each of the argument with its number.
+    pub(super) columns: Vec<Shown>,
+    /// Those without an argument have the same value in all records; `None` is NULL.
+    pub(super) constants: Vec<Option<i64>>,
+}
+
+/// A function for one run of a query.
+#[derive(Debug)]
+struct Running {
+    function: Function,
+    strings: Arc<Strings>,
+    isa: Isa,
+}
+
+impl Function {
+    /// For a run of the query that numbers `strings`.
+    pub(super) fn running(&self, strings: &Arc<Strings>, isa: Isa) -> Arc<dyn Compute> {
+        Arc::new(Running { function: self.clone(), strings: Arc::clone(strings), isa })
+    }
+}
+
+impl Compute for Running {
+    fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> gingham_execution::Result<Column> {
+        let Function { expression, schema, columns, constants } = &self.function;
+        let constants = constants.iter().map(|value| Column {
+            values: Values::Short(vec![value.unwrap_or_default(); rows]),
+            valid: value.is_none().then(|| BooleanBuffer::new_unset(rows)),
+        });
+        let given = Rows { rows, columns: arguments.iter().cloned().chain(constants).collect() };
+        let argument = |(column, field): (&Shown, &arrow::datatypes::FieldRef)| {
+            let values = array(column, &given, &self.strings, self.isa).map_err(|error| left(&error))?;
+            if values.data_type() == field.data_type() {
+                Ok(values)
+            } else {
+                cast(&values, field.data_type()).map_err(|error| left(&error))
+            }
+        };
+        let columns = columns.iter().zip(schema.fields()).map(argument).collect::<Result<Vec<_>, _>>()?;
+        let Some(expression) = expression else { return together(&columns, &self.strings, memory) };
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options);
+        let batch = batch.map_err(|error| left(&error))?;
+        let results = expression.evaluate(&batch).and_then(|results| results.into_array(rows));
+        integers(&results.map_err(|error| left(&error))?, &self.strings, memory)
+    }
+}
+
+/// Numbers of rows: equal ones for rows whose columns are equal.
+fn together(columns: &[ArrayRef], strings: &Strings, memory: &dyn Memory) -> gingham_execution::Result<Column> {
+    let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
+    let rows = RowConverter::new(fields).and_then(|converter| converter.convert_columns(columns));
+    let rows = rows.map_err(|error| left(&error))?;
+    let numbers = strings.numbers(rows.iter().map(|row| Some(row.data())), memory)?;
+    let values = numbers.into_iter().map(|number| number.unwrap_or_default().into()).collect();
+    Ok(Column { values: Values::Short(values), valid: None })
+}
+
+/// An error of DataFusion's: which one it is, and whether the query has it at all, the operators that were replaced know.
+pub(super) fn left(error: &dyn fmt::Display) -> ExecutionError {
+    ExecutionError::Unsupported(error.to_string())
+}
+
+/// Where the integers of an expression's results lie; `None` for a type that has none.
+pub(super) fn limits(data_type: &DataType) -> Option<Limits> {
+    let logical_type = LogicalType::from_arrow("", data_type).ok()?;
+    Some(match logical_type.class() {
+        ValueClass::Bytes if is_string(data_type) => Strings::LIMITS,
+        ValueClass::Bytes => return None,
+        // Those that sums can have.
+        ValueClass::Float => Limits::new(ordered(f64::MIN), ordered(f64::MAX)),
+        ValueClass::Integer if logical_type.to_arrow() != *data_type => return None,
+        ValueClass::Integer => match data_type {
+            DataType::Boolean => Limits::new(0, 1),
+            DataType::Int8 => Limits::new(i8::MIN, i8::MAX),
+            DataType::Int16 => Limits::new(i16::MIN, i16::MAX),
+            DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Limits::new(i32::MIN, i32::MAX),
+            DataType::UInt8 => Limits::new(0, u8::MAX),
+            DataType::UInt16 => Limits::new(0, u16::MAX),
+            DataType::UInt32 => Limits::new(0, u32::MAX),
+            DataType::UInt64 => Limits::new(0, LARGEST),
+            _ => Limits::new(-LARGEST, LARGEST),
+        },
+    })
+}
+
+/// Types of strings that queries number.
+pub(super) fn is_string(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Utf8View
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::BinaryView
+    )
+}
+
+/// Values as integers, as pipelines have them.
+pub(super) fn integers(array: &ArrayRef, strings: &Strings, memory: &dyn Memory) -> gingham_execution::Result<Column> {
+    let valid = array.nulls().filter(|nulls| nulls.null_count() > 0).map(|nulls| nulls.inner().clone());
+    let short = |values: Vec<i64>| Ok(Column { values: Values::Short(values), valid: valid.clone() });
+    match array.data_type() {
+        DataType::Int64 => short(array.as_primitive::<Int64Type>().values().to_vec()),
+        DataType::Float64 => {
+            short(array.as_primitive::<Float64Type>().values().iter().map(|value| ordered(*value)).collect())
+        }
+        DataType::Float32 => {
+            let values = array.as_primitive::<Float32Type>().values();
+            short(values.iter().map(|value| ordered((*value).into())).collect())
+        }
+        data_type if is_string(data_type) => {
+            let views = cast(array, &DataType::BinaryView).map_err(|error| left(&error))?;
+            let numbers = strings.numbers(views.as_binary_view().iter(), memory)?;
+            short(numbers.into_iter().map(|number| number.unwrap_or_default().into()).collect())
+        }
+        _ => {
+            let values = integers_of_array(array)?;
+            let long = || left(&"a computed value of more than 64 bits");
+            let value = |value: Option<i128>| i64::try_from(value.unwrap_or_default()).map_err(|_| long());
+            short(values.into_iter().map(value).collect::<Result<_, _>>()?)
+        }
+    }
+}

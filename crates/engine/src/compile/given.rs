@@ -1,0 +1,125 @@
+//! Rows that DataFusion's operators give to pipelines: window functions, tables of others, whatever pipelines have no steps
+//! for. They are gathered before the first pipeline begins, as integers; strings get numbers of the query's own.
+//!
+//! All of them, not a queue of batches that is filled while pipelines run: stages are planned for the ranges of what they
+//! read, which are known when the last row is there; threads of the pool wait for nothing, so that nothing can wait for
+//! itself; and no row has left when memory runs out.
+
+use super::draft::{Draft, Open};
+use super::functions::{integers, is_string, left, limits};
+use super::translate::{Scope, Trace, Typed};
+use arrow::array::RecordBatch;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use futures::StreamExt;
+use gingham_execution::{Expression, Limits, Memory, Relation, Result, Rows, Source, Strings};
+use std::sync::Arc;
+
+/// Rows that an operator may give, for all that is known.
+const MANY: u64 = 1 << 31;
+
+/// An operator that gives rows to pipelines.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    pub(super) plan: Arc<dyn ExecutionPlan>,
+    /// Which of its columns.
+    pub(super) columns: Vec<usize>,
+    pub(super) facts: Vec<(Limits, bool)>,
+}
+
+impl Given {
+    /// Rows at most.
+    pub(super) fn rows(&self) -> u64 {
+        MANY
+    }
+}
+
+impl Draft {
+    /// The rows of an operator that pipelines can't do, as was noted.
+    pub(super) fn given(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
+        if !can_be_given(plan) {
+            return None;
+        }
+        self.foreign.get_or_insert(self.notes.why());
+        let (mut columns, mut facts, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, field) in plan.schema().fields().iter().enumerate() {
+            let Some(limits) = limits(field.data_type()) else {
+                columns.push(None);
+                continue;
+            };
+            let mut typed = Typed::new(Expression::Column(kept.len()), field.data_type().clone());
+            typed.trace = Trace { numbered: is_string(field.data_type()), ..Trace::default() };
+            columns.push(Some(typed));
+            facts.push((limits, field.is_nullable()));
+            kept.push(number);
+        }
+        let scope = Scope::new(facts.clone(), columns, MANY, &self.notes);
+        self.given.push(Given { plan: Arc::clone(plan), columns: kept, facts });
+        Some(Open::new(Source::Given(self.given.len() - 1), scope))
+    }
+}
+
+/// Whether an operator's rows end, and may be asked for by someone else than the operator above it.
+fn can_be_given(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    // A recursive query gives its operators other rows each time.
+    !plan.boundedness().is_unbounded()
+        && plan.name() != "WorkTableExec"
+        && plan.children().into_iter().all(can_be_given)
+}
+
+/// Runs an operator and gathers the columns that are wanted, its partitions side by side and one behind the other. What
+/// fails is left to the operators that were replaced, which say why.
+pub(super) async fn gathered(
+    plan: &Arc<dyn ExecutionPlan>,
+    columns: &[usize],
+    context: &Arc<TaskContext>,
+    strings: &Arc<Strings>,
+    memory: &Arc<dyn Memory>,
+) -> Result<Arc<Relation>> {
+    let task = |partition| {
+        let stream = plan.execute(partition, Arc::clone(context)).map_err(|error| left(&error))?;
+        let gathering = partition_of(stream, columns.to_vec(), Arc::clone(strings), Arc::clone(memory));
+        Ok(SpawnedTask::spawn(gathering))
+    };
+    let tasks = (0..plan.output_partitioning().partition_count()).map(task).collect::<Result<Vec<_>>>()?;
+    let mut parts = Vec::new();
+    for task in tasks {
+        parts.extend(task.join().await.map_err(|error| left(&error))??);
+    }
+    let rows = Rows::gathered(columns.len(), &parts)?;
+    memory.grow(rows.bytes())?;
+    let relation = Relation::new(&rows)?;
+    memory.grow(relation.bytes())?;
+    Ok(Arc::new(relation))
+}
+
+/// The rows of one partition, batch by batch.
+async fn partition_of(
+    mut stream: SendableRecordBatchStream,
+    columns: Vec<usize>,
+    strings: Arc<Strings>,
+    memory: Arc<dyn Memory>,
+) -> Result<Vec<Rows>> {
+    let mut parts = Vec::new();
+    while let Some(batch) = stream.next().await {
+        let part = of_batch(&batch.map_err(|error| left(&error))?, &columns, &strings, &*memory)?;
+        memory.grow(part.bytes())?;
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+fn of_batch(batch: &RecordBatch, columns: &[usize], strings: &Strings, memory: &dyn Memory) -> Result<Rows> {
+    let column = |number: &usize| {
+        let array = batch.column(*number);
+        let column = integers(array, strings, memory)?;
+        let (min, max) = column.bounds();
+        // Where its values lie was said beforehand.
+        match limits(array.data_type()) {
+            Some(limits) if limits.covers(Limits { min, max }) => Ok(column),
+            _ => Err(left(&"a value that its column can't hold")),
+        }
+    };
+    Ok(Rows { rows: batch.num_rows(), columns: columns.iter().map(column).collect::<Result<_>>()? })
+}
