@@ -3,11 +3,17 @@
 
 mod common;
 
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
 use common::*;
+use gingham_kernels::Isa;
 use gingham_storage::catalog::{Store, ViewDefinition};
 use gingham_storage::design::{ColumnDesign, Group};
-use gingham_storage::{Design, EncodingChoice, Layout, Packing, TableDefinition};
+use gingham_storage::heap::{HeapLayout, HeapOptions};
+use gingham_storage::scan::HeapScan;
+use gingham_storage::{Datum, Design, EncodingChoice, Layout, Packing, Predicate, Result, TableDefinition};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn kept(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/compat/database-v{version}"))
@@ -26,7 +32,7 @@ fn design() -> Design {
 }
 
 /// What the kept databases hold: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table;
-/// that of version 2 has designs.
+/// from version 2 on designs, from version 3 on heap tables.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -50,7 +56,7 @@ fn verify(store: &Store) {
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.schemas, ["public", "other"]);
     assert_eq!(snapshot.views[&name("v")].columns, ["one"]);
-    assert_eq!(snapshot.tables.len(), 2);
+    assert!(matches!(snapshot.tables.len(), 2 | 5), "two tables, and three of heap pages");
     let parent = table(&snapshot, "parent");
     assert_eq!((parent.segments.len(), parent.delta.len(), parent.dictionaries[&2].versions.len()), (2, 1, 2));
     let expected = (0..16_500)
@@ -81,8 +87,85 @@ fn version_1_is_read_and_continued() {
 
 #[test]
 fn version_2_is_read_and_continued() {
-    write_when_missing();
     read_and_continue(2, &design());
+}
+
+#[test]
+fn version_3_is_read_and_continued() {
+    write_when_missing();
+    read_and_continue(3, &design());
+    let folder = tempfile::tempdir().unwrap();
+    copy(&kept(3), folder.path());
+    verify_heaps(&open_read_only(folder.path()).unwrap());
+    let store = open(folder.path()).unwrap();
+    verify_heaps(&store);
+    for layout in HEAPS {
+        let table = table(&store.snapshot().unwrap(), heap_name(layout)).definition.id;
+        let id = store.write(|transaction| transaction.heap(table, |heap| heap.insert(&heap_record(1000)))).unwrap();
+        assert_eq!(store.heap(table).unwrap().get(id).unwrap(), Some(heap_record(1000).to_vec()));
+    }
+    assert!(store.check().unwrap().errors.is_empty());
+}
+
+const HEAPS: [HeapLayout; 3] = [HeapLayout::Nsm, HeapLayout::Dsm, HeapLayout::Pax];
+
+fn heap_name(layout: HeapLayout) -> &'static str {
+    match layout {
+        HeapLayout::Nsm => "heap_nsm",
+        HeapLayout::Dsm => "heap_dsm",
+        HeapLayout::Pax => "heap_pax",
+    }
+}
+
+/// Record `number` of the heap tables: some NULLs, and a value too long for a page now and then.
+fn heap_record(number: i64) -> [Datum; 2] {
+    let length = if number % 97 == 5 { 9000 } else { number % 30 };
+    let label = (0..length).map(|at| b'a' + (at % 26) as u8).collect();
+    [
+        if number % 9 == 0 { Datum::Null } else { Datum::Integer(i128::from(number) - 50) },
+        if number % 7 == 0 { Datum::Null } else { Datum::Bytes(label) },
+    ]
+}
+
+/// Heap tables of 400 records, every third of which is deleted.
+fn build_heaps(store: &Arc<Store>) {
+    for layout in HEAPS {
+        let definition = definition(heap_name(layout));
+        let options = HeapOptions { page_bytes: 4080, ..HeapOptions::new(layout) };
+        store
+            .write(|transaction| {
+                let table = transaction.create_heap_table(definition, options)?;
+                transaction.heap(table, |heap| {
+                    let ids = (0..400).map(|number| heap.insert(&heap_record(number))).collect::<Result<Vec<_>>>()?;
+                    ids.into_iter().step_by(3).try_for_each(|id| heap.delete(id).map(drop))
+                })
+            })
+            .unwrap();
+    }
+}
+
+fn verify_heaps(store: &Arc<Store>) {
+    for layout in HEAPS {
+        let reader = store.heap(table(&store.snapshot().unwrap(), heap_name(layout)).definition.id).unwrap();
+        assert_eq!((reader.rows(), reader.record().options.layout), (266, layout));
+        let scan = HeapScan::new(Arc::new(reader), vec![1, 2], &Predicate::Constant(true), Isa::best()).unwrap();
+        let mut found = Vec::new();
+        for zone in 0..scan.zones() {
+            let batch = scan.read(zone).unwrap();
+            let (ids, labels) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_string_view());
+            found.extend(ids.iter().zip(labels).map(|(id, label)| (id, label.map(str::to_owned))));
+        }
+        let expected = (0..400).filter(|number| number % 3 != 0).map(|number| {
+            let [id, label] = heap_record(number);
+            let id = if let Datum::Integer(id) = id { Some(id as i64) } else { None };
+            let text = |bytes: Box<[u8]>| String::from_utf8(bytes.into()).unwrap();
+            (id, if let Datum::Bytes(label) = label { Some(text(label)) } else { None })
+        });
+        let mut expected: Vec<_> = expected.collect();
+        expected.sort();
+        found.sort();
+        assert_eq!(found, expected, "{layout:?}");
+    }
 }
 
 fn read_and_continue(version: u32, design: &Design) {
@@ -102,11 +185,12 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(2);
+    let kept = kept(3);
     if kept.exists() {
         return;
     }
     build(&kept);
+    build_heaps(&open(&kept).unwrap());
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();
     }

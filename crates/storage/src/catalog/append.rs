@@ -4,7 +4,7 @@
 use crate::catalog::environment::Name;
 use crate::catalog::records::{DeltaRecord, SegmentRecord, TableRecord, pair_key};
 use crate::catalog::rows::{read_rows, sort_rows};
-use crate::catalog::{Transaction, WrittenRows, dictionaries, folder, keys, values};
+use crate::catalog::{Transaction, WrittenRows, dictionaries, folder, heap, keys, values};
 use crate::segment::{WrittenSegment, write_segment_file, write_segment_image};
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
@@ -27,6 +27,7 @@ impl Transaction<'_> {
     pub fn append(&mut self, table: TableId, mut rows: WrittenRows) -> Result<()> {
         let mut record = self.record(table)?;
         rows.require_columns_of(&record.definition)?;
+        heap::refuse_pages(&record, "take records one by one or as a load of their own")?;
         if rows.rows == 0 {
             return Ok(());
         }

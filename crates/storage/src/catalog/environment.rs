@@ -1,14 +1,19 @@
-//! The LMDB environment of a catalog: its six databases, short read transactions, growth of the map.
+//! The LMDB environment of a catalog: its seven databases, short read transactions, growth of the map.
 //!
 //! A read transaction lives as long as one closure: what a snapshot needs is copied out, so that no statement, however
-//! long, keeps LMDB from reusing pages (docs/decisions/0006-snapshots-copy.md).
+//! long, keeps LMDB from reusing pages (docs/decisions/0006-snapshots-copy.md). Heap pages alone are read in place, under a
+//! pin that its reader holds.
 
-use crate::io::lmdb::{self, Access};
+use crate::catalog::records::{STATE_KEY, State};
+use crate::catalog::values;
+use crate::io::lmdb::{self, Access, ReadPin};
 use crate::{Error, Result};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
+use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The databases of a catalog. All are made with the catalog, since LMDB makes databases in transactions of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,12 +30,15 @@ pub(crate) enum Name {
     Dictionaries,
     /// Images of delta blocks.
     Delta,
+    /// Pages of heap tables, their long values and maps of free space. Catalogs of format 1 have none until they are
+    /// opened for writing.
+    Heap,
 }
 
 impl Name {
     /// All of them; the position is the number used inside an [`Environment`].
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Meta, Self::Tables, Self::Views, Self::Segments, Self::Dictionaries, Self::Delta];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Meta, Self::Tables, Self::Views, Self::Segments, Self::Dictionaries, Self::Delta, Self::Heap];
 
     /// The name that LMDB knows.
     pub(crate) fn text(self) -> &'static str {
@@ -41,6 +49,7 @@ impl Name {
             Self::Segments => "segments",
             Self::Dictionaries => "dictionaries",
             Self::Delta => "delta",
+            Self::Heap => "heap",
         }
     }
 }
@@ -52,7 +61,9 @@ pub(crate) type Values = Database<'static, Bytes, Bytes>;
 #[derive(Debug)]
 pub(crate) struct Environment {
     env: Env<WithoutTls>,
-    databases: [Values; 6],
+    databases: [Option<Values>; 7],
+    /// Read transactions that outlive a closure.
+    pins: Arc<AtomicUsize>,
     /// Held shared by transactions, exclusively while the map changes.
     gate: RwLock<()>,
     folder: PathBuf,
@@ -65,16 +76,16 @@ impl Environment {
         let transaction = env.write_txn().map_err(failed("writing", folder))?;
         let databases = env
             .create_databases_and_commit(transaction, |opener, transaction| {
-                let mut made = Vec::new();
-                for name in Name::ALL {
-                    made.push(opener.create_database::<Bytes, Bytes>(transaction, Some(name.text()))?);
+                let mut made = [None; 7];
+                for (slot, name) in made.iter_mut().zip(Name::ALL) {
+                    *slot = Some(opener.create_database::<Bytes, Bytes>(transaction, Some(name.text()))?);
                 }
-                heed::Result::Ok(CommitOrAbort::<_, ()>::Commit([made[0], made[1], made[2], made[3], made[4], made[5]]))
+                heed::Result::Ok(CommitOrAbort::<_, ()>::Commit(made))
             })
             .map_err(failed("creating", folder))?
             .commit()
             .ok_or_else(|| Error::corrupt(folder.display().to_string(), "the catalog's databases can't be made"))?;
-        Ok(Self { env, databases, gate: RwLock::new(()), folder: folder.to_path_buf() })
+        Ok(Self { env, databases, pins: Arc::default(), gate: RwLock::new(()), folder: folder.to_path_buf() })
     }
 
     /// Opens the environment in `folder`.
@@ -83,7 +94,7 @@ impl Environment {
         let transaction = env.read_txn().map_err(failed("reading", folder))?;
         let databases = env
             .open_databases_and_commit(transaction, |opener, transaction| {
-                let mut opened = [None; 6];
+                let mut opened = [None; 7];
                 for (slot, name) in opened.iter_mut().zip(Name::ALL) {
                     *slot = opener.open_database::<Bytes, Bytes>(transaction, Some(name.text()))?;
                 }
@@ -91,14 +102,33 @@ impl Environment {
             })
             .map_err(failed("opening", folder))?
             .commit()
-            .unwrap_or([None; 6]);
-        let [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f)] = databases else {
-            return Err(Error::corrupt(
-                folder.join("data.mdb").display().to_string(),
-                "one of the catalog's databases is missing; restore a backup",
-            ));
-        };
-        Ok(Self { env, databases: [a, b, c, d, e, f], gate: RwLock::new(()), folder: folder.to_path_buf() })
+            .unwrap_or([None; 7]);
+        let opened = Self { env, databases, pins: Arc::default(), gate: RwLock::new(()), folder: folder.to_path_buf() };
+        Name::ALL.into_iter().filter(|name| *name != Name::Heap).try_for_each(|name| opened.values(name).map(drop))?;
+        Ok(opened)
+    }
+
+    /// Whether the catalog has the database `name`.
+    pub(crate) fn has(&self, name: Name) -> bool {
+        self.databases[name as usize].is_some()
+    }
+
+    /// Adds the database of heap pages to a catalog of format 1, in a commit of its own, whose state names it as every
+    /// commit's does.
+    pub(crate) fn add_heap(&mut self, mut state: State) -> Result<()> {
+        let (meta, failed) = (*self.values(Name::Meta)?, self.failed("adding a database to"));
+        let transaction = self.env.write_txn().map_err(&failed)?;
+        state.transaction = transaction.id() as u64;
+        let payload = serde_json::to_vec(&state)
+            .map_err(|error| Error::InvalidInput(format!("the state can't be written: {error}")))?;
+        let sealed = values::seal(Name::Meta, STATE_KEY, &payload);
+        let made = self.env.create_databases_and_commit(transaction, |opener, transaction| {
+            let heap = opener.create_database::<Bytes, Bytes>(transaction, Some(Name::Heap.text()))?;
+            meta.put(transaction, STATE_KEY, &sealed)?;
+            heed::Result::Ok(CommitOrAbort::<_, ()>::Commit(heap))
+        });
+        self.databases[Name::Heap as usize] = made.map_err(&failed)?.commit();
+        Ok(())
     }
 
     /// The folder `catalog/`.
@@ -111,9 +141,30 @@ impl Environment {
         self.env.clear_stale_readers().map_err(self.failed("clearing readers of"))
     }
 
-    /// One of the databases.
-    pub(crate) fn values(&self, name: Name) -> &Values {
-        &self.databases[name as usize]
+    /// One of the databases. Fails when the catalog lacks it.
+    pub(crate) fn values(&self, name: Name) -> Result<&Values> {
+        self.databases[name as usize].as_ref().ok_or_else(|| {
+            Error::corrupt(
+                self.folder.join("data.mdb").display().to_string(),
+                format!("the catalog's database '{}' is missing; restore a backup", name.text()),
+            )
+        })
+    }
+
+    /// A read transaction that lives as long as what is read from it, and keeps `owner`. While it lives, LMDB reuses no page
+    /// that it sees, and the map does not grow.
+    pub(crate) fn pin(&self, owner: Arc<dyn Any + Send + Sync>) -> Result<Arc<ReadPin>> {
+        loop {
+            {
+                let _shared = self.shared();
+                match ReadPin::begin(&self.env, &self.pins, Arc::clone(&owner)) {
+                    Ok(pin) => return Ok(Arc::new(pin)),
+                    Err(heed::Error::Mdb(MdbError::MapResized)) => {}
+                    Err(error) => return Err(self.failed("reading")(error)),
+                }
+            }
+            self.resize(0)?;
+        }
     }
 
     /// A short read transaction. Takes over a map that another process has grown.
@@ -169,6 +220,16 @@ impl Environment {
 
     fn resize(&self, size: usize) -> Result<()> {
         let _exclusive = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+        if self.pins.load(Ordering::Acquire) > 0 {
+            // What is read in place would move. Growing early can wait; a map that another process has grown can't.
+            return match size {
+                0 => Err(Error::Locked(format!(
+                    "another process has grown the catalog {} while pages of it are read in place; end what reads them",
+                    self.folder.display()
+                ))),
+                _ => Ok(()),
+            };
+        }
         lmdb::resize(&self.env, size).map_err(self.failed("growing the map of"))
     }
 }

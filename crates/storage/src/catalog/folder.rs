@@ -18,10 +18,12 @@ use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Version of the folder's format: what lies where, and what the catalog's values mean.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+/// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads
+/// format 1 too, whose catalog has no database of heap pages.
+const FORMAT_VERSION: u32 = 2;
 
 const FORMAT_FILE: &str = "format";
+const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "gingham database, format ";
 const LOCK_FILE: &str = "writer.lock";
 const CATALOG: &str = "catalog";
@@ -151,7 +153,7 @@ pub(crate) fn inspect(database: &Path) -> Result<Kind> {
                 check_format(database)?;
                 return Ok(Kind::Database);
             }
-            Some(FORMAT_FILE | LOCK_FILE | NEW_CATALOG | SEGMENTS) => {}
+            Some(FORMAT_FILE | NEW_FORMAT_FILE | LOCK_FILE | NEW_CATALOG | SEGMENTS) => {}
             _ => foreign = Some(name),
         }
     }
@@ -177,21 +179,32 @@ fn check_format(database: &Path) -> Result<()> {
         .ok_or_else(|| {
             Error::corrupt(path.display().to_string(), "this is not the format file of a Gingham database")
         })?;
-    if version == FORMAT_VERSION {
+    if (1..=FORMAT_VERSION).contains(&version) {
         return Ok(());
     }
     Err(Error::Unsupported(format!(
-        "database {} has format {version}; this Gingham reads format {FORMAT_VERSION}",
+        "database {} has format {version}; this Gingham reads formats 1 to {FORMAT_VERSION}",
         database.display()
     )))
 }
 
+/// Writes the format file anew, where the folder's format was an older one.
+pub(crate) fn raise_format(database: &Path) -> Result<()> {
+    let (path, new) = (database.join(FORMAT_FILE), database.join(NEW_FORMAT_FILE));
+    write_format_file(&new)?;
+    fs::rename(&new, &path).map_err(Error::io("renaming", &new))?;
+    sync_folder(database)
+}
+
 /// Writes the format file and syncs it.
 pub(crate) fn write_format(database: &Path) -> Result<()> {
-    let path = database.join(FORMAT_FILE);
-    let mut file = File::create(&path).map_err(Error::io("creating", &path))?;
-    file.write_all(format!("{FORMAT_MAGIC}{FORMAT_VERSION}\n").as_bytes()).map_err(Error::io("writing", &path))?;
-    file.sync_all().map_err(Error::io("syncing", &path))
+    write_format_file(&database.join(FORMAT_FILE))
+}
+
+fn write_format_file(path: &Path) -> Result<()> {
+    let mut file = File::create(path).map_err(Error::io("creating", path))?;
+    file.write_all(format!("{FORMAT_MAGIC}{FORMAT_VERSION}\n").as_bytes()).map_err(Error::io("writing", path))?;
+    file.sync_all().map_err(Error::io("syncing", path))
 }
 
 /// Makes an empty database in a vacant folder whose lock is held.

@@ -82,6 +82,7 @@ impl Loader<'_> {
             segments,
             delta,
             dictionaries,
+            heap: record.heap,
             summaries: Summaries::default(),
         })
     }

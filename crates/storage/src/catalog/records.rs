@@ -3,6 +3,7 @@
 use crate::catalog::ViewDefinition;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::values;
+use crate::heap::HeapRecord;
 use crate::segment::SegmentId;
 use crate::{ColumnId, Error, Result, TableDefinition, TableId};
 use heed::{RoTxn, RwTxn};
@@ -44,6 +45,9 @@ pub(crate) struct TableRecord {
     pub(crate) next_dictionary: u32,
     /// Delta blocks in record order.
     pub(crate) delta: Vec<DeltaRecord>,
+    /// Of a heap table, whose records lie in pages instead of segments and delta blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) heap: Option<HeapRecord>,
 }
 
 /// One delta block; its image is a value of the delta database.

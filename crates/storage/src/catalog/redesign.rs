@@ -54,6 +54,11 @@ impl Store {
         if current.definition.design == design {
             return Ok(0);
         }
+        if current.heap.is_some() {
+            return Err(Error::Unsupported(format!(
+                "table '{table}' lies in heap pages, whose layout can't change yet"
+            )));
+        }
         check_design(current, &design)?;
         let parts = self.write_as(current, &design, Vec::new(), threads, watch)?;
         let id = current.definition.id;

@@ -2,6 +2,7 @@
 
 use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
+use crate::heap::HeapRecord;
 use crate::segment::Segment;
 use crate::{ColumnId, Datum, TableDefinition, TableId, TableName};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,8 @@ pub struct TableSnapshot {
     pub delta: Vec<Arc<Segment>>,
     /// Dictionaries of the columns that have any.
     pub dictionaries: BTreeMap<ColumnId, Arc<Dictionary>>,
+    /// Of a heap table: what its pages are like. It has no segments, and is read by [`Store::heap`](crate::catalog::Store).
+    pub heap: Option<HeapRecord>,
     /// Summaries computed so far; `Summaries::default()` in a new snapshot.
     pub summaries: Summaries,
 }
@@ -86,6 +89,7 @@ impl TableSnapshot {
             segments,
             delta,
             dictionaries: self.dictionaries.clone(),
+            heap: self.heap.clone(),
             summaries: Summaries::default(),
         }
     }
@@ -98,13 +102,15 @@ impl TableSnapshot {
             segments: Vec::new(),
             delta: Vec::new(),
             dictionaries: BTreeMap::new(),
+            heap: None,
             summaries: Summaries::default(),
         }
     }
 
     /// Records, exact.
     pub fn rows(&self) -> u64 {
-        self.segments.iter().chain(&self.delta).map(|segment| segment.rows() as u64).sum()
+        let pages = self.heap.as_ref().map_or(0, |heap| heap.rows);
+        pages + self.segments.iter().chain(&self.delta).map(|segment| segment.rows() as u64).sum::<u64>()
     }
 
     /// Statistics of a live column, merged over segments and delta; computed once per snapshot.

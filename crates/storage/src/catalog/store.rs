@@ -1,12 +1,14 @@
 //! An open database: its folder, its LMDB environment, its snapshots and its writer.
 
 use crate::cache::BlockCache;
-use crate::catalog::environment::Environment;
+use crate::catalog::environment::{Environment, Name};
 use crate::catalog::folder::{self, Kind, WriterLock};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
 use crate::catalog::registry::{self, Registration};
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
+use crate::heap::HeapReader;
+use crate::heap::store::Verified;
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::memory::MemoryBudget;
@@ -48,6 +50,8 @@ pub struct Store {
     marked_writing: AtomicBool,
     next_segment: AtomicU64,
     pub(crate) files: Arc<FileKeeper>,
+    /// Heap pages whose checksums were verified.
+    pub(crate) verified: Verified,
     /// What was odd when the store was opened, for `check`.
     pub(crate) opening_notes: Vec<String>,
     _registration: Option<Registration>,
@@ -137,8 +141,13 @@ impl Store {
                 folder::create(path, Access::Durable)?;
             }
             walker::verify_for_opening(&folder::catalog(path))?;
-            let environment = Environment::open(&folder::catalog(path), Access::Durable)?;
+            let mut environment = Environment::open(&folder::catalog(path), Access::Durable)?;
             environment.clear_stale_readers()?;
+            if !environment.has(Name::Heap) {
+                let state = environment.read(|transaction| records::state(&environment, transaction))?;
+                folder::raise_format(path)?;
+                environment.add_heap(state)?;
+            }
             Self::assemble(path, environment, Some(lock), true, budget)?
         };
         store._registration = Some(registration);
@@ -182,6 +191,7 @@ impl Store {
             marked_writing: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
             files: Arc::default(),
+            verified: Verified::default(),
             opening_notes,
             _registration: None,
         })
@@ -261,6 +271,13 @@ impl Store {
             return Err(self.read_only_error());
         }
         Ok(TableWriter::new(Arc::clone(self), Arc::clone(&table.definition)))
+    }
+
+    /// The heap table of that number at the latest commit, to be read in place. For as long as the reader lives, LMDB keeps
+    /// what later commits replace.
+    pub fn heap(self: &Arc<Self>, table: TableId) -> Result<HeapReader> {
+        let owner = Arc::clone(self);
+        HeapReader::open(Arc::clone(self), self.environment.pin(owner)?, table)
     }
 
     /// Where snapshots are loaded from.

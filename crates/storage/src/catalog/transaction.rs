@@ -5,7 +5,7 @@
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
-use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, values};
+use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, heap, values};
 use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
 use std::collections::{BTreeMap, HashSet};
@@ -28,6 +28,8 @@ pub struct Transaction<'store> {
     /// Files that no segment names once it commits.
     pub(crate) replaced: Vec<PathBuf>,
     changed: bool,
+    /// Set when a change to pages failed half way.
+    pub(crate) broken: bool,
 }
 
 /// What a name stands for.
@@ -66,11 +68,17 @@ impl<'store> Transaction<'store> {
             made: store.written_files(),
             replaced: Vec::new(),
             changed: false,
+            broken: false,
         })
     }
 
     /// Makes the changes visible and durable, then removes the files that they replaced.
     pub(crate) fn commit(mut self) -> Result<()> {
+        if self.broken {
+            return Err(Error::InvalidInput(
+                "a change to a heap table failed: the transaction can't be committed".into(),
+            ));
+        }
         if !self.changed {
             return Ok(());
         }
@@ -217,6 +225,7 @@ impl<'store> Transaction<'store> {
             next_position: 1,
             next_dictionary: 1,
             delta: Vec::new(),
+            heap: None,
         })?;
         Ok(id)
     }
@@ -270,6 +279,7 @@ impl<'store> Transaction<'store> {
         let mut record = self.record(definition.id)?;
         validate(&definition)?;
         require_compatible(&record.definition, &definition)?;
+        heap::require_same_pages(&record, &definition)?;
         self.require_new_constraints(&self.current(definition.id)?, &definition)?;
         self.refuse_dropped_referred_columns(&record.definition, &definition)?;
         if definition.name != record.definition.name {
@@ -350,6 +360,7 @@ impl<'store> Transaction<'store> {
             self.remove_segment(record, position, segment.id)?;
         }
         self.remove_delta(record)?;
+        self.remove_pages(record)?;
         for (column, version) in dictionaries::versions(environment, &self.transaction, id, None)? {
             let key = records::dictionary_key(id, column, version);
             values::delete(environment, &mut self.transaction, Name::Dictionaries, &key)?;

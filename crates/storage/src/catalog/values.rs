@@ -4,14 +4,15 @@
 //! docs/formats/catalog.md is the byte map.
 
 use crate::catalog::environment::{Environment, Name};
+use crate::heap::store::keys;
 use crate::{Error, Result};
 use heed::{RoTxn, RwTxn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Version of the envelope and of the payloads in it that this build writes. It reads version 1 too, whose tables have
-/// a layout, which is always `column`, in the place of a design.
-pub(crate) const VALUE_VERSION: u8 = 2;
+/// Version of the envelope and of the payloads in it that this build writes. It reads version 2 too, whose tables are
+/// never heap tables, and version 1, whose tables have a layout, which is always `column`, in the place of a design.
+pub(crate) const VALUE_VERSION: u8 = 3;
 /// Version, three zero bytes, checksum.
 pub(crate) const ENVELOPE: usize = 8;
 
@@ -24,6 +25,8 @@ fn place(environment: &Environment, name: Name, key: &[u8]) -> String {
 pub(crate) fn describe_key(name: Name, key: &[u8]) -> String {
     let readable = if name == Name::Meta {
         String::from_utf8_lossy(key).into_owned()
+    } else if let Some((table, attribute, number)) = keys::parse(key).filter(|_| name == Name::Heap) {
+        format!("{table}/{attribute}/{number}")
     } else {
         let (numbers, rest) = key.split_at(key.len() - key.len() % 8);
         let mut parts: Vec<String> =
@@ -76,8 +79,18 @@ pub(crate) fn get<'t>(
     name: Name,
     key: &[u8],
 ) -> Result<Option<&'t [u8]>> {
-    let found = environment.values(name).get(transaction, key).map_err(environment.failed("reading"))?;
+    let found = get_raw(environment, transaction, name, key)?;
     found.map(|value| unseal(name, key, value, || place(environment, name, key))).transpose()
+}
+
+/// [`get`] without opening the envelope: heap pages have none.
+pub(crate) fn get_raw<'t>(
+    environment: &Environment,
+    transaction: &'t RoTxn<'_>,
+    name: Name,
+    key: &[u8],
+) -> Result<Option<&'t [u8]>> {
+    environment.values(name)?.get(transaction, key).map_err(environment.failed("reading"))
 }
 
 /// The JSON value stored under `key`.
@@ -100,7 +113,7 @@ pub(crate) fn put(
     payload: &[u8],
 ) -> Result<()> {
     let value = seal(name, key, payload);
-    environment.values(name).put(transaction, key, &value).map_err(environment.failed("writing"))
+    environment.values(name)?.put(transaction, key, &value).map_err(environment.failed("writing"))
 }
 
 /// Stores a JSON value under `key`.
@@ -118,7 +131,7 @@ pub(crate) fn put_json<T: Serialize>(
 
 /// Removes `key`.
 pub(crate) fn delete(environment: &Environment, transaction: &mut RwTxn<'_>, name: Name, key: &[u8]) -> Result<()> {
-    environment.values(name).delete(transaction, key).map(drop).map_err(environment.failed("writing"))
+    environment.values(name)?.delete(transaction, key).map(drop).map_err(environment.failed("writing"))
 }
 
 /// Calls `visit` with each key that begins with `prefix` and its payload, in key order.
@@ -142,7 +155,10 @@ pub(crate) fn each_raw(
     prefix: &[u8],
     mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
 ) -> Result<()> {
-    let values = environment.values(name);
+    if !environment.has(name) {
+        return Ok(());
+    }
+    let values = environment.values(name)?;
     let failed = environment.failed("reading");
     if prefix.is_empty() {
         for entry in values.iter(transaction).map_err(&failed)? {
@@ -201,8 +217,8 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused_by_version() {
         let mut value = seal(Name::Tables, b"k", b"x");
-        value[0] = 3;
+        value[0] = 4;
         let error = unseal(Name::Tables, b"k", &value, String::new).unwrap_err();
-        assert!(matches!(&error, Error::Unsupported(text) if text.contains("version 3")), "{error}");
+        assert!(matches!(&error, Error::Unsupported(text) if text.contains("version 4")), "{error}");
     }
 }

@@ -9,17 +9,21 @@
 //! | `nsm/` | slotted pages of whole records; DSM's pages are such pages of pairs |
 //! | `pax/` | pages of minipages, and the paper's algorithms on them |
 //! | `load` | pages filled one after the other |
+//! | `columns` | a page's columns as the views that scans read |
+//! | `store/` | heap tables: pages in the catalog's LMDB environment |
 //! | `page` | a page of either kind: what the layouts have in common |
 //!
 //! docs/formats/heap.md is the byte map.
 
 mod attribute;
 mod bit;
+mod columns;
 mod head;
 mod load;
 mod nsm;
 mod page;
 mod pax;
+pub(crate) mod store;
 #[cfg(test)]
 mod tests;
 
@@ -29,3 +33,4 @@ pub use load::{HeapOptions, PageLoader};
 pub use nsm::NsmPage;
 pub use page::{Page, Update};
 pub use pax::PaxPage;
+pub use store::{HeapReader, HeapRecord, HeapWriter, RecordId};

@@ -4,7 +4,7 @@ use super::attribute::{Field, PageSchema};
 use super::head::HeapLayout;
 use super::nsm::NsmPage;
 use super::pax::PaxPage;
-use crate::Result;
+use crate::{Result, TableId};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -60,6 +60,12 @@ impl<B: Deref<Target = [u8]>> Page<B> {
     /// Slots given out, those of deleted records among them.
     pub fn slots(&self) -> usize {
         either!(self, page => page.slots())
+    }
+
+    /// What the page's head says of its place: table, column (of DSM alone) and number.
+    pub(crate) fn key(&self) -> (TableId, u32, u64) {
+        let head = either!(self, page => &page.head);
+        (head.table, head.column, head.number)
     }
 
     /// Whether the slot has a record.

@@ -1,7 +1,12 @@
-//! Opening and growing an LMDB environment: the calls that heed marks `unsafe`.
+//! Opening and growing an LMDB environment: the calls that heed marks `unsafe`; and values that are read in place for longer
+//! than a call.
 
-use heed::{Env, EnvFlags, EnvOpenOptions, WithoutTls};
+use heed::types::Bytes;
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
+use std::any::Any;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How an environment is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,4 +62,78 @@ pub(crate) fn open(folder: &Path, access: Access, databases: u32) -> heed::Resul
 pub(crate) fn resize(env: &Env<WithoutTls>, size: usize) -> heed::Result<()> {
     // SAFETY: the caller holds the environment's gate exclusively, so no transaction of this process points into the map.
     unsafe { env.resize(size) }
+}
+
+/// A read transaction that lives as long as anybody reads from it. While one does, the map is not moved.
+pub(crate) struct ReadPin {
+    // Dropped in this order: the transaction ends before it is counted off, and before what keeps the environment open.
+    transaction: Mutex<RoTxn<'static, WithoutTls>>,
+    _counted: Counted,
+    _owner: Arc<dyn Any + Send + Sync>,
+}
+
+impl std::fmt::Debug for ReadPin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReadPin").finish_non_exhaustive()
+    }
+}
+
+/// One of the read transactions that are counted, for as long as it lives.
+#[derive(Debug)]
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl ReadPin {
+    /// Begins a read transaction, counted in `pins`; it keeps `owner`. The caller holds the environment's gate shared, so
+    /// that the map is not moved before the transaction is counted.
+    pub(crate) fn begin(
+        env: &Env<WithoutTls>,
+        pins: &Arc<AtomicUsize>,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> heed::Result<Self> {
+        let transaction = Mutex::new(env.clone().static_read_txn()?);
+        pins.fetch_add(1, Ordering::AcqRel);
+        Ok(Self { transaction, _counted: Counted(Arc::clone(pins)), _owner: owner })
+    }
+
+    /// Reads within the transaction.
+    pub(crate) fn read<R>(&self, work: impl FnOnce(&RoTxn<'_, WithoutTls>) -> R) -> R {
+        work(&self.transaction.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The value under `key`, in place.
+    pub(crate) fn get(self: &Arc<Self>, values: &Database<Bytes, Bytes>, key: &[u8]) -> heed::Result<Option<Pinned>> {
+        self.read(|transaction| {
+            let value = values.get(transaction, key)?;
+            Ok(value.map(|bytes| Pinned { start: bytes.as_ptr(), length: bytes.len(), _pin: Arc::clone(self) }))
+        })
+    }
+}
+
+/// A value in the map, which stays there for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    start: *const u8,
+    length: usize,
+    _pin: Arc<ReadPin>,
+}
+
+// SAFETY: `start` points to bytes that nobody changes while `_pin` keeps the transaction open (see `as_ref`), and that any
+// thread may read; `_pin` is Send and Sync itself.
+unsafe impl Send for Pinned {}
+// SAFETY: as above; nothing is changed through a shared reference.
+unsafe impl Sync for Pinned {}
+
+impl AsRef<[u8]> for Pinned {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: LMDB gave these bytes for a read transaction that `_pin` keeps open. It writes no page that an open read
+        // transaction can see, and `Environment::resize` leaves the map where it is while a pin is counted, which this one is
+        // until it is dropped.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
 }

@@ -13,6 +13,7 @@
 //! | `evaluate` | codes of a zone -> bit vector |
 //! | `output` | codes -> Arrow arrays |
 //! | `morsel` | codes -> integers, for executors |
+//! | `heap` | the same over heap pages |
 //! | `records` | record numbers, and values at them |
 //! | `access` | slices behind a view, checked |
 //! | `gather` | codes that lie in chunks or packed, brought together |
@@ -25,6 +26,7 @@ mod estimate;
 mod evaluate;
 mod explain;
 mod gather;
+mod heap;
 mod morsel;
 mod observe;
 mod output;
@@ -46,6 +48,7 @@ use code::{CodePredicate, Reach};
 use estimate::Metadata;
 use evaluate::Zone;
 use gingham_kernels::{Isa, bits};
+pub use heap::HeapScan;
 pub use morsel::{OpenMorsel, base, integer_bounds, integers};
 use observe::{Arranged, Observed};
 pub use output::{Selection, array_of_integers};
@@ -95,6 +98,12 @@ impl TableScan {
         isa: Isa,
     ) -> Result<Self> {
         let definition = &table.definition;
+        if table.heap.is_some() {
+            return Err(Error::Unsupported(format!(
+                "table '{}' lies in heap pages, which queries can't read yet",
+                definition.name
+            )));
+        }
         let (projection, schema) = projected(definition, projection)?;
         let mut nodes = 0;
         let mut prepared = Prepared::new(&predicate, definition, &mut nodes)?;

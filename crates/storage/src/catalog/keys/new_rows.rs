@@ -51,6 +51,7 @@ impl<'r> NewRows<'r> {
             segments,
             delta: Vec::new(),
             dictionaries,
+            heap: None,
             summaries: Summaries::default(),
         };
         Ok(Self { segments: Arc::new(segments), delta: &rows.delta })

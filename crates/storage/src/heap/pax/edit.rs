@@ -309,3 +309,9 @@ impl PaxPage<Vec<u8>> {
         &self.bytes
     }
 }
+
+/// The bytes that a record takes at least in an empty page of its own; more than the page has when it fits none.
+pub(in crate::heap) fn page_bytes(schema: &PageSchema, fields: &[Field<'_>]) -> usize {
+    let used = fields.iter().map(Field::variable_bytes).collect();
+    frame::least(schema, &Need { positions: 1, ids: 1, used })
+}

@@ -9,6 +9,8 @@ mod borrow;
 mod edit;
 mod frame;
 
+pub(super) use edit::page_bytes;
+
 use super::attribute::{Field, Kind, OverflowReference, PageSchema};
 use super::bit;
 use super::head::{Deletes, HEAD, Head, HeapLayout, put_u16, u16_at, u32_at};
@@ -221,6 +223,12 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
     pub(super) fn codes(&self, attribute: usize, width: usize) -> Range<usize> {
         let start = self.starts[attribute];
         start..start + self.positions() * width
+    }
+
+    /// The part of a V-minipage that values lie in.
+    pub(super) fn heap(&self, attribute: usize) -> Range<usize> {
+        let start = self.starts[attribute];
+        start..start + self.heap_bytes(attribute)
     }
 
     /// The presence bits of a nullable attribute.

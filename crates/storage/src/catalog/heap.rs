@@ -1,0 +1,212 @@
+//! Heap tables in the catalog: made, changed and checked. Their pages are crate::heap's.
+
+use crate::catalog::environment::Name;
+use crate::catalog::records::{self, TableRecord};
+use crate::catalog::{CheckReport, Store, Transaction, values};
+use crate::heap::store::{keys, place};
+use crate::heap::{
+    Attribute, HeapLayout, HeapOptions, HeapRecord, HeapWriter, Kind, OverflowReference, Page, PageSchema,
+    is_page_length,
+};
+use crate::{Error, Result, TableDefinition, TableId};
+use heed::RoTxn;
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+impl Transaction<'_> {
+    /// Creates a table whose records lie in heap pages. Keys, references and CHECK are not offered for it yet.
+    pub fn create_heap_table(&mut self, definition: TableDefinition, options: HeapOptions) -> Result<TableId> {
+        let name = definition.name.to_string();
+        if !is_page_length(options.page_bytes) {
+            return Err(Error::InvalidInput(format!(
+                "table '{name}': pages of {} bytes can't be; choose a multiple of 4096 up to 32768, less 16",
+                options.page_bytes
+            )));
+        }
+        if !definition.keys.is_empty() || !definition.references.is_empty() || !definition.checks.is_empty() {
+            return Err(Error::Unsupported(format!(
+                "table '{name}': PRIMARY KEY, UNIQUE, REFERENCES and CHECK are not offered for tables in heap pages"
+            )));
+        }
+        // A column takes at least a byte or a reference, and six bytes in the directory of a page.
+        let least = |own: &Attribute| match own.kind {
+            Kind::Fixed(width) => width,
+            Kind::Variable => OverflowReference::BYTES + 2,
+        };
+        let bytes: usize = PageSchema::new(&definition).attributes().iter().map(|own| least(own) + 8).sum();
+        if options.layout != HeapLayout::Dsm && bytes + 64 > options.page_bytes {
+            return Err(Error::InvalidInput(format!(
+                "table '{name}': a record of its columns does not fit a page of {} bytes; choose a larger page_size",
+                options.page_bytes
+            )));
+        }
+        let id = self.create_table(definition)?;
+        let mut record = self.record(id)?;
+        record.heap = Some(HeapRecord::new(options));
+        self.put_record(record)?;
+        Ok(id)
+    }
+
+    /// Changes the records of a heap table. When `work` fails, the transaction can't be committed any more: pages may have
+    /// been changed in part.
+    pub fn heap<R>(&mut self, table: TableId, work: impl FnOnce(&mut HeapWriter<'_, '_>) -> Result<R>) -> Result<R> {
+        let mut writer = HeapWriter::open(self, table)?;
+        let result = work(&mut writer).and_then(|result| writer.finish().map(|()| result));
+        self.broken |= result.is_err();
+        result
+    }
+
+    /// Removes all pages and long values of a table.
+    pub(crate) fn remove_pages(&mut self, record: &mut TableRecord) -> Result<()> {
+        let Some(heap) = &mut record.heap else { return Ok(()) };
+        let (environment, table) = (self.environment(), record.definition.id);
+        let (first, last) = (keys::key(table, 0, 0), keys::key(table, u32::MAX, u64::MAX));
+        let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+        let removed = environment.values(Name::Heap)?.delete_range(&mut self.transaction, &range);
+        removed.map_err(environment.failed("writing"))?;
+        (heap.rows, heap.pages) = (0, 0);
+        self.store.verified.forget(table);
+        Ok(())
+    }
+}
+
+/// Refuses to bring records into a heap table as segments or delta blocks, and what rewrites these.
+pub(crate) fn refuse_pages(record: &TableRecord, what: &str) -> Result<()> {
+    match record.heap {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::Unsupported(format!("table '{}' lies in heap pages, which {what}", record.definition.name)))
+        }
+    }
+}
+
+/// Refuses other columns for a table whose pages have those of `record`.
+pub(crate) fn require_same_pages(record: &TableRecord, after: &TableDefinition) -> Result<()> {
+    let same = |a: &TableDefinition, b: &TableDefinition| {
+        a.columns.len() == b.columns.len()
+            && a.columns.iter().zip(&b.columns).all(|(a, b)| a.id == b.id && a.nullable == b.nullable)
+            && (&b.keys, &b.references, &b.checks) == (&a.keys, &a.references, &a.checks)
+    };
+    if same(&record.definition, after) {
+        return Ok(());
+    }
+    refuse_pages(record, "can't get or lose columns, NOT NULL or constraints yet")
+}
+
+impl Store {
+    /// Checks every heap page and what belongs to it.
+    pub(crate) fn check_pages(
+        &self,
+        transaction: &RoTxn<'_>,
+        tables: &[TableRecord],
+        report: &mut CheckReport,
+    ) -> Result<()> {
+        let mut found: HashMap<TableId, Counted<'_>> = tables
+            .iter()
+            .filter(|record| record.heap.is_some())
+            .map(|record| {
+                let schema = Arc::new(PageSchema::new(&record.definition));
+                (record.definition.id, Counted { record, schema, rows: HashMap::new(), damaged: false })
+            })
+            .collect();
+        values::each_raw(&self.environment, transaction, Name::Heap, &[], |key, value| {
+            report.verified += 1;
+            let owner = keys::parse(key)
+                .and_then(|(table, attribute, number)| Some((found.get_mut(&table)?, attribute, number)));
+            let Some((Counted { record, schema, rows, damaged }, attribute, number)) = owner else {
+                report
+                    .errors
+                    .push(Error::corrupt(values::describe_key(Name::Heap, key), "it belongs to no heap table"));
+                return Ok(());
+            };
+            let place = || place(&self.environment, schema, attribute, number);
+            let checked = if keys::is_page(attribute) {
+                check_page(record, schema, attribute, number, value, &place)
+            } else {
+                values::unseal(Name::Heap, key, value, place).map(|_| 0)
+            };
+            match checked {
+                Ok(records) => *rows.entry(attribute).or_default() += records,
+                Err(error) => {
+                    *damaged = true;
+                    report.errors.push(error);
+                }
+            }
+            Ok(())
+        })?;
+        for Counted { record, schema, rows, .. } in found.values().filter(|table| !table.damaged) {
+            let Some(heap) = &record.heap else { continue };
+            for column in page_columns(heap, schema) {
+                let counted = rows.get(&column).copied().unwrap_or(0);
+                if counted != heap.rows {
+                    let own = schema.attributes().iter().find(|own| own.column == column && column != keys::PAGES);
+                    let of = own.map_or(String::new(), |own| format!("column '{}' of ", own.name));
+                    report.errors.push(Error::corrupt(
+                        format!("pages of {of}table {}", record.definition.name),
+                        format!("{counted} records are found, the table has {}", heap.rows),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A heap table while its pages are checked.
+struct Counted<'r> {
+    record: &'r TableRecord,
+    schema: Arc<PageSchema>,
+    /// Records found so far, by the attribute of the pages' keys.
+    rows: HashMap<u32, u64>,
+    /// Whether a page was damaged, so that its records are missed.
+    damaged: bool,
+}
+
+/// The attributes of the keys of a table's pages.
+fn page_columns(heap: &HeapRecord, schema: &PageSchema) -> Vec<u32> {
+    match heap.options.layout {
+        HeapLayout::Dsm => schema.attributes().iter().map(|own| own.column).collect(),
+        HeapLayout::Nsm | HeapLayout::Pax => vec![keys::PAGES],
+    }
+}
+
+/// Verifies a page and returns its records.
+fn check_page(
+    record: &TableRecord,
+    schema: &Arc<PageSchema>,
+    attribute: u32,
+    number: u64,
+    bytes: &[u8],
+    place: &dyn Fn() -> String,
+) -> Result<u64> {
+    let Some(heap) = &record.heap else { return Ok(0) };
+    let pairs = schema.attributes().iter().position(|own| own.column == attribute);
+    let schema = match (heap.options.layout, pairs) {
+        (HeapLayout::Dsm, Some(at)) => Arc::new(schema.of_pairs(at)),
+        (HeapLayout::Dsm, None) => return Err(Error::corrupt(place(), "it belongs to no column")),
+        _ => Arc::clone(schema),
+    };
+    let page = Page::open(heap.options.layout, bytes, &schema, true, place)?;
+    if let Page::Pax(page) = &page {
+        (0..schema.attributes().len()).try_for_each(|attribute| page.verify(attribute, place))?;
+    }
+    if page.key() != (record.definition.id, attribute, number) {
+        return Err(Error::corrupt(place(), format!("it says that it is {:?}", page.key())));
+    }
+    Ok(page.records() as u64)
+}
+
+/// The record of a heap table.
+pub(crate) fn heap_record(
+    store: &Store,
+    transaction: &RoTxn<'_>,
+    table: TableId,
+) -> Result<(TableDefinition, HeapRecord)> {
+    let missing = || Error::InvalidInput(format!("table number {table} does not exist (any more)"));
+    let record = records::table(&store.environment, transaction, table)?.ok_or_else(missing)?;
+    match record.heap {
+        Some(heap) => Ok((record.definition, heap)),
+        None => Err(Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))),
+    }
+}

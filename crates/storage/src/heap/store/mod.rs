@@ -1,0 +1,65 @@
+//! Heap tables: pages kept as values of the catalog's LMDB environment, so that their changes are part of the transaction
+//! that makes them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `keys` | the keys of pages, long values and the map of free space |
+//! | `space` | which page has room |
+//! | `convert` | values and Arrow arrays as fields, and back |
+//! | `writer` | the one writer: load, insert, update, delete, get |
+//! | `records` | records in NSM and PAX pages |
+//! | `pairs` | DSM's relations of record ids and values |
+//! | `reader` | a table at one commit, read in place |
+//! | `verified` | which pages were checked |
+
+mod convert;
+pub(crate) mod keys;
+mod pairs;
+mod reader;
+mod records;
+mod space;
+mod verified;
+mod writer;
+
+pub use reader::HeapReader;
+pub(crate) use reader::{HeapZone, place};
+pub(crate) use verified::Verified;
+pub use writer::HeapWriter;
+
+use super::HeapOptions;
+use serde::{Deserialize, Serialize};
+
+/// Where a record of a heap table is: in NSM and PAX page number × 65536 + slot, in DSM a number that is counted up.
+pub type RecordId = u64;
+
+/// What the catalog keeps of a heap table beside its definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeapRecord {
+    /// What its pages are like.
+    pub options: HeapOptions,
+    /// Records, exact.
+    pub rows: u64,
+    /// Pages that were made: their numbers lie below.
+    pub pages: u64,
+    /// DSM: the next record id.
+    pub next_record: u64,
+    /// Number of the next value that is too long for a page.
+    pub next_overflow: u64,
+}
+
+impl HeapRecord {
+    /// An empty table's.
+    pub(crate) fn new(options: HeapOptions) -> Self {
+        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0 }
+    }
+}
+
+/// The id of a record by page and slot.
+fn record_id(page: u64, slot: usize) -> RecordId {
+    page << 16 | slot as u64
+}
+
+/// Page and slot of a record id.
+fn place_of(id: RecordId) -> (u64, usize) {
+    (id >> 16, (id & 0xffff) as usize)
+}

@@ -1,0 +1,178 @@
+//! DSM's relations: for each column pairs of a record id and a value, in pages that LMDB's keys make a tree of record ids.
+//! A page that becomes too full is split in the middle; new records go behind the last one.
+
+use super::RecordId;
+use super::convert::OwnedField;
+use super::keys::{key, parse};
+use super::writer::HeapWriter;
+use crate::catalog::environment::Name;
+use crate::heap::attribute::Field;
+use crate::heap::nsm::NsmPage;
+use crate::heap::page::{Page, Update};
+use crate::{Error, Result};
+use std::ops::Deref;
+
+/// The slot of a record id in a page of pairs, or where it would be.
+pub(super) fn slot_of<B: Deref<Target = [u8]>>(page: &Page<B>, id: RecordId) -> Result<usize, usize> {
+    let (mut low, mut high) = (0, page.slots());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match page.field(middle, 0) {
+            Field::Code(found) if found == u128::from(id) => return Ok(middle),
+            Field::Code(found) if found < u128::from(id) => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    Err(low)
+}
+
+impl HeapWriter<'_, '_> {
+    /// Adds a record to all relations.
+    pub(super) fn insert_pairs(&mut self, fields: &[OwnedField]) -> Result<RecordId> {
+        let fields: Vec<Field<'_>> = fields.iter().map(OwnedField::field).collect();
+        self.insert_fields(&fields)
+    }
+
+    /// The same of borrowed fields, none of which is longer than a page takes.
+    pub(super) fn insert_fields(&mut self, fields: &[Field<'_>]) -> Result<RecordId> {
+        let id = self.heap.next_record;
+        self.schema.check(fields)?;
+        for (attribute, field) in fields.iter().enumerate() {
+            let pair = [Field::Code(id.into()), *field];
+            let column = self.schema.attributes()[attribute].column;
+            let last = match self.tails.get(&column) {
+                Some(first) => Some(*first),
+                None => self.pair_page(column, RecordId::MAX)?,
+            };
+            let added = match last {
+                Some(first) => append(self.page_mut(column, first)?, &pair)?,
+                None => false,
+            };
+            let tail = if added { last.unwrap_or(id) } else { id };
+            if !added {
+                let mut page = self.empty_pairs(attribute, id);
+                append(&mut page, &pair)?;
+                self.heap.pages += 1;
+                self.add_page(column, id, page)?;
+            }
+            self.tails.insert(column, tail);
+        }
+        self.heap.next_record += 1;
+        Ok(id)
+    }
+
+    fn empty_pairs(&self, attribute: usize, first: RecordId) -> Page<Vec<u8>> {
+        let column = self.schema.attributes()[attribute].column;
+        let length = self.heap.options.page_bytes;
+        Page::Nsm(NsmPage::of_column(length, &self.pairs[attribute], self.table(), column, first))
+    }
+
+    /// The page of a relation that a record id belongs to, by its first record id.
+    fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<u64>> {
+        let environment = self.transaction.environment();
+        let (heap, wanted) = (environment.values(Name::Heap)?, key(self.table(), column, id));
+        let found = heap.get_lower_than_or_equal_to(&self.transaction.transaction, &wanted);
+        let found = found.map_err(environment.failed("reading"))?.and_then(|(key, _)| parse(key));
+        Ok(found.filter(|(table, own, _)| *table == self.table() && *own == column).map(|(_, _, first)| first))
+    }
+
+    /// Page and slot of a record's pair.
+    fn pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
+        let column = self.schema.attributes()[attribute].column;
+        let Some(first) = self.pair_page(column, id)? else { return Ok(None) };
+        let slot = slot_of(self.page(column, first)?, id).ok();
+        if slot.is_none() && attribute > 0 {
+            let name = &self.schema.attributes()[attribute].name;
+            let place = format!("column '{name}' of table {}", self.schema.table);
+            return Err(Error::corrupt(place, format!("record {id} is missing, which other columns have")));
+        }
+        Ok(slot.map(|slot| (first, slot)))
+    }
+
+    /// All fields of a record.
+    pub(super) fn pairs_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
+        let mut fields = Vec::with_capacity(self.schema.attributes().len());
+        for attribute in 0..self.schema.attributes().len() {
+            let Some((first, slot)) = self.pair(attribute, id)? else { return Ok(None) };
+            let column = self.schema.attributes()[attribute].column;
+            fields.push(self.page(column, first)?.field(slot, 1).into());
+        }
+        Ok(Some(fields))
+    }
+
+    /// Changes attributes of a record, whose id stays.
+    pub(super) fn update_pairs(&mut self, id: RecordId, changes: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
+        if self.pair(0, id)?.is_none() {
+            return Ok(None);
+        }
+        for (attribute, value) in changes {
+            let mut values = [value];
+            self.spill_values(&mut values)?;
+            let column = self.schema.attributes()[attribute].column;
+            let mut before = OwnedField::Null;
+            while let Some((first, slot)) = self.pair(attribute, id)? {
+                let page = self.page_mut(column, first)?;
+                before = page.field(slot, 1).into();
+                match page.update(slot, &[(1, values[0].field())])? {
+                    Update::Done => break,
+                    Update::Outgrown => self.split(attribute, first)?,
+                }
+            }
+            self.forget(&[before])?;
+        }
+        Ok(Some(id))
+    }
+
+    /// Moves the upper half of a page's pairs to a new one.
+    fn split(&mut self, attribute: usize, first: u64) -> Result<()> {
+        let column = self.schema.attributes()[attribute].column;
+        let page = self.page(column, first)?;
+        let (slots, middle) = (page.slots(), page.slots() / 2);
+        if middle == 0 {
+            return Err(self.too_large());
+        }
+        let moved: Vec<[OwnedField; 2]> =
+            (middle..slots).map(|slot| [page.field(slot, 0).into(), page.field(slot, 1).into()]).collect();
+        let OwnedField::Code(start) = moved[0][0] else { return Err(self.too_large()) };
+        let start = start as RecordId;
+        let mut upper = self.empty_pairs(attribute, start);
+        for pair in &moved {
+            append(&mut upper, &[pair[0].field(), pair[1].field()])?;
+        }
+        if let Page::Nsm(page) = self.page_mut(column, first)? {
+            (middle..slots).rev().for_each(|slot| page.remove(slot));
+        }
+        if self.tails.get(&column).is_none_or(|tail| *tail == first) {
+            self.tails.remove(&column);
+        }
+        self.heap.pages += 1;
+        self.add_page(column, start, upper)
+    }
+
+    /// Deletes a record from all relations.
+    pub(super) fn delete_pairs(&mut self, id: RecordId) -> Result<bool> {
+        for attribute in 0..self.schema.attributes().len() {
+            let Some((first, slot)) = self.pair(attribute, id)? else { return Ok(false) };
+            let column = self.schema.attributes()[attribute].column;
+            let page = self.page_mut(column, first)?;
+            let field = page.field(slot, 1).into();
+            if let Page::Nsm(page) = page {
+                page.remove(slot);
+            }
+            if page.records() == 0 {
+                self.remove_page(column, first)?;
+                self.tails.remove(&column);
+            }
+            self.forget(&[field])?;
+        }
+        Ok(true)
+    }
+}
+
+/// Adds a pair behind the others; false when the page is full.
+fn append(page: &mut Page<Vec<u8>>, pair: &[Field<'_>]) -> Result<bool> {
+    match page {
+        Page::Nsm(page) => Ok(page.append(pair)?.is_some()),
+        Page::Pax(_) => Ok(false),
+    }
+}

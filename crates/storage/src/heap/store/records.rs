@@ -1,0 +1,119 @@
+//! Records of NSM and PAX tables: inserted where there is room, changed in their page, moved when they outgrow it.
+
+use super::convert::OwnedField;
+use super::keys::PAGES;
+use super::writer::HeapWriter;
+use super::{RecordId, place_of, record_id};
+use crate::Result;
+use crate::heap::attribute::Field;
+use crate::heap::head::HeapLayout;
+use crate::heap::nsm::{NsmPage, SLOT};
+use crate::heap::page::{Page, Update};
+use crate::heap::pax::PaxPage;
+
+impl HeapWriter<'_, '_> {
+    /// Adds a record that fits a page.
+    pub(super) fn insert_record(&mut self, fields: &[OwnedField]) -> Result<RecordId> {
+        let fields: Vec<Field<'_>> = fields.iter().map(OwnedField::field).collect();
+        let bytes = NsmPage::record_bytes(&self.schema, &fields) + SLOT;
+        let environment = self.transaction.environment();
+        while let Some(number) = self.space.find(environment, &self.transaction.transaction, bytes)? {
+            match self.page_mut(PAGES, number)?.insert(&fields)? {
+                Some(slot) => {
+                    self.note_free(number)?;
+                    return Ok(record_id(number, slot));
+                }
+                None => self.space.refuse(environment, &self.transaction.transaction, number, bytes)?,
+            }
+        }
+        let number = self.heap.pages;
+        let mut page = self.new_page(number, &fields)?;
+        let slot = page.insert(&fields)?.ok_or_else(|| self.too_large())?;
+        self.heap.pages += 1;
+        self.add_page(PAGES, number, page)?;
+        self.note_free(number)?;
+        Ok(record_id(number, slot))
+    }
+
+    /// An empty page, whose minipages are made for values as long as those of the page before.
+    fn new_page(&mut self, number: u64, fields: &[Field<'_>]) -> Result<Page<Vec<u8>>> {
+        let (options, table) = (self.heap.options, self.table());
+        if options.layout == HeapLayout::Nsm {
+            return Ok(Page::Nsm(NsmPage::empty(HeapLayout::Nsm, options.page_bytes, &self.schema, table, number)));
+        }
+        let average = match number.checked_sub(1) {
+            Some(before) => match self.page(PAGES, before)? {
+                Page::Pax(page) if page.records() > 0 => page.averages(),
+                _ => Vec::new(),
+            },
+            None => Vec::new(),
+        };
+        let own = || fields.iter().map(|field| field.variable_bytes() as f64).collect();
+        let average = if average.is_empty() { own() } else { average };
+        let (length, deletes) = (options.page_bytes, options.deletes);
+        Ok(Page::Pax(PaxPage::empty(length, &self.schema, table, number, deletes, &average)?))
+    }
+
+    /// Tells the map what is free in a page.
+    fn note_free(&mut self, number: u64) -> Result<()> {
+        let free = self.page(PAGES, number)?.free();
+        self.space.set(self.transaction.environment(), &self.transaction.transaction, number, free)
+    }
+
+    /// Whether there is a record of that id.
+    fn has_record(&mut self, id: RecordId) -> Result<bool> {
+        let (number, slot) = place_of(id);
+        Ok(number < self.heap.pages && self.page(PAGES, number)?.is_live(slot))
+    }
+
+    /// All fields of a record.
+    pub(super) fn record_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
+        if !self.has_record(id)? {
+            return Ok(None);
+        }
+        let (number, slot) = place_of(id);
+        let attributes = self.schema.attributes().len();
+        let page = self.page(PAGES, number)?;
+        Ok(Some((0..attributes).map(|attribute| page.field(slot, attribute).into()).collect()))
+    }
+
+    /// Changes attributes of a record; moves it when its page has no room for them.
+    pub(super) fn update_record(
+        &mut self,
+        id: RecordId,
+        mut changes: Vec<(usize, OwnedField)>,
+    ) -> Result<Option<RecordId>> {
+        let Some(mut record) = self.record_of(id)? else { return Ok(None) };
+        let (number, slot) = place_of(id);
+        let (attributes, mut values): (Vec<usize>, Vec<OwnedField>) = changes.drain(..).unzip();
+        let before: Vec<OwnedField> = attributes.iter().map(|attribute| record[*attribute].clone()).collect();
+        self.spill_values(&mut values)?;
+        let list: Vec<(usize, Field<'_>)> =
+            attributes.iter().zip(&values).map(|(attribute, value)| (*attribute, value.field())).collect();
+        let id = match self.page_mut(PAGES, number)?.update(slot, &list)? {
+            Update::Done => {
+                self.note_free(number)?;
+                id
+            }
+            Update::Outgrown => {
+                self.page_mut(PAGES, number)?.delete(slot);
+                self.note_free(number)?;
+                attributes.iter().zip(values).for_each(|(attribute, value)| record[*attribute] = value);
+                self.spill(&mut record)?;
+                self.insert_record(&record)?
+            }
+        };
+        self.forget(&before)?;
+        Ok(Some(id))
+    }
+
+    /// Deletes a record and its long values.
+    pub(super) fn delete_record(&mut self, id: RecordId) -> Result<bool> {
+        let Some(record) = self.record_of(id)? else { return Ok(false) };
+        let (number, slot) = place_of(id);
+        self.page_mut(PAGES, number)?.delete(slot);
+        self.note_free(number)?;
+        self.forget(&record)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,101 @@
+//! Which pages and minipages of the open database were checked: a checksum is verified once for each page and the commit that
+//! wrote it, whoever reads it then.
+
+use crate::TableId;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// What was checked, by table.
+#[derive(Debug, Default)]
+pub(crate) struct Verified {
+    tables: Mutex<HashMap<TableId, Arc<TablePages>>>,
+}
+
+/// What was checked of a table's pages, by the attribute and the number of their keys.
+#[derive(Debug, Default)]
+pub(crate) struct TablePages {
+    pages: RwLock<HashMap<(u32, u64), Arc<Checked>>>,
+}
+
+/// What was checked of a page as one commit wrote it.
+#[derive(Debug)]
+pub(super) struct Checked {
+    written: u64,
+    /// The page's head, or all of an NSM page; then its minipages.
+    parts: Box<[AtomicBool]>,
+}
+
+impl Verified {
+    /// What was checked of a table.
+    pub(crate) fn table(&self, table: TableId) -> Arc<TablePages> {
+        Arc::clone(self.tables.lock().unwrap_or_else(PoisonError::into_inner).entry(table).or_default())
+    }
+
+    /// Forgets a table that loses its pages.
+    pub(crate) fn forget(&self, table: TableId) {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner).remove(&table);
+    }
+}
+
+impl TablePages {
+    /// What was checked of a page of so many minipages that commit `written` wrote.
+    pub(super) fn page(&self, attribute: u32, number: u64, written: u64, minipages: usize) -> Arc<Checked> {
+        let key = (attribute, number);
+        let known = self.pages.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(known) = known.filter(|known| known.written == written && known.parts.len() == minipages + 1) {
+            return known;
+        }
+        let parts = (0..=minipages).map(|_| AtomicBool::new(false)).collect();
+        let fresh = Arc::new(Checked { written, parts });
+        self.pages.write().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&fresh));
+        fresh
+    }
+}
+
+impl Checked {
+    /// Whether the head was checked.
+    pub(super) fn head(&self) -> &AtomicBool {
+        &self.parts[0]
+    }
+
+    /// Whether a minipage was checked.
+    pub(super) fn minipage(&self, attribute: usize) -> &AtomicBool {
+        &self.parts[attribute + 1]
+    }
+}
+
+/// Runs `check` unless it has succeeded before.
+pub(super) fn once(done: &AtomicBool, check: impl FnOnce() -> crate::Result<()>) -> crate::Result<()> {
+    if !done.load(Ordering::Acquire) {
+        check()?;
+        done.store(true, Ordering::Release);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn what_was_checked_is_known_for_the_commit_that_wrote_it() {
+        let verified = Verified::default();
+        let table = verified.table(1);
+        let page = table.page(0, 7, 3, 2);
+        once(page.minipage(1), || Ok(())).unwrap();
+        assert!(once(page.minipage(0), || Err(Error::Cancelled)).is_err());
+        let again = verified.table(1).page(0, 7, 3, 2);
+        once(again.minipage(1), || Err(Error::Cancelled)).unwrap();
+        assert!(once(again.minipage(0), || Err(Error::Cancelled)).is_err(), "what failed is checked again");
+        assert!(once(again.head(), || Err(Error::Cancelled)).is_err());
+        for other in
+            [table.page(0, 7, 4, 2), table.page(0, 8, 3, 2), table.page(1, 7, 3, 2), verified.table(2).page(0, 7, 3, 2)]
+        {
+            assert!(once(other.minipage(1), || Err(Error::Cancelled)).is_err());
+        }
+        verified.forget(1);
+        assert!(once(verified.table(1).page(0, 7, 3, 2).minipage(1), || Err(Error::Cancelled)).is_err());
+    }
+}

@@ -1,0 +1,398 @@
+//! A heap table within the write transaction: its pages as they are read and changed, until they are written back.
+
+use super::convert::{FieldColumn, OwnedField};
+use super::keys::{OVERFLOW, PAGES, is_page, key};
+use super::space::Space;
+use super::{HeapRecord, RecordId};
+use crate::catalog::environment::{Environment, Name};
+use crate::catalog::records::TableRecord;
+use crate::catalog::{Transaction, values};
+use crate::heap::attribute::{Field, OverflowReference, PageSchema};
+use crate::heap::head::{HEAD, HeapLayout};
+use crate::heap::load::PageLoader;
+use crate::heap::nsm::{NsmPage, SLOT};
+use crate::heap::page::Page;
+use crate::heap::pax::page_bytes;
+use crate::{ColumnId, Datum, Error, Result, TableId};
+use arrow::array::RecordBatch;
+use heed::PutFlags;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Pages that a writer keeps before it writes them back: 8 MiB of the usual size.
+const KEPT: usize = 1024;
+/// Records by which the first page of a load is laid out.
+const FIRST: usize = 100;
+
+/// One heap table in a write transaction.
+#[derive(Debug)]
+pub struct HeapWriter<'t, 'store> {
+    pub(super) transaction: &'t mut Transaction<'store>,
+    record: TableRecord,
+    pub(super) heap: HeapRecord,
+    pub(super) schema: Arc<PageSchema>,
+    /// DSM: the schema of each attribute's relation.
+    pub(super) pairs: Vec<Arc<PageSchema>>,
+    pages: BTreeMap<(u32, u64), Kept>,
+    pub(super) space: Space,
+    /// DSM: the last page of the relations that records were added to.
+    pub(super) tails: BTreeMap<u32, u64>,
+    loader: Option<PageLoader>,
+}
+
+/// A page in memory.
+#[derive(Debug)]
+struct Kept {
+    page: Page<Vec<u8>>,
+    changed: bool,
+}
+
+impl<'t, 'store> HeapWriter<'t, 'store> {
+    /// The table of that number, which must be a heap table.
+    pub(crate) fn open(transaction: &'t mut Transaction<'store>, table: TableId) -> Result<Self> {
+        let record = transaction.record(table)?;
+        let heap = record.heap.clone().ok_or_else(|| {
+            Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))
+        })?;
+        let schema = Arc::new(PageSchema::new(&record.definition));
+        let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
+        let environment = transaction.environment();
+        let space = Space::open(environment, &transaction.transaction, table, heap.options.page_bytes)?;
+        let (pages, tails) = (BTreeMap::new(), BTreeMap::new());
+        Ok(Self { transaction, record, heap, schema, pairs, pages, space, tails, loader: None })
+    }
+
+    /// Records of the table, with this transaction's changes.
+    pub fn rows(&self) -> u64 {
+        self.heap.rows
+    }
+
+    /// Adds a record: a value for each column, in order. Returns its id.
+    pub fn insert(&mut self, record: &[Datum]) -> Result<RecordId> {
+        self.end_load()?;
+        if record.len() != self.schema.attributes().len() {
+            return Err(Error::InvalidInput(format!(
+                "table {} has {} columns, the record {}",
+                self.schema.table,
+                self.schema.attributes().len(),
+                record.len()
+            )));
+        }
+        let schema = Arc::clone(&self.schema);
+        let fields = schema.attributes().iter().zip(record).map(|(own, value)| Ok(own.field(value)?.into()));
+        let mut fields = fields.collect::<Result<Vec<OwnedField>>>()?;
+        self.spill(&mut fields)?;
+        let id = match self.heap.options.layout {
+            HeapLayout::Dsm => self.insert_pairs(&fields)?,
+            HeapLayout::Nsm | HeapLayout::Pax => self.insert_record(&fields)?,
+        };
+        self.heap.rows += 1;
+        Ok(id)
+    }
+
+    /// Changes columns of a record. Returns the id that it has now, another one when it had to move; `None` when there is no
+    /// such record.
+    pub fn update(&mut self, id: RecordId, changes: &[(ColumnId, Datum)]) -> Result<Option<RecordId>> {
+        self.end_load()?;
+        let schema = Arc::clone(&self.schema);
+        let mut fields: Vec<(usize, OwnedField)> = Vec::with_capacity(changes.len());
+        for (column, value) in changes {
+            let at = schema.attributes().iter().position(|own| own.column == *column).ok_or_else(|| {
+                Error::InvalidInput(format!("table {} has no column of number {column}", schema.table))
+            })?;
+            if fields.iter().any(|(other, _)| *other == at) {
+                let name = &schema.attributes()[at].name;
+                return Err(Error::InvalidInput(format!("column '{name}' of table {} is changed twice", schema.table)));
+            }
+            fields.push((at, schema.attributes()[at].field(value)?.into()));
+        }
+        match self.heap.options.layout {
+            HeapLayout::Dsm => self.update_pairs(id, fields),
+            HeapLayout::Nsm | HeapLayout::Pax => self.update_record(id, fields),
+        }
+    }
+
+    /// Deletes a record; false when there is none of that id.
+    pub fn delete(&mut self, id: RecordId) -> Result<bool> {
+        self.end_load()?;
+        let found = match self.heap.options.layout {
+            HeapLayout::Dsm => self.delete_pairs(id)?,
+            HeapLayout::Nsm | HeapLayout::Pax => self.delete_record(id)?,
+        };
+        self.heap.rows -= u64::from(found);
+        Ok(found)
+    }
+
+    /// The values of a record, in the order of the columns; `None` when there is none of that id.
+    pub fn get(&mut self, id: RecordId) -> Result<Option<Vec<Datum>>> {
+        self.end_load()?;
+        let fields = match self.heap.options.layout {
+            HeapLayout::Dsm => self.pairs_of(id)?,
+            HeapLayout::Nsm | HeapLayout::Pax => self.record_of(id)?,
+        };
+        let Some(fields) = fields else { return Ok(None) };
+        let mut values = Vec::with_capacity(fields.len());
+        for (own, field) in self.schema.attributes().iter().zip(fields) {
+            values.push(match field {
+                OwnedField::Overflow(reference) => own.datum(&Field::Bytes(&self.fetch(reference)?))?,
+                field => own.datum(&field.field())?,
+            });
+        }
+        Ok(Some(values))
+    }
+
+    /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other, in new
+    /// pages: what is free in older ones is for insertions.
+    pub fn load(&mut self, batch: &RecordBatch) -> Result<()> {
+        let schema = Arc::clone(&self.schema);
+        if batch.num_columns() != schema.attributes().len() {
+            return Err(Error::InvalidInput(format!(
+                "{} columns can't be stored in table '{}', which has {}",
+                batch.num_columns(),
+                schema.table,
+                schema.attributes().len()
+            )));
+        }
+        let columns = schema.attributes().iter().zip(batch.columns());
+        let columns = columns.map(|(own, array)| FieldColumn::new(own, array)).collect::<Result<Vec<_>>>()?;
+        let mut loader =
+            (self.heap.options.layout != HeapLayout::Dsm).then(|| self.take_loader(&columns, batch.num_rows()));
+        let mut fields = Vec::with_capacity(columns.len());
+        for row in 0..batch.num_rows() {
+            fields.clear();
+            fields.extend(columns.iter().map(|column| column.field(row)));
+            let mut owned = Vec::new();
+            if !self.surely_fits(&fields) {
+                owned.extend(fields.iter().map(|field| OwnedField::from(*field)));
+                self.spill(&mut owned)?;
+            }
+            let spilled: Vec<Field<'_>> = owned.iter().map(OwnedField::field).collect();
+            let fields = if spilled.is_empty() { &fields } else { &spilled };
+            match &mut loader {
+                Some(loader) => drop(loader.push(fields, &mut |number, page| self.put_loaded(number, page))?),
+                None => drop(self.insert_fields(fields)?),
+            }
+            self.heap.rows += 1;
+        }
+        self.loader = loader;
+        Ok(())
+    }
+
+    /// The loader at work, or one that is laid out by the first records.
+    fn take_loader(&mut self, columns: &[FieldColumn], rows: usize) -> PageLoader {
+        if let Some(loader) = self.loader.take() {
+            return loader;
+        }
+        let (options, table) = (self.heap.options, self.record.definition.id);
+        let mut loader = PageLoader::new(options, &self.schema, table, self.heap.pages);
+        let first: Vec<Vec<Field<'_>>> =
+            (0..rows.min(FIRST)).map(|row| columns.iter().map(|column| column.field(row)).collect()).collect();
+        loader.expect(&first);
+        loader
+    }
+
+    /// Whether a record fits a page without a closer look.
+    fn surely_fits(&self, fields: &[Field<'_>]) -> bool {
+        let longest = fields.iter().map(Field::variable_bytes).max().unwrap_or(0);
+        longest <= self.limit() && NsmPage::record_bytes(&self.schema, fields) <= self.heap.options.page_bytes / 2
+    }
+
+    /// Bytes of the longest value that stays in its page.
+    fn limit(&self) -> usize {
+        self.heap.options.page_bytes / 4
+    }
+
+    /// Writes a page that a load has filled.
+    fn put_loaded(&mut self, number: u64, mut page: Page<Vec<u8>>) -> Result<()> {
+        let (environment, free) = (self.transaction.environment(), page.free());
+        self.space.set(environment, &self.transaction.transaction, number, free)?;
+        self.put_page(PAGES, number, &mut page)?;
+        self.heap.pages = self.heap.pages.max(number + 1);
+        Ok(())
+    }
+
+    /// Writes the last page of a load.
+    fn end_load(&mut self) -> Result<()> {
+        match self.loader.take() {
+            Some(mut loader) => loader.finish(&mut |number, page| self.put_loaded(number, page)),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves values out of a record until it fits a page: those longer than a quarter of a page, then the longest first.
+    pub(super) fn spill(&mut self, fields: &mut [OwnedField]) -> Result<()> {
+        loop {
+            let list: Vec<Field<'_>> = fields.iter().map(OwnedField::field).collect();
+            let bytes = match self.heap.options.layout {
+                HeapLayout::Pax => page_bytes(&self.schema, &list),
+                HeapLayout::Nsm => HEAD + SLOT + NsmPage::record_bytes(&self.schema, &list),
+                HeapLayout::Dsm => 0,
+            };
+            let inline = |field: &OwnedField| match field {
+                OwnedField::Bytes(bytes) => bytes.len(),
+                _ => 0,
+            };
+            let longest = (0..fields.len()).max_by_key(|at| inline(&fields[*at])).unwrap_or(0);
+            let length = fields.get(longest).map_or(0, inline);
+            if length <= self.limit() && bytes <= self.heap.options.page_bytes {
+                return Ok(());
+            }
+            let OwnedField::Bytes(value) = &fields[longest] else { return Err(self.too_large()) };
+            if length <= OverflowReference::BYTES {
+                return Err(self.too_large());
+            }
+            fields[longest] = OwnedField::Overflow(self.store(value)?);
+        }
+    }
+
+    /// Moves the values out that are longer than a quarter of a page.
+    pub(super) fn spill_values(&mut self, fields: &mut [OwnedField]) -> Result<()> {
+        for field in fields {
+            if let OwnedField::Bytes(value) = field
+                && value.len() > self.limit()
+            {
+                *field = OwnedField::Overflow(self.store(value)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for a record that fits no page.
+    pub(super) fn too_large(&self) -> Error {
+        Error::InvalidInput(format!(
+            "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
+            self.schema.table, self.heap.options.page_bytes
+        ))
+    }
+
+    /// Keeps a value that is too long for a page.
+    fn store(&mut self, value: &[u8]) -> Result<OverflowReference> {
+        let length = u32::try_from(value.len()).map_err(|_| {
+            Error::InvalidInput(format!("a value of {} bytes is too long for table {}", value.len(), self.schema.table))
+        })?;
+        let reference = OverflowReference { number: self.heap.next_overflow, length };
+        self.heap.next_overflow += 1;
+        let key = key(self.table(), OVERFLOW, reference.number);
+        values::put(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key, value)?;
+        Ok(reference)
+    }
+
+    /// A value that is too long for a page.
+    fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
+        let environment = self.transaction.environment();
+        super::reader::overflow(environment, &self.transaction.transaction, &self.schema.table, self.table(), reference)
+    }
+
+    /// Removes the long values among fields that are no longer a record's.
+    pub(super) fn forget(&mut self, fields: &[OwnedField]) -> Result<()> {
+        for field in fields {
+            if let OwnedField::Overflow(reference) = field {
+                let key = key(self.table(), OVERFLOW, reference.number);
+                values::delete(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The table's number.
+    pub(super) fn table(&self) -> TableId {
+        self.record.definition.id
+    }
+
+    /// A page as this transaction has changed it. The caller knows that it is there.
+    pub(super) fn page(&mut self, attribute: u32, number: u64) -> Result<&Page<Vec<u8>>> {
+        Ok(&self.kept(attribute, number)?.page)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn page_mut(&mut self, attribute: u32, number: u64) -> Result<&mut Page<Vec<u8>>> {
+        let kept = self.kept(attribute, number)?;
+        kept.changed = true;
+        Ok(&mut kept.page)
+    }
+
+    fn kept(&mut self, attribute: u32, number: u64) -> Result<&mut Kept> {
+        if self.pages.len() >= KEPT && !self.pages.contains_key(&(attribute, number)) {
+            self.write_back()?;
+            self.pages.clear();
+        }
+        if !self.pages.contains_key(&(attribute, number)) {
+            let page = self.read_page(attribute, number)?;
+            self.pages.insert((attribute, number), Kept { page, changed: false });
+        }
+        self.pages.get_mut(&(attribute, number)).ok_or_else(|| Error::InvalidInput("a page that was just read".into()))
+    }
+
+    fn read_page(&self, attribute: u32, number: u64) -> Result<Page<Vec<u8>>> {
+        let (environment, layout) = (self.transaction.environment(), self.heap.options.layout);
+        let place = || super::reader::place(environment, &self.schema, attribute, number);
+        let key = key(self.table(), attribute, number);
+        let bytes = values::get_raw(environment, &self.transaction.transaction, Name::Heap, &key)?;
+        let bytes = bytes.ok_or_else(|| Error::corrupt(place(), "the page is missing"))?.to_vec();
+        let schema = self.schema_of(attribute);
+        let page = Page::open(layout, bytes, schema, true, &place)?;
+        if let Page::Pax(page) = &page {
+            (0..self.schema.attributes().len()).try_for_each(|at| page.verify(at, &place))?;
+        }
+        Ok(page)
+    }
+
+    /// The schema of the pages of an attribute.
+    fn schema_of(&self, attribute: u32) -> &Arc<PageSchema> {
+        if self.heap.options.layout != HeapLayout::Dsm {
+            return &self.schema;
+        }
+        let at = self.schema.attributes().iter().position(|own| own.column == attribute);
+        at.and_then(|at| self.pairs.get(at)).unwrap_or(&self.schema)
+    }
+
+    /// Takes a new page into the transaction; it is written at once, so that its key can be found.
+    pub(super) fn add_page(&mut self, attribute: u32, number: u64, mut page: Page<Vec<u8>>) -> Result<()> {
+        self.put_page(attribute, number, &mut page)?;
+        self.pages.insert((attribute, number), Kept { page, changed: false });
+        Ok(())
+    }
+
+    /// Removes a page.
+    pub(super) fn remove_page(&mut self, attribute: u32, number: u64) -> Result<()> {
+        self.pages.remove(&(attribute, number));
+        let key = key(self.table(), attribute, number);
+        values::delete(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key)
+    }
+
+    /// Writes a page: behind all others of the database without a search, else into room that LMDB gives.
+    fn put_page(&mut self, attribute: u32, number: u64, page: &mut Page<Vec<u8>>) -> Result<()> {
+        debug_assert!(is_page(attribute), "attribute {attribute} has no pages");
+        let key = key(self.table(), attribute, number);
+        let (environment, bytes) = (self.transaction.environment(), page.seal(self.transaction.state.commit));
+        let (heap, transaction) = (environment.values(Name::Heap)?, &mut self.transaction.transaction);
+        let failed = environment.failed("writing");
+        let last = heap.last(transaction).map_err(&failed)?.is_none_or(|(last, _)| last < &key[..]);
+        if last {
+            return heap.put_with_flags(transaction, PutFlags::APPEND, &key, bytes).map_err(failed);
+        }
+        heap.put_reserved(transaction, &key, bytes.len(), |room| room.write_all(bytes)).map_err(failed)
+    }
+
+    /// Writes all changed pages.
+    fn write_back(&mut self) -> Result<()> {
+        let mut pages = std::mem::take(&mut self.pages);
+        for ((attribute, number), kept) in pages.iter_mut().filter(|(_, kept)| kept.changed) {
+            self.put_page(*attribute, *number, &mut kept.page)?;
+            kept.changed = false;
+        }
+        self.pages = pages;
+        Ok(())
+    }
+
+    /// Writes all that has changed, so that the transaction's commit makes it visible.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.end_load()?;
+        self.write_back()?;
+        let environment: &Environment = self.transaction.environment();
+        self.space.flush(environment, &mut self.transaction.transaction)?;
+        self.record.heap = Some(self.heap);
+        self.transaction.put_record(self.record)
+    }
+}
