@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `rule` | the physical rule that replaces what is supported |
+//! | `whole` | the rule that plans without anything else are spared |
 //! | `subtree` | a part of a plan as a query of pipelines |
 //! | `draft` | pipelines in the making: scans, filters, projections |
 //! | `joined` | the joins that pipelines may do, as one description |
@@ -41,6 +42,8 @@ mod translate;
 mod union;
 mod value_map;
 mod wanted;
+mod whole;
 
 pub(crate) use exec::CompiledExec;
 pub(crate) use rule::CompilePipelines;
+pub(crate) use whole::UnlessWhole;

@@ -1,8 +1,8 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
-use crate::compile::CompilePipelines;
-use crate::optimizer::{JoinOrder, SelectJoins, in_passes};
+use crate::compile::{CompilePipelines, UnlessWhole};
+use crate::optimizer::{JoinOrder, SelectJoins, in_passes, only_with_subqueries};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
@@ -67,7 +67,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 
 /// DataFusion's rules and ours, the order of joins last.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules = Optimizer::new().rules;
+    let mut rules: Vec<_> = Optimizer::new().rules.into_iter().map(only_with_subqueries).collect();
     rules.push(Arc::new(OneZero));
     in_passes(rules, Arc::new(JoinOrder))
 }
@@ -79,9 +79,14 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// before it is distributed over threads.
 fn physical_rules(engine: &Engine) -> Vec<Rule> {
     let select: Rule = Arc::new(SelectJoins);
-    let own = |rule: Rule| if rule.name() == select.name() { Arc::clone(&select) } else { rule };
+    let distributing = EnsureRequirements::new();
+    let own = |rule: Rule| match rule.name() {
+        name if name == select.name() => Arc::clone(&select),
+        name if name == distributing.name() => Arc::new(UnlessWhole(rule)),
+        _ => rule,
+    };
     let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(own).collect();
-    let distributes = rules.iter().position(|rule| rule.name() == EnsureRequirements::new().name());
+    let distributes = rules.iter().position(|rule| rule.name() == distributing.name());
     rules.push(Arc::new(CountOnCodes));
     rules.push(Arc::new(DropMisledFilters));
     rules.push(Arc::new(GatherJoinKeys));

@@ -1,0 +1,52 @@
+//! The rule that distributes plans over threads, kept from plans that are one [`CompiledExec`]: it would look at them a dozen
+//! times to find nothing to do (docs/decisions/0023-planning-time.md).
+
+use super::exec::CompiledExec;
+use datafusion::common::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use std::sync::Arc;
+
+/// A rule for plans of which something is left to DataFusion.
+#[derive(Debug)]
+pub(crate) struct UnlessWhole(pub(crate) Arc<dyn PhysicalOptimizerRule + Send + Sync>);
+
+impl PhysicalOptimizerRule for UnlessWhole {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        if is_whole(&plan)? { Ok(plan) } else { self.0.optimize(plan, config) }
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn schema_check(&self) -> bool {
+        self.0.schema_check()
+    }
+}
+
+/// True for pipelines of tables with nothing above them but projections, whose one partition has the order that is asked
+/// for.
+fn is_whole(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
+    if plan.is::<CompiledExec>() {
+        return Ok(plan.children().is_empty() && plan.output_partitioning().partition_count() == 1);
+    }
+    if !plan.is::<ProjectionExec>() && !plan.is::<OutputRequirementExec>() {
+        return Ok(false);
+    }
+    for (input, order) in plan.children().into_iter().zip(plan.required_input_ordering()) {
+        let known = input.equivalence_properties();
+        if let Some(order) = order
+            && !known.ordering_satisfy_requirement(order.into_single())?
+        {
+            return Ok(false);
+        }
+        if !is_whole(input)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
