@@ -5,15 +5,15 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-/// The lanes whose bits are set, one after the other from lane 0 on, and zeros.
+/// The lanes of 16 bits whose bits are set, one after the other from lane 0 on, and zeros.
 #[inline]
-#[target_feature(enable = "avx512f")]
-pub(crate) fn lanes(mask: __mmask16, lanes: __m512i) -> __m512i {
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2")]
+pub(crate) fn short_lanes(mask: __mmask32, lanes: __m512i) -> __m512i {
     let compressed;
-    // SAFETY: the instruction is AVX-512F's, and reads and writes the registers that are named alone.
+    // SAFETY: the instruction is VBMI2's, and reads and writes the registers that are named alone.
     unsafe {
         asm!(
-            "vpcompressd {to}{{{mask}}}{{z}}, {lanes}",
+            "vpcompressw {to}{{{mask}}}{{z}}, {lanes}",
             to = inout(zmm_reg) _mm512_setzero_si512() => compressed,
             mask = in(kreg) mask,
             lanes = in(zmm_reg) lanes,

@@ -170,6 +170,30 @@ fn tids_of_dense_words_among_sparse_ones() {
     }
 }
 
+/// Stretches of every density, long enough that each way to take words is chosen and met by words of another, with room
+/// for all TIDs that there could be and with none.
+#[test]
+fn tids_of_stretches() {
+    let mut numbers = Numbers(5);
+    for words in [511, 512, 513, 1024, 5000] {
+        let bits: Vec<u64> = (0..words)
+            .map(|at| {
+                let share = [1, 20, 70, 150, 300, 2000, 10_000, 0][at / 600 % 8];
+                (0..64).fold(0, |word, bit| word | u64::from(numbers.next() % 10_000 < share) << bit)
+            })
+            .collect();
+        let expected: Vec<u32> =
+            (0..words as u32 * 64).filter(|&at| bit(&bits, at as usize)).map(|at| at + 3).collect();
+        for isa in Isa::available() {
+            for room in [0, 40_000, words * 64 + 64] {
+                let mut tids = Vec::with_capacity(room);
+                bits::to_tids(isa, &bits, 3, &mut tids);
+                assert!(tids == expected, "{isa:?}, {words} words, room for {room}");
+            }
+        }
+    }
+}
+
 #[test]
 fn largest_tids() {
     for isa in Isa::available() {

