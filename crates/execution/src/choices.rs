@@ -13,7 +13,11 @@ use gingham_storage::{Caches, IntegerSet};
 
 /// Those of all pipelines in a mode.
 pub(crate) fn of_mode(mode: Mode) -> Option<String> {
-    (mode == Mode::Auto).then(|| format!("choice: a stage is compiled from {FEW_ROWS} records on"))
+    (mode == Mode::Auto).then(|| {
+        format!(
+            "choice: a stage is compiled from {FEW_ROWS} records on, and runs by its code unless interpreting is faster"
+        )
+    })
 }
 
 /// Those of a pipeline that ends in `end` and leaves columns with the facts `left`, all as far as known before a run.

@@ -27,6 +27,7 @@ pub(crate) struct Fixed {
     pub(crate) planner: Option<Planner>,
     kernels: Option<bool>,
     cut: Option<Cut>,
+    filters: Option<bool>,
     key_sets: Option<bool>,
     vector: Option<usize>,
     probing: Option<Probing>,
@@ -53,6 +54,7 @@ impl Fixed {
             planner: self.planner.or(other.planner),
             kernels: self.kernels.or(other.kernels),
             cut: self.cut.or(other.cut),
+            filters: self.filters.or(other.filters),
             key_sets: self.key_sets.or(other.key_sets),
             vector: self.vector.or(other.vector),
             probing: self.probing.or(other.probing),
@@ -65,6 +67,7 @@ impl Fixed {
     pub(crate) fn apply(&self, stages: &mut Stages) {
         stages.kernels = self.kernels.unwrap_or(stages.kernels);
         stages.cut = self.cut.unwrap_or(stages.cut);
+        stages.filters = self.filters.unwrap_or(stages.filters);
         stages.key_sets = self.key_sets.unwrap_or(stages.key_sets);
         stages.vector = self.vector.unwrap_or(stages.vector);
         stages.probing = self.probing.unwrap_or(stages.probing);
@@ -86,6 +89,9 @@ impl Fixed {
                 self.kernels = Some(either(value, "kernels", "loop").ok_or_else(|| one_of("kernels or loop"))?)
             }
             "boundaries" => self.cut = Some(cut(value).ok_or_else(|| one_of("a number of probes, all or every"))?),
+            "filters" => {
+                self.filters = Some(either(value, "apart", "within").ok_or_else(|| one_of("apart or within"))?)
+            }
             "keys" => self.key_sets = Some(either(value, "on", "off").ok_or_else(|| one_of("on or off"))?),
             "vector" => {
                 let records = value.parse().ok().filter(|records| (1..=MOST_RECORDS).contains(records));
@@ -101,7 +107,7 @@ impl Fixed {
                 self.function = Some(function.ok_or_else(|| one_of("murmur3, crc32 or multiply"))?);
             }
             _ => {
-                let names = "planner, predicate, boundaries, keys, vector, prefetch, table and hash";
+                let names = "planner, predicate, boundaries, filters, keys, vector, prefetch, table and hash";
                 return Err(format!("'{name}' is no choice about stages: there are {names}"));
             }
         }

@@ -501,9 +501,16 @@ impl Flow {
                         generator.known(&plan.stage, vector)?
                     };
                 }
-                match &last.loops {
-                    Some(loops) => loops.aggregate(plan, vector, states, scratch)?,
-                    None => last.interpreter.aggregate(plan, vector, states)?,
+                let Runner { interpreter, loops } = last;
+                match loops {
+                    Some(loops) => generator.choose(course.mode, vector.len(), |by_code| {
+                        if by_code {
+                            loops.aggregate(plan, vector, states, scratch)
+                        } else {
+                            interpreter.aggregate(plan, vector, states)
+                        }
+                    })?,
+                    None => interpreter.aggregate(plan, vector, states)?,
                 }
                 for (set, (distinct, runner)) in plan.distinct.iter().zip(sets).enumerate() {
                     let site = (course, stage + 1 + set);

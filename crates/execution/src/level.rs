@@ -66,10 +66,15 @@ impl Runner {
                 part.generator.known(&part.stage, vector)?
             };
         }
-        match &self.loops {
-            Some(loops) => loops.emit(&part.stage, vector, scratch, passed, outputs),
-            None => self.interpreter.emit(&part.stage, vector, passed, outputs),
-        }
+        let Self { interpreter, loops } = self;
+        let Some(loops) = loops else { return interpreter.emit(&part.stage, vector, passed, outputs) };
+        part.generator.choose(course.mode, vector.len(), |by_code| {
+            if by_code {
+                loops.emit(&part.stage, vector, scratch, passed, outputs)
+            } else {
+                interpreter.emit(&part.stage, vector, passed, outputs)
+            }
+        })
     }
 }
 

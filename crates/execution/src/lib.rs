@@ -19,6 +19,7 @@
 //! | `source` | records, a vector at a time |
 //! | `interpret` | steps by loops over vectors |
 //! | `codegen/` | steps as machine code |
+//! | `trial` | which of both is faster |
 //! | `flow`, `level` | one thread's way through a pipeline, and through one of its probes |
 //! | `choices` | what is decided late, for EXPLAIN |
 //! | `prepared` | a query that may run, what a run is given and what it tells |
@@ -55,6 +56,7 @@ mod stages;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod value_map;
 
 pub use aggregate::{Aggregate, Aggregation, Finish, Function, Spread};

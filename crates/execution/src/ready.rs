@@ -292,7 +292,8 @@ impl Fused {
     /// functions that are no arithmetic, and so many matches for a record that nobody could stop it.
     fn new(given: &Given, levels: &[Level], end: &End) -> Option<Self> {
         let Cut::Probes(first) = given.stages.cut else { return None };
-        let own = levels.get(first..).filter(|own| !own.is_empty())?;
+        // Filters have levels of their own only where each probe has a boundary.
+        let own = levels.get(first..).filter(|_| first < given.builds.len()).filter(|own| !own.is_empty())?;
         if let End::Aggregate { array, plan, .. } = end
             && (!array || !plan.distinct.is_empty())
         {
@@ -340,7 +341,12 @@ struct Way<'p> {
 impl Way<'_> {
     /// A filter: a part of the stage that comes, or stages of its own.
     fn filter(&mut self, condition: &Expression) -> Result<()> {
-        if self.given.stages.cut != Cut::EveryStep {
+        let Stages { cut, filters, .. } = self.given.stages;
+        let apart = match cut {
+            Cut::EveryStep => true,
+            Cut::Probes(probes) => filters && probes == self.given.builds.len(),
+        };
+        if !apart {
             self.waiting = Some(Expression::and(self.waiting.take(), condition.clone()));
             return Ok(());
         }
@@ -348,7 +354,7 @@ impl Way<'_> {
         let draft = self.scope.draft(Some(condition))?;
         let whole = draft.finish(Vec::new(), std::iter::empty());
         let safe = whole.program.checks(0..whole.program.steps().len()).next().is_none();
-        let parts = if safe { condition.conjuncts() } else { vec![condition] };
+        let parts = if safe && cut == Cut::EveryStep { condition.conjuncts() } else { vec![condition] };
         for part in parts {
             let stage = self.scope.draft(Some(part))?.finish(Vec::new(), std::iter::empty());
             let (kind, probe) = (LevelKind::Filter, self.probes.len());

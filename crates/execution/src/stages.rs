@@ -22,6 +22,9 @@ pub(crate) struct Stages {
     /// The scan's predicate is evaluated by kernels before the first stage, else by the first stage. It is by kernels
     /// wherever a stage can't evaluate it.
     pub(crate) kernels: bool,
+    /// A filter behind the scan is a stage of its own, which hands on the records that pass; else it is a part of the stage
+    /// behind it. It can be one wherever each probe has a boundary.
+    pub(crate) filters: bool,
     /// Scans leave out records whose keys no later probe will find.
     pub(crate) key_sets: bool,
     /// Records of a staging vector.
@@ -81,6 +84,7 @@ impl Stages {
         let staged = Self {
             cut: Cut::Probes(probes),
             kernels: true,
+            filters: true,
             key_sets: true,
             vector: VECTOR,
             probing: Probing::Match,
@@ -89,7 +93,7 @@ impl Stages {
         match mode {
             Mode::Auto | Mode::Staged | Mode::Interpreted => staged,
             Mode::Vectorized => Self { cut: Cut::EveryStep, ..staged },
-            Mode::Fused => Self { cut: Cut::Probes(0), kernels: false, key_sets: false, ..staged },
+            Mode::Fused => Self { cut: Cut::Probes(0), kernels: false, filters: false, key_sets: false, ..staged },
         }
     }
 

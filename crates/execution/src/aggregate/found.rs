@@ -6,7 +6,7 @@ use super::plan::{Distinct, Plan};
 use super::states::States;
 use super::table::GroupTable;
 use crate::Result;
-use crate::expression::Expression;
+use crate::expression::{Expression, Limits};
 use crate::interpret::Interpreter;
 use crate::program::Builder;
 use crate::relation::{Facts, Relation};
@@ -52,7 +52,12 @@ impl Having {
     /// Over these columns, of which this is known.
     pub(crate) fn new(condition: &Expression, finishes: &[Finish], facts: &[Facts]) -> Result<Self> {
         let fields = (0..facts.len()).map(|column| Field { input: 0, column }).collect();
-        let draft = Draft::new(Builder::new(facts.iter().copied()), fields, Some(condition))?;
+        // Of integers past 64 bits there is no column: a run that meets one is left.
+        let within = |end: i128| end.clamp(i64::MIN.into(), i64::MAX.into());
+        let short = facts
+            .iter()
+            .map(|(limits, nullable)| (Limits { min: within(limits.min), max: within(limits.max) }, *nullable));
+        let draft = Draft::new(Builder::new(short), fields, Some(condition))?;
         let mut stage = draft.finish(Vec::new(), std::iter::empty());
         // Only the columns that it reads are made, one behind the other.
         let mut columns = Vec::new();

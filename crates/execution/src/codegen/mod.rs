@@ -28,7 +28,8 @@ mod weave;
 use crate::aggregate::{Plan, States};
 use crate::source::Vector;
 use crate::stage::Stage;
-use crate::{Error, Result};
+use crate::trial::Trial;
+use crate::{Error, Mode, Result};
 use code::{Code, Entry};
 use frame::Frame;
 use std::collections::HashMap;
@@ -97,6 +98,8 @@ pub(crate) struct Generator {
     spent: Mutex<Spent>,
     /// The text of code is kept.
     keeps_text: AtomicBool,
+    /// Whether the code is faster than the stage's interpretation.
+    trial: Trial,
 }
 
 /// What making code took.
@@ -119,6 +122,12 @@ pub(crate) struct Scratch {
 }
 
 impl Generator {
+    /// Does the work of a vector of so many records, by code when `work` is given true. In mode `auto` that is when it is
+    /// faster ([`Trial`]).
+    pub(crate) fn choose(&self, mode: Mode, records: usize, work: impl FnOnce(bool) -> Result<()>) -> Result<()> {
+        if mode == Mode::Auto { self.trial.run(records, work) } else { work(true) }
+    }
+
     /// The loops for vectors like this one, made unless they are known.
     pub(crate) fn loops(&self, stage: &Stage, end: End<'_>, vector: &Vector<'_>) -> Result<Arc<Loops>> {
         let variant = frame::variant(&stage.fields, &stage.columns, vector, vector.inputs.len())?;
