@@ -37,6 +37,7 @@ macro_rules! dispatch {
 mod ahead;
 pub mod bitpack;
 pub mod bits;
+mod cache;
 pub mod chunks;
 mod code;
 #[cfg(target_arch = "x86_64")]

@@ -7,6 +7,7 @@
 use super::DIGITS;
 use super::digits::Bounds;
 use crate::Value;
+use crate::cache::fence;
 
 /// Bytes of a line.
 const LINE: usize = 64;
@@ -115,15 +116,6 @@ fn stream<T: Value>(line: &[T], out: &mut [T]) {
 #[cfg(not(target_arch = "x86_64"))]
 fn stream<T: Value>(line: &[T], out: &mut [T]) {
     out.copy_from_slice(line);
-}
-
-/// Waits until lines that went past the caches are in memory, which ordinary loads and stores don't.
-fn fence() {
-    // SAFETY: every x86-64 has SSE.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
-    }
 }
 
 #[cfg(test)]

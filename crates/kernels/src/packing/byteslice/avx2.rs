@@ -8,7 +8,7 @@ use super::chain::{Place, Scan};
 use super::order::Search;
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
-use super::{Slices, Term, Unit, bit_tail, chain, lists, scalar, stitch, terms};
+use super::{Slices, Term, Unit, Ways, bit_tail, chain, lists, scalar, stitch, terms};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -20,11 +20,11 @@ pub(super) fn scan<U: Unit>(
     comparison: Comparison,
     negate: bool,
     options: Options,
-    expanded: bool,
+    ways: Ways,
     out: &mut [u64],
 ) {
     // SAFETY: this function runs only where its own target features exist.
-    unsafe { chain::scan::<U::Avx2>(slices, comparison, negate, options, expanded, out) }
+    unsafe { chain::scan::<U::Avx2>(slices, comparison, negate, options, ways, out) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]

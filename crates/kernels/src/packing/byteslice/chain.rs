@@ -11,8 +11,9 @@
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Combine, Options};
-use super::Slices;
 use super::vector::{Column, Constant, Operand, Vector};
+use super::{Slices, Ways};
+use crate::cache::{fence, store_past};
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 /// Words of 64 codes in a group.
@@ -94,10 +95,17 @@ const LESS: u8 = 1;
 const WITHIN: u8 = 2;
 
 /// Ways in which the bits of a previous predicate come in: there are none; they meet the condensed M_eq (Algorithm 2);
-/// or they are expanded and M_eq starts from them (the way that the paper rejects for AVX2, in figure 7).
+/// or they are expanded and M_eq starts from them (the way that the paper rejects for AVX2, in figure 7). Or there are none
+/// and answers go past the caches.
 const SET: u8 = 0;
 const CONDENSED: u8 = 1;
 const EXPANDED: u8 = 2;
+const PAST: u8 = 3;
+
+/// Whether bits of a previous predicate come in.
+const fn piped(way: u8) -> bool {
+    way == CONDENSED || way == EXPANDED
+}
 
 /// Where a scan is: the group it comes to next, and the number of slices to read of it.
 #[derive(Clone, Copy)]
@@ -129,7 +137,7 @@ pub(in crate::packing) struct Scan<'a, V: Vector, O> {
     or: u64,
 }
 
-/// Answers a comparison of every code with constants. `expanded` asks for the other way of a previous predicate's bits.
+/// Answers a comparison of every code with constants.
 ///
 /// # Safety
 /// As for [`Vector`].
@@ -139,7 +147,7 @@ pub(super) unsafe fn scan<V: Vector>(
     comparison: Comparison,
     negate: bool,
     options: Options,
-    expanded: bool,
+    ways: Ways,
     out: &mut [u64],
 ) {
     // SAFETY: the caller's; constants are no memory.
@@ -148,12 +156,12 @@ pub(super) unsafe fn scan<V: Vector>(
         let constant = Constant::<V>::new(code, slices.count, slices.padding);
         let scan = Scan::<V, _>::new(slices, [&constant; 2], negate, options);
         match comparison {
-            Comparison::Equal(_) => scan.run::<EQUAL>(options, expanded, out),
-            Comparison::Less(_) => scan.run::<LESS>(options, expanded, out),
+            Comparison::Equal(_) => scan.run::<EQUAL>(options, ways, out),
+            Comparison::Less(_) => scan.run::<LESS>(options, ways, out),
             Comparison::Within { low, .. } => {
                 let low = Constant::<V>::new(low, slices.count, slices.padding);
                 let scan = Scan { operands: [&constant, &low], ..scan };
-                scan.run::<WITHIN>(options, expanded, out);
+                scan.run::<WITHIN>(options, ways, out);
             }
         }
     }
@@ -176,11 +184,13 @@ pub(super) unsafe fn compare<V: Vector>(
     assert!(slices.count == other.count && slices.rows == other.rows, "columns of one shape");
     let column = Column { bytes: other.start(), stride: other.stride() };
     let scan = Scan::<V, _>::new(slices, [&column; 2], negate, options);
+    // Two columns are read for every answer, so that there is less to gain past the caches.
+    let ways = Ways { expanded: false, far: usize::MAX };
     // SAFETY: the caller's; the shapes were compared above.
     unsafe {
         match relation {
-            Relation::Equal => scan.run::<EQUAL>(options, false, out),
-            Relation::Less => scan.run::<LESS>(options, false, out),
+            Relation::Equal => scan.run::<EQUAL>(options, ways, out),
+            Relation::Less => scan.run::<LESS>(options, ways, out),
         }
     }
 }
@@ -196,13 +206,18 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     /// # Safety
     /// As for [`Vector`] and [`Operand::get`], here and below.
     #[inline(always)]
-    unsafe fn run<const KIND: u8>(&self, options: Options, expanded: bool, out: &mut [u64]) {
+    unsafe fn run<const KIND: u8>(&self, options: Options, ways: Ways, out: &mut [u64]) {
         assert_eq!(out.len(), self.slices.rows.div_ceil(64), "a word per 64 codes");
         // SAFETY: the caller's; slices are padded to whole words of codes.
         unsafe {
             match options.combine {
+                Combine::Set if self.slices.rows * size_of::<V::Unit>() > ways.far => {
+                    self.words::<KIND, PAST>(out);
+                    // Before the caller has the answers.
+                    fence();
+                }
                 Combine::Set => self.words::<KIND, SET>(out),
-                Combine::And | Combine::Or if expanded => self.words::<KIND, EXPANDED>(out),
+                Combine::And | Combine::Or if ways.expanded => self.words::<KIND, EXPANDED>(out),
                 Combine::And | Combine::Or => self.words::<KIND, CONDENSED>(out),
             }
         }
@@ -307,7 +322,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     ) -> bool {
         let mut interest = [0; GROUP];
         let mut scratch = [0; GROUP];
-        if WAY != SET {
+        if piped(WAY) {
             for (interest, word) in interest.iter_mut().zip(&*out) {
                 *interest = word ^ self.or;
             }
@@ -318,7 +333,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         // SAFETY: the caller's.
         let open = unsafe {
             let answers = if WAY == SET { &mut *out } else { &mut scratch[..out.len()] };
-            if O::SAME && WAY == SET && KIND != EQUAL && DEPTH != 0 {
+            if O::SAME && !piped(WAY) && KIND != EQUAL && DEPTH != 0 {
                 self.below::<KIND, DEPTH, LAST, ASK>(lines, group, answers)
             } else {
                 self.chains::<KIND, WAY, LAST, ASK>(lines, group, depth, &interest, answers)
@@ -327,7 +342,12 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         if open {
             return true;
         }
-        if WAY != SET {
+        if WAY == PAST {
+            for (out, answer) in out.iter_mut().zip(scratch) {
+                // SAFETY: a scan of this way reads no answers, and `run` ends it with a fence.
+                unsafe { store_past(out, answer ^ self.negate) };
+            }
+        } else if WAY != SET {
             for (out, answer) in out.iter_mut().zip(scratch) {
                 let answer = answer ^ self.negate;
                 *out = *out & answer | (*out | answer) & self.or;
@@ -366,7 +386,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     open.add::<KIND, WAY>(&chain, &low, *interest);
                 }
                 let mask = match KIND {
-                    EQUAL if WAY == SET => V::same(chain.equal, chain.difference),
+                    EQUAL if !piped(WAY) => V::same(chain.equal, chain.difference),
                     EQUAL => chain.equal,
                     LESS => chain.less,
                     _ => V::and_not(chain.less, low.less),
@@ -524,7 +544,7 @@ impl<V: Vector> Undecided<V> {
         unsafe {
             let equal = if KIND == WITHIN { V::or(chain.equal, low.equal) } else { chain.equal };
             match WAY {
-                SET => {
+                SET | PAST => {
                     self.near = chain.nearer(self.near);
                     if KIND == WITHIN {
                         self.near = low.nearer(self.near);
@@ -541,7 +561,7 @@ impl<V: Vector> Undecided<V> {
         // SAFETY: the caller's.
         unsafe {
             match WAY {
-                SET => V::any_near(self.near),
+                SET | PAST => V::any_near(self.near),
                 CONDENSED => self.bits != 0,
                 _ => V::any(self.mask),
             }

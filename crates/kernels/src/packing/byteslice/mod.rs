@@ -28,6 +28,7 @@ mod terms;
 pub mod variants;
 #[cfg(target_arch = "x86_64")]
 mod vector;
+mod ways;
 
 use super::test::{Comparison, Order};
 use super::{Combine, Format, Operator, Options, Packed, Packing, Tids, by_runs};
@@ -35,6 +36,7 @@ use crate::{Code, Isa};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use ways::Ways;
 
 /// Codes that the slices are padded to a multiple of: a result word, and a register of 512 bits.
 const GROUP: usize = 64;
@@ -224,7 +226,7 @@ pub(super) fn scan(
     options: Options,
     out: &mut [u64],
 ) {
-    on_slices!(isa, packed, scan(comparison, negate, options, false, out));
+    scan_in(isa, packed, comparison, negate, options, Ways::usual(), out);
 }
 
 pub(super) fn scan_any(isa: Isa, packed: Packed<'_>, values: &[u64], options: Options, out: &mut [u64]) {
@@ -252,16 +254,17 @@ pub(super) fn scan_bitmap(isa: Isa, packed: Packed<'_>, bitmap: &[u64], options:
     });
 }
 
-/// [`scan`] in the way of [`variants::scan_expanded`].
-fn scan_expanded(
+/// [`scan`] in a way that the caller chooses.
+fn scan_in(
     isa: Isa,
     packed: Packed<'_>,
     comparison: Comparison,
     negate: bool,
     options: Options,
+    ways: Ways,
     out: &mut [u64],
 ) {
-    on_slices!(isa, packed, scan(comparison, negate, options, true, out));
+    on_slices!(isa, packed, scan(comparison, negate, options, ways, out));
 }
 
 /// Compares two columns of one format, slice by slice.

@@ -4,7 +4,7 @@ use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
 use super::order::Search;
 use super::variants::{BLOCK, Tail};
-use super::{Slices, Term, Unit, measures};
+use super::{Slices, Term, Unit, Ways, measures};
 use crate::Code;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -24,13 +24,13 @@ pub(super) fn pack<U: Unit, C: Code>(format: Format, codes: &[C], row: usize, un
     }
 }
 
-/// There is nothing here to expand.
+/// There is one way here.
 pub(super) fn scan<U: Unit>(
     slices: Slices<'_, U>,
     comparison: Comparison,
     negate: bool,
     options: Options,
-    _expanded: bool,
+    _: Ways,
     out: &mut [u64],
 ) {
     each_word(slices.rows, options, out, |row| comparison.holds(slices.code(row)) != negate);

@@ -8,7 +8,7 @@
 
 use super::super::test::Plan;
 use super::super::{Combine, Format, FormatError, Options, Packed, Packing, Test};
-use super::{Slices, scalar};
+use super::{Slices, Ways, scalar};
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 use crate::Isa;
@@ -28,7 +28,8 @@ pub fn scan_expanded(isa: Isa, packed: Packed<'_>, test: Test, combine: Combine,
     let Plan::Compare(comparison, negate) = test.plan(packed.format().max_code()) else {
         return super::super::scan(isa, packed, test, options, out);
     };
-    super::scan_expanded(isa, packed, comparison, negate, options, out);
+    let ways = Ways { expanded: true, ..Ways::usual() };
+    super::scan_in(isa, packed, comparison, negate, options, ways, out);
     cut(out, packed.rows());
 }
 
