@@ -113,10 +113,14 @@ fn pipelines_are_cut_as_the_mode_says() {
         rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n")
     };
     let sql = "SELECT n.s, count(*), sum(b.k) FROM n JOIN b ON n.v = b.v WHERE n.k > 2 AND n.d < 50 AND n.k + b.k < 9 GROUP BY n.s";
-    for (execution, stages) in [("fused", 1), ("staged", 2), ("vectorized", 4)] {
+    for (execution, stages) in [("fused", 1), ("staged", 3), ("vectorized", 4)] {
         let text = analyzed(execution, sql);
         assert!(text.contains(&format!("pipeline1_{execution}_stages={stages}")), "{execution}: {text}");
     }
+    connection.execute("SET gingham.lab_stages = 'filters=within'").expect("a setting");
+    let text = analyzed("staged", sql);
+    assert!(text.contains("pipeline1_staged_stages=2"), "{text}");
+    connection.execute("SET gingham.lab_stages = ''").expect("a setting");
     // Each group may be one of more than the records are many, so that a hash table finds it.
     let text = analyzed("fused", "SELECT wide, v, count(*) FROM n GROUP BY wide, v");
     assert!(text.contains("pipeline0_staged_stages=2"), "{text}");
