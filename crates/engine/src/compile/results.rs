@@ -1,7 +1,7 @@
 //! A query's rows as Arrow arrays: integers by their types or dictionaries, strings fetched by the numbers of their records.
 
 use super::groups::{How, Shown};
-use super::translate::{Records, Trace};
+use super::translate::Records;
 use crate::{Error, Result};
 use arrow::array::{
     Array, ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,
@@ -104,8 +104,8 @@ fn texts(values: &Column, rows: usize, strings: &Strings, data_type: &DataType) 
     Ok(cast(&all, data_type)?)
 }
 
-/// The rows with ranks in the place of strings: of those that the query numbered as chance would have it, and of those in
-/// `texts`, whose order is not that of their integers.
+/// The rows with ranks in the place of strings that the query numbered, as chance would have it; and behind the other
+/// columns those of the outputs `texts`: several of these may be the same integers, as strings of one record are.
 pub(super) fn ranked<'r>(
     rows: &'r Rows,
     outputs: &[Shown],
@@ -113,16 +113,22 @@ pub(super) fn ranked<'r>(
     strings: &Strings,
     isa: Isa,
 ) -> Result<Cow<'r, Rows>> {
+    let ranks = |output: &Shown| -> Result<Values> {
+        let texts = cast(&array(output, rows, strings, isa)?, &DataType::LargeBinary)?;
+        Ok(Values::Short(rank(&texts, None)?.into_iter().map(i64::from).collect()))
+    };
     let mut ranked = Cow::Borrowed(rows);
     for output in outputs {
-        let How::Column(number) = output.how else { continue };
-        let Trace { records, numbered, .. } = &output.trace;
-        if !numbered && (records.is_none() || !texts.contains(&number)) {
-            continue;
+        if let (How::Column(number), true) = (output.how, output.trace.numbered) {
+            ranked.to_mut().columns[number].values = ranks(output)?;
         }
-        let texts = cast(&array(output, rows, strings, isa)?, &DataType::LargeBinary)?;
-        let ranks = rank(&texts, None)?.into_iter().map(i64::from).collect();
-        ranked.to_mut().columns[number].values = Values::Short(ranks);
+    }
+    for output in texts {
+        let How::Column(number) = outputs[*output].how else {
+            return Err(Error::Internal("an order of strings that are no column's".to_owned()));
+        };
+        let column = Column { values: ranks(&outputs[*output])?, valid: rows.columns[number].valid.clone() };
+        ranked.to_mut().columns.push(column);
     }
     Ok(ranked)
 }

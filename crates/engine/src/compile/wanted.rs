@@ -35,8 +35,8 @@ struct Order {
     columns: LexOrdering,
     /// The same, by numbers of the query's columns.
     keys: Vec<SortKey>,
-    /// Those of them that are strings, whose integers have no order.
-    texts: Vec<usize>,
+    /// Which of them are strings, whose integers have no order, and of which outputs.
+    texts: Vec<(usize, usize)>,
 }
 
 impl Wanted {
@@ -54,8 +54,8 @@ impl Wanted {
         }
         let keys = columns.iter().map(|(column, options)| key(outputs.get(*column)?, *options));
         let keys = keys.collect::<Option<Vec<SortKey>>>()?;
-        let texts = columns.iter().zip(&keys).filter(|((column, _), _)| outputs[*column].trace.is_unordered());
-        let texts = texts.map(|(_, key)| key.column).collect();
+        let texts = columns.iter().map(|(column, _)| *column).enumerate();
+        let texts = texts.filter(|(_, column)| outputs[*column].trace.is_unordered()).collect();
         let named = columns.iter().map(|(column, options)| {
             PhysicalSortExpr::new(Arc::new(Column::new(schema.field(*column).name(), *column)), *options)
         });
@@ -102,8 +102,8 @@ impl Wanted {
         if self.order.is_some() { rows * SORTED_BYTES } else { 0 }
     }
 
-    /// These of all rows, whose places are the same in each run when they are `placed`. `ranked` gives them with integers
-    /// that order as their values do, those of some columns of strings among them.
+    /// These of all rows, whose places are the same in each run when they are `placed`. `ranked` gives them with a
+    /// column behind the others for each of some outputs, of integers that order as their strings do.
     pub(super) fn of(
         &self,
         mut rows: Rows,
@@ -117,12 +117,17 @@ impl Wanted {
         let places = match &self.order {
             Some(Order { keys, texts, .. }) => {
                 // Strings are fetched of no more rows than may be among the first.
-                if let (Some(key), false) = (keys.first(), texts.is_empty())
-                    && !texts.contains(&key.column)
+                if let (Some(key), Some((first, _))) = (keys.first(), texts.first())
+                    && *first > 0
                 {
                     rows = first_and_ties(rows, *key, last);
                 }
-                ranked(&rows, texts)?.in_order(keys, placed, last)
+                let outputs: Vec<usize> = texts.iter().map(|(_, output)| *output).collect();
+                let mut keys = keys.clone();
+                for (place, (key, _)) in texts.iter().enumerate() {
+                    keys[*key].column = rows.columns.len() + place;
+                }
+                ranked(&rows, &outputs)?.in_order(&keys, placed, last)
             }
             None if self.skip == 0 && last == rows.rows => return Ok(rows),
             None => (0..last).collect(),

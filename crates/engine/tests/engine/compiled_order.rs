@@ -74,6 +74,33 @@ fn rows_come_in_order() {
     }
 }
 
+/// Strings without codes are carried as the number of their record, one for all of them.
+#[test]
+fn strings_of_one_record_are_put_in_order_each_by_its_own() {
+    let connection = connect();
+    let text = |sql: &str| rows(&connection, sql);
+    connection
+        .execute(
+            "CREATE TABLE s (id INT, name VARCHAR, street VARCHAR);
+             INSERT INTO s SELECT value, 'name ' || reverse(CAST(value * 48271 % 1000003 AS VARCHAR)),
+                 'street ' || reverse(CAST(value * 69621 % 999983 AS VARCHAR))
+                 FROM generate_series(1, 9000);
+             CREATE TABLE few (id INT, part INT); INSERT INTO few SELECT value * 11, value % 5 FROM generate_series(1, 700); OPTIMIZE s",
+        )
+        .expect("tables");
+    for order in ["name", "street DESC", "name DESC LIMIT 20", "part, street, name LIMIT 30 OFFSET 3"] {
+        let sql = format!("SELECT name, street, part FROM s JOIN few ON s.id = few.id ORDER BY {order}");
+        connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
+        let expected = text(&sql);
+        assert!(expected.len() >= 20);
+        for mode in ["staged", "interpreted"] {
+            connection.execute(&format!("SET gingham.execution = '{mode}'")).expect("a setting");
+            assert!(plan(&connection, &sql).contains("sorted by"), "{sql}");
+            assert_eq!(text(&sql), expected, "{mode}: {sql}");
+        }
+    }
+}
+
 #[test]
 fn equal_rows_come_the_same_way_each_time() {
     let connection = connect();
