@@ -10,16 +10,14 @@ use super::draft::{Draft, Open};
 use super::functions::{Function, limits};
 use super::groups::{How, Shown};
 use super::translate::{Trace, Typed};
+use super::value_map::needs_only_arguments;
 use arrow::datatypes::{Field as ArrowField, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::Volatility;
-use datafusion::physical_expr::expressions::{
-    BinaryExpr, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NegativeExpr,
-    NotExpr, TryCastExpr,
-};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use gingham_execution::{Computed, Expression, Field, Limits, Source, Strings};
 use gingham_storage::{LogicalType, ValueClass};
 use std::sync::Arc;
@@ -186,23 +184,8 @@ fn function(open: &Open, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) ->
 
 /// Whether an expression gives the same for the same values, and is of a kind that needs nothing but these.
 fn is_known(expression: &Arc<dyn PhysicalExpr>) -> bool {
-    let known = match expression.downcast_ref::<ScalarFunctionExpr>() {
-        Some(call) => call.fun().signature().volatility != Volatility::Volatile,
-        None => {
-            expression.is::<Column>()
-                || expression.is::<Literal>()
-                || expression.is::<BinaryExpr>()
-                || expression.is::<CaseExpr>()
-                || expression.is::<CastExpr>()
-                || expression.is::<TryCastExpr>()
-                || expression.is::<InListExpr>()
-                || expression.is::<IsNullExpr>()
-                || expression.is::<IsNotNullExpr>()
-                || expression.is::<LikeExpr>()
-                || expression.is::<NegativeExpr>()
-                || expression.is::<NotExpr>()
-                || expression.is::<ScalarSubqueryExpr>()
-        }
-    };
+    let known = expression.is::<Column>()
+        || expression.is::<ScalarSubqueryExpr>()
+        || needs_only_arguments(expression, &[Volatility::Immutable, Volatility::Stable]);
     known && expression.children().into_iter().all(is_known)
 }

@@ -2,6 +2,7 @@
 //! integers there. Results are integers again; strings get numbers of the query's own, equal ones the same.
 
 use super::groups::Shown;
+use super::numbers;
 use super::results::array;
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
@@ -100,12 +101,9 @@ pub(super) fn limits(data_type: &DataType) -> Option<Limits> {
         ValueClass::Integer if logical_type.to_arrow() != *data_type => return None,
         ValueClass::Integer => match data_type {
             DataType::Boolean => Limits::new(0, 1),
-            DataType::Int8 => Limits::new(i8::MIN, i8::MAX),
-            DataType::Int16 => Limits::new(i16::MIN, i16::MAX),
-            DataType::Int32 | DataType::Date32 | DataType::Time32(_) => Limits::new(i32::MIN, i32::MAX),
-            DataType::UInt8 => Limits::new(0, u8::MAX),
-            DataType::UInt16 => Limits::new(0, u16::MAX),
-            DataType::UInt32 => Limits::new(0, u32::MAX),
+            DataType::Date32 | DataType::Time32(_) => Limits::new(i32::MIN, i32::MAX),
+            DataType::Int8 | DataType::Int16 | DataType::Int32 => numbers::limits(data_type)?,
+            DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => numbers::limits(data_type)?,
             DataType::UInt64 => Limits::new(0, LARGEST),
             _ => Limits::new(-LARGEST, LARGEST),
         },

@@ -127,7 +127,10 @@ pub(super) fn ranked<'r>(
         let How::Column(number) = outputs[*output].how else {
             return Err(Error::Internal("an order of strings that are no column's".to_owned()));
         };
-        let column = Column { values: ranks(&outputs[*output])?, valid: rows.columns[number].valid.clone() };
+        let column = match outputs[*output].trace.numbered {
+            true => ranked.columns[number].clone(),
+            false => Column { values: ranks(&outputs[*output])?, valid: rows.columns[number].valid.clone() },
+        };
         ranked.to_mut().columns.push(column);
     }
     Ok(ranked)

@@ -105,8 +105,15 @@ fn only_column(expression: &Arc<dyn PhysicalExpr>, found: &mut Option<usize>) ->
     if let Some(column) = expression.downcast_ref::<Column>() {
         return *found.get_or_insert(column.index()) == column.index();
     }
-    let known = match expression.downcast_ref::<ScalarFunctionExpr>() {
-        Some(call) => call.fun().signature().volatility == Volatility::Immutable,
+    needs_only_arguments(expression, &[Volatility::Immutable])
+        && expression.children().into_iter().all(|child| only_column(child, found))
+}
+
+/// Whether an expression is of a kind that gives the same for the same arguments, a function of these volatilities among
+/// them.
+pub(super) fn needs_only_arguments(expression: &Arc<dyn PhysicalExpr>, functions: &[Volatility]) -> bool {
+    match expression.downcast_ref::<ScalarFunctionExpr>() {
+        Some(call) => functions.contains(&call.fun().signature().volatility),
         None => {
             expression.is::<Literal>()
                 || expression.is::<BinaryExpr>()
@@ -120,8 +127,7 @@ fn only_column(expression: &Arc<dyn PhysicalExpr>, found: &mut Option<usize>) ->
                 || expression.is::<NegativeExpr>()
                 || expression.is::<NotExpr>()
         }
-    };
-    known && expression.children().into_iter().all(|child| only_column(child, found))
+    }
 }
 
 /// The results of an expression over the column with this number, for some values after others.
