@@ -2,12 +2,19 @@
 //!
 //! Operators that can spill share, in equal parts, a third of what the others leave: so each spills in time, and the rest
 //! is left to the merges of their sorted runs, which can't spill and need up to twice as much as the runs themselves.
+//!
+//! Rows on their way between partitions are counted, and never refused. What moves them would write them to disk, and in
+//! DataFusion 55 its readers then wait for a file that nobody fills, for ever (DataFusion's issue 24883). They are few: who
+//! fills the queues waits while each of them has rows.
 
 use datafusion::common::human_readable_size;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 use gingham_storage::memory::MemoryBudget;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What the names of operators that hand rows to other partitions start with.
+const BETWEEN_PARTITIONS: &str = "RepartitionExec";
 
 /// Grants memory while the limit allows it; the cache gives way first.
 #[derive(Debug)]
@@ -46,6 +53,15 @@ impl BudgetPool {
     }
 }
 
+fn is_between_partitions(consumer: &MemoryConsumer) -> bool {
+    consumer.name().starts_with(BETWEEN_PARTITIONS)
+}
+
+/// Whether it writes to disk what it is refused memory for, and so gets a share.
+fn spills(consumer: &MemoryConsumer) -> bool {
+    consumer.can_spill() && !is_between_partitions(consumer)
+}
+
 impl std::fmt::Display for BudgetPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "gingham({})", human_readable_size(self.budget.limit()))
@@ -58,33 +74,37 @@ impl MemoryPool for BudgetPool {
     }
 
     fn register(&self, consumer: &MemoryConsumer) {
-        if consumer.can_spill() {
+        if spills(consumer) {
             self.shares().spillers += 1;
         }
     }
 
     fn unregister(&self, consumer: &MemoryConsumer) {
-        if consumer.can_spill() {
+        if spills(consumer) {
             self.shares().spillers -= 1;
         }
     }
 
     fn grow(&self, reservation: &MemoryReservation, additional: usize) {
-        if reservation.consumer().can_spill() {
+        if spills(reservation.consumer()) {
             self.shares().spillable += additional;
         }
         self.budget.reserve(additional);
     }
 
     fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
-        if reservation.consumer().can_spill() {
+        if spills(reservation.consumer()) {
             self.shares().spillable -= shrink;
         }
         self.budget.release(shrink);
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<(), DataFusionError> {
-        if !reservation.consumer().can_spill() {
+        if is_between_partitions(reservation.consumer()) {
+            self.budget.reserve(additional);
+            return Ok(());
+        }
+        if !spills(reservation.consumer()) {
             let granted = self.budget.try_reserve(additional);
             return if granted { Ok(()) } else { Err(self.refusal(reservation, additional)) };
         }
@@ -128,6 +148,17 @@ mod tests {
         fixed.shrink(8 << 20);
         first.try_grow(2 << 20).unwrap();
         drop((first, fixed));
+        assert_eq!(pool.reserved(), 0);
+    }
+
+    #[test]
+    fn rows_between_partitions_are_counted_and_never_refused() {
+        let pool: Arc<dyn MemoryPool> = Arc::new(BudgetPool::new(MemoryBudget::new(1 << 20)));
+        let moved = MemoryConsumer::new("RepartitionExec[0]").with_can_spill(true).register(&pool);
+        moved.try_grow(2 << 20).unwrap();
+        assert_eq!(pool.reserved(), 2 << 20);
+        assert!(MemoryConsumer::new("join").register(&pool).try_grow(1).is_err());
+        drop(moved);
         assert_eq!(pool.reserved(), 0);
     }
 }

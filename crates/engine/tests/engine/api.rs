@@ -212,6 +212,29 @@ fn a_query_past_the_memory_limit_fails_by_name() {
     assert_eq!(sorted.map(|batch| batch.unwrap().num_rows()).sum::<usize>(), 3_000_000);
 }
 
+/// Partitions that run out of memory while they hand rows to each other don't wait for each other.
+#[test]
+fn operators_without_memory_end_whatever_they_wait_for() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE t AS SELECT value % 13 AS g, 'a string of some length ' || (value % 337) AS s FROM generate_series(1, 40000);
+             SET gingham.execution = 'datafusion'; SET gingham.threads = 2; SET datafusion.execution.batch_size = 64;
+             SET gingham.memory_limit = '2MB'",
+        )
+        .unwrap();
+    for _ in 0..6 {
+        // An answer, or an error that names the limit: which of them is a matter of who runs when.
+        match connection
+            .query("SELECT g, count(DISTINCT s) AS n FROM t GROUP BY g")
+            .and_then(gingham::QueryResult::collect_batches)
+        {
+            Ok(batches) => assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 13),
+            Err(error) => assert!(error.to_string().contains("gingham.memory_limit"), "{error}"),
+        }
+    }
+}
+
 #[test]
 fn views_see_the_database_only_and_never_themselves() {
     let connection = connect();

@@ -2,7 +2,7 @@
 
 use crate::compiled_joins::{agree, plan, shop};
 use crate::{connect, failure, rows};
-use gingham::{Connection, Database, DatabaseOptions};
+use gingham::{Connection, Database};
 
 /// Letters with senders and texts that nearly all differ, some of them none, and senders' addresses in another table.
 fn letters(connection: &Connection) {
@@ -150,13 +150,15 @@ fn errors_are_those_of_the_operators() {
 
 #[test]
 fn memory_for_strings_is_asked_for() {
-    let options = DatabaseOptions { memory_limit: Some(24 << 20), ..DatabaseOptions::default() };
-    let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+    let connection = Database::in_memory().expect("a scratch database").connect();
+    // Ten megabytes of different strings, however their table grows; one thread, so that operators can spill in so little.
     connection
         .execute(
-            "CREATE TABLE s AS SELECT 'a rather long string ' || (value % 150000) AS s FROM generate_series(1, 300000)",
+            "CREATE TABLE s AS SELECT repeat('a rather long string ', 3) || (value % 150000) AS s
+             FROM generate_series(1, 300000);
+             SET gingham.threads = 1; SET gingham.memory_limit = '10MB'",
         )
-        .expect("a table");
+        .expect("a table and settings");
     let sql = "SELECT count(*), sum(n) FROM (SELECT s, count(*) AS n FROM s GROUP BY s)";
     let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
     assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
