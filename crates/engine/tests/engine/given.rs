@@ -108,7 +108,7 @@ fn rows_that_are_too_many_are_left_to_operators() {
     let options = DatabaseOptions { memory_limit: Some(24 << 20), ..DatabaseOptions::default() };
     let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
     connection.execute("CREATE TABLE few AS SELECT value AS v FROM generate_series(1, 100)").expect("a table");
-    let sql = "SELECT count(*), sum(g.value) FROM generate_series(1, 3000000) g JOIN few f ON g.value % 1000 = f.v";
+    let sql = "SELECT count(*), sum(g.value) FROM generate_series(1, 4000000) g JOIN few f ON g.value % 1000 = f.v";
     assert!(plan(&connection, sql).contains("given"), "{}", plan(&connection, sql));
     let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
     assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");
