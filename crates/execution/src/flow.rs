@@ -234,6 +234,18 @@ impl Flow {
         Ok(rows)
     }
 
+    /// Puts something else in the place of what the morsel that has ended gave.
+    pub(crate) fn change_last(&mut self, morsel: usize, change: impl FnOnce(Chunk) -> Chunk) {
+        let Ended::Rows { done, bytes, .. } = &mut self.ended else { return };
+        if let Some((number, chunk)) = done.last_mut()
+            && *number == morsel
+        {
+            *bytes -= chunk.bytes();
+            *chunk = change(std::mem::take(chunk));
+            *bytes += chunk.bytes();
+        }
+    }
+
     /// True when the morsel at work has given all rows that are wanted of it: what else there is of it goes nowhere.
     fn has_enough(&self, course: &Course) -> bool {
         match &self.ended {
@@ -532,6 +544,12 @@ fn mark(marks: &mut [u64], row: u32) {
 impl Chunk {
     fn bytes(&self) -> usize {
         self.outputs.iter().map(|output| output.capacity() * size_of::<i64>()).sum()
+    }
+
+    /// Some of the rows.
+    pub(crate) fn taken(&self, rows: &[usize]) -> Self {
+        let taken = |output: &Vec<i64>| rows.iter().map(|row| output[*row]).collect();
+        Self { rows: rows.len(), outputs: self.outputs.iter().map(taken).collect() }
     }
 
     fn of(outputs: usize) -> Self {

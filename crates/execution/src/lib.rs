@@ -15,6 +15,7 @@
 //! | `join` | key tables over rows, and the numbers that probe them |
 //! | `range` | matches that lie next to each other in an order |
 //! | `order` | rows in an order |
+//! | `top` | the first of them, when no more are wanted |
 //! | `rows`, `relation` | what a pipeline leaves, and the same as input of the next |
 //! | `source` | records, a vector at a time |
 //! | `interpret` | steps by loops over vectors |
@@ -56,6 +57,7 @@ mod stages;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod top;
 mod trial;
 mod value_map;
 
@@ -75,4 +77,5 @@ pub use relation::Relation;
 pub use rows::{Column, Rows, Values};
 pub use stage::Field;
 pub use strings::{Reader, Strings};
+pub use top::Top;
 pub use value_map::ValueMap;

@@ -78,10 +78,18 @@ impl Morsels {
         Windows::new(plan, (0..morsels).map(|morsel| scan.range(morsel, column)))
     }
 
-    /// Sends the records of a morsel through a pipeline. Gives how many rows came out.
-    pub(crate) fn run(&self, morsel: usize, course: &Course, flow: &mut Flow) -> Result<usize> {
+    /// Sends the records of a morsel through a pipeline, of a scan those that `narrowed` leaves. Gives how many rows came
+    /// out.
+    pub(crate) fn run(
+        &self,
+        morsel: usize,
+        narrowed: Option<&TableScan>,
+        course: &Course,
+        flow: &mut Flow,
+    ) -> Result<usize> {
         match self {
             Self::Scan { scan, numbers, whole } => {
+                let scan = narrowed.unwrap_or(scan);
                 let open = if *whole { scan.open_all(morsel)? } else { scan.open(morsel)? };
                 let Some(mut open) = open else { return Ok(0) };
                 for of in numbers {

@@ -10,6 +10,7 @@ use crate::relation::{self, Facts, Relation};
 use crate::rows::Rows;
 use crate::run::{Run, no_table};
 use crate::stages::Stages;
+use crate::top::Top;
 use crate::{Error, Expression, FixedStages, Limits, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Probing;
@@ -67,6 +68,8 @@ pub struct Input {
     pub functions: Vec<Arc<dyn Compute>>,
     /// Rows that suffice, the first ones of all; there may come more. `None` when all are wanted.
     pub enough: Option<usize>,
+    /// Of the last pipeline's rows those that suffice; there may come more. `None` when all are wanted, or any.
+    pub top: Option<Top>,
     /// The instruction set of its kernels.
     pub isa: Isa,
 }

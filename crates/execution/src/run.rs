@@ -15,6 +15,7 @@ use crate::ready::{Build, End, Given, Level, Ready};
 use crate::relation::Relation;
 use crate::rows::{Column, Rows, Values};
 use crate::stages::{Probed, Stages, TableChoice};
+use crate::top::Best;
 use crate::{Error, JoinKind, Mode, Result};
 use arrow::buffer::BooleanBuffer;
 use gingham_kernels::bits;
@@ -86,6 +87,9 @@ struct Stretch {
     next: AtomicUsize,
     /// What has come, where not all rows are wanted.
     enough: Option<Mutex<Enough>>,
+    /// The best that have come, where the first in an order are, and the order in which morsels are taken then.
+    best: Option<Best>,
+    order: Option<Vec<usize>>,
     workers: Vec<Mutex<Option<Flow>>>,
     failure: Mutex<Option<Error>>,
 }
@@ -271,10 +275,14 @@ impl Run {
 
     /// Rows of a pipeline that suffice; `None` when all are wanted. That is all of those that another one reads.
     fn enough(&self, number: usize) -> Option<usize> {
-        let pipelines = &self.prepared.query.pipelines;
-        let is_answer = (number + 1..pipelines.len()).all(|later| pipelines[later].behind == Some(later - 1));
         let before = lock(&self.waiting).as_ref().map_or(0, |(_, rows)| rows.rows);
-        self.given.enough.filter(|_| is_answer).map(|enough| enough.saturating_sub(before))
+        self.given.enough.filter(|_| self.is_answer(number)).map(|enough| enough.saturating_sub(before))
+    }
+
+    /// True when nobody but the query's client reads the rows of a pipeline.
+    fn is_answer(&self, number: usize) -> bool {
+        let pipelines = &self.prepared.query.pipelines;
+        (number + 1..pipelines.len()).all(|later| pipelines[later].behind == Some(later - 1))
     }
 
     /// A pipeline's rows behind those that wait for them.
@@ -366,11 +374,24 @@ impl Stretch {
         let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
         let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
         let enough = enough.map(|wanted| Mutex::new(Enough::new(wanted)));
-        Ok(Self { run, number, start, course, morsels, looked_for, next, enough, workers, failure })
+        let top = run.given.top.as_ref().filter(|_| run.is_answer(number));
+        let best = top.and_then(|top| Best::new(top, run.pipeline(number), &morsels));
+        let order = match (&best, &morsels) {
+            (Some(best), Morsels::Scan { scan, .. }) => best.order(scan),
+            _ => None,
+        };
+        Ok(Self { run, number, start, course, morsels, looked_for, next, enough, best, order, workers, failure })
     }
 
     fn morsel(&self, morsel: usize, flow: &mut Flow) -> Result<()> {
-        let given = self.morsels.run(morsel, &self.course, flow)?;
+        let narrowed = match (&self.best, &self.morsels) {
+            (Some(best), Morsels::Scan { scan, .. }) => best.narrowed(scan)?,
+            _ => None,
+        };
+        let given = self.morsels.run(morsel, narrowed.as_deref(), &self.course, flow)?;
+        if let (Some(best), End::Rows { columns, .. }, true) = (&self.best, &self.course.ready.end, given > 0) {
+            flow.change_last(morsel, |chunk| best.kept(chunk, columns));
+        }
         if let Some(enough) = &self.enough
             && lock(enough).with(morsel, given)
         {
@@ -407,7 +428,7 @@ impl Stretch {
                 }
                 // Whichever thread had a morsel, its rows come where it lies.
                 chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
-                let rows = gathered(chunks, columns);
+                let rows = gathered(&chunks, columns);
                 grow(rows.bytes())?;
                 self.run.leave(self.number, self.began(), rows, marks)
             }
@@ -484,7 +505,7 @@ impl Stretch {
 }
 
 /// Chunks one behind the other.
-pub(crate) fn gathered(chunks: Vec<(usize, Chunk)>, columns: &[(usize, Option<usize>)]) -> Rows {
+pub(crate) fn gathered(chunks: &[(usize, Chunk)], columns: &[(usize, Option<usize>)]) -> Rows {
     let rows = chunks.iter().map(|(_, chunk)| chunk.rows).sum();
     let all = |output: usize| {
         let mut values = Vec::with_capacity(rows);
@@ -507,6 +528,7 @@ impl Job for Stretch {
         if morsel >= self.course.morsels {
             return false;
         }
+        let morsel = self.order.as_ref().map_or(morsel, |order| order[morsel]);
         let mut own = lock(&self.workers[worker]);
         let result = match &mut *own {
             Some(flow) => self.morsel(morsel, flow),

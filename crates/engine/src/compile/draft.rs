@@ -41,6 +41,8 @@ pub(super) struct Draft {
     /// Why rows are given that are, where some are.
     pub(super) foreign: Option<String>,
     pub(super) notes: Notes,
+    /// Columns of the scan whose values nobody looks at but the client: records' numbers stand for them.
+    pub(super) late: Vec<ColumnId>,
     /// Pipelines may evaluate their scans' predicates.
     pub(super) own_predicates: bool,
 }
@@ -207,6 +209,7 @@ impl Draft {
         let mut columns = Vec::new();
         for id in scan.columns() {
             let known = table.definition.column_by_id(*id).zip(integer_bounds(table, *id));
+            let known = known.filter(|_| !self.late.contains(id));
             columns.push(known.map(|(column, (min, max))| {
                 read.facts.push((Limits::new(min, max), column.nullable));
                 read.ids.push(*id);
@@ -222,10 +225,12 @@ impl Draft {
         let (mut numbers, all) = (Vec::new(), Limits::new(0, table.rows().saturating_sub(1) as i64));
         for (column, id) in columns.iter_mut().zip(scan.columns()) {
             let Some(definition) = table.definition.column_by_id(*id).filter(|_| column.is_none()) else { continue };
-            if definition.logical_type.class() != ValueClass::Bytes {
+            let is_late = self.late.contains(id);
+            if !is_late && definition.logical_type.class() != ValueClass::Bytes {
                 continue;
             }
-            let has_nulls = definition.nullable && table.summary(*id).is_none_or(|summary| summary.nulls > 0);
+            let has_nulls =
+                !is_late && definition.nullable && table.summary(*id).is_none_or(|summary| summary.nulls > 0);
             let of = has_nulls.then_some(*id);
             let place = numbers.iter().position(|known| *known == of).unwrap_or_else(|| {
                 numbers.push(of);

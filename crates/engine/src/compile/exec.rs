@@ -8,7 +8,7 @@ use super::draft::Scanned;
 use super::functions::Function;
 use super::given::{Given, gathered};
 use super::groups::Shown;
-use super::results::{are_distinct, batch, ranked};
+use super::results::{Batches, are_distinct, ranked};
 use super::subtree::Subtree;
 use super::wanted::Wanted;
 use crate::session::{Notes, Settings};
@@ -91,6 +91,14 @@ impl Shape {
 /// A reservation of the query's memory that grows while the pipelines run.
 struct Reserved(Mutex<MemoryReservation>);
 
+impl Reserved {
+    /// Gives back all but so many bytes.
+    fn keep(&self, bytes: usize) {
+        let reservation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reservation.shrink(reservation.size().saturating_sub(bytes));
+    }
+}
+
 impl Memory for Reserved {
     fn grow(&self, bytes: usize) -> gingham_execution::Result<()> {
         let reservation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,7 +109,7 @@ impl Memory for Reserved {
 impl CompiledExec {
     /// In the place of `subtree`, on threads of `pool`. `rest` make what it replaced runnable.
     pub(super) fn new(subtree: Subtree, settings: &Settings, pool: Arc<Pool>, rest: Rules) -> Self {
-        let Subtree { replaced, query, scans, given, functions, parameters, outputs, doubtful } = subtree;
+        let Subtree { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted } = subtree;
         let schema = replaced.schema();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -132,7 +140,7 @@ impl CompiledExec {
             properties,
         };
         let properties = Arc::clone(&shape.properties);
-        Self::of(Arc::new(shape), inputs, Arc::default(), properties)
+        Self::of(Arc::new(shape), inputs, Arc::default(), properties).with(wanted)
     }
 
     fn of(
@@ -202,12 +210,11 @@ impl CompiledExec {
         sources: Vec<ScanSource>,
         strings: &Arc<Strings>,
         isa: Isa,
-        context: &Arc<TaskContext>,
+        (context, memory): (&Arc<TaskContext>, &Arc<Reserved>),
     ) -> gingham_execution::Result<(Rows, Report)> {
-        let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
-        let memory: Arc<dyn Memory> = Arc::new(Reserved(Mutex::new(reservation)));
         let (sender, receiver) = oneshot::channel();
         let Shape { query, pool, workers, parameters, functions, .. } = &*self.shape;
+        let memory: Arc<dyn Memory> = Arc::<Reserved>::clone(memory);
         let functions = functions.iter().map(|function| function.running(strings, isa)).collect();
         let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
         let parameters = parameters.map_err(|error| ExecutionError::Internal(error.to_string()))?;
@@ -217,7 +224,7 @@ impl CompiledExec {
         for (plan, Given { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given) {
             given.push(gathered(plan, columns, context, strings, &memory).await?);
         }
-        let input = Input { scans: sources, given, parameters, functions, enough, isa };
+        let input = Input { scans: sources, given, parameters, functions, enough, top: self.wanted.first(), isa };
         let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
         receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
     }
@@ -230,7 +237,9 @@ impl CompiledExec {
         let sources = self.sources()?;
         let isa = sources.first().map_or_else(Isa::best, |source| source.scan.isa());
         let strings = Arc::<Strings>::default();
-        let (rows, report) = match self.answer(sources, &strings, isa, &context).await {
+        let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
+        let memory = Arc::new(Reserved(Mutex::new(reservation)));
+        let (rows, report) = match self.answer(sources, &strings, isa, (&context, &memory)).await {
             Ok(answer) => answer,
             Err(ExecutionError::Overflow | ExecutionError::OutOfMemory(_) | ExecutionError::Unsupported(_)) => {
                 return self.rows_of_replaced(context);
@@ -242,19 +251,24 @@ impl CompiledExec {
                 return self.rows_of_replaced(context);
             }
         }
-        let memory = MemoryConsumer::new("CompiledExec's order").register(context.memory_pool());
-        if memory.try_grow(self.wanted.bytes(rows.rows)).is_err() {
+        if memory.grow(self.wanted.bytes(rows.rows)).is_err() {
             return self.rows_of_replaced(context);
         }
         let is_placed = self.shape.is_placed();
-        let rows = self.wanted.of(rows, is_placed, |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
-        drop(memory);
-        let batch = batch(&rows, outputs, schema, &strings, isa)?;
+        let (rows, places) =
+            self.wanted.of(rows, is_placed, |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
+        memory.keep(rows.bytes() + places.bytes());
         timer.done();
         self.tell(&report);
-        baseline.record_output(batch.num_rows());
-        let rows = stream::iter(slices(&batch, context.session_config().batch_size()).map(Ok));
-        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(schema), rows)))
+        baseline.record_output(places.len());
+        let (outputs, batch_rows) = (outputs.clone(), context.session_config().batch_size().max(1));
+        let batches = Batches::new(rows, places, outputs, Arc::clone(schema), strings, isa);
+        // The rows are the query's until the last of them was given.
+        let batches = batches.flat_map(move |batch| {
+            let _memory = &memory;
+            parts(batch, batch_rows)
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(schema), stream::iter(batches))))
     }
 
     fn rows_of_replaced(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -313,9 +327,13 @@ fn parameter(expression: &Arc<dyn PhysicalExpr>) -> Result<Option<i128>> {
 }
 
 /// A batch in parts of at most `rows`.
-fn slices(batch: &RecordBatch, rows: usize) -> impl Iterator<Item = RecordBatch> + Send + use<> {
-    let (batch, rows) = (batch.clone(), rows.max(1));
-    (0..batch.num_rows()).step_by(rows).map(move |start| batch.slice(start, rows.min(batch.num_rows() - start)))
+fn parts(batch: crate::Result<RecordBatch>, rows: usize) -> Vec<Result<RecordBatch>> {
+    let batch = match batch {
+        Ok(batch) => batch,
+        Err(error) => return vec![Err(error.into())],
+    };
+    let starts = (0..batch.num_rows()).step_by(rows);
+    starts.map(|start| Ok(batch.slice(start, rows.min(batch.num_rows() - start)))).collect()
 }
 
 impl DisplayAs for CompiledExec {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `rule` | the physical rule that replaces what is supported |
 //! | `whole` | the rule that plans without anything else are spared |
+//! | `sorted` | sorts of what is neither |
 //! | `subtree` | a part of a plan as a query of pipelines |
 //! | `draft` | pipelines in the making: scans, filters, projections |
 //! | `joined` | the joins that pipelines may do, as one description |
@@ -37,6 +38,7 @@ mod numbers;
 mod predicate;
 mod results;
 mod rule;
+mod sorted;
 mod subtree;
 mod translate;
 mod union;

@@ -2,6 +2,7 @@
 
 use super::groups::{How, Shown};
 use super::translate::Records;
+use super::wanted::Places;
 use crate::{Error, Result};
 use arrow::array::{
     Array, ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,
@@ -14,22 +15,86 @@ use arrow::row::{RowConverter, SortField};
 use gingham_execution::{Column, Rows, Strings, Values, float};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
-use gingham_storage::scan::{array_of_integers, fetch};
+use gingham_storage::scan::{array_of_integers, fetch, fetch_all};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// All rows as one batch.
-pub(super) fn batch(
-    rows: &Rows,
-    outputs: &[Shown],
-    schema: &SchemaRef,
-    strings: &Strings,
+/// Rows of a batch: what is fetched by records' numbers is fetched for as many at once, zone by zone.
+const AT_ONCE: usize = 1 << 15;
+
+/// The rows that are wanted, batch by batch: each is made when it is asked for.
+pub(super) struct Batches {
+    rows: Rows,
+    places: Places,
+    outputs: Vec<Shown>,
+    schema: SchemaRef,
+    strings: Arc<Strings>,
     isa: Isa,
-) -> Result<RecordBatch> {
-    let columns = outputs.iter().map(|output| array(output, rows, strings, isa)).collect::<Result<Vec<_>>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(rows.rows));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
+    next: usize,
+}
+
+impl Batches {
+    /// Of `rows` those at `places`. Numbers of strings are those in `strings`.
+    pub(super) fn new(
+        rows: Rows,
+        places: Places,
+        outputs: Vec<Shown>,
+        schema: SchemaRef,
+        strings: Arc<Strings>,
+        isa: Isa,
+    ) -> Self {
+        Self { rows, places, outputs, schema, strings, isa, next: 0 }
+    }
+
+    fn batch(&self, rows: &Rows) -> Result<RecordBatch> {
+        // What rows are ordered by comes behind the columns.
+        let outputs = self.outputs.iter().take(self.schema.fields().len());
+        let mut columns = outputs.clone().map(|_| None).collect::<Vec<Option<ArrayRef>>>();
+        for (number, output) in outputs.clone().enumerate() {
+            let (How::Column(own), Some(Records { table, .. }), None) =
+                (output.how, &output.trace.records, &columns[number])
+            else {
+                continue;
+            };
+            // All that is fetched of the same records.
+            let alike = |other: &&Shown| match (other.how, &other.trace.records) {
+                (How::Column(column), Some(records)) => column == own && Arc::ptr_eq(&records.table, table),
+                _ => false,
+            };
+            let ids = { outputs.clone() }.filter(alike).filter_map(|other| Some(other.trace.records.as_ref()?.column));
+            let fetched = fetch_all(table, &ids.collect::<Vec<_>>(), &numbers(rows, own)?, self.isa)?;
+            let places = { outputs.clone() }.enumerate().filter(|(_, other)| alike(other)).map(|(place, _)| place);
+            places.zip(fetched).for_each(|(place, array)| columns[place] = Some(array));
+        }
+        let columns = columns.into_iter().zip(outputs).map(|(fetched, output)| match fetched {
+            Some(fetched) => Ok(fetched),
+            None => array(output, rows, &self.strings, self.isa),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.rows));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?)
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let end = self.places.len().min(self.next + AT_ONCE);
+        if self.next >= end {
+            return None;
+        }
+        let rows = self.places.part(&self.rows, self.next..end);
+        self.next = end;
+        Some(self.batch(&rows))
+    }
+}
+
+/// Numbers of records.
+fn numbers(rows: &Rows, number: usize) -> Result<Vec<Option<u64>>> {
+    let values = column(rows, number)?;
+    Ok((0..rows.rows).map(|row| values.get(row).map(|number| number as u64)).collect())
 }
 
 /// True when no two records that tell groups apart by a column have the same string there.
@@ -55,7 +120,10 @@ fn column(rows: &Rows, number: usize) -> Result<&Column> {
 /// What an output is in some rows. Numbers of strings are those in `strings`.
 pub(super) fn array(output: &Shown, rows: &Rows, strings: &Strings, isa: Isa) -> Result<ArrayRef> {
     let values = match output.how {
-        How::Column(number) => column(rows, number)?,
+        How::Column(number) => match &output.trace.records {
+            Some(Records { table, column }) => return Ok(fetch(table, *column, &numbers(rows, number)?, isa)?),
+            None => column(rows, number)?,
+        },
         How::Mean { sum, count, floats } => {
             let (sums, counts) = (column(rows, sum)?, column(rows, count)?);
             let sum = |sum: i128| if floats { float(sum as i64) } else { sum as f64 };
@@ -77,10 +145,6 @@ pub(super) fn array(output: &Shown, rows: &Rows, strings: &Strings, isa: Isa) ->
     }
     if output.trace.numbered {
         return texts(values, rows.rows, strings, &output.data_type);
-    }
-    if let Some(Records { table, column }) = &output.trace.records {
-        let numbers: Vec<_> = (0..rows.rows).map(|row| values.get(row).map(|number| number as u64)).collect();
-        return Ok(fetch(table, *column, &numbers, isa)?);
     }
     let nulls = values.valid.clone().map(NullBuffer::new).filter(|nulls| nulls.null_count() > 0);
     let integers = match &values.values {

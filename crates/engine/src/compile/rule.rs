@@ -1,11 +1,12 @@
-//! The rule that puts a [`CompiledExec`] in the place of each aggregation and join that compiled pipelines can do whole, and of
-//! the sorts and limits above it.
+//! The rule that puts a [`CompiledExec`] in the place of each aggregation and join that compiled pipelines can do whole, of
+//! the sorts and limits above it, and of sorts of what is neither.
 //!
 //! It runs before DataFusion distributes a plan over threads: what is taken here needs no exchanges below it, and those
 //! above are added for what is left.
 
 use super::exec::CompiledExec;
 use super::joined::Joined;
+use super::sorted::split;
 use super::subtree::Subtree;
 use crate::session::{Execution, Settings};
 use datafusion::common::config::ConfigOptions;
@@ -36,6 +37,35 @@ impl CompilePipelines {
         Self { pool, rest: rest.into() }
     }
 
+    /// What stands in the place of a sort whose input is no part of a query yet, when pipelines can do both.
+    fn sorted(
+        &self,
+        plan: &Arc<dyn ExecutionPlan>,
+        settings: &Settings,
+        mode: Mode,
+    ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+        let Some(sort) = plan.downcast_ref::<SortExec>().filter(|sort| !sort.preserve_partitioning()) else {
+            return Ok(None);
+        };
+        let (sort, later) = match split(sort)? {
+            Some((sort, later)) => (Arc::new(sort) as Arc<dyn ExecutionPlan>, Some(later)),
+            None => (Arc::clone(plan), None),
+        };
+        let subtree = match Subtree::of(&sort, mode, settings) {
+            Ok(subtree) => subtree,
+            Err(why) => {
+                settings.notes.iter().filter(|_| !why.is_empty()).for_each(|notes| notes.left(plan, &why));
+                return Ok(None);
+            }
+        };
+        let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
+        let compiled: Arc<dyn ExecutionPlan> = Arc::new(CompiledExec::new(subtree, settings, pool, rest));
+        Ok(Some(match later {
+            Some(later) => Arc::new(ProjectionExec::try_new(later, compiled)?),
+            None => compiled,
+        }))
+    }
+
     /// The plan with what is taken replaced.
     fn take(
         &self,
@@ -62,6 +92,9 @@ impl CompilePipelines {
         let mut children = children.collect::<Result<Vec<_>>>()?;
         if let [child] = children.as_mut_slice() {
             if let Some(instead) = absorbed(&plan, child) {
+                return Ok(instead);
+            }
+            if let Some(instead) = self.sorted(&plan, settings, mode)? {
                 return Ok(instead);
             }
             if let Some(top) = plan.downcast_ref::<SortExec>().and_then(|sort| first_of(sort, child)) {

@@ -5,10 +5,12 @@ use super::functions::Function;
 use super::given::Given;
 use super::groups::{Grouped, How, Shown};
 use super::joined::Joined;
+use super::wanted::Wanted;
 use crate::session::Settings;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use gingham_execution::{Expression, Mode, Prepared, Query};
 use std::sync::Arc;
 
@@ -28,14 +30,16 @@ pub(super) struct Subtree {
     pub(super) functions: Vec<Function>,
     /// What is known when the query runs.
     pub(super) parameters: Vec<Arc<dyn PhysicalExpr>>,
-    /// How each column of the result is made of the query's rows.
+    /// How each column of the result is made of the query's rows, and behind them what these are ordered by.
     pub(super) outputs: Vec<Shown>,
     /// Outputs that tell groups apart by their records: where two of these have the same string, two groups are one.
     pub(super) doubtful: Vec<usize>,
+    /// Which rows, and in which order.
+    pub(super) wanted: Wanted,
 }
 
 impl Subtree {
-    /// The subtree that ends in `plan`, an aggregation or a join; what pipelines can't do of it, when that is anything.
+    /// The subtree that ends in `plan`, an aggregation, a join or a sort; what pipelines can't do of it, when that is anything.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings) -> Result<Self, String> {
         let own_predicates = mode == Mode::Fused || !settings.lab_stages.is_empty();
         let draft = Draft { own_predicates, ..Draft::default() };
@@ -44,6 +48,7 @@ impl Subtree {
     }
 
     fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings, mut draft: Draft) -> Option<Self> {
+        let (mut replaced, mut wanted) = (Arc::clone(plan), Wanted::default());
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate, true)?;
             (columns, doubtful)
@@ -62,7 +67,10 @@ impl Subtree {
             });
             (shown.collect::<Option<Vec<_>>>()?, Vec::new())
         } else {
-            return None;
+            let sort = plan.downcast_ref::<SortExec>()?;
+            let (outputs, order) = draft.sorted(sort)?;
+            (replaced, wanted) = (Arc::clone(sort.input()), order);
+            (outputs, Vec::new())
         };
         // Rows that only come and go are nobody's gain.
         if let (Some(why), true) = (&draft.foreign, draft.scans.is_empty()) {
@@ -76,8 +84,8 @@ impl Subtree {
             Ok(query) => query.with_stages(settings.lab_stages.clone()).telling(settings.show_code),
             Err(error) => return draft.notes.left(error.to_string()),
         };
-        let (replaced, scans, parameters) = (Arc::clone(plan), draft.scans, draft.notes.parameters());
+        let (scans, parameters) = (draft.scans, draft.notes.parameters());
         let (functions, given) = (draft.functions, draft.given);
-        Some(Self { replaced, query, scans, given, functions, parameters, outputs, doubtful })
+        Some(Self { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted })
     }
 }

@@ -9,9 +9,10 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use gingham_execution::{Rows, SortKey};
+use gingham_execution::{Rows, SortKey, Top};
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Of a row: its code in 128 bits, its place while it is sorted, and its place in the answer.
@@ -52,14 +53,25 @@ impl Wanted {
         if !self.is_all() {
             return None;
         }
-        let keys = columns.iter().map(|(column, options)| key(outputs.get(*column)?, *options));
-        let keys = keys.collect::<Option<Vec<SortKey>>>()?;
-        let texts = columns.iter().map(|(column, _)| *column).enumerate();
-        let texts = texts.filter(|(_, column)| outputs[*column].trace.is_unordered()).collect();
         let named = columns.iter().map(|(column, options)| {
             PhysicalSortExpr::new(Arc::new(Column::new(schema.field(*column).name(), *column)), *options)
         });
-        let columns = LexOrdering::new(named)?;
+        Self::ordered(columns, LexOrdering::new(named)?, fetch, outputs)
+    }
+
+    /// The rows in the order of some outputs, which is called `columns`, the first `fetch` of them. `None` for outputs whose
+    /// order is not that of integers.
+    pub(super) fn ordered(
+        keys: &[(usize, SortOptions)],
+        columns: LexOrdering,
+        fetch: Option<usize>,
+        outputs: &[Shown],
+    ) -> Option<Self> {
+        let texts = keys.iter().map(|(output, _)| *output).enumerate();
+        let texts = texts.filter(|(_, output)| outputs.get(*output).is_some_and(|shown| shown.trace.is_unordered()));
+        let texts = texts.collect();
+        let keys = keys.iter().map(|(output, options)| key(outputs.get(*output)?, *options));
+        let keys = keys.collect::<Option<Vec<SortKey>>>()?;
         Some(Self { order: Some(Order { columns, keys, texts }), fetch, ..Self::default() })
     }
 
@@ -92,6 +104,20 @@ impl Wanted {
         (self.order.is_none() && self.top.is_none()).then_some(last)
     }
 
+    /// Rows that suffice where the first in an order are wanted.
+    pub(super) fn first(&self) -> Option<Top> {
+        if let Some((key, rows)) = self.top {
+            return (rows > 0).then(|| Top { keys: vec![key], rows, ties: true });
+        }
+        let (Order { keys, texts, .. }, rows) = (self.order.as_ref()?, self.last().filter(|rows| *rows > 0)?);
+        match texts.first() {
+            None => Some(Top { keys: keys.clone(), rows, ties: false }),
+            // Strings have no order yet, and what comes before them may not tell all rows apart.
+            Some((first, _)) if *first > 0 => Some(Top { keys: vec![keys[0]], rows, ties: true }),
+            Some(_) => None,
+        }
+    }
+
     /// The place behind the last row.
     fn last(&self) -> Option<usize> {
         Some(self.fetch?.saturating_add(self.skip))
@@ -102,16 +128,19 @@ impl Wanted {
         if self.order.is_some() { rows * SORTED_BYTES } else { 0 }
     }
 
-    /// These of all rows, whose places are the same in each run when they are `placed`. `ranked` gives them with a
-    /// column behind the others for each of some outputs, of integers that order as their strings do.
+    /// The places of these among all rows, whose places are the same in each run when they are `placed`; and rows that
+    /// the places count, fewer perhaps than there were. `ranked` gives them with a column behind the others for each of some
+    /// outputs, of integers that order as their strings do.
     pub(super) fn of(
         &self,
         mut rows: Rows,
         placed: bool,
         ranked: impl for<'r> FnOnce(&'r Rows, &[usize]) -> crate::Result<Cow<'r, Rows>>,
-    ) -> crate::Result<Rows> {
+    ) -> crate::Result<(Rows, Places)> {
         if let Some((key, first)) = self.top {
-            return Ok(first_and_ties(rows, key, first));
+            let rows = first_and_ties(rows, key, first);
+            let all = Places::Run(0..rows.rows);
+            return Ok((rows, all));
         }
         let last = self.last().unwrap_or(rows.rows).min(rows.rows);
         let places = match &self.order {
@@ -127,12 +156,13 @@ impl Wanted {
                 for (place, (key, _)) in texts.iter().enumerate() {
                     keys[*key].column = rows.columns.len() + place;
                 }
-                ranked(&rows, &outputs)?.in_order(&keys, placed, last)
+                let mut places = ranked(&rows, &outputs)?.in_order(&keys, placed, last);
+                places.drain(..self.skip.min(places.len()));
+                Places::These(places)
             }
-            None if self.skip == 0 && last == rows.rows => return Ok(rows),
-            None => (0..last).collect(),
+            None => Places::Run(self.skip.min(last)..last),
         };
-        Ok(rows.take(places.get(self.skip..).unwrap_or_default()))
+        Ok((rows, places))
     }
 
     /// These rows of an operator that gives all, in any order.
@@ -144,6 +174,38 @@ impl Wanted {
             plan = Arc::new(GlobalLimitExec::new(plan, self.skip, self.fetch));
         }
         plan
+    }
+}
+
+/// Places of rows, in the order in which they are given.
+pub(super) enum Places {
+    Run(Range<usize>),
+    These(Vec<usize>),
+}
+
+impl Places {
+    /// How many.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Run(run) => run.len(),
+            Self::These(places) => places.len(),
+        }
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Run(_) => 0,
+            Self::These(places) => size_of_val(places.as_slice()),
+        }
+    }
+
+    /// Some of these rows.
+    pub(super) fn part(&self, rows: &Rows, part: Range<usize>) -> Rows {
+        match self {
+            Self::Run(run) => rows.take(&(run.start + part.start..run.start + part.end).collect::<Vec<_>>()),
+            Self::These(places) => rows.take(&places[part]),
+        }
     }
 }
 

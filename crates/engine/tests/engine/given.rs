@@ -18,7 +18,7 @@ const TAKEN: [(&str, &str); 9] = [
     ("SELECT count(*), sum(p.id) FROM people p JOIN generate_series(1, 30) g ON p.town = g.value", "LazyMemoryExec"),
     (
         "SELECT count(*), min(p.id), max(p.name) FROM people p JOIN (SELECT person, amount FROM bought ORDER BY amount DESC, person, day LIMIT 50) b ON b.person = p.id",
-        "TopK",
+        "first 50",
     ),
     (
         "SELECT p.name, b.n, b.r FROM people p JOIN (SELECT person, count(*) AS n, rank() OVER (ORDER BY count(*) DESC, person) AS r

@@ -15,6 +15,7 @@ mod oracle;
 mod pipelines;
 mod predicate_order;
 mod repeated;
+mod sorted;
 mod statements;
 mod value_maps;
 

@@ -53,7 +53,7 @@ pub use morsel::{OpenMorsel, base, integer_bounds, integers};
 use observe::{Arranged, Observed};
 pub use output::{Selection, array_of_integers};
 use prune::{Verdict, judge};
-pub use records::fetch;
+pub use records::{fetch, fetch_all};
 use std::ops::Range;
 use std::sync::Arc;
 pub use translate::of_entries;

@@ -9,7 +9,7 @@ use crate::catalog::TableSnapshot;
 use crate::segment::{Segment, ZONE_ROWS};
 use crate::view::{ColumnView, Meaning, Shape};
 use crate::{ColumnId, Error, LogicalType, Result};
-use arrow::array::{ArrayRef, UInt64Array, new_null_array};
+use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use std::sync::{Arc, OnceLock};
@@ -54,15 +54,45 @@ fn numbers(first: u64, rows: usize) -> ColumnView {
 
 /// Values of a column at records of these numbers, in their order; `None` gives NULL. Fails for a number past the last.
 pub fn fetch(table: &TableSnapshot, column: ColumnId, records: &[Option<u64>], isa: Isa) -> Result<ArrayRef> {
+    let mut all = fetch_all(table, &[column], records, isa)?;
+    all.pop().ok_or_else(|| Error::InvalidInput("no column was fetched".to_owned()))
+}
+
+/// The same of several columns.
+pub fn fetch_all(
+    table: &TableSnapshot,
+    columns: &[ColumnId],
+    records: &[Option<u64>],
+    isa: Isa,
+) -> Result<Vec<ArrayRef>> {
+    let mut order: Vec<u32> = (0..records.len() as u32).filter(|place| records[*place as usize].is_some()).collect();
+    order.sort_unstable_by_key(|place| records[*place as usize]);
+    let (mut wanted, mut places) = (Vec::with_capacity(order.len()), vec![None; records.len()]);
+    for place in order {
+        let place = place as usize;
+        if wanted.last() != records[place].as_ref() {
+            wanted.extend(records[place]);
+        }
+        places[place] = Some(wanted.len() as u64 - 1);
+    }
+    let places = UInt64Array::from(places);
+    columns.iter().map(|column| fetch_sorted(table, *column, &wanted, &places, isa)).collect()
+}
+
+/// Values of a column at records whose numbers ascend, put at `places`.
+fn fetch_sorted(
+    table: &TableSnapshot,
+    column: ColumnId,
+    wanted: &[u64],
+    places: &UInt64Array,
+    isa: Isa,
+) -> Result<ArrayRef> {
     let name = &table.definition.name;
     let definition = table.definition.column_by_id(column);
     let definition =
         definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))?;
-    let mut wanted: Vec<u64> = records.iter().flatten().copied().collect();
-    wanted.sort_unstable();
-    wanted.dedup();
     let mut parts = Vec::new();
-    let (mut rest, mut first) = (wanted.as_slice(), 0);
+    let (mut rest, mut first) = (wanted, 0);
     for segment in table.segments.iter().chain(&table.delta) {
         let own = rest.partition_point(|record| *record < first + segment.rows() as u64);
         zones(segment, definition, &rest[..own], first, isa, &mut parts)?;
@@ -72,13 +102,11 @@ pub fn fetch(table: &TableSnapshot, column: ColumnId, records: &[Option<u64>], i
         return Err(Error::InvalidInput(format!("record {record} of table {name}, which has {first}")));
     }
     if parts.is_empty() {
-        return Ok(new_null_array(&definition.logical_type.to_arrow(), records.len()));
+        return Ok(new_null_array(&definition.logical_type.to_arrow(), places.len()));
     }
-    let parts: Vec<&dyn arrow::array::Array> = parts.iter().map(AsRef::as_ref).collect();
+    let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
     let all = arrow::compute::concat(&parts)?;
-    let place = |record: u64| wanted.partition_point(|known| *known < record) as u64;
-    let places: UInt64Array = records.iter().map(|record| record.map(place)).collect();
-    Ok(arrow::compute::take(&all, &places, None)?)
+    Ok(arrow::compute::take(&all, places, None)?)
 }
 
 /// Values of a segment's records, whose numbers ascend and count from `first`.
