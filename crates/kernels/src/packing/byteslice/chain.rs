@@ -248,8 +248,10 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     place = Place { depth: next.depth.max(2) - 1, ..next };
                 }
             }
-            // Fewer words than a group, as deep as it goes.
-            V::sweep::<O, KIND, WAY, 0, false, true>(self, Place { group: groups, depth: count }, out);
+            if !out.len().is_multiple_of(GROUP) {
+                // Fewer words than a group, as deep as it goes.
+                V::sweep::<O, KIND, WAY, 0, false, true>(self, Place { group: groups, depth: count }, out);
+            }
         }
     }
 
@@ -411,16 +413,18 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         // SAFETY: the caller's; there are `DEPTH` slices, `stride` bytes from each other.
         unsafe {
             let (mut near, mut doubt) = (V::none_near(), V::no_doubt());
+            // Read once: the compiler can't know that writing answers leaves them as they are, and would load them for
+            // every vector.
+            let constants = self.operands.map(|of| ([of.get(0, 0), of.get(DEPTH - 1, 0)], of.raised()));
             for (i, answer) in answers.iter_mut().enumerate() {
                 let offset = (group * GROUP + i) * 64 * size_of::<V::Unit>();
                 let bytes = lines.start.add(offset);
                 let first = load::<V, ASK>(bytes);
                 let second = if DEPTH == 2 { load::<V, ASK>(bytes.add(lines.stride)) } else { first };
                 let mut bits = 0;
-                for (i, constant) in self.operands[..if KIND == WITHIN { 2 } else { 1 }].iter().enumerate() {
-                    let units = [constant.get(0, offset), constant.get(DEPTH - 1, offset)];
+                for (i, (units, raised)) in constants[..if KIND == WITHIN { 2 } else { 1 }].iter().enumerate() {
                     let below = if DEPTH == 2 {
-                        first.bits_below_pair(second, units, constant.raised(), &mut doubt)
+                        first.bits_below_pair(second, *units, *raised, &mut doubt)
                     } else {
                         let mut chain = Chain::<V>::new(V::all());
                         chain.step_equal(first, units[0]);
