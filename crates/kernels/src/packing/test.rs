@@ -93,6 +93,7 @@ impl Test {
     }
 
     /// The test as one of the three comparisons that kernels know, for codes up to `max`.
+    #[inline]
     pub(super) fn plan(self, max: u64) -> Plan {
         match self {
             Self::Compare(Operator::Equal, constant) => between(constant, constant, max),

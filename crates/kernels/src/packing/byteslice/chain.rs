@@ -153,13 +153,16 @@ pub(super) unsafe fn scan<V: Vector>(
     // SAFETY: the caller's; constants are no memory.
     unsafe {
         let (Comparison::Equal(code) | Comparison::Less(code) | Comparison::Within { end: code, .. }) = comparison;
-        let constant = Constant::<V>::new(code, slices.count, slices.padding);
+        let mut constant = Constant::<V>::zero();
+        constant.set(code, slices.count, slices.padding);
         let scan = Scan::<V, _>::new(slices, [&constant; 2], negate, options);
         match comparison {
             Comparison::Equal(_) => scan.run::<EQUAL>(options, ways, out),
             Comparison::Less(_) => scan.run::<LESS>(options, ways, out),
             Comparison::Within { low, .. } => {
-                let low = Constant::<V>::new(low, slices.count, slices.padding);
+                let code = low;
+                let mut low = Constant::<V>::zero();
+                low.set(code, slices.count, slices.padding);
                 let scan = Scan { operands: [&constant, &low], ..scan };
                 scan.run::<WITHIN>(options, ways, out);
             }

@@ -159,16 +159,41 @@ impl<V: Vector> Constant<V> {
     /// As for [`Vector`].
     #[inline(always)]
     pub(super) unsafe fn new(code: u64, count: usize, padding: u32) -> Self {
+        // SAFETY: the caller's.
+        unsafe {
+            let mut constant = Self::zero();
+            constant.set(code, count, padding);
+            constant
+        }
+    }
+
+    /// Zero in all slices.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    pub(super) unsafe fn zero() -> Self {
+        // SAFETY: the caller's.
+        let zero = unsafe { V::splat(0) };
+        Self { units: [zero; 8], raised: zero, pairs: false }
+    }
+
+    /// Makes it the units of `code`, as [`Constant::new`] does, where it lies: what `new` gives is copied once more, which
+    /// is a quarter of what a scan of 64 codes takes, 31 ns (Zen 5).
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    pub(super) unsafe fn set(&mut self, code: u64, count: usize, padding: u32) {
         let first = V::Unit::truncate(code << padding >> (count.saturating_sub(1) as u32 * V::Unit::BITS));
         // SAFETY: the caller's.
-        let (zero, raised) = unsafe { (V::splat(0), V::splat(first.to_u64() + 1)) };
-        let mut constant = Self { units: [zero; 8], raised, pairs: first != V::Unit::MAX };
-        for (slice, unit) in constant.units[..count].iter_mut().enumerate() {
+        self.raised = unsafe { V::splat(first.to_u64() + 1) };
+        self.pairs = first != V::Unit::MAX;
+        for (slice, unit) in self.units[..count].iter_mut().enumerate() {
             let shift = (count - 1 - slice) as u32 * V::Unit::BITS;
             // SAFETY: the caller's.
             *unit = unsafe { V::splat(code << padding >> shift) };
         }
-        constant
     }
 }
 
