@@ -236,7 +236,7 @@ mod tests {
         let note = take(experiment, &Bench::new(settings.clone())).unwrap().add(&mut findings);
         assert!(note.starts_with("cache misses: not available; "), "{note}");
         assert!(findings.points[0].metrics.is_empty());
-        let other = select(&["byteslice.fig8".to_owned()]).unwrap()[0];
+        let other = select(&["byteslice.fig11".to_owned()]).unwrap()[0];
         assert!(take(other, &Bench::new(settings)).is_none(), "nothing of it is counted");
     }
 }
