@@ -17,6 +17,7 @@ use gingham_kernels::key_table::Probing;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{Caches, ColumnId};
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -70,6 +71,8 @@ pub struct Input {
     pub enough: Option<usize>,
     /// Of the last pipeline's rows those that suffice; there may come more. `None` when all are wanted, or any.
     pub top: Option<Top>,
+    /// Of the first pipeline's scan only these morsels; `None` when all are wanted.
+    pub morsels: Option<Range<usize>>,
     /// The instruction set of its kernels.
     pub isa: Isa,
 }
@@ -104,6 +107,24 @@ pub struct Report {
     pub compile_time: Duration,
     /// By pipeline, the last one's included.
     pub pipelines: Vec<PipelineReport>,
+}
+
+impl Report {
+    /// Adds what another run of the same query did.
+    pub fn add(&mut self, other: Self) {
+        self.records += other.records;
+        self.loops = self.loops.max(other.loops);
+        self.code_bytes = self.code_bytes.max(other.code_bytes);
+        self.compile_time = self.compile_time.max(other.compile_time);
+        if self.pipelines.is_empty() {
+            self.pipelines = other.pipelines;
+            return;
+        }
+        for (own, other) in self.pipelines.iter_mut().zip(other.pipelines) {
+            let (time, rows) = (own.time + other.time, own.rows + other.rows);
+            *own = PipelineReport { time, rows, ..other };
+        }
+    }
 }
 
 /// What a pipeline did.

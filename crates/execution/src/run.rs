@@ -347,6 +347,8 @@ impl Stretch {
         let ready = run.ready(number, given)?;
         let enough = run.enough(number).filter(|_| matches!(ready.end, End::Rows { .. }));
         let count = if none_goes_on || enough == Some(0) { 0 } else { morsels.count() };
+        let part = run.given.morsels.clone().filter(|_| number == 0).unwrap_or(0..count);
+        let (begin, count) = (part.start, part.end.min(count));
         let records = (0..ready.stages()).map(|_| AtomicUsize::new(0)).collect();
         let (mode, isa) = (run.prepared.mode, run.given.isa);
         let marks = builds.iter().map(|(_, relation)| Relation::marks(relation.views.len()));
@@ -371,8 +373,8 @@ impl Stretch {
             memory,
             stopped,
         };
-        let workers = (0..run.workers.clamp(1, count.max(1))).map(|_| Mutex::default()).collect();
-        let (next, failure, run) = (AtomicUsize::new(0), Mutex::default(), Arc::clone(run));
+        let workers = (0..run.workers.clamp(1, count.saturating_sub(begin).max(1))).map(|_| Mutex::default()).collect();
+        let (next, failure, run) = (AtomicUsize::new(begin), Mutex::default(), Arc::clone(run));
         let enough = enough.map(|wanted| Mutex::new(Enough::new(wanted)));
         let top = run.given.top.as_ref().filter(|_| run.is_answer(number));
         let best = top.and_then(|top| Best::new(top, run.pipeline(number), &morsels));

@@ -11,7 +11,6 @@ use crate::{Error, Result};
 use arrow::datatypes::Schema;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::split_conjunction;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
@@ -19,6 +18,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use gingham_execution::{Computed, Expression, Field, Hint, Limits, Pipeline, Sink, Source, Step};
 use gingham_storage::catalog::{ColumnSummary, TableSnapshot};
 use gingham_storage::scan::integer_bounds;
@@ -315,6 +315,11 @@ impl Scanned {
     pub(super) fn exec(&self) -> Result<&ScanExec> {
         let scan = self.plan.downcast_ref::<ScanExec>();
         scan.ok_or_else(|| Error::Internal(format!("a pipeline reads a {}", self.plan.name())))
+    }
+
+    /// Partitions of its operator.
+    pub(super) fn partitions(&self) -> usize {
+        self.plan.output_partitioning().partition_count()
     }
 
     /// The table that it reads.

@@ -41,8 +41,12 @@ use gingham_execution::{
 use gingham_kernels::Isa;
 use gingham_storage::{Datum, LogicalType};
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::oneshot;
+
+/// Batches that are made when they are asked for.
+pub(super) type BatchIterator = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 /// Rules that make a plan runnable.
 type Rules = Arc<[Arc<dyn PhysicalOptimizerRule + Send + Sync>]>;
@@ -73,6 +77,7 @@ struct Shape {
     sources: Vec<OnceLock<ScanSource>>,
     outputs: Vec<Shown>,
     doubtful: Vec<usize>,
+    by_morsel: bool,
     workers: usize,
     pool: Arc<Pool>,
     /// Who wants to know of the code that is made.
@@ -109,12 +114,14 @@ impl Memory for Reserved {
 impl CompiledExec {
     /// In the place of `subtree`, on threads of `pool`. `rest` make what it replaced runnable.
     pub(super) fn new(subtree: Subtree, settings: &Settings, pool: Arc<Pool>, rest: Rules) -> Self {
-        let Subtree { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted } = subtree;
+        let Subtree { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted, by_morsel } =
+            subtree;
         let schema = replaced.schema();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
-            Partitioning::UnknownPartitioning(1),
-            EmissionType::Final,
+            // As many as its scan has, when it gives rows as they come.
+            Partitioning::UnknownPartitioning(if by_morsel { scans.first().map_or(1, Scanned::partitions) } else { 1 }),
+            if by_morsel { EmissionType::Incremental } else { EmissionType::Final },
             Boundedness::Bounded,
         )
         .with_scheduling_type(SchedulingType::Cooperative);
@@ -133,6 +140,7 @@ impl CompiledExec {
             sources,
             outputs,
             doubtful,
+            by_morsel,
             workers: settings.threads,
             pool,
             notes: settings.notes.clone(),
@@ -185,6 +193,27 @@ impl CompiledExec {
         Some(self.with(self.wanted.top(column, options, rows, &self.shape.outputs)?))
     }
 
+    /// Whether rows are given as they come, by several partitions.
+    pub(super) fn gives_by_morsel(&self) -> bool {
+        self.shape.by_morsel
+    }
+
+    /// What it stands in the place of.
+    pub(super) fn replaced(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.shape.replaced
+    }
+
+    /// The operator of a query that has one scan, which its partitions share.
+    pub(super) fn scan(&self) -> Result<&ScanExec> {
+        let scan = self.inputs.first().and_then(|input| input.downcast_ref::<ScanExec>());
+        scan.map_or_else(|| internal_err!("a pipeline without a scan"), Ok)
+    }
+
+    /// The same metrics for whoever runs it.
+    pub(super) fn baseline(&self, partition: usize) -> BaselineMetrics {
+        BaselineMetrics::new(&self.metrics, partition)
+    }
+
     /// What the pipelines read.
     fn sources(&self) -> crate::Result<Vec<ScanSource>> {
         let Shape { scans, sources, .. } = &*self.shape;
@@ -211,6 +240,7 @@ impl CompiledExec {
         strings: &Arc<Strings>,
         isa: Isa,
         (context, memory): (&Arc<TaskContext>, &Arc<Reserved>),
+        morsels: Option<Range<usize>>,
     ) -> gingham_execution::Result<(Rows, Report)> {
         let (sender, receiver) = oneshot::channel();
         let Shape { query, pool, workers, parameters, functions, .. } = &*self.shape;
@@ -224,13 +254,30 @@ impl CompiledExec {
         for (plan, Given { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given) {
             given.push(gathered(plan, columns, context, strings, &memory).await?);
         }
-        let input = Input { scans: sources, given, parameters, functions, enough, top: self.wanted.first(), isa };
+        let top = self.wanted.first();
+        let input = Input { scans: sources, given, parameters, functions, enough, top, morsels, isa };
         let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
         receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
     }
 
     /// The batches, from the pipelines or, when they can't, from what they replaced.
     async fn rows(self: Arc<Self>, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let Some((rows, batches, report)) = self.answered(&context, None).await? else {
+            return self.rows_of_replaced(context);
+        };
+        self.tell(&report);
+        BaselineMetrics::new(&self.metrics, 0).record_output(rows);
+        let schema = Arc::clone(&self.shape.schema);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, stream::iter(batches))))
+    }
+
+    /// How many rows the pipelines give, of all records or of these morsels', and the rows batch by batch. `None` when they
+    /// can't give any.
+    pub(super) async fn answered(
+        &self,
+        context: &Arc<TaskContext>,
+        morsels: Option<Range<usize>>,
+    ) -> Result<Option<(usize, BatchIterator, Report)>> {
         let baseline = BaselineMetrics::new(&self.metrics, 0);
         let timer = baseline.elapsed_compute().timer();
         let Shape { outputs, doubtful, schema, .. } = &*self.shape;
@@ -239,28 +286,27 @@ impl CompiledExec {
         let strings = Arc::<Strings>::default();
         let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
         let memory = Arc::new(Reserved(Mutex::new(reservation)));
-        let (rows, report) = match self.answer(sources, &strings, isa, (&context, &memory)).await {
+        let (rows, report) = match self.answer(sources, &strings, isa, (context, &memory), morsels).await {
             Ok(answer) => answer,
             Err(ExecutionError::Overflow | ExecutionError::OutOfMemory(_) | ExecutionError::Unsupported(_)) => {
-                return self.rows_of_replaced(context);
+                return Ok(None);
             }
             Err(error) => return Err(crate::Error::from(error).into()),
         };
         for output in doubtful {
             if !are_distinct(&rows, &outputs[*output], isa)? {
-                return self.rows_of_replaced(context);
+                return Ok(None);
             }
         }
         if memory.grow(self.wanted.bytes(rows.rows)).is_err() {
-            return self.rows_of_replaced(context);
+            return Ok(None);
         }
         let is_placed = self.shape.is_placed();
         let (rows, places) =
             self.wanted.of(rows, is_placed, |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
         memory.keep(rows.bytes() + places.bytes());
         timer.done();
-        self.tell(&report);
-        baseline.record_output(places.len());
+        let given = places.len();
         let (outputs, batch_rows) = (outputs.clone(), context.session_config().batch_size().max(1));
         let batches = Batches::new(rows, places, outputs, Arc::clone(schema), strings, isa);
         // The rows are the query's until the last of them was given.
@@ -268,7 +314,7 @@ impl CompiledExec {
             let _memory = &memory;
             parts(batch, batch_rows)
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(schema), stream::iter(batches))))
+        Ok(Some((given, Box::new(batches), report)))
     }
 
     fn rows_of_replaced(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
@@ -283,7 +329,8 @@ impl CompiledExec {
         execute_stream(plan, context)
     }
 
-    fn tell(&self, report: &Report) {
+    /// Tells EXPLAIN ANALYZE.
+    pub(super) fn tell(&self, report: &Report) {
         let counter = |name, value| MetricBuilder::new(&self.metrics).counter(name, 0).add(value);
         counter("records", report.records);
         counter("loops", report.loops);
@@ -345,8 +392,9 @@ impl DisplayAs for CompiledExec {
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 let names: Vec<_> = schema.fields().iter().map(|field| field.name().as_str()).collect();
                 let choices: String = query.choices().iter().map(|choice| format!("; {choice}")).collect();
+                let come = if self.shape.by_morsel { " as they come" } else { "" };
                 let (mode, query, wanted, names) = (query.mode(), query.query(), &self.wanted, names.join(", "));
-                write!(f, "CompiledExec: mode={mode}, {query}{wanted}: [{names}]{choices}")
+                write!(f, "CompiledExec: mode={mode}, {query}{come}{wanted}: [{names}]{choices}")
             }
         }
     }
@@ -398,12 +446,15 @@ impl ExecutionPlan for CompiledExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let metrics = self.metrics.clone();
+        let run = Arc::new(Self { metrics, ..self.over(self.inputs.clone()) });
+        if self.shape.by_morsel {
+            return run.by_morsel(partition, context);
+        }
         if partition != 0 {
             return internal_err!("a pipeline has one partition, not {partition}");
         }
-        let metrics = self.metrics.clone();
-        let run = Self { metrics, ..self.over(self.inputs.clone()) };
-        let rows = stream::once(Arc::new(run).rows(context)).try_flatten();
+        let rows = stream::once(run.rows(context)).try_flatten();
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.shape.schema), rows.boxed())))
     }
 

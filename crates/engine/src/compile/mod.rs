@@ -5,6 +5,7 @@
 //! | `rule` | the physical rule that replaces what is supported |
 //! | `whole` | the rule that plans without anything else are spared |
 //! | `sorted` | sorts of what is neither |
+//! | `filtered` | filters that scans can't do, a morsel at a time |
 //! | `subtree` | a part of a plan as a query of pipelines |
 //! | `draft` | pipelines in the making: scans, filters, projections |
 //! | `joined` | the joins that pipelines may do, as one description |
@@ -28,6 +29,7 @@ mod draft;
 mod entries;
 mod evaluate;
 mod exec;
+mod filtered;
 mod functions;
 mod given;
 mod group_join;

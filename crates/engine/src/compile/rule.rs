@@ -1,5 +1,5 @@
 //! The rule that puts a [`CompiledExec`] in the place of each aggregation and join that compiled pipelines can do whole, of
-//! the sorts and limits above it, and of sorts of what is neither.
+//! the sorts, filters and limits above it, and of sorts and filters of what is neither.
 //!
 //! It runs before DataFusion distributes a plan over threads: what is taken here needs no exchanges below it, and those
 //! above are added for what is left.
@@ -9,6 +9,7 @@ use super::joined::Joined;
 use super::sorted::split;
 use super::subtree::Subtree;
 use crate::session::{Execution, Settings};
+use crate::table::ScanExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::physical_expr::expressions::Column;
@@ -17,9 +18,12 @@ use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use datafusion::physical_plan::union::UnionExec;
 use gingham_execution::{Mode, Pool};
 use std::sync::Arc;
 
@@ -74,11 +78,13 @@ impl CompilePipelines {
         mode: Mode,
         limited: Limited,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let candidate = plan.is::<AggregateExec>() || (Joined::of(&plan).is_some() && limited != Limited::Above);
+        let candidate = plan.is::<AggregateExec>()
+            || (Joined::of(&plan).is_some() && limited != Limited::Above)
+            || plan.downcast_ref::<FilterExec>().is_some_and(|filter| is_filter_of_ours(filter, limited));
         match candidate.then(|| Subtree::of(&plan, mode, settings)) {
             Some(Ok(mut subtree)) => {
                 for given in &mut subtree.given {
-                    given.plan = self.take(Arc::clone(&given.plan), settings, mode, Limited::No)?;
+                    given.plan = self.take(Arc::clone(&given.plan), settings, mode, Limited::Plain)?;
                 }
                 let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
                 return Ok(Arc::new(CompiledExec::new(subtree, settings, pool, rest)));
@@ -110,6 +116,8 @@ impl CompilePipelines {
 /// Whether all rows of an operator are wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Limited {
+    /// They are, and nothing above tells scans which are of no use.
+    Plain,
     No,
     /// So many, for certain: pipelines end when they have them.
     Next,
@@ -124,13 +132,31 @@ impl Limited {
             return Self::No;
         }
         let limits = plan.is::<GlobalLimitExec>() || plan.is::<LocalLimitExec>();
+        let plain = plan.is::<ProjectionExec>()
+            || plan.is::<OutputRequirementExec>()
+            || plan.is::<UnionExec>()
+            || plan.is::<ScalarSubqueryExec>();
         match self {
-            Self::No | Self::Next if limits => Self::Next,
+            Self::Plain if plain => Self::Plain,
+            Self::Plain | Self::No | Self::Next if limits => Self::Next,
             Self::Next if plan.is::<ProjectionExec>() || plan.is::<OutputRequirementExec>() => Self::Next,
-            Self::No if plan.fetch().is_none() => Self::No,
+            Self::Plain | Self::No if plan.fetch().is_none() => Self::No,
             _ => Self::Above,
         }
     }
+}
+
+/// Whether a filter may be part of pipelines: over a scan that it is not part of, when nobody tells that what it need not
+/// give; over groups (HAVING) and joins when they may.
+fn is_filter_of_ours(filter: &FilterExec, limited: Limited) -> bool {
+    let mut input = filter.input();
+    if input.is::<ScanExec>() {
+        return limited == Limited::Plain;
+    }
+    while let Some(projection) = input.downcast_ref::<ProjectionExec>() {
+        input = projection.input();
+    }
+    limited != Limited::Above && (input.is::<AggregateExec>() || Joined::of(input).is_some())
 }
 
 /// What stands in the place of a sort or limit over `input`, when pipelines can do it.
@@ -163,6 +189,9 @@ fn changed(
     change: &dyn Fn(&CompiledExec, &[usize]) -> Option<CompiledExec>,
 ) -> Option<Arc<dyn ExecutionPlan>> {
     if let Some(compiled) = plan.downcast_ref::<CompiledExec>() {
+        if compiled.gives_by_morsel() {
+            return None;
+        }
         return Some(Arc::new(change(compiled, columns)?));
     }
     let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
@@ -182,7 +211,7 @@ impl PhysicalOptimizerRule for CompilePipelines {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let settings = Settings::of(config);
         let Execution::Compiled(mode) = settings.execution else { return Ok(plan) };
-        self.take(plan, &settings, mode, Limited::No)
+        self.take(plan, &settings, mode, Limited::Plain)
     }
 
     fn name(&self) -> &str {

@@ -4,7 +4,7 @@
 //!
 //! Expressions that the order does not need are computed behind it, of the rows that are given.
 
-use super::draft::Draft;
+use super::draft::{Draft, Open};
 use super::groups::{How, Shown};
 use super::translate::Typed;
 use super::wanted::Wanted;
@@ -41,14 +41,7 @@ impl Draft {
         let keys = keys.iter().map(|key| open.scope.translate(key, &schema)).collect::<Option<Vec<Typed>>>()?;
         let columns: Vec<_> = open.scope.columns().iter().cloned().chain(keys.into_iter().map(Some)).collect();
         open.scope.set_columns(columns);
-        let (_, columns) = self.end_in_rows(open)?;
-        let shown = columns.into_iter().map(|column| {
-            let Typed { expression: Expression::Column(number), data_type, entries, trace } = column? else {
-                return self.notes.left("a column that is the same in all rows");
-            };
-            Some(Shown { data_type, how: How::Column(number), entries, trace })
-        });
-        let shown = shown.collect::<Option<Vec<_>>>()?;
+        let shown = self.end_shown(open)?;
         let first = schema.fields().len();
         // Such strings are looked up before they are put in order: of all rows that is too much.
         let is_text = |key: &Shown| key.trace.is_unordered();
@@ -58,6 +51,20 @@ impl Draft {
         let keys = sort.expr().iter().enumerate().map(|(number, by)| (first + number, by.options));
         let wanted = Wanted::ordered(&keys.collect::<Vec<_>>(), sort.expr().clone(), sort.fetch(), &shown)?;
         Some((shown, wanted))
+    }
+}
+
+impl Draft {
+    /// Ends the query in the rows of an open pipeline. Gives what its columns are of them.
+    pub(super) fn end_shown(&mut self, open: Open) -> Option<Vec<Shown>> {
+        let (_, columns) = self.end_in_rows(open)?;
+        let shown = columns.into_iter().map(|column| {
+            let Typed { expression: Expression::Column(number), data_type, entries, trace } = column? else {
+                return self.notes.left("a column that is the same in all rows");
+            };
+            Some(Shown { data_type, how: How::Column(number), entries, trace })
+        });
+        shown.collect()
     }
 }
 
@@ -87,7 +94,7 @@ fn handed_through(sort: &SortExec) -> Vec<ColumnId> {
     }
 }
 
-fn numbers(expression: &Arc<dyn PhysicalExpr>) -> Vec<usize> {
+pub(super) fn numbers(expression: &Arc<dyn PhysicalExpr>) -> Vec<usize> {
     collect_columns(expression).iter().map(Column::index).collect()
 }
 

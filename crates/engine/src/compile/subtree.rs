@@ -7,9 +7,11 @@ use super::groups::{Grouped, How, Shown};
 use super::joined::Joined;
 use super::wanted::Wanted;
 use crate::session::Settings;
+use crate::table::ScanExec;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use gingham_execution::{Expression, Mode, Prepared, Query};
 use std::sync::Arc;
@@ -36,10 +38,12 @@ pub(super) struct Subtree {
     pub(super) doubtful: Vec<usize>,
     /// Which rows, and in which order.
     pub(super) wanted: Wanted,
+    /// Rows are given as they come, morsel by morsel.
+    pub(super) by_morsel: bool,
 }
 
 impl Subtree {
-    /// The subtree that ends in `plan`, an aggregation, a join or a sort; what pipelines can't do of it, when that is anything.
+    /// The subtree that ends in `plan`, an aggregation, a join, a sort or a filter; what pipelines can't do of it, when that is anything.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings) -> Result<Self, String> {
         let own_predicates = mode == Mode::Fused || !settings.lab_stages.is_empty();
         let draft = Draft { own_predicates, ..Draft::default() };
@@ -48,7 +52,7 @@ impl Subtree {
     }
 
     fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings, mut draft: Draft) -> Option<Self> {
-        let (mut replaced, mut wanted) = (Arc::clone(plan), Wanted::default());
+        let (mut replaced, mut wanted, mut by_morsel) = (Arc::clone(plan), Wanted::default(), false);
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate, true)?;
             (columns, doubtful)
@@ -66,6 +70,9 @@ impl Subtree {
                 Some(Shown { data_type, how, entries: column.entries, trace: column.trace })
             });
             (shown.collect::<Option<Vec<_>>>()?, Vec::new())
+        } else if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+            by_morsel = filter.input().is::<ScanExec>();
+            (draft.filtered(plan, filter)?, Vec::new())
         } else {
             let sort = plan.downcast_ref::<SortExec>()?;
             let (outputs, order) = draft.sorted(sort)?;
@@ -86,6 +93,6 @@ impl Subtree {
         };
         let (scans, parameters) = (draft.scans, draft.notes.parameters());
         let (functions, given) = (draft.functions, draft.given);
-        Some(Self { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted })
+        Some(Self { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted, by_morsel })
     }
 }

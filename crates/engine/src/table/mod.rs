@@ -29,6 +29,6 @@ pub(crate) use count::{CountExec, CountOnCodes};
 pub(crate) use dynamic::share_left_by_keys;
 pub(crate) use join_keys::{GatherJoinKeys, JoinKeysExec};
 pub(crate) use provider::GinghamTable;
-pub(crate) use scan_exec::ScanExec;
+pub(crate) use scan_exec::{ScanExec, Source as ScanSource};
 pub(crate) use twins::DropMisledFilters;
 pub(crate) use value::{datum, scalar};

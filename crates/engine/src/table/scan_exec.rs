@@ -30,7 +30,7 @@ use gingham_storage::scan::TableScan;
 use gingham_storage::segment::ZONE_ROWS;
 use gingham_storage::{ColumnId, IntegerSet, Predicate};
 use std::fmt;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Reads the records of a table that satisfy a predicate.
@@ -141,6 +141,11 @@ impl Source {
         }
         *generation = now;
         Ok(Some(Arc::new(self.scan()?.0.narrowed(&self.implied())?)))
+    }
+
+    /// The next morsel that no partition has taken.
+    pub(crate) fn take(&self) -> usize {
+        self.round.next.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Changes whenever a dynamic filter does.
