@@ -84,8 +84,6 @@ pub(super) fn pack<U: Unit, C: Code>(format: Format, codes: &[C], row: usize, un
 /// Masks of 64 codes as bytes of ones or zeros.
 macro_rules! masks_of_bytes {
     ($in_order:ident) => {
-        const ASKS_IN_CACHE: bool = true;
-
         #[inline(always)]
         unsafe fn all() -> [__m256i; 2] {
             // SAFETY: the caller has AVX2, here and below.
@@ -175,20 +173,13 @@ macro_rules! masks_of_bytes {
         }
 
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-        unsafe fn sweep<
-            O: Operand<Self>,
-            const KIND: u8,
-            const WAY: u8,
-            const DEPTH: usize,
-            const LAST: bool,
-            const ASK: bool,
-        >(
+        unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
             scan: &Scan<'_, Self, O>,
             place: Place,
             out: &mut [u64],
         ) -> Place {
             // SAFETY: the caller's.
-            unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST, ASK>(place, out) }
+            unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
     };
 }

@@ -90,8 +90,6 @@ const OR_XOR: i32 = 0b1111_0110;
 /// A mask is its bits.
 macro_rules! masks_of_bits {
     () => {
-        const ASKS_IN_CACHE: bool = false;
-
         #[inline(always)]
         unsafe fn all() -> u64 {
             u64::MAX
@@ -128,20 +126,13 @@ macro_rules! masks_of_bits {
         }
 
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-        unsafe fn sweep<
-            O: Operand<Self>,
-            const KIND: u8,
-            const WAY: u8,
-            const DEPTH: usize,
-            const LAST: bool,
-            const ASK: bool,
-        >(
+        unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
             scan: &Scan<'_, Self, O>,
             place: Place,
             out: &mut [u64],
         ) -> Place {
             // SAFETY: the caller's.
-            unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST, ASK>(place, out) }
+            unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
     };
 }

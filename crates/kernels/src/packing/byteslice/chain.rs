@@ -24,12 +24,10 @@ const PATIENCE: (usize, usize) = (8, 64);
 const TRIAL: usize = 4;
 
 /// Bytes between what is read of a slice and what memory is asked for meanwhile. Processors fetch ahead by themselves, but
-/// each group goes from slice to slice: of two slices out of cache a scan takes half the time with this (Zen 5).
+/// each group goes from slice to slice: of two slices out of cache a scan takes half the time with this (Zen 5), and of a
+/// table's zones, one after the other, three quarters in memory and two thirds in the last cache. Where all lies in the
+/// second cache it costs a few percent, but nobody knows that before.
 const AHEAD: usize = 4096;
-/// Bytes of a slice from which on memory is asked ahead. Less stays in the second-level cache, where not to ask is a few
-/// percent faster, but for scans of one slice under AVX2, which take an eighth longer then (Zen 5).
-const FAR: usize = (1 << 18) + 1;
-
 /// What is known of 64 codes against one operand, after the slices read so far.
 pub(super) struct Chain<V: Vector> {
     pub(super) equal: V::Mask,
@@ -242,7 +240,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 if next.depth > place.depth && next.group >= start + TRIAL {
                     // A group here and there that needs more does so alone.
                     let alone = &mut out[..(next.group + 1) * GROUP];
-                    let after = V::sweep::<O, KIND, WAY, 0, false, true>(self, Place { depth: count, ..next }, alone);
+                    let after = V::sweep::<O, KIND, WAY, 0, false>(self, Place { depth: count, ..next }, alone);
                     place = Place { depth: place.depth, ..after };
                 } else if next.depth > place.depth {
                     patience = (patience * 2).min(PATIENCE.1);
@@ -253,7 +251,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
             }
             if !out.len().is_multiple_of(GROUP) {
                 // Fewer words than a group, as deep as it goes.
-                V::sweep::<O, KIND, WAY, 0, false, true>(self, Place { group: groups, depth: count }, out);
+                V::sweep::<O, KIND, WAY, 0, false>(self, Place { group: groups, depth: count }, out);
             }
         }
     }
@@ -261,36 +259,30 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     /// The loop for a depth: the first two slices of a column against constants have loops of their own.
     #[inline(always)]
     fn sweep_of<const KIND: u8, const WAY: u8>(&self, depth: usize) -> Sweep<V, O> {
-        if !O::SAME {
-            V::sweep::<O, KIND, WAY, 0, false, true>
-        } else if self.slices.stride() < FAR && (depth > 1 || !V::ASKS_IN_CACHE) {
-            self.sweep_of_constants::<KIND, WAY, false>(depth)
-        } else {
-            self.sweep_of_constants::<KIND, WAY, true>(depth)
-        }
+        if !O::SAME { V::sweep::<O, KIND, WAY, 0, false> } else { self.sweep_of_constants::<KIND, WAY>(depth) }
     }
 
     #[inline(always)]
-    fn sweep_of_constants<const KIND: u8, const WAY: u8, const ASK: bool>(&self, depth: usize) -> Sweep<V, O> {
+    fn sweep_of_constants<const KIND: u8, const WAY: u8>(&self, depth: usize) -> Sweep<V, O> {
         let pairs = self.operands.iter().all(|operand| operand.pairs());
         match (depth, depth == self.slices.count) {
-            (1, true) => V::sweep::<O, KIND, WAY, 1, true, ASK>,
-            (1, false) => V::sweep::<O, KIND, WAY, 1, false, ASK>,
-            (2, true) if pairs => V::sweep::<O, KIND, WAY, 2, true, ASK>,
-            (2, false) if pairs => V::sweep::<O, KIND, WAY, 2, false, ASK>,
-            _ => V::sweep::<O, KIND, WAY, 0, false, true>,
+            (1, true) => V::sweep::<O, KIND, WAY, 1, true>,
+            (1, false) => V::sweep::<O, KIND, WAY, 1, false>,
+            (2, true) if pairs => V::sweep::<O, KIND, WAY, 2, true>,
+            (2, false) if pairs => V::sweep::<O, KIND, WAY, 2, false>,
+            _ => V::sweep::<O, KIND, WAY, 0, false>,
         }
     }
 
     /// Answers groups of words, from `place` on and as long as they need the same number of slices, which `DEPTH` says
-    /// too, unless it is 0, and which are all of them if `LAST`. Memory is asked ahead if `ASK`. Gives the place to go
+    /// too, unless it is 0, and which are all of them if `LAST`. Gives the place to go
     /// on at. Where there is no interest
     /// the answers mean nothing. The last group may be shorter when `DEPTH` is 0.
     ///
     /// # Safety
     /// As for [`Vector`] and [`Operand::get`]; the slices have the words.
     #[inline(always)]
-    pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool, const ASK: bool>(
+    pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
         &self,
         place: Place,
         out: &mut [u64],
@@ -301,14 +293,14 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         if DEPTH == 0 {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].chunks_mut(GROUP)) {
                 // SAFETY: the caller's.
-                if unsafe { self.group::<KIND, WAY, DEPTH, LAST, ASK>(lines, group, depth, out) } {
+                if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
                     return Place { group, depth: depth + 1 };
                 }
             }
         } else {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].as_chunks_mut::<GROUP>().0) {
                 // SAFETY: the caller's.
-                if unsafe { self.group::<KIND, WAY, DEPTH, LAST, ASK>(lines, group, depth, out) } {
+                if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
                     return Place { group, depth: depth + 1 };
                 }
             }
@@ -318,7 +310,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
 
     /// Answers the words of a group from the first `depth` slices, unless a deeper one is needed, which it tells.
     #[inline(always)]
-    unsafe fn group<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool, const ASK: bool>(
+    unsafe fn group<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
         &self,
         lines: Lines,
         group: usize,
@@ -339,9 +331,9 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         let open = unsafe {
             let answers = if WAY == SET { &mut *out } else { &mut scratch[..out.len()] };
             if O::SAME && !piped(WAY) && KIND != EQUAL && DEPTH != 0 {
-                self.below::<KIND, DEPTH, LAST, ASK>(lines, group, answers)
+                self.below::<KIND, DEPTH, LAST>(lines, group, answers)
             } else {
-                self.chains::<KIND, WAY, LAST, ASK>(lines, group, depth, &interest, answers)
+                self.chains::<KIND, WAY, LAST>(lines, group, depth, &interest, answers)
             }
         };
         if open {
@@ -365,7 +357,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
 
     /// [`Scan::group`] without negation and previous bits, for any comparison.
     #[inline(always)]
-    unsafe fn chains<const KIND: u8, const WAY: u8, const LAST: bool, const ASK: bool>(
+    unsafe fn chains<const KIND: u8, const WAY: u8, const LAST: bool>(
         &self,
         lines: Lines,
         group: usize,
@@ -383,10 +375,10 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 let within = if WAY == EXPANDED { V::expand(*interest) } else { V::all() };
                 let (mut chain, mut low) = (Chain::<V>::new(within), Chain::<V>::new(within));
                 for slice in 0..depth - 1 {
-                    self.step::<KIND, false, ASK>(&mut chain, &mut low, bytes, slice, offset);
+                    self.step::<KIND, false>(&mut chain, &mut low, bytes, slice, offset);
                     bytes = bytes.add(lines.stride);
                 }
-                self.step::<KIND, LAST, ASK>(&mut chain, &mut low, bytes, depth - 1, offset);
+                self.step::<KIND, LAST>(&mut chain, &mut low, bytes, depth - 1, offset);
                 if !last {
                     open.add::<KIND, WAY>(&chain, &low, *interest);
                 }
@@ -407,7 +399,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     /// The same from one or two slices and against constants, when nothing is known before: what is less in the second
     /// slice raises the constant's unit in the first by one. That takes fewer comparisons than the chain.
     #[inline(always)]
-    unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool, const ASK: bool>(
+    unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool>(
         &self,
         lines: Lines,
         group: usize,
@@ -422,8 +414,8 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
             for (i, answer) in answers.iter_mut().enumerate() {
                 let offset = (group * GROUP + i) * 64 * size_of::<V::Unit>();
                 let bytes = lines.start.add(offset);
-                let first = load::<V, ASK>(bytes);
-                let second = if DEPTH == 2 { load::<V, ASK>(bytes.add(lines.stride)) } else { first };
+                let first = load_ahead::<V>(bytes);
+                let second = if DEPTH == 2 { load_ahead::<V>(bytes.add(lines.stride)) } else { first };
                 let mut bits = 0;
                 for (i, (units, raised)) in constants[..if KIND == WITHIN { 2 } else { 1 }].iter().enumerate() {
                     let below = if DEPTH == 2 {
@@ -466,7 +458,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     }
 
     #[inline(always)]
-    unsafe fn step<const KIND: u8, const LAST: bool, const ASK: bool>(
+    unsafe fn step<const KIND: u8, const LAST: bool>(
         &self,
         chain: &mut Chain<V>,
         low: &mut Chain<V>,
@@ -476,7 +468,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     ) {
         // SAFETY: the caller's.
         unsafe {
-            let units = load::<V, ASK>(bytes);
+            let units = load_ahead::<V>(bytes);
             if KIND == EQUAL {
                 chain.step::<false, LAST>(units, self.operands[0].get(slice, offset));
             } else {
@@ -504,17 +496,7 @@ pub(super) unsafe fn nearer_pair<V: Vector>(units: [V; 2], constant: [V; 2], nea
     }
 }
 
-/// The units of 64 codes in a slice, asking memory for those that come [`AHEAD`] bytes later if `ASK`.
-///
-/// # Safety
-/// As for [`Vector::load`].
-#[inline(always)]
-unsafe fn load<V: Vector, const ASK: bool>(bytes: *const u8) -> V {
-    // SAFETY: the caller's.
-    unsafe { if ASK { load_ahead(bytes) } else { V::load(bytes) } }
-}
-
-/// The same, asking always.
+/// The units of 64 codes in a slice, asking memory for those that come [`AHEAD`] bytes later.
 ///
 /// # Safety
 /// As for [`Vector::load`].

@@ -14,8 +14,6 @@ pub(in crate::packing) trait Vector: Copy {
     type Unit: Unit;
     /// A yes or no per code.
     type Mask: Copy;
-    /// Whether scans of one slice gain by asking memory ahead even when it is in cache.
-    const ASKS_IN_CACHE: bool;
 
     /// `unit` for every code.
     unsafe fn splat(unit: u64) -> Self;
@@ -109,14 +107,7 @@ pub(in crate::packing) trait Vector: Copy {
     ///
     /// # Safety
     /// As for [`Scan::sweep`].
-    unsafe fn sweep<
-        O: Operand<Self>,
-        const KIND: u8,
-        const WAY: u8,
-        const DEPTH: usize,
-        const LAST: bool,
-        const ASK: bool,
-    >(
+    unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
         scan: &Scan<'_, Self, O>,
         place: Place,
         out: &mut [u64],
