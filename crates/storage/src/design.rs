@@ -4,6 +4,7 @@
 //! records after one another, within them attribute after attribute. k = 1 is the row layout, k = n the column layout,
 //! so that one rule places every attribute of every layout.
 
+use crate::heap::HeapOptions;
 use crate::segment::{SEGMENT_ROWS, ZONE_ROWS};
 use crate::{ColumnId, LogicalType, TableDefinition};
 pub use gingham_kernels::packing::Packing;
@@ -123,6 +124,9 @@ pub struct Design {
     /// What is said of single columns, each at most once.
     #[serde(default)]
     pub columns: Vec<ColumnDesign>,
+    /// Of a table whose records lie in heap pages: what these are like. Nothing else is said of it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heap: Option<HeapOptions>,
 }
 
 fn default_segment_bits() -> u16 {
@@ -142,6 +146,7 @@ impl Default for Design {
             packing: Packing::Native,
             segment_bits: SEGMENT_BITS,
             columns: Vec::new(),
+            heap: None,
         }
     }
 }
@@ -176,6 +181,11 @@ impl Design {
     /// Each column on its own in that packing.
     pub fn of_packing(packing: Packing) -> Self {
         Self { packing, ..Self::default() }
+    }
+
+    /// All records in heap pages.
+    pub fn of_pages(options: HeapOptions) -> Self {
+        Self { heap: Some(options), ..Self::default() }
     }
 
     /// What is said of a column alone.
@@ -277,6 +287,9 @@ impl Design {
     /// The design as text: a layout, a packing, or groups. Of the columns that no group names it says `(*)` and their
     /// layout unless that is native columns.
     pub fn text(&self, definition: &TableDefinition) -> String {
+        if let Some(heap) = &self.heap {
+            return heap.layout.to_string();
+        }
         let packed = |own: &&ColumnDesign| {
             let grouped = self.groups.iter().any(|group| group.columns.contains(&own.column));
             !grouped && own.packing.is_some_and(|packing| packing != self.packing)

@@ -4,15 +4,14 @@
 mod common;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Float64Array, Int32Array, RecordBatch, StringViewArray};
-use arrow::datatypes::Int32Type;
+use arrow::datatypes::{Decimal128Type, Int32Type, Int64Type};
 use common::{budget, name, open};
 use gingham_kernels::Isa;
 use gingham_storage::catalog::Store;
-use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, RecordId};
-use gingham_storage::scan::HeapScan;
+use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, RECORD_IDS, RecordId};
+use gingham_storage::scan::{HeapScan, TableScan};
 use gingham_storage::{
-    ColumnDefinition, Datum, Design, Error, FloatBits, KeyDefinition, LogicalType, Predicate, Result, TableDefinition,
-    TableId,
+    ColumnDefinition, Datum, Design, Error, FloatBits, LogicalType, Predicate, Result, TableDefinition, TableId,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -187,9 +186,48 @@ fn verify(store: &Arc<Store>, table: TableId, model: &Model) {
         found.sort_unstable();
         let expected: Vec<RecordId> = model.iter().filter(|(_, record)| holds(record)).map(|(id, _)| *id).collect();
         assert_eq!(found, expected, "{predicate:?}");
+        verify_scan(store, model, predicate, &expected);
     }
     let report = store.check().unwrap();
     assert!(report.errors.is_empty() && report.notes.is_empty(), "{report:?}");
+}
+
+/// Holds the scan that queries use against the model: `expected` are the records that fulfil `predicate`.
+fn verify_scan(store: &Arc<Store>, model: &Model, predicate: Predicate, expected: &[RecordId]) {
+    let snapshot = store.pinned().unwrap();
+    let own = Arc::new(snapshot.tables[&name("t")].with_record_ids("id".into()));
+    let scan = TableScan::new(Arc::clone(&own), vec![RECORD_IDS, 4, 2, 1], predicate, 1000, Isa::best()).unwrap();
+    let scan = Arc::new(scan);
+    let mut found = Vec::new();
+    for morsel in 0..scan.morsels() {
+        let before = found.len();
+        for batch in scan.read(morsel).unwrap().map(Result::unwrap) {
+            let (ids, decimals) =
+                (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_primitive::<Decimal128Type>());
+            let (texts, integers) = (batch.column(2).as_string_view(), batch.column(3).as_primitive::<Int32Type>());
+            for row in 0..batch.num_rows() {
+                let id = ids.value(row) as RecordId;
+                let text = texts.is_valid(row).then(|| Datum::Bytes(texts.value(row).as_bytes().into()));
+                let number = |value: Option<i128>| value.map_or(Datum::Null, Datum::Integer);
+                assert_eq!(text.unwrap_or(Datum::Null), model[&id][1], "record {id}");
+                assert_eq!(number(decimals.is_valid(row).then(|| decimals.value(row))), model[&id][3], "record {id}");
+                assert_eq!(number(integers.is_valid(row).then(|| integers.value(row).into())), model[&id][0]);
+                found.push(id);
+            }
+        }
+        assert_eq!(scan.count(morsel).unwrap(), found.len() - before);
+    }
+    found.sort_unstable();
+    assert_eq!(found, expected);
+    for (at, column) in [(0, 1), (3, 4)] {
+        let (summary, values) = (own.summary(column).unwrap(), || model.values().map(move |record| &record[at]));
+        for value in values().filter(|value| !value.is_null()) {
+            let within = summary.min.compare(value).is_some_and(|order| order.is_le())
+                && summary.max.compare(value).is_some_and(|order| order.is_ge());
+            assert!(within, "{value:?} is not within {summary:?}");
+        }
+        assert!(summary.nulls > 0 || !values().any(Datum::is_null), "{summary:?}");
+    }
 }
 
 #[test]
@@ -324,33 +362,80 @@ fn insertions_use_the_room_that_deletions_leave() {
     }
 }
 
+/// The whole table as it lies in zones of many pages, in the order in which its records were loaded.
+fn loaded(store: &Arc<Store>) -> Vec<RecordBatch> {
+    let own = Arc::clone(&store.pinned().unwrap().tables[&name("t")]);
+    let scan = TableScan::new(own, vec![1, 2, 3, 4, 5], Predicate::Constant(true), 1 << 20, Isa::best()).unwrap();
+    let scan = Arc::new(scan);
+    (0..scan.morsels()).flat_map(|morsel| scan.read(morsel).unwrap().map(Result::unwrap)).collect()
+}
+
+#[test]
+fn a_table_changes_between_pages_and_columns_and_keeps_its_records() {
+    let store = Store::scratch(budget()).unwrap();
+    let definition = definition("t");
+    let table = store.write(|transaction| transaction.create_table(definition.clone())).unwrap();
+    let (mut random, mut model) = (Random(5), Vec::new());
+    let own = Arc::clone(&store.snapshot().unwrap().tables[&name("t")]);
+    let writer = store.table_writer(&own).unwrap();
+    writer.append(0, batch(&own.definition, &mut random, 2000, &mut model)).unwrap();
+    let rows = writer.finish().unwrap();
+    store.write(|transaction| transaction.append(table, rows)).unwrap();
+    let schema = definition.arrow_schema();
+    let whole = |store: &Arc<Store>| arrow::compute::concat_batches(&schema, &loaded(store)).unwrap();
+    let before = whole(&store);
+    let pages = all_options().map(Design::of_pages);
+    let designs = pages.iter().cloned().chain([Design::default()]).chain(pages.clone().into_iter().rev());
+    for design in designs.chain([Design::of_packing(gingham_storage::Packing::ByteSlice)]) {
+        let mut told = Vec::new();
+        let mut watch = |done, all| {
+            told.push((done, all));
+            Ok(())
+        };
+        assert_eq!(store.set_design(&name("t"), design.clone(), 2, &mut watch).unwrap(), 2000);
+        assert_eq!((told[0], told[told.len() - 1]), ((0, 2000), (2000, 2000)));
+        assert_eq!(whole(&store), before, "{design:?}");
+        // What is refused half way leaves all as it was.
+        let other = if design.heap.is_some() { Design::default() } else { pages[2].clone() };
+        let mut refuse = |done, all| if done == all { Err(Error::Cancelled) } else { Ok(()) };
+        assert!(matches!(store.set_design(&name("t"), other, 2, &mut refuse), Err(Error::Cancelled)));
+        assert_eq!(whole(&store), before, "{design:?}");
+        let report = store.check().unwrap();
+        assert!(report.errors.is_empty() && report.notes.is_empty(), "{design:?}: {report:?}");
+    }
+}
+
 #[test]
 fn what_heap_tables_do_not_offer_is_refused_by_name() {
     let store = Store::scratch(budget()).unwrap();
     let create = |definition, options| store.write(|transaction| transaction.create_heap_table(definition, options));
     let pax = HeapOptions::new(HeapLayout::Pax);
-    let mut keyed = definition("k");
-    keyed.keys.push(KeyDefinition { name: "k_pkey".into(), columns: vec![1], primary: true });
-    assert!(create(keyed, pax).unwrap_err().to_string().contains("PRIMARY KEY"));
+    let mut sorted = definition("k");
+    sorted.sort_by.push(1);
+    assert!(create(sorted, pax).unwrap_err().to_string().contains("sort_by"));
     let odd = HeapOptions { page_bytes: 8192, ..pax };
     assert!(create(definition("k"), odd).unwrap_err().to_string().contains("8192"));
     let table = create(definition("t"), pax).unwrap();
     let snapshot = store.snapshot().unwrap();
     let own = &snapshot.tables[&name("t")];
-    let scan =
-        gingham_storage::scan::TableScan::new(Arc::clone(own), vec![1], Predicate::Constant(true), 10, Isa::best());
-    assert!(matches!(scan.unwrap_err(), Error::Unsupported(text) if text.contains("heap pages")));
+    let scan = TableScan::new(Arc::clone(own), vec![1], Predicate::Constant(true), 10, Isa::best());
+    assert_eq!(scan.unwrap().morsels(), 0);
     let mut changed = (*own.definition).clone();
     changed.columns.pop();
     assert!(store.write(|transaction| transaction.alter_table(changed)).is_err());
     let plain = store.write(|transaction| transaction.create_table(definition("plain"))).unwrap();
     assert!(store.heap(plain).unwrap_err().to_string().contains("'plain' is not kept in heap pages"));
-    let writer = store.table_writer(own).unwrap();
     let (mut random, mut model) = (Random(1), Vec::new());
-    writer.append(0, batch(&own.definition, &mut random, 3, &mut model)).unwrap();
-    let rows = writer.finish().unwrap();
-    let refused = store.write(|transaction| transaction.append(table, rows)).unwrap_err();
-    assert!(refused.to_string().contains("heap pages"), "{refused}");
+    let append = |batch| {
+        let writer = store.table_writer(own).unwrap();
+        writer.append(0, batch).unwrap();
+        let rows = writer.finish().unwrap();
+        store.write(|transaction| transaction.append(table, rows)).unwrap();
+    };
+    append(batch(&own.definition, &mut random, 3, &mut model));
+    let unpinned = Arc::clone(&store.snapshot().unwrap().tables[&name("t")]);
+    let scan = TableScan::new(unpinned, vec![1], Predicate::Constant(true), 10, Isa::best());
+    assert!(scan.unwrap_err().to_string().contains("under a pin"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod bits;
 mod create;
+mod pages;
 mod places;
 mod value;
 
@@ -31,24 +32,31 @@ pub fn picture(table: &TableSnapshot, number: Option<u64>) -> Result<String, Fai
     lines.push(String::new());
     lines.extend(columns(table)?);
     lines.push(String::new());
-    lines.extend(segments(table));
     let number = number.unwrap_or_else(|| RECORD.min(table.rows().saturating_sub(1)));
+    if table.heap.is_some() {
+        lines.extend(pages::of_record(table, number)?);
+        lines.push(String::new());
+        return Ok(lines.join("\n"));
+    }
+    lines.extend(segments(table));
     match bits::find(runs(table), number) {
         Some(found) => {
             lines.push(String::new());
             lines.extend(bits::record(&table.definition, number, found)?);
         }
         None if table.rows() == 0 => {}
-        None => {
-            return Err(Failure::failed(format!(
-                "table '{}' has no record {number}: its {} are numbered from 0",
-                table.definition.name,
-                counted(table.rows(), "record")
-            )));
-        }
+        None => return Err(no_record(table, number)),
     }
     lines.push(String::new());
     Ok(lines.join("\n"))
+}
+
+fn no_record(table: &TableSnapshot, number: u64) -> Failure {
+    Failure::failed(format!(
+        "table '{}' has no record {number}: its {} are numbered from 0",
+        table.definition.name,
+        counted(table.rows(), "record")
+    ))
 }
 
 /// Segments, then delta blocks, in record order.
@@ -68,6 +76,16 @@ fn summary(table: &TableSnapshot) -> Vec<String> {
         ),
     };
     let segment_rows = table.segments.iter().map(|segment| segment.rows() as u64).sum::<u64>();
+    let parts = match &table.heap {
+        Some(heap) => format!("{} of {} bytes", counted(heap.pages, "page"), heap.options.page_bytes),
+        None => format!(
+            "{} in {}{delta}; {} on disk, {} in memory once all is read",
+            counted(segment_rows, "record"),
+            counted(table.segments.len() as u64, "segment"),
+            HumanBytes(bytes),
+            HumanBytes(native)
+        ),
+    };
     vec![
         format!(
             "{}: {} record{}, layout {}",
@@ -76,13 +94,7 @@ fn summary(table: &TableSnapshot) -> Vec<String> {
             if table.rows() == 1 { "" } else { "s" },
             table.definition.design.text(&table.definition)
         ),
-        format!(
-            "{} in {}{delta}; {} on disk, {} in memory once all is read",
-            counted(segment_rows, "record"),
-            counted(table.segments.len() as u64, "segment"),
-            HumanBytes(bytes),
-            HumanBytes(native)
-        ),
+        parts,
     ]
 }
 

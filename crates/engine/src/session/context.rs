@@ -76,8 +76,8 @@ pub(crate) struct Target {
 impl StatementContext {
     /// Pins the latest snapshots.
     pub(super) fn new(session: Arc<Session>, cancel: CancelToken) -> Result<Self> {
-        let snapshot = session.engine.store.snapshot()?;
-        let temp = session.existing_temp_store().map(|store| store.snapshot()).transpose()?;
+        let snapshot = session.engine.store.pinned()?;
+        let temp = session.existing_temp_store().map(|store| store.pinned()).transpose()?;
         let (mut state, settings_number) = session.state();
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs =
@@ -87,6 +87,11 @@ impl StatementContext {
         let state = Arc::new(state);
         let watch = Arc::new(Stopwatch::start());
         Ok(Self { session, state, snapshot, temp, text: None, settings_number, cancel, watch, listing })
+    }
+
+    /// The same statement on the latest snapshots.
+    pub(crate) fn renewed(&self) -> Result<Self> {
+        Self::new(Arc::clone(&self.session), self.cancel.clone())
     }
 
     /// The same statement, in which no view may lead to view `name`: it is being defined.

@@ -27,6 +27,8 @@ pub(crate) struct Engine {
     pub(crate) threads: usize,
     /// The threads that run compiled pipelines.
     pub(crate) pool: Arc<Pool>,
+    /// Held by the one UPDATE or DELETE that is under way, from what it reads to its commit.
+    pub(crate) changes: tokio::sync::Mutex<()>,
     /// Number of the settings that sessions start with.
     pub(crate) settings_number: u64,
     runtime: OwnedRuntime,
@@ -61,7 +63,8 @@ impl Engine {
         let settings_number = next_number();
         let runtime = OwnedRuntime(Some(runtime));
         let pool = Arc::new(Pool::new());
-        Ok(Arc::new(Self { store, budget, environment, threads, pool, settings_number, runtime }))
+        let changes = tokio::sync::Mutex::new(());
+        Ok(Arc::new(Self { store, budget, environment, threads, pool, changes, settings_number, runtime }))
     }
 
     /// Where queries run.

@@ -240,7 +240,10 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
     let mut lasting = true;
     let visited = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            lasting &= source_as_provider(&scan.source).is_ok_and(|table| table.is::<GinghamTable>());
+            // A kept plan would hold the pin that a heap table's pages are read under.
+            let table = source_as_provider(&scan.source);
+            let lasts = |table: &GinghamTable| table.table.heap.is_none();
+            lasting &= table.is_ok_and(|table| table.downcast_ref::<GinghamTable>().is_some_and(lasts));
         }
         node.apply_expressions(|expression| {
             expression.apply(|part| {

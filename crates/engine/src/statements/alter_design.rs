@@ -123,8 +123,9 @@ fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> 
         match key.as_str() {
             "layout" => {
                 let mut design = layout::design(value, definition)?;
-                // A layout says nothing of encodings.
-                for own in &definition.design.columns {
+                // A layout says nothing of encodings; pages have none.
+                let kept = definition.design.columns.iter().filter(|_| design.heap.is_none()).collect::<Vec<_>>();
+                for own in kept {
                     design.column_mut(own.column).encoding = own.encoding;
                 }
                 definition.design = design;
@@ -137,7 +138,11 @@ fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> 
             "sort_by" => {
                 return Err(Error::Unsupported("ALTER TABLE … SET (sort_by = …) is not supported yet".to_owned()));
             }
-            _ => return Err(unknown(key, "a table that can be changed", &["layout", "encoding"])),
+            "page_size" | "deletes" => layout::page_option(key, value, &mut definition.design)?,
+            _ => {
+                let known = ["layout", "encoding", "page_size", "deletes"];
+                return Err(unknown(key, "a table that can be changed", &known));
+            }
         }
     }
     Ok(())

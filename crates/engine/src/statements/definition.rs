@@ -180,9 +180,9 @@ pub(super) fn check_default(scope: &Scope<'_>, column: &ColumnDefinition, text: 
     Ok(())
 }
 
-/// WITH (layout = '…', encoding = 'a dictionary, b plain', sort_by = 'a,b').
+/// WITH (layout = '…', encoding = 'a dictionary, b plain', sort_by = 'a,b', page_size = 8192, deletes = 'compact').
 fn options(scope: &Scope<'_>, options: &CreateTableOptions, definition: &mut TableDefinition) -> Result<()> {
-    const NAMES: [&str; 3] = ["layout", "encoding", "sort_by"];
+    const NAMES: [&str; 5] = ["layout", "encoding", "sort_by", "page_size", "deletes"];
     let options = match options {
         CreateTableOptions::None => Vec::new(),
         CreateTableOptions::With(options) => pairs(options, "CREATE TABLE WITH")?,
@@ -191,11 +191,16 @@ fn options(scope: &Scope<'_>, options: &CreateTableOptions, definition: &mut Tab
     let given = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if let Some((key, _)) = options.iter().find(|(key, _)| !NAMES.contains(&key.as_str())) {
         return Err(Error::InvalidInput(format!(
-            "option '{key}' does not exist (the options of a table are layout, encoding and sort_by){}",
+            "option '{key}' does not exist (the options of a table are layout, encoding, sort_by, page_size and deletes){}",
             did_you_mean(key, NAMES)
         )));
     }
     set_layout(scope.context, definition, given("layout"))?;
+    for key in layout::PAGE_OPTIONS {
+        if let Some(text) = given(key) {
+            layout::page_option(key, text, &mut definition.design)?;
+        }
+    }
     if let Some(text) = given("encoding") {
         let mut design = definition.design.clone();
         layout::encodings(text, definition, &mut design)?;

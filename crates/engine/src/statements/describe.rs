@@ -124,7 +124,7 @@ fn columns_of_table(table: &TableSnapshot) -> Result<Outcome> {
             stored.packing(),
             stored.encoding(),
             stored.code_bits().map(|bits| bits.to_string()),
-            stored.code_bits().map(|_| stored.stored_bytes().to_string()),
+            stored.code_bits().and_then(|_| stored.stored_bytes()).map(|bytes| bytes.to_string()),
         ]
     });
     rows(STORED_COLUMNS, &described.collect::<Vec<_>>())

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! layout   = form | groups(group, …)
+//!          | nsm | dsm | pax         heap pages, for all columns
 //! group    = (column, …) form        the columns that lie together
 //!          | (*) form                those that no group names
 //! form     = row | column | mempax(k)
@@ -14,17 +15,35 @@
 use crate::session::did_you_mean;
 use crate::{Error, Result};
 use gingham_storage::design::has_segments;
+use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, is_page_length};
 use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableDefinition};
 
+/// Bytes of a page that its header in the catalog takes.
+const PAGE_HEADER: usize = 16;
+/// Options of pages.
+pub(super) const PAGE_OPTIONS: [&str; 2] = ["page_size", "deletes"];
+
+/// What pages are like as CREATE TABLE takes it, where it is not the usual; empty without pages.
+pub(super) fn page_options(design: &Design) -> [(&'static str, String); 2] {
+    let Some(heap) = &design.heap else { return PAGE_OPTIONS.map(|name| (name, String::new())) };
+    let usual = HeapOptions::new(heap.layout);
+    let given = |is: bool, text: String| if is { text } else { String::new() };
+    [
+        ("page_size", given(heap.page_bytes != usual.page_bytes, (heap.page_bytes + PAGE_HEADER).to_string())),
+        ("deletes", given(heap.deletes != usual.deletes, "defer".to_owned())),
+    ]
+}
+
 /// Layouts that are planned.
-const PLANNED: &[&str] = &["nsm", "dsm", "pax", "super_tuple", "dense_column", "auto"];
+const PLANNED: &[&str] = &["super_tuple", "dense_column", "auto"];
 
 /// What a layout can be: its name, and how errors list it.
 fn offered() -> impl Iterator<Item = (&'static str, &'static str)> {
     let layouts = [("row", "row"), ("column", "column"), ("mempax", "mempax(k)")];
     let packings = Packing::ALL.into_iter().filter(|packing| *packing != Packing::Native);
     let packings = packings.map(|packing| (packing.name(), packing.name()));
-    layouts.into_iter().chain(packings).chain([("groups", "groups(…)")])
+    let pages = HeapLayout::ALL.into_iter().map(|layout| (layout.name(), layout.name()));
+    layouts.into_iter().chain(packings).chain([("groups", "groups(…)")]).chain(pages)
 }
 
 /// The design of a table whose layout is `text`; nothing is said of encodings.
@@ -34,6 +53,8 @@ pub(crate) fn design(text: &str, definition: &TableDefinition) -> Result<Design>
     if reader.word_is("groups") {
         reader.next();
         groups(&mut reader, definition, &mut design)?;
+    } else if let Some(layout) = reader.pages() {
+        design = Design::of_pages(HeapOptions::new(layout));
     } else {
         form(&mut reader)?.for_the_rest(&mut design);
     }
@@ -50,8 +71,35 @@ pub(crate) fn check_general(text: &str) -> Result<()> {
             "gingham.layout is a layout for all columns of any table, not '{text}'; groups are written in CREATE TABLE"
         )));
     }
-    form(&mut reader)?;
+    if reader.pages().is_none() {
+        form(&mut reader)?;
+    }
     reader.end()
+}
+
+/// Sets what pages are like, of a design that has any: `page_size = 16384`, `deletes = 'defer'`.
+pub(super) fn page_option(key: &str, value: &str, design: &mut Design) -> Result<()> {
+    let Some(heap) = &mut design.heap else {
+        return Err(Error::InvalidInput(format!("option '{key}' is for the layouts nsm, dsm and pax")));
+    };
+    if key == "page_size" {
+        let bytes = value.trim().parse::<usize>().ok().and_then(|bytes| bytes.checked_sub(PAGE_HEADER));
+        heap.page_bytes = bytes.filter(|bytes| is_page_length(*bytes)).ok_or_else(|| {
+            Error::InvalidInput(format!(
+                "page_size is 4096, 8192 or another multiple of 4096 up to 32768, not '{value}'"
+            ))
+        })?;
+        return Ok(());
+    }
+    if heap.layout != HeapLayout::Pax {
+        return Err(Error::InvalidInput("option 'deletes' is for the layout pax".to_owned()));
+    }
+    heap.deletes = match value.trim().to_ascii_lowercase().as_str() {
+        "compact" => Deletes::Compact,
+        "defer" => Deletes::Defer,
+        _ => return Err(Error::InvalidInput(format!("deletes is 'compact' or 'defer', not '{value}'"))),
+    };
+    Ok(())
 }
 
 /// Sets the encodings of columns, `a dictionary, b plain`, in a design.
@@ -286,6 +334,14 @@ impl<'a> Reader<'a> {
 
     fn word_is(&self, word: &str) -> bool {
         matches!(self.tokens.get(self.place), Some(Token::Word(found)) if found == word)
+    }
+
+    /// The layout of pages that the reader stands at, read.
+    fn pages(&mut self) -> Option<HeapLayout> {
+        let Some(Token::Word(word)) = self.tokens.get(self.place) else { return None };
+        let layout = HeapLayout::parse(word)?;
+        self.place += 1;
+        Some(layout)
     }
 
     fn take(&mut self, token: &Token) -> bool {

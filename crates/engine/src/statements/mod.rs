@@ -9,6 +9,7 @@
 //! | `layout`, `alter_design` | layouts, packings and encodings: their text, ALTER TABLE … SET |
 //! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
 //! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
+//! | `change` | UPDATE and DELETE |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
 //! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
@@ -17,6 +18,7 @@
 
 mod alter;
 mod alter_design;
+mod change;
 mod constraints;
 mod copy;
 mod create;
@@ -100,6 +102,8 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             Ok(Outcome::Rows(turn.give(headings.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, parameters).await,
+        Sql::Update(statement) => change::update(context, statement, parameters).await,
+        Sql::Delete(statement) => change::delete(context, statement, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
         Sql::CreateSchema { .. } => objects::create_schema(context, statement).await,

@@ -25,7 +25,7 @@ pub(super) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
             query::refuse_ignored(inner)?;
             context.plan(DataFusionStatement::Statement(statement.clone()), None).await?;
         }
-        Sql::Insert(_) => {}
+        Sql::Insert(_) | Sql::Update(_) | Sql::Delete(_) => {}
         other => {
             let text = other.to_string();
             let kind: Vec<&str> = text.split_whitespace().take(2).collect();

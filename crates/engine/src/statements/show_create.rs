@@ -1,6 +1,6 @@
 //! SHOW CREATE TABLE and SHOW CREATE VIEW: the statement that makes the same again.
 
-use super::{describe, system, table_reference, unsupported};
+use super::{describe, layout, system, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
@@ -64,7 +64,8 @@ fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary:
         ("encoding", definition.design.encodings_text(definition)),
         ("sort_by", sort_by.join(", ")),
     ];
-    let options = options.iter().filter(|(_, text)| !text.is_empty());
+    let pages = layout::page_options(&definition.design);
+    let options = options.iter().chain(&pages).filter(|(_, text)| !text.is_empty());
     let options: Vec<String> = options.map(|(name, text)| format!("{name} = '{}'", text.replace('\'', "''"))).collect();
     let (name, parts) = (full_name(&definition.name), parts.join(",\n  "));
     Ok(format!("CREATE {}TABLE {name} (\n  {parts}\n) WITH ({})", temp(temporary), options.join(", ")))

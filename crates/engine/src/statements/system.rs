@@ -6,6 +6,7 @@ use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewAr
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::catalog::{Snapshot, TableSnapshot};
+use gingham_storage::heap::{Attribute, HeapLayout, Kind};
 use gingham_storage::segment::{ColumnMeta, Encoding, GroupMeta, Segment};
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, Packing, TableDefinition};
 use std::sync::Arc;
@@ -41,6 +42,16 @@ impl Described<'_> {
     /// Segments, then delta blocks.
     fn parts(&self) -> impl Iterator<Item = &Arc<Segment>> {
         self.table.segments.iter().chain(&self.table.delta)
+    }
+
+    /// Bytes on disk; of heap pages those that were made, with what LMDB puts before each.
+    fn bytes(&self) -> u64 {
+        let pages = self
+            .table
+            .heap
+            .as_ref()
+            .map_or(0, |heap| heap.pages * heap.options.page_bytes.next_multiple_of(4096) as u64);
+        pages + self.parts().map(|part| part.bytes()).sum::<u64>()
     }
 }
 
@@ -100,7 +111,8 @@ fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number("segments", all.iter().map(|table| Some(table.table.segments.len() as u64)));
     columns.number("delta_blocks", all.iter().map(|table| Some(table.table.delta.len() as u64)));
     columns.number("delta_rows", all.iter().map(|table| rows(&table.table.delta)));
-    columns.number("bytes", all.iter().map(|table| Some(table.parts().map(|part| part.bytes()).sum())));
+    columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));
+    columns.number("bytes", all.iter().map(|table| Some(table.bytes())));
     columns.batch()
 }
 
@@ -135,14 +147,26 @@ impl<'a> ColumnRow<'a> {
         (!found.is_empty()).then(|| found.join(","))
     }
 
+    /// How its attributes lie, of a heap table.
+    fn in_pages(&self) -> Option<(HeapLayout, Kind)> {
+        let heap = self.table.heap.as_ref()?;
+        Some((heap.options.layout, Attribute::new(self.column).kind))
+    }
+
     /// Where its attributes lie.
     pub(super) fn layout(&self) -> Option<String> {
+        if let Some((layout, _)) = self.in_pages() {
+            return Some(layout.to_string());
+        }
         self.each(|_, group| group.layout.to_string())
     }
 
     /// Number of its column group in the table's design, from 1.
     fn group(&self) -> Option<u64> {
         let definition = &self.table.definition;
+        if definition.design.heap.is_some() {
+            return None;
+        }
         let columns: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
         let groups = definition.design.resolve(&columns);
         let place = groups.iter().position(|group| group.columns.contains(&self.column.id))?;
@@ -151,27 +175,40 @@ impl<'a> ColumnRow<'a> {
 
     /// How its codes are packed.
     pub(super) fn packing(&self) -> Option<String> {
+        match self.in_pages() {
+            Some((_, Kind::Fixed(width))) => return Some(format!("native{}", 8 * width)),
+            Some((_, Kind::Variable)) => return Some("none".to_owned()),
+            None => {}
+        }
         self.each(packing)
     }
 
     /// Value <-> code.
     pub(super) fn encoding(&self) -> Option<String> {
+        if self.in_pages().is_some() {
+            return Some(encoding(&Encoding::Plain).to_owned());
+        }
         self.each(|meta, _| encoding(&meta.encoding).to_owned())
     }
 
     /// Bits of the widest segment's codes.
     pub(super) fn code_bits(&self) -> Option<u64> {
+        if let Some((_, Kind::Fixed(width))) = self.in_pages() {
+            return Some(8 * width as u64);
+        }
         self.parts.iter().map(|(meta, _)| u64::from(meta.code_bits)).max()
     }
 
-    /// Bytes on disk.
-    pub(super) fn stored_bytes(&self) -> u64 {
-        self.parts.iter().map(|(meta, _)| meta.stored_bytes).sum()
+    /// Bytes on disk; `None` where columns share pages.
+    pub(super) fn stored_bytes(&self) -> Option<u64> {
+        let shared = self.table.heap.is_some();
+        (!shared).then(|| self.parts.iter().map(|(meta, _)| meta.stored_bytes).sum())
     }
 
     /// Bytes in memory once all is read.
-    fn memory_bytes(&self) -> u64 {
-        self.parts.iter().map(|(meta, _)| meta.native_bytes).sum()
+    fn memory_bytes(&self) -> Option<u64> {
+        let shared = self.table.heap.is_some();
+        (!shared).then(|| self.parts.iter().map(|(meta, _)| meta.native_bytes).sum())
     }
 }
 
@@ -198,12 +235,17 @@ fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.text("encoding", rows.iter().map(|row| row.encoding().map(Into::into)));
     columns.text("packing", rows.iter().map(|row| row.packing().map(Into::into)));
     columns.number("code_bits", rows.iter().map(ColumnRow::code_bits));
-    columns.number("stored_bytes", rows.iter().map(|row| Some(row.stored_bytes())));
-    columns.number("memory_bytes", rows.iter().map(|row| Some(row.memory_bytes())));
+    columns.number("stored_bytes", rows.iter().map(ColumnRow::stored_bytes));
+    columns.number("memory_bytes", rows.iter().map(ColumnRow::memory_bytes));
     columns.text("min", bound(|summary| &summary.min));
     columns.text("max", bound(|summary| &summary.max));
     columns.flag("min_max_exact", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.exact)));
-    columns.number("nulls", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.nulls)));
+    columns.number(
+        "nulls",
+        summaries
+            .iter()
+            .map(|summary| summary.as_ref().filter(|summary| summary.nulls_exact).map(|summary| summary.nulls)),
+    );
     columns.number("distinct_values", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.distinct)));
     columns
         .flag("distinct_exact", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.distinct_exact)));

@@ -31,7 +31,10 @@ fn column_statistics(table: &TableSnapshot, column: ColumnId, rows: usize) -> Co
     };
     let distinct = summary.distinct as usize;
     ColumnStatistics {
-        null_count: Precision::Exact(summary.nulls as usize),
+        null_count: match summary.nulls as usize {
+            nulls if summary.nulls_exact => Precision::Exact(nulls),
+            nulls => Precision::Inexact(nulls),
+        },
         max_value: bound(&summary.max),
         min_value: bound(&summary.min),
         sum_value: Precision::Absent,

@@ -12,6 +12,7 @@ mod evaluated;
 mod filtered;
 mod floats;
 mod given;
+mod heap_tables;
 mod oracle;
 mod pipelines;
 mod predicate_order;

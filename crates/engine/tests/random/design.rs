@@ -5,6 +5,9 @@ use super::generator::Generator;
 
 /// Options of `CREATE TABLE … WITH (…)` and `ALTER TABLE t SET (…)` for a random design.
 pub fn options(generator: &mut Generator) -> String {
+    if generator.chance(25) {
+        return pages(generator);
+    }
     let k = *generator.pick(&[1, 2, 3, 7, 64, 100, 512, 1000, 65_536, 70_000]);
     let layout = if generator.chance(40) { whole(generator, k) } else { groups(generator, k) };
     let mut encodings = Vec::new();
@@ -20,6 +23,14 @@ pub fn options(generator: &mut Generator) -> String {
         encodings.push(format!("{column} {}", if free { *generator.pick(&choices) } else { "auto" }));
     }
     format!("layout = '{layout}', encoding = '{}'", encodings.join(", "))
+}
+
+/// Heap pages.
+fn pages(generator: &mut Generator) -> String {
+    let page_size = *generator.pick(&[4096, 8192, 16_384, 32_768]);
+    let layout =
+        *generator.pick(&["layout = 'nsm'", "layout = 'dsm'", "layout = 'pax'", "layout = 'pax', deletes = 'defer'"]);
+    format!("{layout}, page_size = {page_size}")
 }
 
 /// A layout or packing for all columns.

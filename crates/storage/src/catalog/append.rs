@@ -2,9 +2,10 @@
 //! grown becomes a segment.
 
 use crate::catalog::environment::Name;
+use crate::catalog::keys::NewRows;
 use crate::catalog::records::{DeltaRecord, SegmentRecord, TableRecord, pair_key};
 use crate::catalog::rows::{read_rows, sort_rows};
-use crate::catalog::{Transaction, WrittenRows, dictionaries, folder, heap, keys, values};
+use crate::catalog::{Transaction, WrittenRows, dictionaries, folder, keys, values};
 use crate::segment::{WrittenSegment, write_segment_file, write_segment_image};
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
@@ -27,9 +28,11 @@ impl Transaction<'_> {
     pub fn append(&mut self, table: TableId, mut rows: WrittenRows) -> Result<()> {
         let mut record = self.record(table)?;
         rows.require_columns_of(&record.definition)?;
-        heap::refuse_pages(&record, "take records one by one or as a load of their own")?;
         if rows.rows == 0 {
             return Ok(());
+        }
+        if record.heap.is_some() {
+            return self.append_to_pages(&record, &rows);
         }
         self.check_ranges(table, &record.definition, &rows)?;
         let written_for = rows.table;
@@ -37,7 +40,7 @@ impl Transaction<'_> {
             self.made.absorb(files);
         }
         self.place_files(written_for, table, &rows.segments)?;
-        keys::check(self, table, &rows)?;
+        self.check_keys(table, &record.definition, &rows)?;
         for segment in &rows.segments {
             self.add_segment(&mut record, segment)?;
         }
@@ -46,6 +49,15 @@ impl Transaction<'_> {
         }
         self.put_record(record)?;
         self.sync_segments(table)
+    }
+
+    /// Checks PRIMARY KEY, UNIQUE and REFERENCES for records whose files lie in the folder of `table`.
+    fn check_keys(&self, table: TableId, definition: &TableDefinition, rows: &WrittenRows) -> Result<()> {
+        if definition.keys.is_empty() && definition.references.is_empty() {
+            return Ok(());
+        }
+        let new = NewRows::open(self.store, table, &Arc::new(definition.clone()), rows)?;
+        keys::check(self, table, &new, rows)
     }
 
     /// Makes the names of new segment files survive a power loss; their bytes were synced when they were written.

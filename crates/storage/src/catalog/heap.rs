@@ -1,51 +1,42 @@
 //! Heap tables in the catalog: made, changed and checked. Their pages are crate::heap's.
 
 use crate::catalog::environment::Name;
+use crate::catalog::keys::{self as constraints, NewRows};
 use crate::catalog::records::{self, TableRecord};
-use crate::catalog::{CheckReport, Store, Transaction, values};
+use crate::catalog::{CheckReport, Store, Transaction, WrittenRows, values};
 use crate::heap::store::{keys, place};
 use crate::heap::{
     Attribute, HeapLayout, HeapOptions, HeapRecord, HeapWriter, Kind, OverflowReference, Page, PageSchema,
     is_page_length,
 };
-use crate::{Error, Result, TableDefinition, TableId};
+use crate::{ColumnId, Design, Error, Result, TableDefinition, TableId};
+use arrow::array::RecordBatch;
 use heed::RoTxn;
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
 impl Transaction<'_> {
-    /// Creates a table whose records lie in heap pages. Keys, references and CHECK are not offered for it yet.
-    pub fn create_heap_table(&mut self, definition: TableDefinition, options: HeapOptions) -> Result<TableId> {
-        let name = definition.name.to_string();
-        if !is_page_length(options.page_bytes) {
-            return Err(Error::InvalidInput(format!(
-                "table '{name}': pages of {} bytes can't be; choose a multiple of 4096 up to 32768, less 16",
-                options.page_bytes
-            )));
-        }
-        if !definition.keys.is_empty() || !definition.references.is_empty() || !definition.checks.is_empty() {
-            return Err(Error::Unsupported(format!(
-                "table '{name}': PRIMARY KEY, UNIQUE, REFERENCES and CHECK are not offered for tables in heap pages"
-            )));
-        }
-        // A column takes at least a byte or a reference, and six bytes in the directory of a page.
-        let least = |own: &Attribute| match own.kind {
-            Kind::Fixed(width) => width,
-            Kind::Variable => OverflowReference::BYTES + 2,
-        };
-        let bytes: usize = PageSchema::new(&definition).attributes().iter().map(|own| least(own) + 8).sum();
-        if options.layout != HeapLayout::Dsm && bytes + 64 > options.page_bytes {
-            return Err(Error::InvalidInput(format!(
-                "table '{name}': a record of its columns does not fit a page of {} bytes; choose a larger page_size",
-                options.page_bytes
-            )));
-        }
-        let id = self.create_table(definition)?;
-        let mut record = self.record(id)?;
-        record.heap = Some(HeapRecord::new(options));
-        self.put_record(record)?;
-        Ok(id)
+    /// Creates a table whose records lie in heap pages: one whose design says so.
+    pub fn create_heap_table(&mut self, mut definition: TableDefinition, options: HeapOptions) -> Result<TableId> {
+        definition.design = Design::of_pages(options);
+        self.create_table(definition)
+    }
+
+    /// Puts new records, which were written as segments and batches, into the pages of a table: few of them where there is
+    /// room, a load into pages of its own. The segments' files go with `rows`.
+    pub(crate) fn append_to_pages(&mut self, record: &TableRecord, rows: &WrittenRows) -> Result<()> {
+        let definition = Arc::new(record.definition.clone());
+        let new = NewRows::open(self.store, rows.table, &definition, rows)?;
+        constraints::check(self, definition.id, &new, rows)?;
+        let (few, schema) = (!new.has_segments(), definition.arrow_schema());
+        let columns: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
+        self.heap(definition.id, |heap| {
+            new.for_each(&columns, |arrays| {
+                let batch = RecordBatch::try_new(Arc::clone(&schema), arrays.to_vec())?;
+                if few { heap.insert_batch(&batch) } else { heap.load(&batch) }
+            })
+        })
     }
 
     /// Changes the records of a heap table. When `work` fails, the transaction can't be committed any more: pages may have
@@ -66,19 +57,40 @@ impl Transaction<'_> {
         let removed = environment.values(Name::Heap)?.delete_range(&mut self.transaction, &range);
         removed.map_err(environment.failed("writing"))?;
         (heap.rows, heap.pages) = (0, 0);
+        heap.columns.clear();
         self.store.verified.forget(table);
         Ok(())
     }
 }
 
-/// Refuses to bring records into a heap table as segments or delta blocks, and what rewrites these.
-pub(crate) fn refuse_pages(record: &TableRecord, what: &str) -> Result<()> {
-    match record.heap {
-        None => Ok(()),
-        Some(_) => {
-            Err(Error::Unsupported(format!("table '{}' lies in heap pages, which {what}", record.definition.name)))
-        }
+/// What the catalog keeps of a new table in heap pages. Fails for what such a table can't be.
+pub(crate) fn new_record(definition: &TableDefinition, options: HeapOptions) -> Result<HeapRecord> {
+    let name = definition.name.to_string();
+    if !is_page_length(options.page_bytes) {
+        return Err(Error::InvalidInput(format!(
+            "table '{name}': pages of {} bytes can't be; choose a multiple of 4096 up to 32768, less 16",
+            options.page_bytes
+        )));
     }
+    if !definition.sort_by.is_empty() {
+        return Err(Error::Unsupported(format!(
+            "table '{name}': sort_by is not offered for tables in heap pages (layout {})",
+            options.layout
+        )));
+    }
+    // A column takes at least a byte or a reference, and six bytes in the directory of a page.
+    let least = |own: &Attribute| match own.kind {
+        Kind::Fixed(width) => width,
+        Kind::Variable => OverflowReference::BYTES + 2,
+    };
+    let bytes: usize = PageSchema::new(definition).attributes().iter().map(|own| least(own) + 8).sum();
+    if options.layout != HeapLayout::Dsm && bytes + 64 > options.page_bytes {
+        return Err(Error::InvalidInput(format!(
+            "table '{name}': a record of its columns does not fit a page of {} bytes; choose a larger page_size",
+            options.page_bytes
+        )));
+    }
+    Ok(HeapRecord::new(options))
 }
 
 /// Refuses other columns for a table whose pages have those of `record`.
@@ -91,7 +103,13 @@ pub(crate) fn require_same_pages(record: &TableRecord, after: &TableDefinition) 
     if same(&record.definition, after) {
         return Ok(());
     }
-    refuse_pages(record, "can't get or lose columns, NOT NULL or constraints yet")
+    match record.heap {
+        None => Ok(()),
+        Some(_) => Err(Error::Unsupported(format!(
+            "table '{}' lies in heap pages, which can't get or lose columns, NOT NULL or constraints yet",
+            record.definition.name
+        ))),
+    }
 }
 
 impl Store {
@@ -197,16 +215,16 @@ fn check_page(
     Ok(page.records() as u64)
 }
 
-/// The record of a heap table.
+/// Definition and record of a heap table, and the commit that last changed it.
 pub(crate) fn heap_record(
     store: &Store,
     transaction: &RoTxn<'_>,
     table: TableId,
-) -> Result<(TableDefinition, HeapRecord)> {
+) -> Result<(TableDefinition, HeapRecord, u64)> {
     let missing = || Error::InvalidInput(format!("table number {table} does not exist (any more)"));
     let record = records::table(&store.environment, transaction, table)?.ok_or_else(missing)?;
     match record.heap {
-        Some(heap) => Ok((record.definition, heap)),
+        Some(heap) => Ok((record.definition, heap, record.version)),
         None => Err(Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))),
     }
 }

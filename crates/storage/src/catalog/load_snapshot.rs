@@ -11,7 +11,7 @@ use crate::{ColumnId, Error, Result, TableDefinition, TableId};
 use heed::RoTxn;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Where a snapshot is loaded from.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Loader<'_> {
             .into_iter()
             .map(|(_, view)| (view.name.clone(), Arc::new(view)))
             .collect();
-        Ok(Snapshot { commit: state.commit, schemas: state.schemas, tables, views, kept: OnceLock::new() })
+        Ok(Snapshot { commit: state.commit, schemas: state.schemas, tables, views, kept: Arc::default() })
     }
 
     /// One table as `transaction` sees it.
@@ -83,6 +83,7 @@ impl Loader<'_> {
             delta,
             dictionaries,
             heap: record.heap,
+            pages: None,
             summaries: Summaries::default(),
         })
     }

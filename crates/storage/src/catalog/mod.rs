@@ -18,6 +18,7 @@ mod ranges;
 pub(crate) mod records;
 mod redesign;
 mod registry;
+mod repage;
 mod rows;
 mod snapshot;
 mod sorted;

@@ -5,7 +5,7 @@ use crate::catalog::environment::{Environment, Name};
 use crate::catalog::values;
 use crate::heap::HeapRecord;
 use crate::segment::SegmentId;
-use crate::{ColumnId, Error, Result, TableDefinition, TableId};
+use crate::{ColumnId, Design, Error, Result, TableDefinition, TableId};
 use heed::{RoTxn, RwTxn};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +48,16 @@ pub(crate) struct TableRecord {
     /// Of a heap table, whose records lie in pages instead of segments and delta blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) heap: Option<HeapRecord>,
+}
+
+impl TableRecord {
+    /// A heap table's design names its pages, which it did not before SQL knew of them.
+    fn with_design(mut self) -> Self {
+        if let Some(heap) = &self.heap {
+            self.definition.design = Design::of_pages(heap.options);
+        }
+        self
+    }
 }
 
 /// One delta block; its image is a value of the delta database.
@@ -120,7 +130,8 @@ pub(crate) fn put_state(environment: &Environment, transaction: &mut RwTxn<'_>, 
 
 /// Reads one table.
 pub(crate) fn table(environment: &Environment, transaction: &RoTxn<'_>, id: TableId) -> Result<Option<TableRecord>> {
-    values::get_json(environment, transaction, Name::Tables, &id_key(id))
+    let record = values::get_json(environment, transaction, Name::Tables, &id_key(id))?;
+    Ok(record.map(TableRecord::with_design))
 }
 
 /// Writes one table.
@@ -132,7 +143,8 @@ pub(crate) fn put_table(environment: &Environment, transaction: &mut RwTxn<'_>, 
 pub(crate) fn tables(environment: &Environment, transaction: &RoTxn<'_>) -> Result<Vec<TableRecord>> {
     let mut tables = Vec::new();
     values::each(environment, transaction, Name::Tables, &[], |key, payload| {
-        tables.push(values::parse_at(environment, Name::Tables, key, payload)?);
+        let record: TableRecord = values::parse_at(environment, Name::Tables, key, payload)?;
+        tables.push(record.with_design());
         Ok(())
     })?;
     Ok(tables)

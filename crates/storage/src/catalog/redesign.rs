@@ -54,10 +54,8 @@ impl Store {
         if current.definition.design == design {
             return Ok(0);
         }
-        if current.heap.is_some() {
-            return Err(Error::Unsupported(format!(
-                "table '{table}' lies in heap pages, whose layout can't change yet"
-            )));
+        if current.heap.is_some() || design.heap.is_some() {
+            return self.set_pages(table, &design, watch);
         }
         check_design(current, &design)?;
         let parts = self.write_as(current, &design, Vec::new(), threads, watch)?;
@@ -160,7 +158,7 @@ impl Store {
         writer.finish()
     }
 
-    fn writer(self: &Arc<Self>, table: &TableSnapshot, design: &Design) -> Result<TableWriter> {
+    pub(crate) fn writer(self: &Arc<Self>, table: &TableSnapshot, design: &Design) -> Result<TableWriter> {
         let definition = TableDefinition { design: design.clone(), ..TableDefinition::clone(&table.definition) };
         design.validate(&definition)?;
         Ok(TableWriter::new(Arc::clone(self), Arc::new(definition)).without_delta())

@@ -2,7 +2,8 @@
 
 use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
-use crate::heap::HeapRecord;
+use crate::heap::store::id_column;
+use crate::heap::{HeapReader, HeapRecord};
 use crate::segment::Segment;
 use crate::{ColumnId, Datum, TableDefinition, TableId, TableName};
 use serde::{Deserialize, Serialize};
@@ -33,8 +34,8 @@ pub struct Snapshot {
     /// Views by name.
     pub views: BTreeMap<TableName, Arc<ViewDefinition>>,
     /// What a reader keeps for as long as the snapshot is the latest: plans, which are valid for it alone. It must not
-    /// hold the snapshot.
-    pub kept: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// hold the snapshot. Shared with the same snapshot under a pin.
+    pub kept: Arc<OnceLock<Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Snapshot {
@@ -57,8 +58,10 @@ pub struct TableSnapshot {
     pub delta: Vec<Arc<Segment>>,
     /// Dictionaries of the columns that have any.
     pub dictionaries: BTreeMap<ColumnId, Arc<Dictionary>>,
-    /// Of a heap table: what its pages are like. It has no segments, and is read by [`Store::heap`](crate::catalog::Store).
+    /// Of a heap table: what its pages are like. It has no segments.
     pub heap: Option<HeapRecord>,
+    /// Of a heap table in a snapshot under a pin ([`Store::pinned`](crate::catalog::Store::pinned)): its pages, to be read.
+    pub pages: Option<Arc<HeapReader>>,
     /// Summaries computed so far; `Summaries::default()` in a new snapshot.
     pub summaries: Summaries,
 }
@@ -72,15 +75,44 @@ pub struct ColumnSummary {
     pub max: Datum,
     /// True when `min` and `max` are values, not bounds.
     pub exact: bool,
-    /// NULLs, exact.
+    /// NULLs; never 0 where there are some.
     pub nulls: u64,
+    /// True when `nulls` is a count, not an estimate.
+    pub nulls_exact: bool,
     /// Distinct values.
     pub distinct: u64,
     /// True when `distinct` is a count, not an estimate.
     pub distinct_exact: bool,
 }
 
+impl Snapshot {
+    /// The same with the pages of its heap tables, which `reader` gives.
+    pub(crate) fn with_pages(&self, reader: impl Fn(&TableSnapshot, &HeapRecord) -> HeapReader) -> Self {
+        let pinned = |table: &Arc<TableSnapshot>| match &table.heap {
+            None => Arc::clone(table),
+            Some(heap) => {
+                let pages = Some(Arc::new(reader(table, heap)));
+                Arc::new(TableSnapshot { pages, ..table.reduced(Vec::new(), Vec::new()) })
+            }
+        };
+        Self {
+            commit: self.commit,
+            schemas: self.schemas.clone(),
+            tables: self.tables.iter().map(|(name, table)| (name.clone(), pinned(table))).collect(),
+            views: self.views.clone(),
+            kept: Arc::clone(&self.kept),
+        }
+    }
+}
+
 impl TableSnapshot {
+    /// The same with one more column behind the others, called `name`: the ids of its records. Only a heap table has them.
+    pub fn with_record_ids(&self, name: String) -> Self {
+        let mut definition = TableDefinition::clone(&self.definition);
+        definition.columns.push(id_column(name));
+        Self { definition: Arc::new(definition), ..self.reduced(Vec::new(), Vec::new()) }
+    }
+
     /// The part of the table that is these of its segments and delta blocks.
     pub(crate) fn reduced(&self, segments: Vec<Arc<Segment>>, delta: Vec<Arc<Segment>>) -> Self {
         Self {
@@ -90,6 +122,7 @@ impl TableSnapshot {
             delta,
             dictionaries: self.dictionaries.clone(),
             heap: self.heap.clone(),
+            pages: self.pages.clone(),
             summaries: Summaries::default(),
         }
     }
@@ -103,6 +136,7 @@ impl TableSnapshot {
             delta: Vec::new(),
             dictionaries: BTreeMap::new(),
             heap: None,
+            pages: None,
             summaries: Summaries::default(),
         }
     }

@@ -240,6 +240,27 @@ impl Store {
         }
     }
 
+    /// The latest committed state, in which heap tables can be read: in place, for which the snapshot holds a read
+    /// transaction of LMDB's when there are any such tables. Others' commits keep what it sees until it is dropped.
+    pub fn pinned(self: &Arc<Self>) -> Result<Arc<Snapshot>> {
+        loop {
+            let snapshot = self.snapshot()?;
+            if snapshot.tables.values().all(|table| table.heap.is_none()) {
+                return Ok(snapshot);
+            }
+            let owner = Arc::clone(self);
+            let pin = self.environment.pin(owner)?;
+            let commit = pin.read(|transaction| records::state(&self.environment, transaction))?.commit;
+            // Another commit may have come between the two.
+            if commit == snapshot.commit {
+                return Ok(Arc::new(snapshot.with_pages(|table, heap| {
+                    let (definition, heap) = (Arc::clone(&table.definition), heap.clone());
+                    HeapReader::of(Arc::clone(self), Arc::clone(&pin), definition, heap, table.version)
+                })));
+            }
+        }
+    }
+
     /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.
     pub fn taken_snapshot(&self) -> Result<Option<Arc<Snapshot>>> {
         let id = self.environment.read(|transaction| Ok(transaction.id()))?;
@@ -255,7 +276,8 @@ impl Store {
             lock.mark_writing()?;
             self.marked_writing.store(true, Ordering::Relaxed);
         }
-        let base = self.snapshot()?;
+        // Keys are looked for in the pages of heap tables as they were before.
+        let base = self.pinned()?;
         let mut transaction = Transaction::begin(self, base)?;
         let result = work(&mut transaction)?;
         transaction.commit()?;

@@ -2,7 +2,9 @@
 
 use crate::catalog::keys::datum;
 use crate::catalog::{ColumnSummary, TableSnapshot};
+
 use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
+use crate::heap::Attribute;
 use crate::scan::decode;
 use crate::segment::{ColumnStatistics, Encoding, Segment};
 use crate::{ColumnDefinition, ColumnId, Datum, LogicalType, Result};
@@ -63,6 +65,10 @@ impl Gathered {
 
 fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
     let definition = table.definition.column_by_id(column)?;
+    if let Some(heap) = &table.heap {
+        let own = Attribute::new(definition);
+        return Some(heap.bounds(&own).summary(&own, heap.rows));
+    }
     let mut gathered = Gathered { min: Datum::Null, max: Datum::Null, exact: true, nulls: 0 };
     let mut constant = false;
     for segment in table.segments.iter().chain(&table.delta) {
@@ -82,6 +88,7 @@ fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
         max: gathered.max,
         exact: gathered.exact,
         nulls: gathered.nulls,
+        nulls_exact: true,
         distinct,
         distinct_exact,
     })

@@ -217,6 +217,7 @@ impl<'store> Transaction<'store> {
         }
         self.state.next_table += 1;
         let id = definition.id;
+        let heap = definition.design.heap.map(|options| heap::new_record(&definition, options)).transpose()?;
         self.names.insert(definition.name.clone(), Entry::Table(id));
         self.put_record(TableRecord {
             definition,
@@ -225,7 +226,7 @@ impl<'store> Transaction<'store> {
             next_position: 1,
             next_dictionary: 1,
             delta: Vec::new(),
-            heap: None,
+            heap,
         })?;
         Ok(id)
     }
@@ -309,6 +310,18 @@ impl<'store> Transaction<'store> {
         Ok(())
     }
 
+    /// Errors when any table refers to `table`, whose records are about to be `done`; it may be the table itself.
+    pub fn require_unreferred(&self, table: TableId, done: &str) -> Result<()> {
+        let own = self.record(table)?.definition;
+        if let Some(reference) = own.references.iter().find(|reference| reference.table == table) {
+            return Err(Error::Constraint(format!(
+                "table '{}' can't be {done}: constraint '{}' refers to it",
+                own.name, reference.name
+            )));
+        }
+        self.refuse_when_referred(table, done, |_| true)
+    }
+
     /// Creates or replaces a view.
     pub fn create_view(&mut self, view: ViewDefinition, replace: bool) -> Result<()> {
         let id = match self.names.get(&view.name) {
@@ -354,7 +367,7 @@ impl<'store> Transaction<'store> {
     }
 
     /// Removes segments, delta blocks and dictionaries of a table.
-    fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
+    pub(crate) fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
         let (id, environment) = (record.definition.id, self.environment());
         for (position, segment) in records::segments(environment, &self.transaction, record)? {
             self.remove_segment(record, position, segment.id)?;

@@ -14,6 +14,14 @@ impl Design {
                 Err(Error::InvalidInput(format!("the design of table '{table}' names column {id}, which is not there")))
             }
         };
+        if let Some(heap) = &self.heap
+            && *self != Self::of_pages(*heap)
+        {
+            return Err(Error::InvalidInput(format!(
+                "layout {} has neither groups nor packings nor encodings of single columns (table '{table}')",
+                heap.layout
+            )));
+        }
         let mut seen = Vec::new();
         for group in &self.groups {
             if group.columns.is_empty() {

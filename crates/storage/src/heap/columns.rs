@@ -5,6 +5,7 @@
 
 use super::attribute::{Attribute, Field, Kind, OverflowReference};
 use super::bit;
+use super::gather::Gather;
 use super::nsm::NsmPage;
 use super::page::Page;
 use super::pax::PaxPage;
@@ -72,7 +73,7 @@ impl PaxPage<Buffer> {
                     let live = self.positions() == self.records() || self.is_live(row);
                     if live { self.field_at(row, attribute) } else { Field::Null }
                 };
-                strings((0..rows).map(field), fetch)?
+                return gathered(own, rows, (0..rows).map(field), fetch);
             }
             Kind::Variable => {
                 let mut offsets = MutableBuffer::with_capacity(4 * (rows + 1));
@@ -97,40 +98,12 @@ impl NsmPage<Buffer> {
 pub(crate) fn gathered<'p>(
     own: &Attribute,
     rows: usize,
-    fields: impl Iterator<Item = Field<'p>> + Clone,
+    fields: impl Iterator<Item = Field<'p>>,
     fetch: Fetch<'_>,
 ) -> Result<ColumnView> {
-    let validity = own.nullable.then(|| BooleanBuffer::from_iter(fields.clone().map(|field| field != Field::Null)));
-    let shape = match own.kind {
-        Kind::Fixed(width) => {
-            let mut codes = MutableBuffer::with_capacity(width * rows);
-            for field in fields {
-                let code = if let Field::Code(code) = field { code } else { 0 };
-                codes.extend_from_slice(&code.to_le_bytes()[..width]);
-            }
-            match width {
-                16 => Shape::Wide { values: codes.into() },
-                _ => Shape::Contiguous { codes: codes.into(), width: width as u8 },
-            }
-        }
-        Kind::Variable => strings(fields, fetch)?,
-    };
-    Ok(view(own, rows, validity, shape))
-}
-
-/// Byte strings one behind the other, with those that lie elsewhere.
-fn strings<'p>(fields: impl Iterator<Item = Field<'p>>, fetch: Fetch<'_>) -> Result<Shape> {
-    let (mut offsets, mut bytes) = (MutableBuffer::new(0), MutableBuffer::new(0));
-    offsets.push(0u32);
-    for field in fields {
-        match field {
-            Field::Bytes(value) => bytes.extend_from_slice(value),
-            Field::Overflow(reference) => bytes.extend_from_slice(&fetch(reference)?),
-            Field::Null | Field::Code(_) => {}
-        }
-        offsets.push(bytes.len() as u32);
-    }
-    Ok(Shape::Bytes { offsets: offsets.into(), bytes: bytes.into() })
+    let mut gather = Gather::new(own, rows, fetch);
+    fields.into_iter().try_for_each(|field| gather.push(field))?;
+    Ok(gather.finish())
 }
 
 fn view(own: &Attribute, rows: usize, validity: Option<BooleanBuffer>, shape: Shape) -> ColumnView {

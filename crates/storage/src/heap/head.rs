@@ -31,6 +31,31 @@ pub enum HeapLayout {
     Pax,
 }
 
+impl HeapLayout {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Nsm, Self::Dsm, Self::Pax];
+
+    /// Its name in SQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nsm => "nsm",
+            Self::Dsm => "dsm",
+            Self::Pax => "pax",
+        }
+    }
+
+    /// The layout of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layout| layout.name() == name)
+    }
+}
+
+impl std::fmt::Display for HeapLayout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// What a deletion does to a PAX page (section 4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -10,27 +10,35 @@
 //! | `pax/` | pages of minipages, and the paper's algorithms on them |
 //! | `load` | pages filled one after the other |
 //! | `columns` | a page's columns as the views that scans read |
+//! | `gather` | the values of several pages as one view |
+//! | `bounds` | what is known of an attribute's values |
 //! | `store/` | heap tables: pages in the catalog's LMDB environment |
+//! | `parts` | what the bytes of a page are, for people |
 //! | `page` | a page of either kind: what the layouts have in common |
 //!
 //! docs/formats/heap.md is the byte map.
 
 mod attribute;
 mod bit;
+mod bounds;
 mod columns;
+mod gather;
 mod head;
 mod load;
 mod nsm;
 mod page;
+mod parts;
 mod pax;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;
 
 pub use attribute::{Attribute, Field, Kind, OverflowReference, PageSchema};
+pub use bounds::ColumnBounds;
 pub use head::{Deletes, HeapLayout, MAX_PAGE, MIN_PAGE, is_page_length};
 pub use load::{HeapOptions, PageLoader};
 pub use nsm::NsmPage;
 pub use page::{Page, Update};
+pub use parts::PagePart;
 pub use pax::PaxPage;
-pub use store::{HeapReader, HeapRecord, HeapWriter, RecordId};
+pub use store::{FoundPage, HeapReader, HeapRecord, HeapWriter, RECORD_IDS, RecordId};

@@ -6,6 +6,7 @@
 //! | `translate`, `code` | the same on one segment's codes |
 //! | `prune` | what zone maps already decide |
 //! | `estimate` | the share of records that metadata lets expect to qualify |
+//! | `source` | what is read zone by zone: segments, or the pages of a heap table |
 //! | `sample` | the share that qualifies in a few zones, for whoever plans |
 //! | `rank`, `costs` | the order and way in which the parts of an AND or OR are evaluated |
 //! | `observe` | the share that really does, and the order when the estimate was wrong |
@@ -34,17 +35,17 @@ mod prune;
 mod rank;
 mod records;
 mod sample;
+mod source;
 #[cfg(test)]
 mod tests;
 mod translate;
 
 use crate::catalog::TableSnapshot;
-use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, code_bytes};
-use crate::view::{ColumnView, Format, Meaning};
-use crate::{ColumnDefinition, ColumnId, Error, Layout, Packing, Predicate, Result, TableDefinition};
+use crate::view::ColumnView;
+use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use code::{CodePredicate, Reach};
+use code::CodePredicate;
 use estimate::Metadata;
 use evaluate::Zone;
 use gingham_kernels::{Isa, bits};
@@ -54,10 +55,11 @@ use observe::{Arranged, Observed};
 pub use output::{Selection, array_of_integers};
 use prune::{Verdict, judge};
 pub use records::{fetch, fetch_all};
+use source::Source;
 use std::ops::Range;
 use std::sync::Arc;
 pub use translate::of_entries;
-use translate::{Facts, Prepared, translate};
+use translate::{Prepared, translate};
 
 /// A prepared scan of one table snapshot; shared by the threads that read its morsels.
 #[derive(Debug)]
@@ -65,7 +67,8 @@ pub struct TableScan {
     table: Arc<TableSnapshot>,
     projection: Vec<ColumnDefinition>,
     schema: SchemaRef,
-    segments: Vec<(Arc<Segment>, Arranged)>,
+    /// What the table consists of, and the predicate on its codes.
+    segments: Vec<(Source, Arranged)>,
     morsels: Vec<Morsel>,
     /// The next free number of a part of the predicate.
     nodes: usize,
@@ -75,7 +78,7 @@ pub struct TableScan {
     isa: Isa,
 }
 
-/// One zone of a segment.
+/// One zone of a source.
 #[derive(Debug, Clone)]
 struct Morsel {
     segment: usize,
@@ -89,7 +92,8 @@ impl TableScan {
     /// Prepares a scan: translates `predicate` once per segment (to code ranges) and per dictionary version, and drops
     /// the morsels whose zone maps rule them out. `projection` gives the output columns, in order; batches have at most
     /// `batch_rows` records. Fails for a column that the table does not have, for a constant of another class than the
-    /// column's, and when a test fails.
+    /// column's, when a test fails, and for a heap table
+    /// whose snapshot has no pin.
     pub fn new(
         table: Arc<TableSnapshot>,
         projection: Vec<ColumnId>,
@@ -98,12 +102,6 @@ impl TableScan {
         isa: Isa,
     ) -> Result<Self> {
         let definition = &table.definition;
-        if table.heap.is_some() {
-            return Err(Error::Unsupported(format!(
-                "table '{}' lies in heap pages, which queries can't read yet",
-                definition.name
-            )));
-        }
         let (projection, schema) = projected(definition, projection)?;
         let mut nodes = 0;
         let mut prepared = Prepared::new(&predicate, definition, &mut nodes)?;
@@ -119,15 +117,15 @@ impl TableScan {
             batch_rows: batch_rows.max(1),
             isa,
         };
-        for segment in table.segments.iter().chain(&table.delta) {
-            let predicate = translate(&mut prepared, &|column| facts(segment, column))?;
-            scan.add(Arc::clone(segment), predicate);
+        for source in Source::all(&table)? {
+            let predicate = translate(&mut prepared, &|column| source.facts(column))?;
+            scan.add(source, predicate);
         }
         Ok(scan)
     }
 
     /// Adds the zones of a segment that the zone maps leave.
-    fn add(&mut self, segment: Arc<Segment>, mut predicate: CodePredicate) {
+    fn add(&mut self, segment: Source, mut predicate: CodePredicate) {
         estimate(&self.table, &segment, &mut predicate);
         for zone in 0..segment.zones() {
             let rows = segment.zone_rows(zone).len();
@@ -150,7 +148,7 @@ impl TableScan {
         let mut undecided = morsels.as_mut_slice();
         let mut segments = Vec::with_capacity(self.segments.len());
         for (number, (segment, known)) in self.segments.iter().enumerate() {
-            let added = translate(&mut prepared, &|column| facts(segment, column))?;
+            let added = translate(&mut prepared, &|column| segment.facts(column))?;
             let mut predicate = CodePredicate::all(vec![CodePredicate::clone(&known.last()), added], all);
             estimate(&self.table, segment, &mut predicate);
             let own = undecided.partition_point(|morsel| morsel.segment == number);
@@ -159,7 +157,7 @@ impl TableScan {
                 morsel.verdict = judge(&predicate, morsel.rows, &|column| segment.zone_map(column, morsel.zone));
             }
             undecided = rest;
-            segments.push((Arc::clone(segment), Arranged::new(predicate)));
+            segments.push((segment.clone(), Arranged::new(predicate)));
         }
         Ok(Self {
             table: Arc::clone(&self.table),
@@ -183,7 +181,7 @@ impl TableScan {
             table: Arc::clone(&self.table),
             projection,
             schema,
-            segments: segments.map(|(segment, known)| (Arc::clone(segment), known.fresh())).collect(),
+            segments: segments.map(|(segment, known)| (segment.clone(), known.fresh())).collect(),
             morsels: self.morsels.clone(),
             nodes: self.nodes,
             observed: Observed::new(self.nodes),
@@ -281,46 +279,11 @@ fn projected(definition: &TableDefinition, projection: Vec<ColumnId>) -> Result<
 }
 
 /// Writes into a predicate what the metadata lets expect of a segment.
-fn estimate(table: &TableSnapshot, segment: &Segment, predicate: &mut CodePredicate) {
+fn estimate(table: &TableSnapshot, segment: &Source, predicate: &mut CodePredicate) {
     let zones: Vec<usize> = (0..segment.zones()).map(|zone| segment.zone_rows(zone).len()).collect();
     let zone_map = |column, zone| segment.zone_map(column, zone);
     let distinct = |column| table.summary(column).map(|summary| summary.distinct);
     Metadata { zones: &zones, zone_map: &zone_map, distinct: &distinct }.estimate(predicate);
-}
-
-/// What a segment's directory says of a column.
-fn facts(segment: &Segment, column: &ColumnDefinition) -> Result<Facts> {
-    let Some(meta) = segment.column(column.id) else { return Ok(Facts::Absent(column.initial.clone())) };
-    let meaning = match &meta.encoding {
-        Encoding::FrameOfReference { base } => Meaning::FrameOfReference { base: *base },
-        Encoding::ScaledFloat { base, digits } => Meaning::ScaledFloat { base: *base, digits: *digits },
-        Encoding::FloatOrder { base } => Meaning::FloatOrder { base: *base },
-        Encoding::Dictionary => Meaning::Dictionary(Arc::clone(segment.dictionary(column.id).ok_or_else(|| {
-            let place = format!("segment {}, column '{}'", segment.id(), column.name);
-            Error::corrupt(place, "dictionary codes without a dictionary")
-        })?)),
-        Encoding::Plain => {
-            return Ok(Facts::Values { min: meta.statistics.min.clone(), max: meta.statistics.max.clone() });
-        }
-    };
-    let max_code = u64::MAX.checked_shr(64 - u32::from(meta.code_bits.min(64))).unwrap_or(0);
-    Ok(Facts::Coded { meaning, max_code, reach: reach(segment.group_of(column.id), meta) })
-}
-
-/// Where the codes of a column lie.
-fn reach(group: Option<&GroupMeta>, meta: &ColumnMeta) -> Reach {
-    let width = code_bytes(meta.code_bits);
-    match group {
-        Some(group) if group.packing != Packing::Native => {
-            let format = Format::new(group.packing, meta.code_bits.max(1));
-            let format = format.and_then(|format| format.with_segment_bits(group.segment_bits));
-            format.map_or(Reach::Native(width), Reach::Packed)
-        }
-        Some(group) if group.columns.len() > 1 && group.layout != Layout::Column => {
-            Reach::Chunks { width, gathering: rank::gathering(group) }
-        }
-        _ => Reach::Native(width),
-    }
 }
 
 /// Batches of one morsel.

@@ -88,7 +88,7 @@ impl TableScan {
         let (morsel, column) = (self.morsels.get(morsel)?, self.projection.get(position)?);
         let segment = &self.segments[morsel.segment].0;
         let map = segment.zone_map(column.id, morsel.zone).filter(|map| map.nulls == 0)?;
-        let Encoding::FrameOfReference { base } = segment.column(column.id)?.encoding else { return None };
+        let base = segment.integer_base(column.id)?;
         let value = |code: u64| i64::try_from(base.checked_add(code.into())?).ok();
         Some((value(map.min)?, value(map.max)?))
     }
@@ -122,6 +122,8 @@ pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i
                 _ => None,
             }
         }
+        // Pages have byte strings as they are.
+        ValueClass::Bytes if table.heap.is_some() => None,
         ValueClass::Bytes => {
             let coded = |encoding: &Encoding| matches!(encoding, Encoding::Dictionary);
             let mut segments = table.segments.iter().chain(&table.delta);

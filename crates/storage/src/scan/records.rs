@@ -4,15 +4,16 @@
 
 use super::morsel::OpenMorsel;
 use super::output::{Selection, values};
+use super::source::Source;
 use super::{Morsel, TableScan};
 use crate::catalog::TableSnapshot;
-use crate::segment::{Segment, ZONE_ROWS};
+use crate::segment::ZONE_ROWS;
 use crate::view::{ColumnView, Meaning, Shape};
 use crate::{ColumnId, Error, LogicalType, Result};
 use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 impl TableScan {
     /// Adds one more view to those of an open morsel's columns: the numbers of its records, or NULL where the column `of` is.
@@ -93,7 +94,7 @@ fn fetch_sorted(
         definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))?;
     let mut parts = Vec::new();
     let (mut rest, mut first) = (wanted, 0);
-    for segment in table.segments.iter().chain(&table.delta) {
+    for segment in &Source::all(table)? {
         let own = rest.partition_point(|record| *record < first + segment.rows() as u64);
         zones(segment, definition, &rest[..own], first, isa, &mut parts)?;
         (rest, first) = (&rest[own..], first + segment.rows() as u64);
@@ -111,7 +112,7 @@ fn fetch_sorted(
 
 /// Values of a segment's records, whose numbers ascend and count from `first`.
 fn zones(
-    segment: &Arc<Segment>,
+    segment: &Source,
     column: &crate::ColumnDefinition,
     records: &[u64],
     first: u64,

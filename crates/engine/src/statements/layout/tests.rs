@@ -99,10 +99,10 @@ fn encodings_of_columns() {
 #[test]
 fn errors_name_what_is_wrong() {
     let packings: Vec<&str> = Packing::ALL[1..].iter().map(|packing| packing.name()).collect();
-    let list = format!("(the layouts are: row, column, mempax(k), {}, groups(…))", packings.join(", "));
+    let list = format!("(the layouts are: row, column, mempax(k), {}, groups(…), nsm, dsm, pax)", packings.join(", "));
     for (text, expected) in [
         ("colunm", format!("layout 'colunm' does not exist {list}; did you mean 'column'?")),
-        ("pax", format!("layout 'pax' is planned and not there yet {list}")),
+        ("dense_column", format!("layout 'dense_column' is planned and not there yet {list}")),
         ("auto", format!("layout 'auto' is planned and not there yet {list}")),
         ("native", "native is a packing; the layout of columns in native packing is 'column'".into()),
         ("", "'': expected a layout, found its end".into()),

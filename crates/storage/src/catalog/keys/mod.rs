@@ -10,6 +10,7 @@ mod set;
 mod summary;
 
 pub(crate) use encode::datum;
+pub(crate) use new_rows::NewRows;
 pub(crate) use summary::KeySummary;
 
 use crate::catalog::rows::for_each_batch;
@@ -18,7 +19,6 @@ use crate::scan::TableScan;
 use crate::{ColumnId, Datum, Error, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition, TableId};
 use arrow::array::ArrayRef;
 use encode::{KeyEncoder, show, show_names};
-use new_rows::NewRows;
 use set::KeySet;
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -27,21 +27,25 @@ use std::sync::Arc;
 /// Up to this many different values are put to a scan as a list; more of them as no condition at all.
 const LIST: usize = 1024;
 
-/// Checks the keys and references of `table` for `rows`, whose files lie in the folder of `table`.
-pub(crate) fn check(transaction: &Transaction<'_>, table: TableId, rows: &WrittenRows) -> Result<()> {
+/// Checks the keys and references of `table` for `rows`, which `new` reads.
+pub(crate) fn check(
+    transaction: &Transaction<'_>,
+    table: TableId,
+    new: &NewRows<'_>,
+    rows: &WrittenRows,
+) -> Result<()> {
     let current = transaction.current(table)?;
     let definition = Arc::clone(&current.definition);
     if definition.keys.is_empty() && definition.references.is_empty() {
         return Ok(());
     }
-    let new = NewRows::open(transaction.store, table, &definition, rows)?;
     for (number, key) in definition.keys.iter().enumerate() {
-        check_key(&current, number, key, &new, rows)?;
+        check_key(&current, number, key, new, rows)?;
     }
     for reference in &definition.references {
         let referred =
             if reference.table == table { Arc::clone(&current) } else { transaction.current(reference.table)? };
-        check_reference(&definition, reference, &referred, &new, reference.table == table)?;
+        check_reference(&definition, reference, &referred, new, reference.table == table)?;
     }
     Ok(())
 }

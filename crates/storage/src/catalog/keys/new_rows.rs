@@ -52,6 +52,7 @@ impl<'r> NewRows<'r> {
             delta: Vec::new(),
             dictionaries,
             heap: None,
+            pages: None,
             summaries: Summaries::default(),
         };
         Ok(Self { segments: Arc::new(segments), delta: &rows.delta })

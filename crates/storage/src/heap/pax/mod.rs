@@ -219,6 +219,11 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
         }
     }
 
+    /// Where a minipage begins; behind the last one, where the page ends.
+    pub(super) fn start(&self, attribute: usize) -> usize {
+        self.starts[attribute]
+    }
+
     /// The bytes of the codes of an F-minipage's places that are taken.
     pub(super) fn codes(&self, attribute: usize, width: usize) -> Range<usize> {
         let start = self.starts[attribute];
@@ -243,7 +248,7 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
     }
 
     /// Where the end offsets of a V-minipage begin.
-    fn ends_at(&self, attribute: usize) -> usize {
+    pub(super) fn ends_at(&self, attribute: usize) -> usize {
         self.presence_at(attribute) - 2 * self.capacity()
     }
 
@@ -265,7 +270,7 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
     }
 
     /// Bytes of a V-minipage that values take, deleted ones among them; 0 of an F-minipage.
-    fn used_bytes(&self, attribute: usize) -> usize {
+    pub(super) fn used_bytes(&self, attribute: usize) -> usize {
         match (self.schema.attributes[attribute].kind, self.positions().checked_sub(1)) {
             (Kind::Variable, Some(last)) => self.span(attribute, last).end,
             _ => 0,

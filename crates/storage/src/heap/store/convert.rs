@@ -2,6 +2,7 @@
 
 use crate::encoding::integers_of_array;
 use crate::heap::attribute::{Attribute, Field, OverflowReference};
+use crate::heap::bounds::ColumnBounds;
 use crate::view::{float_order, real_order};
 use crate::{Error, Result, ValueClass};
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
@@ -78,6 +79,19 @@ impl FieldColumn {
                 None => Self::Binary(array.as_binary_view().clone()),
             },
         })
+    }
+
+    /// Takes all values into the column's bounds.
+    pub(super) fn add_to(&self, bounds: &mut ColumnBounds) {
+        let any_null = match self {
+            Self::Codes(codes) => {
+                codes.iter().flatten().for_each(|code| bounds.add_code(*code));
+                codes.contains(&None)
+            }
+            Self::Text(text) => text.null_count() > 0,
+            Self::Binary(bytes) => bytes.null_count() > 0,
+        };
+        bounds.nulls |= any_null;
     }
 
     /// The field of a row.

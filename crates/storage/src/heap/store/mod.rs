@@ -10,6 +10,7 @@
 //! | `records` | records in NSM and PAX pages |
 //! | `pairs` | DSM's relations of record ids and values |
 //! | `reader` | a table at one commit, read in place |
+//! | `zones` | the same as a run of zones, for scans |
 //! | `verified` | which pages were checked |
 
 mod convert;
@@ -20,13 +21,18 @@ mod records;
 mod space;
 mod verified;
 mod writer;
+mod zones;
 
 pub use reader::HeapReader;
 pub(crate) use reader::{HeapZone, place};
 pub(crate) use verified::Verified;
 pub use writer::HeapWriter;
+pub use zones::{FoundPage, RECORD_IDS};
+pub(crate) use zones::{PageZones, id_column};
 
 use super::HeapOptions;
+use super::attribute::Attribute;
+use super::bounds::ColumnBounds;
 use serde::{Deserialize, Serialize};
 
 /// Where a record of a heap table is: in NSM and PAX page number × 65536 + slot, in DSM a number that is counted up.
@@ -45,12 +51,24 @@ pub struct HeapRecord {
     pub next_record: u64,
     /// Number of the next value that is too long for a page.
     pub next_overflow: u64,
+    /// Bounds of the columns' values, those that are known.
+    #[serde(default)]
+    pub columns: Vec<ColumnBounds>,
 }
 
 impl HeapRecord {
     /// An empty table's.
     pub(crate) fn new(options: HeapOptions) -> Self {
-        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0 }
+        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0, columns: Vec::new() }
+    }
+
+    /// Bounds of an attribute's values: those that were kept, or else of its type.
+    pub(crate) fn bounds(&self, own: &Attribute) -> ColumnBounds {
+        match self.columns.iter().find(|known| known.column == own.column) {
+            Some(known) => known.clone(),
+            None if self.rows == 0 => ColumnBounds::empty(own),
+            None => ColumnBounds::of_type(own),
+        }
     }
 }
 

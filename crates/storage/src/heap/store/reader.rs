@@ -26,24 +26,38 @@ const ZONE_IDS: u64 = 1024;
 /// A heap table at one commit.
 #[derive(Debug)]
 pub struct HeapReader {
-    pin: Arc<ReadPin>,
-    store: Arc<Store>,
-    definition: TableDefinition,
+    pub(super) pin: Arc<ReadPin>,
+    pub(super) store: Arc<Store>,
+    definition: Arc<TableDefinition>,
+    /// The commit that last changed the table.
+    pub(super) version: u64,
     heap: HeapRecord,
     schema: Arc<PageSchema>,
     /// DSM: the schema of each attribute's relation.
     pairs: Vec<Arc<PageSchema>>,
-    checked: Arc<TablePages>,
+    pub(super) checked: Arc<TablePages>,
 }
 
 impl HeapReader {
     /// The table as `pin` sees it.
     pub(crate) fn open(store: Arc<Store>, pin: Arc<ReadPin>, table: TableId) -> Result<Self> {
-        let (definition, heap) = pin.read(|transaction| heap::heap_record(&store, transaction, table))?;
+        let record = pin.read(|transaction| heap::heap_record(&store, transaction, table))?;
+        Ok(Self::of(store, pin, Arc::new(record.0), record.1, record.2))
+    }
+
+    /// The table of that definition and record, which are those that `pin` sees; `version` is the commit that last changed
+    /// it.
+    pub(crate) fn of(
+        store: Arc<Store>,
+        pin: Arc<ReadPin>,
+        definition: Arc<TableDefinition>,
+        heap: HeapRecord,
+        version: u64,
+    ) -> Self {
         let schema = Arc::new(PageSchema::new(&definition));
         let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
-        let checked = store.verified.table(table);
-        Ok(Self { pin, store, definition, heap, schema, pairs, checked })
+        let checked = store.verified.table(definition.id);
+        Self { pin, store, definition, version, heap, schema, pairs, checked }
     }
 
     /// The table.
@@ -98,7 +112,7 @@ impl HeapReader {
         }
     }
 
-    fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
+    pub(super) fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
         let (environment, name) = (&self.store.environment, &self.schema.table);
         self.pin.read(|transaction| overflow(environment, transaction, name, self.definition.id, reference))
     }
@@ -132,7 +146,7 @@ impl HeapReader {
     }
 
     /// A page, in place, of whose minipages none was checked for this, and what was checked of it before.
-    fn page(&self, attribute: u32, number: u64) -> Result<(Page<Buffer>, Arc<Checked>)> {
+    pub(super) fn page(&self, attribute: u32, number: u64) -> Result<(Page<Buffer>, Arc<Checked>)> {
         let (environment, layout) = (&self.store.environment, self.heap.options.layout);
         let place = || place(environment, &self.schema, attribute, number);
         let key = key(self.definition.id, attribute, number);
@@ -149,7 +163,7 @@ impl HeapReader {
     }
 
     /// A page, in place, all of which was checked.
-    fn whole_page(&self, attribute: u32, number: u64) -> Result<Page<Buffer>> {
+    pub(super) fn whole_page(&self, attribute: u32, number: u64) -> Result<Page<Buffer>> {
         let (page, checked) = self.page(attribute, number)?;
         if let Page::Pax(page) = &page {
             let place = || place(&self.store.environment, &self.schema, attribute, number);
@@ -172,12 +186,12 @@ impl HeapReader {
     }
 
     /// The page of a relation that a record id belongs to.
-    fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<Page<Buffer>>> {
+    pub(super) fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<Page<Buffer>>> {
         self.pair_key(column, id)?.map(|first| self.whole_page(column, first)).transpose()
     }
 
     /// Calls `visit` with the pairs of a relation whose record ids lie in `start..end`, ascending.
-    fn each_pair(
+    pub(super) fn each_pair(
         &self,
         column: u32,
         start: RecordId,

@@ -1,6 +1,7 @@
 //! Which pages and minipages of the open database were checked: a checksum is verified once for each page and the commit that
 //! wrote it, whoever reads it then.
 
+use super::zones::PageZone;
 use crate::TableId;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +17,8 @@ pub(crate) struct Verified {
 #[derive(Debug, Default)]
 pub(crate) struct TablePages {
     pages: RwLock<HashMap<(u32, u64), Arc<Checked>>>,
+    /// The zones of the table as one commit left it.
+    zones: Mutex<Option<(u64, Arc<[PageZone]>)>>,
 }
 
 /// What was checked of a page as one commit wrote it.
@@ -39,6 +42,24 @@ impl Verified {
 }
 
 impl TablePages {
+    /// The zones of the table as commit `version` left it: those that are known, or what `cut` finds.
+    pub(super) fn zones(
+        &self,
+        version: u64,
+        cut: impl FnOnce() -> crate::Result<Vec<PageZone>>,
+    ) -> crate::Result<Arc<[PageZone]>> {
+        let mut known = self.zones.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, zones)) = known.as_ref().filter(|(of, _)| *of == version) {
+            return Ok(Arc::clone(zones));
+        }
+        let zones: Arc<[PageZone]> = cut()?.into();
+        // A reader of an older commit does not take the place of a newer one's.
+        if known.as_ref().is_none_or(|(of, _)| *of < version) {
+            *known = Some((version, Arc::clone(&zones)));
+        }
+        Ok(zones)
+    }
+
     /// What was checked of a page of so many minipages that commit `written` wrote.
     pub(super) fn page(&self, attribute: u32, number: u64, written: u64, minipages: usize) -> Arc<Checked> {
         let key = (attribute, number);

@@ -8,6 +8,7 @@ use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::TableRecord;
 use crate::catalog::{Transaction, values};
 use crate::heap::attribute::{Field, OverflowReference, PageSchema};
+use crate::heap::bounds::ColumnBounds;
 use crate::heap::head::{HEAD, HeapLayout};
 use crate::heap::load::PageLoader;
 use crate::heap::nsm::{NsmPage, SLOT};
@@ -39,6 +40,8 @@ pub struct HeapWriter<'t, 'store> {
     /// DSM: the last page of the relations that records were added to.
     pub(super) tails: BTreeMap<u32, u64>,
     loader: Option<PageLoader>,
+    /// Bounds of each attribute's values.
+    bounds: Vec<ColumnBounds>,
 }
 
 /// A page in memory.
@@ -60,7 +63,8 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let environment = transaction.environment();
         let space = Space::open(environment, &transaction.transaction, table, heap.options.page_bytes)?;
         let (pages, tails) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { transaction, record, heap, schema, pairs, pages, space, tails, loader: None })
+        let bounds = schema.attributes().iter().map(|own| heap.bounds(own)).collect();
+        Ok(Self { transaction, record, heap, schema, pairs, pages, space, tails, loader: None, bounds })
     }
 
     /// Records of the table, with this transaction's changes.
@@ -81,7 +85,22 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         }
         let schema = Arc::clone(&self.schema);
         let fields = schema.attributes().iter().zip(record).map(|(own, value)| Ok(own.field(value)?.into()));
-        let mut fields = fields.collect::<Result<Vec<OwnedField>>>()?;
+        self.insert_owned(fields.collect::<Result<Vec<OwnedField>>>()?)
+    }
+
+    /// Adds the records of a batch, whose columns are the table's, where there is room: for few of them. A load of many has
+    /// pages of its own.
+    pub fn insert_batch(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.end_load()?;
+        let columns = self.field_columns(batch)?;
+        for row in 0..batch.num_rows() {
+            self.insert_owned(columns.iter().map(|column| column.field(row).into()).collect())?;
+        }
+        Ok(())
+    }
+
+    fn insert_owned(&mut self, mut fields: Vec<OwnedField>) -> Result<RecordId> {
+        self.bounds.iter_mut().zip(&fields).for_each(|(bounds, field)| bounds.add(&field.field()));
         self.spill(&mut fields)?;
         let id = match self.heap.options.layout {
             HeapLayout::Dsm => self.insert_pairs(&fields)?,
@@ -89,6 +108,21 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         };
         self.heap.rows += 1;
         Ok(id)
+    }
+
+    /// The columns of a batch as fields. Fails when they are not the table's.
+    fn field_columns(&self, batch: &RecordBatch) -> Result<Vec<FieldColumn>> {
+        let schema = &self.schema;
+        if batch.num_columns() != schema.attributes().len() {
+            return Err(Error::InvalidInput(format!(
+                "{} columns can't be stored in table '{}', which has {}",
+                batch.num_columns(),
+                schema.table,
+                schema.attributes().len()
+            )));
+        }
+        let columns = schema.attributes().iter().zip(batch.columns());
+        columns.map(|(own, array)| FieldColumn::new(own, array)).collect()
     }
 
     /// Changes columns of a record. Returns the id that it has now, another one when it had to move; `None` when there is no
@@ -105,12 +139,54 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
                 let name = &schema.attributes()[at].name;
                 return Err(Error::InvalidInput(format!("column '{name}' of table {} is changed twice", schema.table)));
             }
-            fields.push((at, schema.attributes()[at].field(value)?.into()));
+            let field = schema.attributes()[at].field(value)?;
+            self.bounds[at].add(&field);
+            fields.push((at, field.into()));
         }
+        self.update_fields(id, fields)
+    }
+
+    fn update_fields(&mut self, id: RecordId, fields: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
         match self.heap.options.layout {
             HeapLayout::Dsm => self.update_pairs(id, fields),
             HeapLayout::Nsm | HeapLayout::Pax => self.update_record(id, fields),
         }
+    }
+
+    /// Changes columns of records: `values` has their new values, column by column, a row for each id. Fails when there is no
+    /// record of some id.
+    pub fn update_all(&mut self, ids: &[RecordId], columns: &[ColumnId], values: &RecordBatch) -> Result<()> {
+        self.end_load()?;
+        let schema = Arc::clone(&self.schema);
+        let place = |column: &ColumnId| schema.attributes().iter().position(|own| own.column == *column);
+        let mut changed = Vec::with_capacity(columns.len());
+        for (column, array) in columns.iter().zip(values.columns()) {
+            let at = place(column).ok_or_else(|| {
+                Error::InvalidInput(format!("table {} has no column of number {column}", schema.table))
+            })?;
+            let fields = FieldColumn::new(&schema.attributes()[at], array)?;
+            fields.add_to(&mut self.bounds[at]);
+            changed.push((at, fields));
+        }
+        for (row, id) in ids.iter().enumerate() {
+            let fields = changed.iter().map(|(at, fields)| (*at, fields.field(row).into())).collect();
+            self.update_fields(*id, fields)?.ok_or_else(|| self.gone(*id))?;
+        }
+        Ok(())
+    }
+
+    /// Deletes records. Fails when there is none of some id.
+    pub fn delete_all(&mut self, ids: &[RecordId]) -> Result<()> {
+        for id in ids {
+            if !self.delete(*id)? {
+                return Err(self.gone(*id));
+            }
+        }
+        Ok(())
+    }
+
+    fn gone(&self, id: RecordId) -> Error {
+        Error::InvalidInput(format!("table {} has no record {id}", self.schema.table))
     }
 
     /// Deletes a record; false when there is none of that id.
@@ -145,17 +221,8 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other, in new
     /// pages: what is free in older ones is for insertions.
     pub fn load(&mut self, batch: &RecordBatch) -> Result<()> {
-        let schema = Arc::clone(&self.schema);
-        if batch.num_columns() != schema.attributes().len() {
-            return Err(Error::InvalidInput(format!(
-                "{} columns can't be stored in table '{}', which has {}",
-                batch.num_columns(),
-                schema.table,
-                schema.attributes().len()
-            )));
-        }
-        let columns = schema.attributes().iter().zip(batch.columns());
-        let columns = columns.map(|(own, array)| FieldColumn::new(own, array)).collect::<Result<Vec<_>>>()?;
+        let columns = self.field_columns(batch)?;
+        self.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
         let mut loader =
             (self.heap.options.layout != HeapLayout::Dsm).then(|| self.take_loader(&columns, batch.num_rows()));
         let mut fields = Vec::with_capacity(columns.len());
@@ -392,6 +459,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         self.write_back()?;
         let environment: &Environment = self.transaction.environment();
         self.space.flush(environment, &mut self.transaction.transaction)?;
+        self.heap.columns = self.bounds;
         self.record.heap = Some(self.heap);
         self.transaction.put_record(self.record)
     }

@@ -1,0 +1,134 @@
+//! Values of an attribute brought together from records or pages, as one view: what kernels get where the values of a run of
+//! records do not lie in one piece, and where deleted records lie between them.
+
+use super::attribute::{Attribute, Field, Kind};
+use super::columns::Fetch;
+use crate::view::{ColumnView, Shape};
+use crate::{Error, Result};
+use arrow::array::BooleanBufferBuilder;
+use arrow::buffer::{Buffer, MutableBuffer};
+
+/// Bytes that every buffer may be read past its last value.
+const PADDING: usize = 64;
+/// Bytes of strings that a view can address.
+const MOST_BYTES: usize = i32::MAX as usize;
+
+/// A view in the making.
+pub(crate) struct Gather<'a> {
+    own: &'a Attribute,
+    fetch: Fetch<'a>,
+    rows: usize,
+    /// Codes, or the bytes of strings.
+    bytes: MutableBuffer,
+    /// Ends of strings, behind a 0; empty for codes.
+    offsets: MutableBuffer,
+    validity: Option<BooleanBufferBuilder>,
+}
+
+impl<'a> Gather<'a> {
+    /// An empty view with room for the codes of `rows` records.
+    pub(crate) fn new(own: &'a Attribute, rows: usize, fetch: Fetch<'a>) -> Self {
+        let (bytes, mut offsets) = match own.kind {
+            Kind::Fixed(width) => (MutableBuffer::with_capacity(width * rows + PADDING), MutableBuffer::new(0)),
+            Kind::Variable => (MutableBuffer::new(0), MutableBuffer::with_capacity(4 * (rows + 1) + PADDING)),
+        };
+        if own.kind == Kind::Variable {
+            offsets.push(0u32);
+        }
+        let validity = own.nullable.then(|| BooleanBufferBuilder::new(rows));
+        Self { own, fetch, rows: 0, bytes, offsets, validity }
+    }
+
+    /// Adds a value. Fails when a long one can't be read, and when the strings are too long for a view.
+    pub(crate) fn push(&mut self, field: Field<'_>) -> Result<()> {
+        if let Some(validity) = &mut self.validity {
+            validity.append(field != Field::Null);
+        }
+        self.rows += 1;
+        match (self.own.kind, field) {
+            (Kind::Fixed(width), Field::Code(code)) => self.bytes.extend_from_slice(&code.to_le_bytes()[..width]),
+            (Kind::Fixed(width), _) => self.bytes.extend_zeros(width),
+            (Kind::Variable, Field::Bytes(value)) => return self.push_bytes(value),
+            (Kind::Variable, Field::Overflow(reference)) => {
+                let value = (self.fetch)(reference)?;
+                return self.push_bytes(&value);
+            }
+            (Kind::Variable, _) => return self.push_bytes(&[]),
+        }
+        Ok(())
+    }
+
+    fn push_bytes(&mut self, value: &[u8]) -> Result<()> {
+        if self.bytes.len() + value.len() > MOST_BYTES {
+            return Err(Error::Unsupported(format!(
+                "column '{}': {} records that lie together have more than 2 GiB of values",
+                self.own.name, self.rows
+            )));
+        }
+        self.bytes.extend_from_slice(value);
+        self.offsets.push(self.bytes.len() as u32);
+        Ok(())
+    }
+
+    /// Adds the rows of a view of the same attribute that are set in `live`, or all of them.
+    pub(crate) fn extend(&mut self, view: &ColumnView, live: Option<&[u64]>) -> Result<()> {
+        let is_live = |row: usize| live.is_none_or(|live| live[row / 64] >> (row % 64) & 1 == 1);
+        let before = self.rows;
+        match (&view.shape, self.own.kind) {
+            (Shape::Contiguous { codes, .. } | Shape::Wide { values: codes }, Kind::Fixed(width)) => match live {
+                None => {
+                    self.bytes.extend_from_slice(&codes[..width * view.rows]);
+                    self.rows += view.rows;
+                }
+                Some(_) => {
+                    for row in (0..view.rows).filter(|row| is_live(*row)) {
+                        self.bytes.extend_from_slice(&codes[width * row..][..width]);
+                        self.rows += 1;
+                    }
+                }
+            },
+            (Shape::Bytes { offsets, bytes }, Kind::Variable) => {
+                let offsets: &[u32] = offsets.typed_data();
+                for row in (0..view.rows).filter(|row| is_live(*row)) {
+                    self.push_bytes(&bytes[offsets[row] as usize..offsets[row + 1] as usize])?;
+                    self.rows += 1;
+                }
+            }
+            (shape, _) => {
+                return Err(Error::corrupt(format!("column '{}'", self.own.name), format!("{shape:?} in a page")));
+            }
+        }
+        if let Some(validity) = &mut self.validity {
+            match &view.validity {
+                None => validity.append_n(self.rows - before, true),
+                Some(own) if live.is_none() => validity.append_buffer(own),
+                Some(own) => (0..view.rows).filter(|row| is_live(*row)).for_each(|row| validity.append(own.value(row))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows so far.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The view.
+    pub(crate) fn finish(self) -> ColumnView {
+        let Self { own, rows, bytes, offsets, validity, .. } = self;
+        let shape = match own.kind {
+            Kind::Fixed(16) => Shape::Wide { values: padded(bytes) },
+            Kind::Fixed(width) => Shape::Contiguous { codes: padded(bytes), width: width as u8 },
+            Kind::Variable => Shape::Bytes { offsets: padded(offsets), bytes: padded(bytes) },
+        };
+        let validity = validity.map(|mut validity| validity.finish());
+        ColumnView { rows, logical_type: own.logical_type.clone(), validity, shape, meaning: own.meaning() }
+    }
+}
+
+/// The bytes, with as many behind them as kernels may read.
+fn padded(mut bytes: MutableBuffer) -> Buffer {
+    let length = bytes.len();
+    bytes.extend_zeros(PADDING);
+    Buffer::from(bytes).slice_with_length(0, length)
+}

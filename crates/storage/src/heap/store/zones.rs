@@ -1,0 +1,261 @@
+//! A heap table as a run of zones with exact row counts, whose column views hold the values of several pages without those
+//! of deleted records: to a scan it is one segment. Which pages make up a zone is found once for each commit that changes
+//! the table, from the pages' heads; of the pages themselves only the minipages are touched that a view is made of.
+
+use super::keys::{self, PAGES, parse};
+use super::pairs::slot_of;
+use super::reader::{HeapReader, place};
+use super::verified::once;
+use super::{RecordId, place_of, record_id};
+use crate::catalog::environment::Name;
+use crate::heap::attribute::{Attribute, Field, Kind};
+use crate::heap::gather::Gather;
+use crate::heap::head::{Head, HeapLayout};
+use crate::heap::page::Page;
+use crate::heap::parts::PagePart;
+use crate::scan::decode;
+use crate::segment::ZoneMap;
+use crate::view::ColumnView;
+use crate::{ColumnDefinition, ColumnId, Datum, Error, LogicalType, Result};
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use gingham_kernels::Isa;
+use std::collections::VecDeque;
+use std::ops::{Bound, Range};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Records of a zone, but for what the last page has more or less: their codes of a column fit the second cache.
+const ZONE_ROWS: usize = 16 << 10;
+
+/// Views that are kept for who asks for the same again: a condition's parts that are about one column, and the output. More
+/// than the columns of a query on all threads at a time.
+const KEPT: usize = 32;
+
+/// The column that record ids are given as, where a scan asks for them: no column of a table has this number.
+pub const RECORD_IDS: ColumnId = ColumnId::MAX;
+
+/// The same as a column called `name`.
+pub(crate) fn id_column(name: String) -> ColumnDefinition {
+    let (logical_type, initial) = (LogicalType::Int(64), Datum::Null);
+    ColumnDefinition { id: RECORD_IDS, name, logical_type, nullable: false, default: None, initial }
+}
+
+/// A page that a record lies in.
+#[derive(Debug, Clone)]
+pub struct FoundPage {
+    /// Which of the table's it is.
+    pub title: String,
+    /// What its bytes are.
+    pub parts: Vec<PagePart>,
+    /// The record's slot.
+    pub slot: usize,
+}
+
+/// Records that lie together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PageZone {
+    /// Numbers of the pages; in DSM record ids.
+    place: Range<u64>,
+    /// The records' places among all of the table's.
+    pub(crate) rows: Range<usize>,
+}
+
+/// The zones of a heap table at one commit.
+#[derive(Debug)]
+pub(crate) struct PageZones {
+    reader: Arc<HeapReader>,
+    zones: Arc<[PageZone]>,
+    ids: Attribute,
+    /// Views of zones and columns, the one asked for last at the end.
+    kept: Mutex<VecDeque<(usize, ColumnId, ColumnView)>>,
+}
+
+impl PageZones {
+    /// The zones of the table.
+    pub(crate) fn open(reader: &Arc<HeapReader>) -> Result<Self> {
+        let zones = reader.checked.zones(reader.version, || reader.cut())?;
+        let ids = Attribute::new(&id_column("record id".to_owned()));
+        Ok(Self { reader: Arc::clone(reader), zones, ids, kept: Mutex::default() })
+    }
+
+    /// The zones, in record order.
+    pub(crate) fn zones(&self) -> &[PageZone] {
+        &self.zones
+    }
+
+    /// Records.
+    pub(crate) fn rows(&self) -> usize {
+        self.zones.last().map_or(0, |zone| zone.rows.end)
+    }
+
+    /// The attribute that a column is.
+    pub(crate) fn attribute(&self, column: &ColumnDefinition) -> Result<&Attribute> {
+        if column.id == RECORD_IDS {
+            return Ok(&self.ids);
+        }
+        let found = self.reader.schema().attributes().iter().find(|own| own.column == column.id);
+        found.ok_or_else(|| Error::InvalidInput(format!("the pages of the table have no column '{}'", column.name)))
+    }
+
+    /// The bounds of a column as a map of every zone; `None` where some may be NULL, as nobody knows in which zone.
+    pub(crate) fn zone_map(&self, column: ColumnId) -> Option<ZoneMap> {
+        let own = self.reader.schema().attributes().iter().find(|own| own.column == column)?;
+        let bounds = self.reader.record().bounds(own);
+        let (min, max) = bounds.codes.filter(|_| !bounds.nulls && own.kind != Kind::Fixed(16))?;
+        Some(ZoneMap { min: min.try_into().ok()?, max: max.try_into().ok()?, nulls: 0, coded: true })
+    }
+
+    /// The values of a column in a zone.
+    pub(crate) fn view(&self, column: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
+        let mut kept = self.kept();
+        if let Some(known) = kept.iter().position(|(of, id, _)| (*of, *id) == (zone, column.id))
+            && let Some(known) = kept.remove(known)
+        {
+            let view = known.2.clone();
+            kept.push_back(known);
+            return Ok(view);
+        }
+        drop(kept);
+        let view = self.gather(column, zone)?;
+        let mut kept = self.kept();
+        if kept.len() >= KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((zone, column.id, view.clone()));
+        Ok(view)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<(usize, ColumnId, ColumnView)>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The values of a column in a zone, from its pages.
+    fn gather(&self, column: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
+        let zone = &self.zones[zone];
+        let fetch = |reference| self.reader.fetch(reference);
+        let mut gather = Gather::new(self.attribute(column)?, zone.rows.len(), &fetch);
+        match self.reader.record().options.layout {
+            HeapLayout::Dsm => self.gather_pairs(column.id, zone, &mut gather)?,
+            HeapLayout::Nsm | HeapLayout::Pax => {
+                for number in zone.place.clone() {
+                    self.gather_page(column.id, number, &mut gather)?;
+                }
+            }
+        }
+        if gather.rows() != zone.rows.len() {
+            return Err(Error::corrupt(
+                format!("column '{}' of table {}", column.name, self.reader.schema().table),
+                format!("{} records in {:?} where their heads say {}", gather.rows(), zone.place, zone.rows.len()),
+            ));
+        }
+        Ok(gather.finish())
+    }
+
+    /// Adds what the live records of a page have.
+    fn gather_page(&self, column: ColumnId, number: u64, gather: &mut Gather<'_>) -> Result<()> {
+        let reader = &*self.reader;
+        let (page, checked) = reader.page(PAGES, number)?;
+        if column == RECORD_IDS {
+            let live = (0..page.slots()).filter(|slot| page.is_live(*slot));
+            return live.map(|slot| Field::Code(code(record_id(number, slot)))).try_for_each(|id| gather.push(id));
+        }
+        let at = reader.schema().attributes().iter().position(|own| own.column == column);
+        let at = at.ok_or_else(|| Error::InvalidInput(format!("the pages of the table have no column {column}")))?;
+        match &page {
+            Page::Nsm(page) => {
+                let live = (0..page.slots()).filter(|slot| page.is_live(*slot));
+                live.map(|slot| page.field(slot, at)).try_for_each(|field| gather.push(field))
+            }
+            Page::Pax(pax) => {
+                let place = || place(&reader.store.environment, reader.schema(), PAGES, number);
+                once(checked.minipage(at), || pax.verify(at, &place))?;
+                let view = page.column_view(at, &|reference| reader.fetch(reference))?;
+                gather.extend(&view, page.live_rows().as_deref())
+            }
+        }
+    }
+
+    /// Adds the values of a relation whose record ids lie in a zone.
+    fn gather_pairs(&self, column: ColumnId, zone: &PageZone, gather: &mut Gather<'_>) -> Result<()> {
+        let reader = &*self.reader;
+        let ids = column == RECORD_IDS;
+        let relation = if ids { reader.schema().attributes()[0].column } else { column };
+        reader.each_pair(relation, zone.place.start, zone.place.end, |id, field| {
+            gather.push(if ids { Field::Code(code(id)) } else { field })
+        })
+    }
+}
+
+/// The code of a record id as a BIGINT: above the smallest one.
+fn code(id: RecordId) -> u128 {
+    u128::from(id ^ 1 << 63)
+}
+
+impl HeapReader {
+    /// The pages that a record lies in, by its number among the table's: one, or in DSM one for each column. `None` when the
+    /// table has no such record.
+    pub fn pages_of(self: &Arc<Self>, record: usize) -> Result<Option<Vec<FoundPage>>> {
+        let zones = PageZones::open(self)?;
+        let Some(zone) = zones.zones().iter().position(|zone| zone.rows.contains(&record)) else { return Ok(None) };
+        let at = record - zones.zones()[zone].rows.start;
+        let ids = decode(&zones.view(&id_column(String::new()), zone)?, at..at + 1, Isa::best())?;
+        let id = ids.as_primitive::<Int64Type>().value(0) as RecordId;
+        if self.record().options.layout != HeapLayout::Dsm {
+            let (number, slot) = place_of(id);
+            let title = format!("page {number} of {}", self.record().pages);
+            return Ok(Some(vec![FoundPage { title, parts: self.whole_page(PAGES, number)?.parts(), slot }]));
+        }
+        let mut found = Vec::new();
+        for own in self.schema().attributes() {
+            let Some(page) = self.pair_page(own.column, id)? else { continue };
+            let slot = slot_of(&page, id).unwrap_or_else(|before| before);
+            let title = format!("a page of column '{}', pairs of a record id and a value", own.name);
+            found.push(FoundPage { title, parts: page.parts(), slot });
+        }
+        Ok(Some(found))
+    }
+
+    /// Cuts the table into zones: whole pages, and no more records than a zone's unless one page has them.
+    fn cut(&self) -> Result<Vec<PageZone>> {
+        let environment = &self.store.environment;
+        let layout = self.record().options.layout;
+        let attribute = match layout {
+            HeapLayout::Dsm => self.schema().attributes()[0].column,
+            HeapLayout::Nsm | HeapLayout::Pax => PAGES,
+        };
+        let (table, values) = (self.definition().id, environment.values(Name::Heap)?);
+        let (first, last) = (keys::key(table, attribute, 0), keys::key(table, attribute, u64::MAX));
+        let mut zones: Vec<PageZone> = Vec::new();
+        self.pin.read(|transaction| -> Result<()> {
+            let failed = environment.failed("reading");
+            let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+            for entry in values.range(transaction, &range).map_err(&failed)? {
+                let (key, bytes) = entry.map_err(&failed)?;
+                let number = parse(key).map_or(0, |(.., number)| number);
+                let records = Head::parse(bytes, &|| place(environment, self.schema(), attribute, number))?.records;
+                let (start, records) = (zones.last().map_or(0, |zone| zone.rows.end), usize::from(records));
+                match zones.last_mut() {
+                    Some(zone) if zone.rows.len() + records <= ZONE_ROWS => {
+                        zone.rows.end += records;
+                        zone.place.end = number + 1;
+                    }
+                    _ => zones.push(PageZone { place: number..number + 1, rows: start..start + records }),
+                }
+            }
+            Ok(())
+        })?;
+        if layout == HeapLayout::Dsm {
+            // A key names the first record of its page: the others follow up to the next one.
+            let starts: Vec<u64> = zones.iter().skip(1).map(|zone| zone.place.start).collect();
+            let ends = starts.into_iter().chain([self.record().next_record]);
+            zones.iter_mut().zip(ends).for_each(|(zone, end)| zone.place.end = end);
+        }
+        let found = zones.last().map_or(0, |zone| zone.rows.end as u64);
+        if found != self.rows() {
+            let place =
+                format!("{}, pages of table {}", environment.folder().join("data.mdb").display(), self.schema().table);
+            return Err(Error::corrupt(place, format!("{found} records are found, the table has {}", self.rows())));
+        }
+        Ok(zones)
+    }
+}

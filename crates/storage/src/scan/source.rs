@@ -1,0 +1,142 @@
+//! What a scan reads zone by zone: a segment or delta block, or the pages of a heap table, which are one segment to it whose
+//! zones all have the table's bounds for a map.
+
+use super::code::Reach;
+use super::rank;
+use super::translate::Facts;
+use crate::catalog::TableSnapshot;
+use crate::heap::Kind;
+use crate::heap::store::PageZones;
+use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, ZoneMap, code_bytes};
+use crate::view::{ColumnView, Format, Meaning};
+use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Result};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A run of zones.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    Segment(Arc<Segment>),
+    Pages(Arc<PageZones>),
+}
+
+impl Source {
+    /// What a table consists of, in record order. Fails for a heap table whose snapshot has no pin.
+    pub(super) fn all(table: &TableSnapshot) -> Result<Vec<Self>> {
+        let pages = match (&table.heap, &table.pages) {
+            (None, _) => None,
+            (Some(heap), _) if heap.rows == 0 => None,
+            (Some(_), Some(reader)) => Some(Self::Pages(Arc::new(PageZones::open(reader)?))),
+            (Some(_), None) => {
+                return Err(Error::InvalidInput(format!(
+                    "table '{}' lies in heap pages, which can be read under a pin alone",
+                    table.definition.name
+                )));
+            }
+        };
+        let segments = table.segments.iter().chain(&table.delta).map(|segment| Self::Segment(Arc::clone(segment)));
+        Ok(segments.chain(pages).collect())
+    }
+
+    /// Records.
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Segment(segment) => segment.rows(),
+            Self::Pages(pages) => pages.rows(),
+        }
+    }
+
+    /// Number of zones.
+    pub(super) fn zones(&self) -> usize {
+        match self {
+            Self::Segment(segment) => segment.zones(),
+            Self::Pages(pages) => pages.zones().len(),
+        }
+    }
+
+    /// Records of a zone.
+    pub(super) fn zone_rows(&self, zone: usize) -> Range<usize> {
+        match self {
+            Self::Segment(segment) => segment.zone_rows(zone),
+            Self::Pages(pages) => pages.zones()[zone].rows.clone(),
+        }
+    }
+
+    /// Zone map of a column, where there is one.
+    pub(super) fn zone_map(&self, column: ColumnId, zone: usize) -> Option<ZoneMap> {
+        match self {
+            Self::Segment(segment) => segment.zone_map(column, zone),
+            Self::Pages(pages) => pages.zone_map(column),
+        }
+    }
+
+    /// The column's values in a zone.
+    pub(super) fn view(&self, column: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
+        match self {
+            Self::Segment(segment) => segment.view(column, zone),
+            Self::Pages(pages) => pages.view(column, zone),
+        }
+    }
+
+    /// What code 0 of an integer column stands for; `None` when its codes mean something else.
+    pub(super) fn integer_base(&self, column: ColumnId) -> Option<i128> {
+        match self {
+            Self::Segment(segment) => match segment.column(column)?.encoding {
+                Encoding::FrameOfReference { base } => Some(base),
+                _ => None,
+            },
+            Self::Pages(_) => None,
+        }
+    }
+
+    /// What is known of a column before anything is read.
+    pub(super) fn facts(&self, column: &ColumnDefinition) -> Result<Facts> {
+        let segment = match self {
+            Self::Segment(segment) => segment,
+            Self::Pages(pages) => {
+                let own = pages.attribute(column)?;
+                return Ok(match own.kind {
+                    Kind::Fixed(width @ ..=8) => Facts::Coded {
+                        meaning: own.meaning(),
+                        max_code: own.max_code(),
+                        reach: Reach::Native(width as u8),
+                    },
+                    _ => Facts::Values { min: Datum::Null, max: Datum::Null },
+                });
+            }
+        };
+        let Some(meta) = segment.column(column.id) else { return Ok(Facts::Absent(column.initial.clone())) };
+        let meaning = match &meta.encoding {
+            Encoding::FrameOfReference { base } => Meaning::FrameOfReference { base: *base },
+            Encoding::ScaledFloat { base, digits } => Meaning::ScaledFloat { base: *base, digits: *digits },
+            Encoding::FloatOrder { base } => Meaning::FloatOrder { base: *base },
+            Encoding::Dictionary => {
+                Meaning::Dictionary(Arc::clone(segment.dictionary(column.id).ok_or_else(|| {
+                    let place = format!("segment {}, column '{}'", segment.id(), column.name);
+                    Error::corrupt(place, "dictionary codes without a dictionary")
+                })?))
+            }
+            Encoding::Plain => {
+                return Ok(Facts::Values { min: meta.statistics.min.clone(), max: meta.statistics.max.clone() });
+            }
+        };
+        let max_code = u64::MAX.checked_shr(64 - u32::from(meta.code_bits.min(64))).unwrap_or(0);
+        Ok(Facts::Coded { meaning, max_code, reach: reach(segment.group_of(column.id), meta) })
+    }
+}
+
+/// Where the codes of a column lie.
+fn reach(group: Option<&GroupMeta>, meta: &ColumnMeta) -> Reach {
+    let width = code_bytes(meta.code_bits);
+    match group {
+        Some(group) if group.packing != Packing::Native => {
+            let format = Format::new(group.packing, meta.code_bits.max(1));
+            let format = format.and_then(|format| format.with_segment_bits(group.segment_bits));
+            format.map_or(Reach::Native(width), Reach::Packed)
+        }
+        Some(group) if group.columns.len() > 1 && group.layout != Layout::Column => {
+            Reach::Chunks { width, gathering: rank::gathering(group) }
+        }
+        _ => Reach::Native(width),
+    }
+}
