@@ -8,6 +8,7 @@ use super::{Morsel, TableScan};
 use crate::catalog::TableSnapshot;
 use crate::dictionary::DictionaryVersion;
 use crate::encoding::floats::unscale;
+use crate::heap::{Attribute, Kind};
 use crate::scan::prune::Verdict;
 use crate::segment::{Encoding, code_bytes};
 use crate::view::{ColumnView, Meaning, Shape, float_integer, real_from_order};
@@ -105,6 +106,10 @@ impl TableScan {
 /// and 0.
 pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i64)> {
     let definition = table.definition.column_by_id(column)?;
+    // Pages have byte strings as they are, and 128 bits for a type that may need them, whatever its values.
+    if table.heap.is_some() && !matches!(Attribute::new(definition).kind, Kind::Fixed(..=8)) {
+        return None;
+    }
     match definition.logical_type.class() {
         ValueClass::Float => {
             let summary = table.summary(column)?;
@@ -122,8 +127,6 @@ pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i
                 _ => None,
             }
         }
-        // Pages have byte strings as they are.
-        ValueClass::Bytes if table.heap.is_some() => None,
         ValueClass::Bytes => {
             let coded = |encoding: &Encoding| matches!(encoding, Encoding::Dictionary);
             let mut segments = table.segments.iter().chain(&table.delta);
