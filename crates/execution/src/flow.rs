@@ -508,7 +508,7 @@ impl Flow {
                     let end =
                         if *split || states.is_table() { codegen::End::Table(plan) } else { codegen::End::Array(plan) };
                     last.loops = if course.is_staged(stage, vector.len()) {
-                        Some(generator.loops(&plan.stage, end, vector)?)
+                        generator.loops(&plan.stage, end, vector, course.mode)?
                     } else {
                         generator.known(&plan.stage, vector)?
                     };

@@ -61,7 +61,7 @@ impl Runner {
     ) -> Result<()> {
         if self.loops.is_none() {
             self.loops = if course.is_staged(stage, vector.len()) {
-                Some(part.generator.loops(&part.stage, codegen::End::Emit, vector)?)
+                part.generator.loops(&part.stage, codegen::End::Emit, vector, course.mode)?
             } else {
                 part.generator.known(&part.stage, vector)?
             };

@@ -37,6 +37,7 @@ mod expression;
 mod fixed;
 mod float;
 mod flow;
+mod gathered;
 mod interpret;
 mod join;
 mod level;

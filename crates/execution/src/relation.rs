@@ -9,15 +9,23 @@ use arrow::buffer::{BooleanBuffer, Buffer};
 use arrow::datatypes::ArrowNativeType;
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::MAX_ROWS;
-use gingham_storage::LogicalType;
 use gingham_storage::scan::Selection;
 use gingham_storage::view::{ColumnView, Meaning, Shape};
+use gingham_storage::{IntegerSet, LogicalType};
 
 /// Bytes behind the last code that kernels may read.
 const PADDING: usize = 64;
 
 /// Where the integers of a column lie, and whether some are NULL.
 pub(crate) type Facts = (Limits, bool);
+
+/// A column that is to be one of a relation.
+pub(crate) struct Parts<'p> {
+    /// Its integers, one piece behind the other.
+    pub(crate) pieces: Vec<&'p [i64]>,
+    /// Set where there is a value; `None` when there always is.
+    pub(crate) valid: Option<BooleanBuffer>,
+}
 
 /// Rows that were materialised.
 #[derive(Debug)]
@@ -31,18 +39,30 @@ pub struct Relation {
 impl Relation {
     /// The same rows. Fails for integers of more than 64 bits, and for more rows than key tables can hold.
     pub fn new(rows: &Rows) -> Result<Self> {
-        if rows.rows > MAX_ROWS {
-            return Err(Error::Unsupported(format!("{} rows between pipelines", rows.rows)));
+        fn parts(column: &Column) -> Result<Parts<'_>> {
+            match &column.values {
+                Values::Short(values) => Ok(Parts { pieces: vec![values.as_slice()], valid: column.valid.clone() }),
+                Values::Wide(_) => {
+                    Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned()))
+                }
+            }
+        }
+        let columns = rows.columns.iter().map(parts).collect::<Result<Vec<_>>>()?;
+        Self::of(rows.rows, columns.into_iter())
+    }
+
+    /// So many rows, by column. Fails for more than key tables can hold.
+    pub(crate) fn of<'p>(rows: usize, columns: impl Iterator<Item = Parts<'p>>) -> Result<Self> {
+        if rows > MAX_ROWS {
+            return Err(Error::Unsupported(format!("{rows} rows between pipelines")));
         }
         // All rows, and not the one behind them.
-        let mut present = BooleanBufferBuilder::new(rows.rows + 1);
-        present.append_n(rows.rows, true);
+        let mut present = BooleanBufferBuilder::new(rows + 1);
+        present.append_n(rows, true);
         present.append(false);
         let present = present.finish();
-        let columns = rows.columns.iter().map(|column| view(column, rows.rows, &present));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let (views, facts) = columns.into_iter().unzip();
-        Ok(Self { rows: rows.rows, views, facts })
+        let (views, facts) = columns.map(|column| view(&column, rows, &present)).unzip();
+        Ok(Self { rows, views, facts })
     }
 
     /// What a mark join adds: whether a record has a match, 0 or 1, which is also the row to read it from. In the places of
@@ -82,6 +102,19 @@ impl Relation {
         Ok(integers)
     }
 
+    /// The integers of a column as a set; `None` when they lie too far apart.
+    pub(crate) fn set(&self, column: usize) -> Option<IntegerSet> {
+        let (view, (limits, nullable)) = (&self.views[column], self.facts[column]);
+        let Shape::Contiguous { codes, width } = &view.shape else { return None };
+        let valid = view.validity.as_ref().filter(|_| nullable);
+        match width {
+            1 => set(&codes.typed_data::<u8>()[..self.rows], valid, limits),
+            2 => set(&codes.typed_data::<u16>()[..self.rows], valid, limits),
+            4 => set(&codes.typed_data::<u32>()[..self.rows], valid, limits),
+            _ => set(&codes.typed_data::<u64>()[..self.rows], valid, limits),
+        }
+    }
+
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
         let bytes = |view: &ColumnView| match &view.shape {
@@ -98,14 +131,26 @@ pub(crate) fn of_either(first: &[Facts], second: &[Facts]) -> Vec<Facts> {
     first.iter().zip(second).map(either).collect()
 }
 
-fn view(column: &Column, rows: usize, present: &BooleanBuffer) -> Result<(ColumnView, Facts)> {
-    let Values::Short(values) = &column.values else {
-        return Err(Error::Unsupported("integers of more than 64 bits between pipelines".to_owned()));
-    };
+/// What the codes stand for that are none of a NULL's, as a set. Codes count from the smallest integer.
+fn set<T: Copy + Into<u64>>(codes: &[T], valid: Option<&BooleanBuffer>, limits: Limits) -> Option<IntegerSet> {
+    let (low, high) = (i64::try_from(limits.min).ok()?, i64::try_from(limits.max).ok()?);
+    let integer = |code: &T| low.wrapping_add((*code).into() as i64);
+    match valid {
+        None => IntegerSet::within(low, high, codes.iter().map(integer)),
+        Some(valid) => {
+            let rows = valid.set_indices().take_while(|row| *row < codes.len());
+            IntegerSet::within(low, high, rows.map(|row| integer(&codes[row])))
+        }
+    }
+}
+
+fn view(column: &Parts<'_>, rows: usize, present: &BooleanBuffer) -> (ColumnView, Facts) {
+    let values = || column.pieces.iter().flat_map(|piece| piece.iter().copied());
     let (min, max) = match &column.valid {
-        None => bounds(values.iter().copied()),
-        Some(valid) => bounds(valid.set_indices().map(|row| values[row])),
+        None => column.pieces.iter().fold(NONE, |all, piece| wider(all, bounds(piece.iter().copied()))),
+        Some(valid) => bounds(values().zip(valid.iter()).filter(|(_, valid)| *valid).map(|(value, _)| value)),
     };
+    let (min, max) = if min > max { (0, 0) } else { (min, max) };
     let width: u8 = match max.wrapping_sub(min) as u64 {
         range if range <= u8::MAX.into() => 1,
         range if range <= u16::MAX.into() => 2,
@@ -113,12 +158,11 @@ fn view(column: &Column, rows: usize, present: &BooleanBuffer) -> Result<(Column
         _ => 8,
     };
     // A NULL has any code of the width.
-    let distances = || values.iter().map(|value| value.wrapping_sub(min) as u64);
     let codes = match width {
-        1 => buffer(distances().map(|distance| distance as u8)),
-        2 => buffer(distances().map(|distance| distance as u16)),
-        4 => buffer(distances().map(|distance| distance as u32)),
-        _ => buffer(distances()),
+        1 => buffer(&column.pieces, rows, |value| value.wrapping_sub(min) as u8),
+        2 => buffer(&column.pieces, rows, |value| value.wrapping_sub(min) as u16),
+        4 => buffer(&column.pieces, rows, |value| value.wrapping_sub(min) as u32),
+        _ => buffer(&column.pieces, rows, |value| value.wrapping_sub(min)),
     };
     let validity = match &column.valid {
         None => present.clone(),
@@ -136,20 +180,26 @@ fn view(column: &Column, rows: usize, present: &BooleanBuffer) -> Result<(Column
         shape: Shape::Contiguous { codes, width },
         meaning: Meaning::FrameOfReference { base: min.into() },
     };
-    Ok((view, (Limits::new(min, max), column.valid.is_some())))
+    (view, (Limits::new(min, max), column.valid.is_some()))
 }
 
-/// Smallest and largest; 0 and 0 of nothing.
+/// Bounds of nothing.
+const NONE: (i64, i64) = (i64::MAX, i64::MIN);
+
+/// Smallest and largest.
 fn bounds(values: impl Iterator<Item = i64>) -> (i64, i64) {
-    let (min, max) = values.fold((i64::MAX, i64::MIN), |(min, max), value| (min.min(value), max.max(value)));
-    if min > max { (0, 0) } else { (min, max) }
+    values.fold(NONE, |all, value| wider(all, (value, value)))
 }
 
-/// The codes, one for the row of NULLs, and what kernels may read.
-fn buffer<T: Copy + Default + ArrowNativeType>(codes: impl ExactSizeIterator<Item = T>) -> Buffer {
-    let length = codes.len() + 1 + PADDING / size_of::<T>();
+fn wider(one: (i64, i64), other: (i64, i64)) -> (i64, i64) {
+    (one.0.min(other.0), one.1.max(other.1))
+}
+
+/// The codes of all pieces, one for the row of NULLs, and what kernels may read.
+fn buffer<T: Copy + Default + ArrowNativeType>(pieces: &[&[i64]], rows: usize, code: impl Fn(i64) -> T) -> Buffer {
+    let length = rows + 1 + PADDING / size_of::<T>();
     let mut buffer = Vec::with_capacity(length);
-    buffer.extend(codes);
+    pieces.iter().for_each(|piece| buffer.extend(piece.iter().map(|value| code(*value))));
     buffer.resize(length, T::default());
     Buffer::from_vec(buffer)
 }

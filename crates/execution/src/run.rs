@@ -5,6 +5,7 @@ use crate::aggregate::{self, States};
 use crate::codegen::{Generator, Spent};
 use crate::computed::Computing;
 use crate::flow::{Chunk, Course, Ended, Flow};
+use crate::gathered::{Chunks, Gathered};
 use crate::join::JoinTable;
 use crate::morsels::{Enough, Morsels};
 use crate::order::SortKey;
@@ -13,11 +14,10 @@ use crate::prepared::{Done, Input, Memory, PipelineReport, Prepared, Report, Sca
 use crate::query::{Hint, Pipeline, Probe, Sink, Source};
 use crate::ready::{Build, End, Given, Level, Ready};
 use crate::relation::Relation;
-use crate::rows::{Column, Rows, Values};
+use crate::rows::Rows;
 use crate::stages::{Probed, Stages, TableChoice};
 use crate::top::Best;
 use crate::{Error, JoinKind, Mode, Result};
-use arrow::buffer::BooleanBuffer;
 use gingham_kernels::bits;
 use gingham_kernels::key_table::Probing;
 use gingham_storage::scan::TableScan;
@@ -197,8 +197,8 @@ impl Run {
             if dense && !IntegerSet::rules_out_enough(relation.rows as f64, distinct) {
                 continue;
             }
-            let set = IntegerSet::new(&relation.integers(key, self.given.isa)?);
-            if let Some(set) = set.filter(|set| IntegerSet::rules_out_enough(set.len() as f64, distinct)) {
+            if let Some(set) = relation.set(key).filter(|set| IntegerSet::rules_out_enough(set.len() as f64, distinct))
+            {
                 self.memory.grow(set.bytes())?;
                 looked_for.push((format!("keys_of_{}", hint.build), set.len()));
                 parts.push(Predicate::Among { column: column.id, set: Arc::new(set) });
@@ -230,26 +230,36 @@ impl Run {
     }
 
     /// Goes on behind a pipeline that left these rows, and marks if it made any.
-    fn leave(self: &Arc<Self>, number: usize, began: Began, rows: Rows, marks: Option<Arc<Vec<u64>>>) -> Result<()> {
-        let own = rows.rows;
-        let rows = self.behind(number, rows)?;
+    fn leave(
+        self: &Arc<Self>,
+        number: usize,
+        began: Began,
+        rows: Gathered<'_>,
+        marks: Option<Arc<Vec<u64>>>,
+    ) -> Result<()> {
+        let grow = |bytes| self.memory.grow(bytes);
+        let own = rows.rows();
+        let rows = match self.pipeline(number).behind {
+            Some(first) => Gathered::Rows(self.behind(first, rows.into_rows(grow)?)?),
+            None => rows,
+        };
         let next = self.prepared.query.pipelines.get(number + 1);
         let Some(next) = next else {
+            let rows = rows.into_rows(grow)?;
             self.tell(began, own, None);
             self.give(Ok(rows));
             return Ok(());
         };
         let mut left = Left { marks, ..Left::default() };
         if next.behind == Some(number) {
-            *lock(&self.waiting) = Some((number, rows));
+            *lock(&self.waiting) = Some((number, rows.into_rows(grow)?));
         } else {
             let sorted = Pipeline::sorted(&self.prepared.query.pipelines, number);
             let rows = match sorted {
-                Some(column) => self.sorted(rows, column)?,
+                Some(column) => Gathered::Rows(self.sorted(rows.into_rows(grow)?, column)?),
                 None => rows,
             };
-            let relation = Relation::new(&rows)?;
-            self.memory.grow(relation.bytes())?;
+            let relation = rows.into_relation(grow)?;
             if let Some(keys) = self.pipeline(number).keys() {
                 let mut table = JoinTable::build(&relation, keys, began.table, self.given.isa)?;
                 if let Some(column) = sorted {
@@ -285,9 +295,8 @@ impl Run {
         (number + 1..pipelines.len()).all(|later| pipelines[later].behind == Some(later - 1))
     }
 
-    /// A pipeline's rows behind those that wait for them.
-    fn behind(&self, number: usize, rows: Rows) -> Result<Rows> {
-        let Some(first) = self.pipeline(number).behind else { return Ok(rows) };
+    /// A pipeline's rows behind those of another, which wait for them.
+    fn behind(&self, first: usize, rows: Rows) -> Result<Rows> {
         match lock(&self.waiting).take() {
             Some((waiting, before)) if waiting == first => {
                 self.memory.grow(before.bytes() + rows.bytes())?;
@@ -419,7 +428,6 @@ impl Stretch {
         let flows: Vec<Flow> = self.workers.iter().filter_map(|worker| lock(worker).take()).collect();
         let marks = self.marks(&flows);
         let ended = flows.into_iter().map(|flow| flow.ended);
-        let grow = |bytes| self.run.memory.grow(bytes);
         match (&self.course.ready.end, &self.run.pipeline(self.number).sink) {
             (End::Rows { columns, .. }, _) => {
                 let mut chunks: Vec<(usize, Chunk)> = Vec::new();
@@ -428,10 +436,7 @@ impl Stretch {
                         chunks.extend(done);
                     }
                 }
-                // Whichever thread had a morsel, its rows come where it lies.
-                chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
-                let rows = gathered(&chunks, columns);
-                grow(rows.bytes())?;
+                let rows = Gathered::Chunks(Chunks::new(chunks, columns));
                 self.run.leave(self.number, self.began(), rows, marks)
             }
             (End::Aggregate { plan, array, having, .. }, Sink::Aggregate { columns, .. }) => {
@@ -446,8 +451,10 @@ impl Stretch {
                 let mut states = merged.unwrap_or_else(|| States::new(plan, *array));
                 let having = having.as_deref().map(|having| (having, self.course.isa));
                 states.settle(plan, having)?;
-                let rows = aggregate::rows(plan, &states, columns, having, &self.course.place, grow)?;
-                self.run.leave(self.number, self.began(), rows, marks)
+                let rows = aggregate::rows(plan, &states, columns, having, &self.course.place, |bytes| {
+                    self.run.memory.grow(bytes)
+                })?;
+                self.run.leave(self.number, self.began(), Gathered::Rows(rows), marks)
             }
             (End::Marks, _) => {
                 let marked = marks.as_ref().map_or(0, |marks| bits::count(self.course.isa, marks));
@@ -504,21 +511,6 @@ impl Stretch {
         report.code_bytes += spent.bytes;
         report.compile_time += spent.time;
     }
-}
-
-/// Chunks one behind the other.
-pub(crate) fn gathered(chunks: &[(usize, Chunk)], columns: &[(usize, Option<usize>)]) -> Rows {
-    let rows = chunks.iter().map(|(_, chunk)| chunk.rows).sum();
-    let all = |output: usize| {
-        let mut values = Vec::with_capacity(rows);
-        chunks.iter().for_each(|(_, chunk)| values.extend_from_slice(&chunk.outputs[output]));
-        values
-    };
-    let column = |(value, valid): &(usize, Option<usize>)| {
-        let valid = valid.map(all).map(|valid| BooleanBuffer::collect_bool(rows, |row| valid[row] != 0));
-        Column { values: Values::Short(all(*value)), valid }
-    };
-    Rows { rows, columns: columns.iter().map(column).collect() }
 }
 
 impl Job for Stretch {

@@ -6,11 +6,11 @@
 //! came first.
 
 use crate::flow::Chunk;
+use crate::gathered;
 use crate::morsels::Morsels;
 use crate::order::SortKey;
 use crate::query::{Pipeline, Sink, Source};
 use crate::rows::{Column, Rows};
-use crate::run::gathered;
 use crate::{Expression, Result, float};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
@@ -101,11 +101,9 @@ impl Best {
     }
 
     /// What is kept of a morsel's rows, of which these outputs are the columns.
-    pub(crate) fn kept(&self, chunk: Chunk, columns: &[(usize, Option<usize>)]) -> Chunk {
+    pub(crate) fn kept(&self, mut chunk: Chunk, columns: &[(usize, Option<usize>)]) -> Chunk {
         let Top { keys, rows: wanted, ties } = &self.top;
-        let mut chunks = vec![(0, chunk)];
-        let rows = gathered(&chunks, columns);
-        let mut chunk = chunks.remove(0).1;
+        let rows = gathered::rows(std::slice::from_ref(&chunk), columns);
         if rows.rows > *wanted {
             let mut places = match ties {
                 true => rows.first_and_ties(keys[0], *wanted),

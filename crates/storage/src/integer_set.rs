@@ -26,18 +26,27 @@ impl IntegerSet {
 
     /// The set of `values`, in any order, duplicates allowed; `None` when they lie too far apart.
     pub fn new(values: &[i64]) -> Option<Self> {
-        let (Some(low), Some(high)) = (values.iter().min(), values.iter().max()) else {
-            return Some(Self { low: 0, words: Vec::new(), len: 0 });
-        };
-        let (low, high) = (i128::from(*low), i128::from(*high));
-        if high - low >= BITS {
+        match (values.iter().min(), values.iter().max()) {
+            (Some(low), Some(high)) => Self::within(*low, *high, values.iter().copied()),
+            _ => Some(Self { low: 0, words: Vec::new(), len: 0 }),
+        }
+    }
+
+    /// The same for values that lie from `low` to `high`; `None` when these are too far apart.
+    ///
+    /// # Panics
+    /// For a value that lies elsewhere.
+    pub fn within(low: i64, high: i64, values: impl Iterator<Item = i64>) -> Option<Self> {
+        let range = i128::from(high) - i128::from(low);
+        if range >= BITS {
             return None;
         }
-        let mut words = vec![0u64; ((high - low) / 64 + 1) as usize];
+        let mut words = vec![0u64; (range.max(0) / 64 + 1) as usize];
         for value in values {
-            let at = (i128::from(*value) - low) as usize;
+            let at = value.wrapping_sub(low) as usize;
             words[at / 64] |= 1 << (at % 64);
         }
+        let low = i128::from(low);
         let len = words.iter().map(|word| word.count_ones() as usize).sum();
         Some(Self { low, words, len })
     }
@@ -59,7 +68,8 @@ impl IntegerSet {
 
     /// Whether `value` is one of them.
     pub fn contains(&self, value: i128) -> bool {
-        self.bits_from(value) & 1 == 1
+        let Ok(at) = usize::try_from(value.saturating_sub(self.low)) else { return false };
+        self.words.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
     /// The largest integer that a bit stands for.
@@ -72,13 +82,32 @@ impl IntegerSet {
         self.low
     }
 
-    /// One bit each for `value` and the 63 integers after it.
-    pub(crate) fn bits_from(&self, value: i128) -> u64 {
-        let word = |at: i128| usize::try_from(at).ok().and_then(|at| self.words.get(at)).copied().unwrap_or(0);
-        let Some(from) = value.checked_sub(self.low) else { return 0 };
+    /// One bit each for `value` and the integers after it, in so many words.
+    pub(crate) fn bits_from(&self, value: i128, words: usize) -> Vec<u64> {
+        let from = value - self.low;
         let (at, shift) = (from.div_euclid(64), from.rem_euclid(64) as u32);
-        let high = if shift == 0 { 0 } else { word(at.saturating_add(1)) << (64 - shift) };
-        word(at) >> shift | high
+        let mut bits = Vec::with_capacity(words);
+        // Words before the first integer of the set have none, but that the last of them may reach into it.
+        let before = usize::try_from(-1 - at).unwrap_or(0).min(words);
+        bits.resize(before, 0);
+        if at < 0 && before < words {
+            bits.push(if shift == 0 { 0 } else { self.words.first().copied().unwrap_or(0) << (64 - shift) });
+        }
+        let own = self.words.get(usize::try_from(at.max(0)).unwrap_or(usize::MAX)..).unwrap_or(&[]);
+        let own = &own[..own.len().min(words - bits.len())];
+        match shift {
+            0 => bits.extend_from_slice(own),
+            _ => {
+                let next = own.iter().skip(1).copied();
+                let behind = at.max(0) as usize + own.len();
+                let last = self.words.get(behind).copied().unwrap_or(0);
+                bits.extend(
+                    own.iter().zip(next.chain([last])).map(|(word, next)| word >> shift | next << (64 - shift)),
+                );
+            }
+        }
+        bits.resize(words, 0);
+        bits
     }
 
     /// The integers, ascending.
@@ -102,6 +131,7 @@ mod tests {
             base in prop_oneof![Just(i64::MIN), Just(i64::MAX - 300), -300i64..300],
             offsets in proptest::collection::vec(0i64..300, 0..40),
             from in -400i128..700,
+            words in 0usize..12,
         ) {
             let values: Vec<i64> = offsets.iter().map(|offset| base + offset).collect();
             let expected: BTreeSet<i128> = values.iter().map(|value| i128::from(*value)).collect();
@@ -112,7 +142,11 @@ mod tests {
             for bit in 0..64 {
                 let value = first + i128::from(bit);
                 prop_assert_eq!(set.contains(value), expected.contains(&value));
-                prop_assert_eq!(set.bits_from(first) >> bit & 1 == 1, expected.contains(&value));
+            }
+            let bits = set.bits_from(first, words);
+            prop_assert_eq!(bits.len(), words);
+            for at in 0..64 * words {
+                prop_assert_eq!(bits[at / 64] >> (at % 64) & 1 == 1, expected.contains(&(first + at as i128)), "{}", at);
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Group joins: where records that are joined are grouped by the key of the join, and each record of the probing side has a
 //! key of its own, what is computed of the build side is computed per key before the join. The join then has one match at
 //! most for a record, and its records are the groups (relaxed operator fusion paper, section 5.1, whose planner does so
-//! for TPC-H's queries 3 and 13).
+//! for TPC-H's queries 3 and 13). Where nothing promises that keys differ, the same is done when the build side has several
+//! rows a key, and the join's records are grouped as they were: what was computed before is put together there.
 
 use super::draft::{Draft, Open};
 use super::groups::Parts;
@@ -20,18 +21,41 @@ impl Draft {
         let is_whole = self.pipelines[build].behind.is_none();
         let is_kept = is_whole && matches!(kind, JoinKind::Inner | JoinKind::Left) && probe.condition.is_none();
         let same_key = parts.keys == probe.keys && parts.keys.len() == 1;
-        if !is_kept || !same_key || !parts.traces[0].determines.contains(&scan) {
+        if !is_kept || !same_key {
             return None;
         }
         let Sink::Rows { columns, keys: Some(keys) } = &self.pipelines[build].sink else { return None };
         let ([key], columns) = (keys.as_slice(), columns.clone()) else { return None };
         let (key, first) = (*key, open.fields.iter().position(|field| field.input == 1)?);
         let split = Split { parts, first, left: kind == JoinKind::Left };
-        let before = |leaf: &Expression| match leaf {
-            Expression::Column(column) if *column >= first => columns[column - first].clone(),
-            other => other.clone(),
+        let is_unique = parts.traces[0].determines.contains(&scan);
+        let (finishes, sink) = if is_unique {
+            let (finishes, columns) = split.finishes()?;
+            (finishes, Sink::Rows { columns, keys: None })
+        } else {
+            let (limits, _) = self.left[build][key];
+            let numbers = (limits.max - limits.min).checked_add(1)?;
+            if numbers.saturating_mul(ROWS_A_KEY) > self.rows[build].into() {
+                return None;
+            }
+            let (finishes, aggregates) = split.merged()?;
+            let aggregation = Aggregation { filter: None, keys: parts.keys.clone(), aggregates };
+            (finishes, Sink::Aggregate { aggregation, columns: parts.finishes.clone(), having: None, keys: None })
         };
-        let (finishes, outputs) = split.finishes()?;
+        self.aggregate_build(open, &split, (build, key, &columns), finishes, sink)
+    }
+
+    /// Makes groups of the rows of `build` by the column `key`, with what `finishes` says; a pipeline that ends in `sink`
+    /// reads them.
+    fn aggregate_build(
+        &mut self,
+        open: &mut Open,
+        split: &Split<'_>,
+        (build, key, columns): (usize, usize, &[Expression]),
+        finishes: Vec<Finish>,
+        sink: Sink,
+    ) -> Option<usize> {
+        let first = split.first;
         // What is known of the groups' columns, by what is known of the rows that are grouped.
         let rows = split.aggregates(&|leaf| match leaf {
             Expression::Column(column) if *column >= first => Expression::Column(column - first),
@@ -42,8 +66,21 @@ impl Draft {
             finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, (&self.left[build], self.rows[build])));
         let facts = facts.collect::<Result<Vec<_>, _>>().ok()?;
         let mut known = open.scope.facts()[..first].to_vec();
-        known.extend(facts.iter().map(|(limits, null)| (*limits, *null || kind == JoinKind::Left)));
-        let left = outputs.iter().map(|output| output.facts(&known)).collect::<Result<Vec<_>, _>>().ok()?;
+        known.extend(facts.iter().map(|(limits, null)| (*limits, *null || split.left)));
+        let left = match &sink {
+            Sink::Aggregate { aggregation: Aggregation { keys, aggregates, .. }, columns, .. } => {
+                let facts = |finish: &Finish| finish.facts(keys, aggregates, (&known, open.scope.rows()));
+                columns.iter().map(facts).collect::<Result<Vec<_>, _>>().ok()?
+            }
+            Sink::Rows { columns, .. } => {
+                columns.iter().map(|output| output.facts(&known)).collect::<Result<Vec<_>, _>>().ok()?
+            }
+            Sink::Marks(_) => return None,
+        };
+        let before = |leaf: &Expression| match leaf {
+            Expression::Column(column) if *column >= first => columns[column - first].clone(),
+            other => other.clone(),
+        };
         let aggregation =
             Aggregation { filter: None, keys: vec![columns[key].clone()], aggregates: split.aggregates(&before) };
         self.pipelines[build].sink =
@@ -58,13 +95,17 @@ impl Draft {
             computed: std::mem::take(&mut open.computed),
             fields: std::mem::take(&mut open.fields),
             steps: std::mem::take(&mut open.steps),
-            sink: Sink::Rows { columns: outputs, keys: None },
+            sink,
             hints: std::mem::take(&mut open.hints),
             behind: None,
         });
         Some(self.pipelines.len() - 1)
     }
 }
+
+/// Rows of a build side for each number that a key can be, from which on it is aggregated before a join whose records are
+/// grouped anyway.
+const ROWS_A_KEY: i128 = 4;
 
 /// What is computed before the join, and what after it.
 struct Split<'p> {
@@ -109,6 +150,33 @@ impl Split<'_> {
             outputs.push(if counts { none_is_zero(column) } else { column });
         }
         Some((finishes, outputs))
+    }
+
+    /// The columns of the groups by key, the key first, and the aggregates that put those of records with equal keys
+    /// together, each in the place of its own.
+    fn merged(&self) -> Option<(Vec<Finish>, Vec<Aggregate>)> {
+        let mut finishes = vec![Finish::Key(0)];
+        let merged = self.parts.aggregates.iter().enumerate().map(|(number, aggregate)| {
+            let carried = matches!((aggregate.function, &aggregate.argument),
+                (Function::Max, Some(Expression::Column(column))) if *column < self.first);
+            if carried && aggregate.filter.is_none() {
+                return Some(aggregate.clone());
+            }
+            if !self.is_of_build(number) {
+                return None;
+            }
+            let column = Expression::Column(self.first + finishes.len());
+            finishes.push(Finish::Value(number));
+            let (function, argument) = match aggregate.function {
+                Function::Count if self.left => (Function::Sum, none_is_zero(column)),
+                Function::Count => (Function::Sum, column),
+                function @ (Function::Sum | Function::Min | Function::Max) => (function, column),
+                _ => return None,
+            };
+            Some(Aggregate { function, argument: Some(argument), filter: None })
+        });
+        let merged = merged.collect::<Option<Vec<_>>>()?;
+        Some((finishes, merged))
     }
 
     /// Whether an aggregate is over columns of the build side, and NULLs of these alone give it nothing.

@@ -30,11 +30,31 @@ pub(crate) fn plan(connection: &Connection, sql: &str) -> String {
 }
 
 /// Queries that are pipelines, as far as their joins go, with a part of how EXPLAIN tells it.
-const TAKEN: [(&str, &str); 25] = [
+const TAKEN: [(&str, &str); 29] = [
     (
         "SELECT p.id, p.name, p.town, count(b.amount), sum(b.amount), avg(b.amount), min(b.day), max(b.item)
              FROM people p LEFT JOIN bought b ON b.person = p.id GROUP BY p.id, p.name, p.town",
         "0: scan 0, aggregate into groups, build; 1: scan 1, left probe 0, rows",
+    ),
+    (
+        "SELECT p.town, count(b.amount), sum(b.amount), avg(b.amount), min(b.day), max(b.item), count(DISTINCT p.town)
+             FROM people p LEFT JOIN bought b ON b.person = p.town GROUP BY p.town",
+        "0: scan 0, build; 1: scan 1, left probe 0, aggregate into groups",
+    ),
+    (
+        "SELECT p.town, count(b.amount), sum(b.amount), avg(b.amount), min(b.day), max(b.item), max(b.person)
+             FROM people p LEFT JOIN bought b ON b.person = p.town GROUP BY p.town",
+        "0: scan 0, aggregate into groups, build; 1: scan 1, left probe 0, aggregate into groups",
+    ),
+    (
+        "SELECT n, count(*) FROM (SELECT count(b.day) FILTER (WHERE b.item = 'tea') AS n, min(b.day) AS s
+             FROM people p LEFT JOIN bought b ON b.person = p.town GROUP BY p.town) GROUP BY n",
+        "left probe 0, aggregate into groups",
+    ),
+    (
+        "SELECT b.town, count(*), count(c.item), sum(c.amount), max(c.day)
+             FROM people b JOIN bought c ON b.town = c.person WHERE b.id < 900 GROUP BY b.town",
+        "aggregate into groups",
     ),
     (
         "SELECT p.town, p.id, count(*), sum(b.amount) FILTER (WHERE b.item = 'tea'), min(b.day)

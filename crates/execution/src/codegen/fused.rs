@@ -73,7 +73,7 @@ impl Generator {
     pub(crate) fn fused(&self, chain: &Chain<'_>, vector: &Vector<'_>, own: usize) -> Result<Arc<Loops>> {
         let stage = chain.last_stage()?;
         let variant = frame::variant(&stage.fields, chain.columns, vector, own)?;
-        self.made(variant, |variant, keeps_text| {
+        self.made(self.lock(), variant, |variant, keeps_text| {
             let cells: Vec<_> = chain.stages().flat_map(|stage| stage.program.cells().iter().cloned()).collect();
             let mut code = Code::new(&cells, keeps_text)?;
             let first = code.add(|builder, pointer| weave::fused(builder, pointer, chain, &variant))?;

@@ -34,7 +34,7 @@ use code::{Code, Entry};
 use frame::Frame;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 pub(crate) use fused::{Chain, Out, stages};
@@ -102,6 +102,9 @@ pub(crate) struct Generator {
     trial: Trial,
 }
 
+/// The loops that were made, for who may add some.
+type Known<'g> = MutexGuard<'g, HashMap<Variant, Arc<Loops>>>;
+
 /// What making code took.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Spent {
@@ -128,23 +131,46 @@ impl Generator {
         if mode == Mode::Auto { self.trial.run(records, work) } else { work(true) }
     }
 
-    /// The loops for vectors like this one, made unless they are known.
-    pub(crate) fn loops(&self, stage: &Stage, end: End<'_>, vector: &Vector<'_>) -> Result<Arc<Loops>> {
+    /// The loops for vectors like this one, made unless they are known. `None` in mode `auto` while another thread makes
+    /// code: an interpreter does not wait for it.
+    pub(crate) fn loops(
+        &self,
+        stage: &Stage,
+        end: End<'_>,
+        vector: &Vector<'_>,
+        mode: Mode,
+    ) -> Result<Option<Arc<Loops>>> {
         let variant = frame::variant(&stage.fields, &stage.columns, vector, vector.inputs.len())?;
-        self.made(variant, |variant, text| Loops::new(stage, end, variant, text))
+        let known = if mode == Mode::Auto { self.unless_at_work() } else { Some(self.lock()) };
+        let make = |variant, text| Loops::new(stage, end, variant, text);
+        known.map(|known| self.made(known, variant, make)).transpose()
     }
 
     /// The loops for vectors like this one, if they were made.
     pub(crate) fn known(&self, stage: &Stage, vector: &Vector<'_>) -> Result<Option<Arc<Loops>>> {
-        let known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.is_empty() {
-            return Ok(None);
-        }
+        let Some(known) = self.unless_at_work().filter(|known| !known.is_empty()) else { return Ok(None) };
         Ok(known.get(&frame::variant(&stage.fields, &stage.columns, vector, vector.inputs.len())?).cloned())
     }
 
-    fn made(&self, variant: Variant, make: impl FnOnce(Variant, bool) -> Result<Loops>) -> Result<Arc<Loops>> {
-        let mut known = self.loops.lock().unwrap_or_else(PoisonError::into_inner);
+    fn lock(&self) -> Known<'_> {
+        self.loops.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What was made, unless a thread is at it.
+    fn unless_at_work(&self) -> Option<Known<'_>> {
+        match self.loops.try_lock() {
+            Ok(known) => Some(known),
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    fn made(
+        &self,
+        mut known: Known<'_>,
+        variant: Variant,
+        make: impl FnOnce(Variant, bool) -> Result<Loops>,
+    ) -> Result<Arc<Loops>> {
         if let Some(loops) = known.get(&variant) {
             return Ok(Arc::clone(loops));
         }

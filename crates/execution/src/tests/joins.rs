@@ -293,7 +293,8 @@ fn check(
                 let (End::Rows { columns, .. }, Ended::Rows { done, .. }) = (&course.ready.end, flow.ended) else {
                     return Err(TestCaseError::fail("a pipeline that ends in no rows"));
                 };
-                let rows = crate::run::gathered(&done, columns);
+                let chunks: Vec<_> = done.into_iter().map(|(_, chunk)| chunk).collect();
+                let rows = crate::gathered::rows(&chunks, columns);
                 let marked = BooleanBuffer::new(Buffer::from_vec(flow.marks.clone()), 0, flow.marks.len() * 64);
                 let found = (0..rows.rows).map(|row| rows.columns.iter().map(|column| column.get(row)).collect());
                 // An overflow where SQL's operators would not have looked is another operator's to tell.

@@ -381,7 +381,8 @@ fn run(
         match by {
             By::Interpreter => interpreter.aggregate(plan, &vector, states)?,
             By::Generator => {
-                generator.loops(&plan.stage, end, &vector)?.aggregate(plan, &vector, states, &mut scratch)?;
+                let loops = generator.loops(&plan.stage, end, &vector, crate::Mode::Staged)?.expect("code");
+                loops.aggregate(plan, &vector, states, &mut scratch)?;
             }
         }
         for (set, distinct) in plan.distinct.iter().enumerate() {
@@ -392,7 +393,8 @@ fn run(
                     Interpreter::new(&part.stage).emit(&part.stage, &vector, &mut passed, &mut outputs)?
                 }
                 By::Generator => {
-                    let loops = part.generator.loops(&part.stage, End::Emit, &vector)?;
+                    let loops =
+                        part.generator.loops(&part.stage, End::Emit, &vector, crate::Mode::Staged)?.expect("code");
                     loops.emit(&part.stage, &vector, &mut scratch, &mut passed, &mut outputs)?;
                 }
             }

@@ -62,7 +62,8 @@ fn in_windows(
             match by {
                 By::Interpreter => interpreter.aggregate(plan, &vector, states)?,
                 By::Generator => {
-                    let loops = generator.loops(&plan.stage, End::Array(plan), &vector)?;
+                    let loops =
+                        generator.loops(&plan.stage, End::Array(plan), &vector, crate::Mode::Staged)?.expect("code");
                     loops.aggregate(plan, &vector, states, &mut scratch)?;
                 }
             }

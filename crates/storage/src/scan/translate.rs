@@ -269,7 +269,7 @@ fn among(set: &IntegerSet, base: i128, max_code: u64) -> CodeTest {
         let within = codes.partition_point(|code| *code <= max_code);
         return CodeTest::members(&codes[..within], false, max_code);
     }
-    let words: Vec<u64> = (0..words).map(|at| set.bits_from(base + at * 64)).collect();
+    let words = set.bits_from(base, words as usize);
     let (Some(first), Some(last)) =
         (words.iter().position(|word| *word != 0), words.iter().rposition(|word| *word != 0))
     else {

@@ -1,0 +1,96 @@
+//! What the threads of a pipeline gathered: rows in pieces, one for each morsel, put together in the order of the morsels as
+//! whatever comes next reads them.
+
+use crate::Result;
+use crate::flow::Chunk;
+use crate::relation::{Parts, Relation};
+use crate::rows::{Column, Rows, Values};
+use arrow::array::BooleanBufferBuilder;
+use arrow::buffer::BooleanBuffer;
+
+/// The rows that a pipeline ends in.
+pub(crate) enum Gathered<'c> {
+    /// As outputs of its last stage.
+    Chunks(Chunks<'c>),
+    /// As columns.
+    Rows(Rows),
+}
+
+/// Outputs by morsel.
+pub(crate) struct Chunks<'c> {
+    chunks: Vec<Chunk>,
+    rows: usize,
+    /// By column the output with its values and the one that says which are, unless all are.
+    columns: &'c [(usize, Option<usize>)],
+}
+
+impl<'c> Chunks<'c> {
+    /// Whichever thread had a morsel, its rows come where it lies.
+    pub(crate) fn new(mut chunks: Vec<(usize, Chunk)>, columns: &'c [(usize, Option<usize>)]) -> Self {
+        chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
+        let chunks: Vec<Chunk> = chunks.into_iter().map(|(_, chunk)| chunk).collect();
+        let rows = chunks.iter().map(|chunk| chunk.rows).sum();
+        Self { chunks, rows, columns }
+    }
+
+    /// The rows as the input of later pipelines.
+    pub(crate) fn relation(&self) -> Result<Relation> {
+        let column = |(value, valid): &(usize, Option<usize>)| Parts {
+            pieces: pieces(&self.chunks, *value),
+            valid: valid.map(|valid| truths(&self.chunks, valid)),
+        };
+        Relation::of(self.rows, self.columns.iter().map(column))
+    }
+}
+
+impl Gathered<'_> {
+    /// How many they are.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Self::Chunks(chunks) => chunks.rows,
+            Self::Rows(rows) => rows.rows,
+        }
+    }
+
+    /// As columns; what is new memory is asked for.
+    pub(crate) fn into_rows(self, grow: impl Fn(usize) -> Result<()>) -> Result<Rows> {
+        match self {
+            Self::Rows(rows) => Ok(rows),
+            Self::Chunks(chunks) => {
+                let rows = rows(&chunks.chunks, chunks.columns);
+                grow(rows.bytes())?;
+                Ok(rows)
+            }
+        }
+    }
+
+    /// As the input of later pipelines; what is new memory is asked for.
+    pub(crate) fn into_relation(self, grow: impl Fn(usize) -> Result<()>) -> Result<Relation> {
+        let relation = match self {
+            Self::Rows(rows) => Relation::new(&rows)?,
+            Self::Chunks(chunks) => chunks.relation()?,
+        };
+        grow(relation.bytes())?;
+        Ok(relation)
+    }
+}
+
+/// Chunks one behind the other, as columns.
+pub(crate) fn rows(chunks: &[Chunk], columns: &[(usize, Option<usize>)]) -> Rows {
+    let column = |(value, valid): &(usize, Option<usize>)| Column {
+        values: Values::Short(pieces(chunks, *value).concat()),
+        valid: valid.map(|valid| truths(chunks, valid)),
+    };
+    let rows = chunks.iter().map(|chunk| chunk.rows).sum();
+    Rows { rows, columns: columns.iter().map(column).collect() }
+}
+
+fn pieces(chunks: &[Chunk], output: usize) -> Vec<&[i64]> {
+    chunks.iter().map(|chunk| chunk.outputs[output].as_slice()).collect()
+}
+
+fn truths(chunks: &[Chunk], output: usize) -> BooleanBuffer {
+    let mut bits = BooleanBufferBuilder::new(chunks.iter().map(|chunk| chunk.rows).sum());
+    pieces(chunks, output).iter().for_each(|piece| piece.iter().for_each(|valid| bits.append(*valid != 0)));
+    bits.finish()
+}
