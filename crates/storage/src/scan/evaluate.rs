@@ -291,6 +291,10 @@ impl Zone<'_> {
                     for (at, tid) in tids.iter().enumerate() {
                         result[*tid as usize / 64] |= u64::from(is_true(&results, at)) << (tid % 64);
                     }
+                } else if let Shape::Bytes { offsets, bytes } = &view.shape
+                    && let Some(found) = test.test_run(Strings::new(view, offsets, bytes)?.offsets(), bytes)
+                {
+                    result = found;
                 } else {
                     let values = values(view, &Selection::Run(0..self.rows), self.isa)?;
                     let results = run_test(&leaf.column, test.as_ref(), &values)?;
