@@ -16,7 +16,7 @@
 //! | `range` | matches that lie next to each other in an order |
 //! | `order` | rows in an order |
 //! | `top` | the first of them, when no more are wanted |
-//! | `rows`, `relation` | what a pipeline leaves, and the same as input of the next |
+//! | `rows`, `gathered`, `relation` | what a pipeline leaves, what its threads have of it, and the same as input of the next |
 //! | `source` | records, a vector at a time |
 //! | `interpret` | steps by loops over vectors |
 //! | `codegen/` | steps as machine code |

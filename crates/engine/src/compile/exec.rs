@@ -102,6 +102,12 @@ impl Reserved {
         let reservation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reservation.shrink(reservation.size().saturating_sub(bytes));
     }
+
+    /// No answer, and no memory held for one: what answers instead may begin before the last of it is freed.
+    fn nothing<T>(&self) -> Result<Option<T>> {
+        self.keep(0);
+        Ok(None)
+    }
 }
 
 impl Memory for Reserved {
@@ -289,17 +295,17 @@ impl CompiledExec {
         let (rows, report) = match self.answer(sources, &strings, isa, (context, &memory), morsels).await {
             Ok(answer) => answer,
             Err(ExecutionError::Overflow | ExecutionError::OutOfMemory(_) | ExecutionError::Unsupported(_)) => {
-                return Ok(None);
+                return memory.nothing();
             }
             Err(error) => return Err(crate::Error::from(error).into()),
         };
         for output in doubtful {
             if !are_distinct(&rows, &outputs[*output], isa)? {
-                return Ok(None);
+                return memory.nothing();
             }
         }
         if memory.grow(self.wanted.bytes(rows.rows)).is_err() {
-            return Ok(None);
+            return memory.nothing();
         }
         let is_placed = self.shape.is_placed();
         let (rows, places) =
@@ -317,6 +323,7 @@ impl CompiledExec {
         Ok(Some((given, Box::new(batches), report)))
     }
 
+    /// The rows by the operators that were replaced.
     fn rows_of_replaced(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         MetricBuilder::new(&self.metrics).counter("left_to_datafusion", 0).add(1);
         let config = context.session_config().options();

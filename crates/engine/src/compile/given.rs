@@ -9,7 +9,7 @@ use super::draft::{Draft, Open};
 use super::functions::{integers, is_string, left, limits};
 use super::translate::{Scope, Trace, Typed};
 use arrow::array::RecordBatch;
-use datafusion::common::runtime::SpawnedTask;
+use datafusion::common::runtime::JoinSet;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
@@ -77,16 +77,25 @@ pub(super) async fn gathered(
     strings: &Arc<Strings>,
     memory: &Arc<dyn Memory>,
 ) -> Result<Arc<Relation>> {
-    let task = |partition| {
+    let mut tasks = JoinSet::new();
+    let partitions = plan.output_partitioning().partition_count();
+    for partition in 0..partitions {
         let stream = plan.execute(partition, Arc::clone(context)).map_err(|error| left(&error))?;
         let gathering = partition_of(stream, columns.to_vec(), Arc::clone(strings), Arc::clone(memory));
-        Ok(SpawnedTask::spawn(gathering))
-    };
-    let tasks = (0..plan.output_partitioning().partition_count()).map(task).collect::<Result<Vec<_>>>()?;
-    let mut parts = Vec::new();
-    for task in tasks {
-        parts.extend(task.join().await.map_err(|error| left(&error))??);
+        tasks.spawn(async move { gathering.await.map(|rows| (partition, rows)) });
     }
+    let mut parts = vec![Vec::new(); partitions];
+    while let Some(ended) = tasks.join_next().await {
+        match ended.map_err(|error| left(&error)).flatten() {
+            Ok((partition, rows)) => parts[partition] = rows,
+            Err(error) => {
+                // Nobody asks for memory any more when the operators that were replaced begin.
+                tasks.shutdown().await;
+                return Err(error);
+            }
+        }
+    }
+    let parts = parts.concat();
     let rows = Rows::gathered(columns.len(), &parts)?;
     memory.grow(rows.bytes())?;
     let relation = Relation::new(&rows)?;

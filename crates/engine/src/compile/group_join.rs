@@ -65,18 +65,21 @@ impl Draft {
         let facts =
             finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, (&self.left[build], self.rows[build])));
         let facts = facts.collect::<Result<Vec<_>, _>>().ok()?;
-        let mut known = open.scope.facts()[..first].to_vec();
-        known.extend(facts.iter().map(|(limits, null)| (*limits, *null || split.left)));
         let left = match &sink {
-            Sink::Aggregate { aggregation: Aggregation { keys, aggregates, .. }, columns, .. } => {
-                let facts = |finish: &Finish| finish.facts(keys, aggregates, (&known, open.scope.rows()));
-                columns.iter().map(facts).collect::<Result<Vec<_>, _>>().ok()?
+            // They are what they would be of the joined records.
+            Sink::Aggregate { columns, .. } => {
+                let Parts { keys, aggregates, .. } = split.parts;
+                let joined = (open.scope.facts(), open.most);
+                columns.iter().map(|finish| finish.facts(keys, aggregates, joined)).collect::<Result<Vec<_>, _>>()
             }
             Sink::Rows { columns, .. } => {
-                columns.iter().map(|output| output.facts(&known)).collect::<Result<Vec<_>, _>>().ok()?
+                let mut known = open.scope.facts()[..first].to_vec();
+                known.extend(facts.iter().map(|(limits, null)| (*limits, *null || split.left)));
+                columns.iter().map(|output| output.facts(&known)).collect()
             }
             Sink::Marks(_) => return None,
         };
+        let left = left.ok()?;
         let before = |leaf: &Expression| match leaf {
             Expression::Column(column) if *column >= first => columns[column - first].clone(),
             other => other.clone(),

@@ -2,6 +2,7 @@
 //! times to find nothing to do (docs/decisions/0023-planning-time.md).
 
 use super::exec::CompiledExec;
+use crate::table::ScanExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
@@ -32,7 +33,8 @@ impl PhysicalOptimizerRule for UnlessWhole {
 /// for.
 fn is_whole(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
     if plan.is::<CompiledExec>() {
-        return Ok(plan.children().is_empty() && plan.output_partitioning().partition_count() == 1);
+        let reads_tables = plan.children().into_iter().all(|input| input.is::<ScanExec>());
+        return Ok(reads_tables && plan.output_partitioning().partition_count() == 1);
     }
     if !plan.is::<ProjectionExec>() && !plan.is::<OutputRequirementExec>() {
         return Ok(false);
