@@ -188,11 +188,13 @@ impl Prepared {
             let source = pipeline.with_computed(source);
             let builds = pipeline.probes().map(|probe| {
                 let (facts, rows) = left.get(probe.build).ok_or_else(|| no_table(probe.build))?;
-                let keys = query.pipelines[probe.build].keys().ok_or_else(|| no_table(probe.build))?;
+                let build = &query.pipelines[probe.build];
+                let keys = build.keys().ok_or_else(|| no_table(probe.build))?;
+                let most = if build.has_unique_keys() { 1 } else { *rows };
                 let probing = Probing::Match;
                 let ranges = KeyRanges::new(keys.iter().map(|key| facts[*key]))?;
                 let (is_empty, has_nulls, table) = (false, false, TableKind::Dense);
-                let (facts, most_matches, longest) = (facts.clone(), *rows, *rows);
+                let (facts, most_matches, longest) = (facts.clone(), most, most);
                 Ok(Build { facts, ranges, most_matches, is_empty, has_nulls, longest, table, probing })
             });
             let builds = builds.collect::<Result<Vec<_>>>()?;

@@ -206,6 +206,13 @@ impl Pipeline {
         probes.chain(last)
     }
 
+    /// True when no two of its rows have the same keys: groups of which all keys are among them.
+    pub(crate) fn has_unique_keys(&self) -> bool {
+        let Sink::Aggregate { aggregation, columns, keys: Some(keys), .. } = &self.sink else { return false };
+        let is_key = |key: usize| keys.iter().any(|column| columns.get(*column) == Some(&Finish::Key(key)));
+        self.behind.is_none() && (0..aggregation.keys.len()).all(is_key)
+    }
+
     /// The keys of its rows.
     pub fn keys(&self) -> Option<&[usize]> {
         match &self.sink {

@@ -104,6 +104,13 @@ impl Finish {
                     Ok((argument.facts(columns)?.0, true))
                 }
                 Aggregate { function: Function::FloatSum, .. } => Ok((ANY, true)),
+                Aggregate { function: Function::Sum | Function::SumDistinct, argument: Some(argument), .. } => {
+                    // From one record to all of them.
+                    let (one, _) = argument.facts(columns)?;
+                    let all = |end: i128| end.saturating_mul(rows.into());
+                    let (min, max) = (one.min.min(all(one.min)), one.max.max(all(one.max)));
+                    Ok((Limits { min: min.max(short.min), max: max.min(short.max) }, true))
+                }
                 _ => Ok((short, true)),
             },
             Self::Spread(_) => Ok((ANY, true)),
