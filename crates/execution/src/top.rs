@@ -3,7 +3,7 @@
 //! that have no others. Morsels whose zone maps promise the best come first.
 //!
 //! A record whose first key equals that of the last is never left out, so that the answer does not depend on which thread
-//! came first.
+//! came first. Whether a record that would be an error is looked at may.
 
 use crate::flow::Chunk;
 use crate::gathered;
@@ -11,7 +11,7 @@ use crate::morsels::Morsels;
 use crate::order::SortKey;
 use crate::query::{Pipeline, Sink, Source};
 use crate::rows::{Column, Rows};
-use crate::{Expression, Result, float};
+use crate::{Expression, JoinKind, Result, float};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -63,6 +63,8 @@ impl Best {
         let Sink::Rows { columns, .. } = &pipeline.sink else { return None };
         let key = columns.get(top.keys.first()?.column)?;
         let scanned = match (key, pipeline.source, morsels) {
+            // What marks matches looks at every record: those without one come behind.
+            _ if pipeline.probes().any(|probe| probe.kind == JoinKind::Full) => None,
             (Expression::Column(field), Source::Scan(_), Morsels::Scan { scan, .. }) => {
                 let field = pipeline.fields.get(*field).filter(|field| field.input == 0);
                 field.and_then(|field| Scanned::new(scan, field.column))

@@ -79,8 +79,9 @@ pub(super) async fn gathered(
 ) -> Result<Arc<Relation>> {
     let mut tasks = JoinSet::new();
     let partitions = plan.output_partitioning().partition_count();
-    for partition in 0..partitions {
-        let stream = plan.execute(partition, Arc::clone(context)).map_err(|error| left(&error))?;
+    let streams = (0..partitions).map(|partition| plan.execute(partition, Arc::clone(context)));
+    let streams = streams.collect::<Result<Vec<_>, _>>().map_err(|error| left(&error))?;
+    for (partition, stream) in streams.into_iter().enumerate() {
         let gathering = partition_of(stream, columns.to_vec(), Arc::clone(strings), Arc::clone(memory));
         tasks.spawn(async move { gathering.await.map(|rows| (partition, rows)) });
     }

@@ -39,6 +39,17 @@ impl Draft {
                 return None;
             }
             let (finishes, aggregates) = split.merged()?;
+            // A sum of a key's rows goes to the join in 64 bits.
+            let most = i64::MAX.unsigned_abs() / self.rows[build].max(1);
+            let fits = |aggregate: &Aggregate| match (aggregate.function, &aggregate.argument) {
+                (Function::Sum, Some(argument)) => {
+                    argument.facts(&self.left[build]).is_ok_and(|(limits, _)| limits.magnitude() <= most.into())
+                }
+                _ => true,
+            };
+            if !split.aggregates(&|leaf| split.of_rows(leaf)).iter().all(fits) {
+                return None;
+            }
             let aggregation = Aggregation { filter: None, keys: parts.keys.clone(), aggregates };
             (finishes, Sink::Aggregate { aggregation, columns: parts.finishes.clone(), having: None, keys: None })
         };
@@ -57,10 +68,7 @@ impl Draft {
     ) -> Option<usize> {
         let first = split.first;
         // What is known of the groups' columns, by what is known of the rows that are grouped.
-        let rows = split.aggregates(&|leaf| match leaf {
-            Expression::Column(column) if *column >= first => Expression::Column(column - first),
-            other => other.clone(),
-        });
+        let rows = split.aggregates(&|leaf| split.of_rows(leaf));
         let key_of_rows = [Expression::Column(key)];
         let facts =
             finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, (&self.left[build], self.rows[build])));
@@ -197,6 +205,14 @@ impl Split<'_> {
             leaf.clone()
         });
         !other.get()
+    }
+
+    /// A column of the joined records as one of the build side's rows.
+    fn of_rows(&self, leaf: &Expression) -> Expression {
+        match leaf {
+            Expression::Column(column) if *column >= self.first => Expression::Column(column - self.first),
+            other => other.clone(),
+        }
     }
 
     /// All aggregates, by other leaves; those of the probing side, of which nothing is read, count.

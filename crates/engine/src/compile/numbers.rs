@@ -2,7 +2,7 @@
 
 use super::translate::Typed;
 use arrow::datatypes::DataType;
-use gingham_execution::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits};
+use gingham_execution::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits, ordered};
 use gingham_storage::{LogicalType, ValueClass};
 
 pub(super) fn arithmetic(operator: Arithmetic, left: Typed, right: Typed, result: &DataType) -> Option<Expression> {
@@ -88,11 +88,33 @@ pub(super) fn compare(operator: Comparison, left: Typed, right: Typed) -> Option
         }
         Some(_) => (left.expression, right.expression),
         None => {
-            let same = left.data_type == right.data_type && is_number(&left.data_type);
-            same.then_some((left.expression, right.expression))?
+            let (same, floats) = (left.data_type == right.data_type, left.data_type.is_floating());
+            let sides = (same && is_number(&left.data_type)).then_some((left.expression, right.expression))?;
+            if floats { with_one_zero(sides) } else { sides }
         }
     };
     Some(Expression::compare(operator, left, right))
+}
+
+/// Floats whose integers compare as they do: -0.0 is 0.0, though its integer lies below. Tables keep none; arithmetic and
+/// other operators give some.
+fn with_one_zero((left, right): (Expression, Expression)) -> (Expression, Expression) {
+    let negative = Expression::Constant(Some(ordered(-0.0).into()));
+    let zero = || Expression::Constant(Some(0));
+    let [left, right] = [left, right].map(|side| if side == negative { zero() } else { side });
+    // Both zeros are on one side of any other number.
+    let is_other = |side: &Expression| matches!(side, Expression::Constant(value) if *value != Some(0));
+    if is_other(&left) || is_other(&right) {
+        return (left, right);
+    }
+    let one = |side: Expression| match side {
+        Expression::Constant(_) => side,
+        _ => {
+            let is_negative = Expression::compare(Comparison::Equal, side.clone(), negative.clone());
+            Expression::Case { branches: vec![(is_negative, zero())], otherwise: Box::new(side) }
+        }
+    };
+    (one(left), one(right))
 }
 
 fn scale_of(data_type: &DataType) -> Option<i32> {

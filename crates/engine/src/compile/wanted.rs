@@ -15,6 +15,9 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// First rows whose keys are remembered while a query runs, so that it leaves out worse ones. More are sorted like all rows.
+const MOST_FIRST: usize = 1 << 16;
+
 /// Of a row: its code in 128 bits, its place while it is sorted, and its place in the answer.
 const SORTED_BYTES: usize = 48;
 
@@ -106,10 +109,11 @@ impl Wanted {
 
     /// Rows that suffice where the first in an order are wanted.
     pub(super) fn first(&self) -> Option<Top> {
+        let few = |rows: &usize| (1..=MOST_FIRST).contains(rows);
         if let Some((key, rows)) = self.top {
-            return (rows > 0).then(|| Top { keys: vec![key], rows, ties: true });
+            return few(&rows).then(|| Top { keys: vec![key], rows, ties: true });
         }
-        let (Order { keys, texts, .. }, rows) = (self.order.as_ref()?, self.last().filter(|rows| *rows > 0)?);
+        let (Order { keys, texts, .. }, rows) = (self.order.as_ref()?, self.last().filter(few)?);
         match texts.first() {
             None => Some(Top { keys: keys.clone(), rows, ties: false }),
             // Strings have no order yet, and what comes before them may not tell all rows apart.

@@ -119,7 +119,9 @@ fn changed(definition: &TableDefinition, changes: &[Change]) -> Result<Design> {
 }
 
 fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> Result<()> {
-    for (key, value) in options {
+    // A layout says all: what else is asked for changes it, whichever was written first.
+    let (layouts, others): (Vec<_>, Vec<_>) = options.iter().partition(|(key, _)| key == "layout");
+    for (key, value) in layouts.into_iter().chain(others) {
         match key.as_str() {
             "layout" => {
                 let mut design = layout::design(value, definition)?;

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 use datafusion::common::ParamValues;
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
 use datafusion::logical_expr::{Expr, Filter, LogicalPlan, Projection, SubqueryAlias};
@@ -25,7 +25,11 @@ use datafusion::sql::sqlparser::ast::{
 use futures::StreamExt;
 use gingham_storage::heap::RecordId;
 use gingham_storage::{ColumnId, TableDefinition};
+use std::any::Any;
 use std::sync::Arc;
+
+/// Records that are deleted before someone looks whether the statement is still wanted.
+const TOGETHER: usize = 8192;
 
 /// How often a statement reads its table anew because another one has changed it.
 const ATTEMPTS: usize = 32;
@@ -204,7 +208,13 @@ async fn apply(context: &StatementContext, target: &Target, found: Found) -> Res
         }
         transaction.heap(table, |heap| {
             if found.batches.is_empty() {
-                return heap.delete_all(&found.ids);
+                for ids in found.ids.chunks(TOGETHER) {
+                    if cancel.is_cancelled() {
+                        return Err(gingham_storage::Error::Cancelled);
+                    }
+                    heap.delete_all(ids)?;
+                }
+                return Ok(());
             }
             let mut rest = &found.ids[..];
             for batch in &found.batches {
@@ -374,6 +384,14 @@ fn below(plan: LogicalPlan, table: &Arc<GinghamTable>, verb: &str) -> Result<Log
             LogicalPlan::SubqueryAlias(SubqueryAlias::try_new(Arc::new(input), alias.alias)?)
         }
         LogicalPlan::TableScan(scan) => {
+            let provider = source_as_provider(&scan.source)?;
+            let found = (&*provider as &dyn Any).downcast_ref::<GinghamTable>();
+            if found.is_none_or(|found| found.table.definition.id != table.table.definition.id) {
+                return Err(unsupported(format!(
+                    "{verb} of '{}', which is also the name of an external table",
+                    scan.table_name
+                )));
+            }
             let source = provider_as_source(Arc::clone(table) as _);
             LogicalPlan::TableScan(TableScanBuilder::new(scan.table_name, source).build()?)
         }

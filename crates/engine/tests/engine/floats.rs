@@ -139,3 +139,34 @@ fn spread_and_bits_follow_datafusion() {
     let sql = "SELECT bit_and(i + 1024), bit_or(i), bit_xor(i), bool_and(big), bool_or(big), bit_and(i) FILTER (WHERE i < 0) FROM s";
     assert_eq!(answer(&connection, sql), ["1024|1023|1000|false|true|"]);
 }
+
+/// 0.0 and -0.0 are one number to comparisons, wherever they come from.
+#[test]
+fn both_zeros_compare_alike() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE z (f DOUBLE, i INTEGER);
+             INSERT INTO z VALUES (0.0, 1), ('-0.0'::double, 2), (5.0, 3), (NULL, 4), (2.5, 5), (-1.5, 6)",
+        )
+        .expect("a table");
+    for (sql, expected) in [
+        (
+            "SELECT i FROM z WHERE f > '-0.0'::double OR f IN ('2.5'::double, 'inf'::double, 'NaN'::double, '-3.25'::double)",
+            2,
+        ),
+        (
+            "SELECT count(*) FILTER (WHERE f > '-0.0'::double), count(*) FILTER (WHERE f = '-0.0'::double), sum(i) FROM z",
+            1,
+        ),
+        (
+            "SELECT count(*) FILTER (WHERE f BETWEEN '-0.0'::double AND '-0.0'::double), count(*) FILTER (WHERE -f >= f) FROM z",
+            1,
+        ),
+        ("SELECT sum(CASE WHEN 0 - f < -f THEN i ELSE 0 END), sum(i) FROM z", 1),
+        ("SELECT i FROM z WHERE -f = f * 2 OR -f > 1.0", 3),
+        ("SELECT a.i, b.i FROM z a JOIN z b ON a.f < -b.f AND a.i <> b.i", 4),
+    ] {
+        assert_eq!(crate::compiled_joins::agree(&connection, sql), expected, "{sql}");
+    }
+}

@@ -202,3 +202,21 @@ fn what_memory_has_no_room_for_is_sorted_as_without_pipelines() {
     let tight = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
     assert!(tight.contains("left_to_datafusion=1"), "{tight}");
 }
+
+/// A record that is not among the first may have the match that keeps a row of the other side from being one.
+#[test]
+fn the_first_of_a_full_join_know_all_matches() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE big AS SELECT value AS id, value AS k FROM generate_series(0, 199999);
+             CREATE TABLE small AS SELECT value AS k FROM generate_series(1, 100);
+             CREATE TABLE late AS SELECT value + 199000 AS k FROM generate_series(1, 100)",
+        )
+        .expect("tables");
+    for (table, order) in [("small", "b.id DESC NULLS FIRST, s.k"), ("late", "b.id NULLS FIRST, s.k")] {
+        let sql = format!("SELECT b.id, s.k FROM {table} s FULL JOIN big b ON s.k = b.k ORDER BY {order} LIMIT 5");
+        let expected = by_datafusion(&connection, &sql);
+        each_way(&connection, |how| assert_eq!(rows(&connection, &sql), expected, "{how}: {sql}"));
+    }
+}

@@ -109,7 +109,9 @@ impl Finish {
                     let (one, _) = argument.facts(columns)?;
                     let all = |end: i128| end.saturating_mul(rows.into());
                     let (min, max) = (one.min.min(all(one.min)), one.max.max(all(one.max)));
-                    Ok((Limits { min: min.max(short.min), max: max.min(short.max) }, true))
+                    let within = Limits { min: min.max(short.min), max: max.min(short.max) };
+                    // What never fits is no integer of this width.
+                    Ok((if within.min > within.max { short } else { within }, true))
                 }
                 _ => Ok((short, true)),
             },

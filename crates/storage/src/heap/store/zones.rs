@@ -226,6 +226,8 @@ impl HeapReader {
         let (table, values) = (self.definition().id, environment.values(Name::Heap)?);
         let (first, last) = (keys::key(table, attribute, 0), keys::key(table, attribute, u64::MAX));
         let mut zones: Vec<PageZone> = Vec::new();
+        // A page can refer to any number of bytes: those of several are more than one view may hold.
+        let most = if self.record().next_overflow > 0 { 0 } else { ZONE_ROWS };
         self.pin.read(|transaction| -> Result<()> {
             let failed = environment.failed("reading");
             let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
@@ -235,7 +237,7 @@ impl HeapReader {
                 let records = Head::parse(bytes, &|| place(environment, self.schema(), attribute, number))?.records;
                 let (start, records) = (zones.last().map_or(0, |zone| zone.rows.end), usize::from(records));
                 match zones.last_mut() {
-                    Some(zone) if zone.rows.len() + records <= ZONE_ROWS => {
+                    Some(zone) if zone.rows.len() + records <= most => {
                         zone.rows.end += records;
                         zone.place.end = number + 1;
                     }
