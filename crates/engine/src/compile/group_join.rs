@@ -143,12 +143,9 @@ impl Split<'_> {
                 Finish::Mean { sum, count, .. } => (*sum, [*count; 2]),
                 Finish::Spread(Spread { sum, squares, count, .. }) => (*sum, [*squares, *count]),
             };
-            let Aggregate { function, argument, .. } = &self.parts.aggregates[first];
-            // What is carried along is the record's own.
-            if let (Function::Max, Some(Expression::Column(column))) = (function, argument)
-                && *column < self.first
-            {
-                outputs.push(Expression::Column(*column));
+            let aggregate = &self.parts.aggregates[first];
+            if self.is_carried(aggregate) {
+                outputs.extend(aggregate.argument.clone());
                 continue;
             }
             if !self.is_of_build(first) || !others.iter().all(|other| self.is_of_build(*other)) {
@@ -156,7 +153,7 @@ impl Split<'_> {
             }
             let column = Expression::Column(self.first + finishes.len());
             finishes.push(*finish);
-            let is_count = matches!(function, Function::Count | Function::CountDistinct);
+            let is_count = matches!(aggregate.function, Function::Count | Function::CountDistinct);
             let counts = self.left && is_count && matches!(finish, Finish::Value(_));
             outputs.push(if counts { none_is_zero(column) } else { column });
         }
@@ -168,9 +165,7 @@ impl Split<'_> {
     fn merged(&self) -> Option<(Vec<Finish>, Vec<Aggregate>)> {
         let mut finishes = vec![Finish::Key(0)];
         let merged = self.parts.aggregates.iter().enumerate().map(|(number, aggregate)| {
-            let carried = matches!((aggregate.function, &aggregate.argument),
-                (Function::Max, Some(Expression::Column(column))) if *column < self.first);
-            if carried && aggregate.filter.is_none() {
+            if self.is_carried(aggregate) {
                 return Some(aggregate.clone());
             }
             if !self.is_of_build(number) {
@@ -188,6 +183,15 @@ impl Split<'_> {
         });
         let merged = merged.collect::<Option<Vec<_>>>()?;
         Some((finishes, merged))
+    }
+
+    /// Whether an aggregate gives a column of the probing side that is carried along: it is the record's own.
+    fn is_carried(&self, aggregate: &Aggregate) -> bool {
+        let Aggregate { function: Function::Max, argument: Some(Expression::Column(column)), filter: None } = aggregate
+        else {
+            return false;
+        };
+        *column < self.first
     }
 
     /// Whether an aggregate is over columns of the build side, and NULLs of these alone give it nothing.
