@@ -1,8 +1,7 @@
 //! Sorts and limits in compiled pipelines: rows in order by their integers, and pipelines that end when their rows suffice.
 
 use crate::compiled_joins::{plan, shop};
-use crate::{connect, rows};
-use gingham::Connection;
+use crate::{by_datafusion, connect, each_way, rows};
 
 /// Queries whose order tells all rows apart, with a part of how EXPLAIN tells it.
 const ORDERED: [(&str, &str); 13] = [
@@ -48,17 +47,6 @@ const ORDERED: [(&str, &str); 13] = [
     ),
 ];
 
-fn each_way(connection: &Connection, mut check: impl FnMut()) {
-    for execution in ["auto", "staged", "interpreted", "fused", "vectorized"] {
-        for threads in [1, 2, 7] {
-            let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
-            connection.execute(&settings).expect("settings");
-            check();
-        }
-    }
-    connection.execute("SET gingham.execution = 'auto'").expect("a setting");
-}
-
 #[test]
 fn rows_come_in_order() {
     let connection = connect();
@@ -68,9 +56,8 @@ fn rows_come_in_order() {
         assert!(plan.contains("CompiledExec") && plan.contains(told), "{sql}: {plan}");
         let left = told != "CompiledExec" && (plan.contains("SortExec") || plan.contains("LimitExec"));
         assert!(!left, "{sql}: {plan}");
-        connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-        let expected = rows(&connection, sql);
-        each_way(&connection, || assert_eq!(rows(&connection, sql), expected, "{sql}"));
+        let expected = by_datafusion(&connection, sql);
+        each_way(&connection, |how| assert_eq!(rows(&connection, sql), expected, "{how}: {sql}"));
     }
 }
 
@@ -90,8 +77,7 @@ fn strings_of_one_record_are_put_in_order_each_by_its_own() {
         .expect("tables");
     for order in ["name", "street DESC", "name DESC LIMIT 20", "part, street, name LIMIT 30 OFFSET 3"] {
         let sql = format!("SELECT name, street, part FROM s JOIN few ON s.id = few.id ORDER BY {order}");
-        connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-        let expected = text(&sql);
+        let expected = by_datafusion(&connection, &sql);
         assert!(expected.len() >= 20);
         for mode in ["staged", "interpreted"] {
             connection.execute(&format!("SET gingham.execution = '{mode}'")).expect("a setting");
@@ -118,7 +104,7 @@ fn equal_rows_come_the_same_way_each_time() {
         connection.execute("SET gingham.threads = 1").expect("a setting");
         let expected = rows(&connection, sql);
         assert_eq!(expected.len(), 100);
-        each_way(&connection, || assert_eq!(rows(&connection, sql), expected, "{sql}"));
+        each_way(&connection, |how| assert_eq!(rows(&connection, sql), expected, "{how}: {sql}"));
     }
 }
 
@@ -141,7 +127,7 @@ fn a_pipeline_ends_when_its_rows_suffice() {
     let sql = "SELECT m.v, t.name FROM many m JOIN towns t ON m.town = t.id";
     let limited = format!("{sql} WHERE m.v > 5000 LIMIT 7 OFFSET 2");
     let all = rows(&connection, sql);
-    each_way(&connection, || {
+    each_way(&connection, |_| {
         let found = rows(&connection, &limited);
         assert_eq!(found.len(), 7);
         assert!(found.iter().all(|row| all.contains(row)), "{found:?}");
@@ -154,7 +140,7 @@ fn a_pipeline_ends_when_its_rows_suffice() {
     // What the second input would give is not looked at.
     let sql = "SELECT m.v, t.id FROM many m FULL JOIN towns t ON m.town = t.id LIMIT 3";
     assert!(plan(&connection, sql).contains("behind 1, first 3"), "{}", plan(&connection, sql));
-    each_way(&connection, || assert_eq!(rows(&connection, sql).len(), 3));
+    each_way(&connection, |_| assert_eq!(rows(&connection, sql).len(), 3));
     for (sql, expected) in [
         ("SELECT m.v FROM many m JOIN towns t ON m.v = t.id LIMIT 100", 60),
         ("SELECT m.v FROM many m JOIN towns t ON m.v = t.id LIMIT 100 OFFSET 58", 2),
@@ -201,9 +187,8 @@ fn what_is_left_to_operators_is_in_order_too() {
     for (limit, told) in [("", "first"), (" LIMIT 9", "first 9"), (" LIMIT 9 OFFSET 3", "first 9 behind 3")] {
         let sql = format!("{sql}{limit}");
         assert!(plan(&connection, &sql).contains(told), "{}", plan(&connection, &sql));
-        connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-        let expected = rows(&connection, &sql);
-        each_way(&connection, || {
+        let expected = by_datafusion(&connection, &sql);
+        each_way(&connection, |_| {
             assert_eq!(rows(&connection, &sql), expected, "{sql}");
             let analyzed = rows(&connection, &format!("EXPLAIN ANALYZE {sql}")).join("\n");
             assert!(analyzed.contains("left_to_datafusion=1"), "{analyzed}");

@@ -1,7 +1,7 @@
 //! What pipelines leave DataFusion to compute, and strings that have no codes, within compiled pipelines.
 
 use crate::compiled_joins::{agree, plan, shop};
-use crate::{connect, failure, rows};
+use crate::{connect, each_way, failure, rows};
 use gingham::{Connection, Database};
 
 /// Letters with senders and texts that nearly all differ, some of them none, and senders' addresses in another table.
@@ -122,13 +122,7 @@ fn orders_of_strings_are_those_of_their_bytes() {
         connection.execute("SET gingham.execution = 'staged'; SET gingham.threads = 1").expect("settings");
         let expected = rows(&connection, sql);
         assert!(!expected.is_empty());
-        for execution in ["auto", "fused", "staged", "vectorized", "interpreted"] {
-            for threads in [1, 2, 7] {
-                let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
-                connection.execute(&settings).expect("settings");
-                assert_eq!(rows(&connection, sql), expected, "{execution}, {threads} threads: {sql}");
-            }
-        }
+        each_way(&connection, |how| assert_eq!(rows(&connection, sql), expected, "{how}: {sql}"));
         // Which of equal rows are among the first is nobody's promise.
         assert!(!is_total || agree(&connection, sql) > 0, "{sql}");
     }

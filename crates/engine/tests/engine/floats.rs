@@ -1,6 +1,6 @@
 //! Floats in compiled pipelines.
 
-use crate::{connect, rows};
+use crate::{by_datafusion, connect, rows};
 use gingham::Connection;
 
 fn explain(connection: &Connection, sql: &str) -> String {
@@ -35,8 +35,7 @@ fn sums_are_exact_whatever_the_order_and_the_threads() {
     // 0.1 is a little more than a tenth: a sum that rounds at each step drifts away.
     assert_eq!(answer(&connection, "SELECT sum(x), avg(x), count(x) FROM tenths"), ["10000.0|0.1|100000"]);
     let plain = "SELECT k, sum(CASE WHEN abs(x) < 1e14 THEN x END) FROM f GROUP BY k ORDER BY k";
-    connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-    let near = rows(&connection, plain);
+    let near = by_datafusion(&connection, plain);
     connection.execute("SET gingham.execution = 'staged'").expect("a setting");
     let sums = answer(&connection, "SELECT k, sum(x) FROM f GROUP BY k ORDER BY k");
     for (sum, near) in sums.iter().zip(&near) {
@@ -86,9 +85,8 @@ fn floats_are_compared_joined_and_grouped_as_the_rest() {
         "SELECT count(*), max(m) FROM (SELECT r, avg(i) AS m FROM a GROUP BY r) WHERE m > 2500",
         "SELECT count(*) FROM a WHERE x * 2 > (SELECT avg(x) FROM a) + r",
     ] {
-        connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
         // Eighths are added without rounding, in any order.
-        let expected = rows(&connection, sql);
+        let expected = by_datafusion(&connection, sql);
         connection.execute("SET gingham.execution = 'staged'").expect("a setting");
         assert_eq!(answer(&connection, sql), expected, "{sql}");
     }
@@ -106,8 +104,7 @@ fn integers_divide_as_sql_says_and_by_zero_is_an_error() {
     let sql = "SELECT sum(a / b), sum(a % b), sum(b / c), count(a % c) FROM d WHERE b <> 0";
     let found = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");
     assert!(found.contains("CompiledExec"), "{found}");
-    connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-    let expected = rows(&connection, sql);
+    let expected = by_datafusion(&connection, sql);
     assert_eq!(answer_of(&connection, sql), expected);
     for execution in ["datafusion", "staged", "interpreted"] {
         connection.execute(&format!("SET gingham.execution = '{execution}'")).expect("a setting");

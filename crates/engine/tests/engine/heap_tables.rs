@@ -1,6 +1,6 @@
 //! Tables in heap pages: pipelines over them, several connections at once, the database's verbs.
 
-use crate::{connect, rows};
+use crate::{by_datafusion, connect, rows};
 use gingham::{Connection, Database, DatabaseOptions, ScalarValue};
 
 const LAYOUTS: [&str; 3] = ["nsm", "dsm", "pax"];
@@ -29,8 +29,7 @@ fn pipelines_read_pages_in_every_mode() {
             "SELECT a.k, count(*), sum(b.v), max(b.d) FROM n a JOIN n b ON a.v = b.v + 1 WHERE a.s = 'a' GROUP BY a.k ORDER BY a.k",
             "SELECT v, s FROM n WHERE k = 5 ORDER BY f DESC LIMIT 7",
         ] {
-            connection.execute("SET gingham.execution = 'datafusion'").expect("a mode");
-            let expected = rows(&connection, sql);
+            let expected = by_datafusion(&connection, sql);
             for mode in ["fused", "staged", "vectorized", "interpreted"] {
                 connection.execute(&format!("SET gingham.execution = '{mode}'")).expect("a mode");
                 let plan = rows(&connection, &format!("EXPLAIN {sql}")).join("\n");

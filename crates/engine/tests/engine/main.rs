@@ -53,3 +53,23 @@ fn failure(connection: &Connection, sql: &str) -> gingham::Error {
         Err(error) => error,
     }
 }
+
+/// Looks at something in every mode of pipelines, on one thread and on several; `check` is told how.
+fn each_way(connection: &Connection, mut check: impl FnMut(&str)) {
+    for execution in ["auto", "staged", "interpreted", "fused", "vectorized"] {
+        for threads in [1, 2, 7] {
+            let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
+            connection.execute(&settings).expect("settings");
+            check(&format!("{execution}, {threads} threads"));
+        }
+    }
+    connection.execute("SET gingham.execution = 'auto'").expect("a setting");
+}
+
+/// The rows of a query as DataFusion's operators give them.
+fn by_datafusion(connection: &Connection, sql: &str) -> Vec<String> {
+    connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
+    let expected = rows(connection, sql);
+    connection.execute("SET gingham.execution = 'auto'").expect("a setting");
+    expected
+}

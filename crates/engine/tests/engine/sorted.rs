@@ -1,7 +1,7 @@
 //! Sorts of scans, unions and groups in compiled pipelines: by integers alone, the rest looked up of the rows that are given.
 
 use crate::compiled_joins::{plan, shop};
-use crate::{connect, rows};
+use crate::{by_datafusion, connect, each_way, rows};
 use gingham::Connection;
 
 /// Queries whose order tells all rows apart, with a part of how EXPLAIN tells it.
@@ -43,24 +43,6 @@ const TAKEN: [(&str, &str); 18] = [
         "first 25:",
     ),
 ];
-
-fn each_way(connection: &Connection, mut check: impl FnMut(&str)) {
-    for execution in ["auto", "staged", "interpreted", "fused", "vectorized"] {
-        for threads in [1, 2, 7] {
-            let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
-            connection.execute(&settings).expect("settings");
-            check(&format!("{execution}, {threads} threads"));
-        }
-    }
-    connection.execute("SET gingham.execution = 'auto'").expect("a setting");
-}
-
-fn by_datafusion(connection: &Connection, sql: &str) -> Vec<String> {
-    connection.execute("SET gingham.execution = 'datafusion'").expect("a setting");
-    let expected = rows(connection, sql);
-    connection.execute("SET gingham.execution = 'auto'").expect("a setting");
-    expected
-}
 
 #[test]
 fn they_are_taken_and_in_order() {
