@@ -115,6 +115,11 @@ impl TableDefinition {
         self.columns.iter().find(|column| column.id == id)
     }
 
+    /// Whether it has a PRIMARY KEY, UNIQUE or REFERENCES.
+    pub fn has_constraints(&self) -> bool {
+        !self.keys.is_empty() || !self.references.is_empty()
+    }
+
     /// The Arrow schema that scans deliver and writes take.
     pub fn arrow_schema(&self) -> arrow::datatypes::SchemaRef {
         let fields: Vec<_> = self

@@ -76,10 +76,14 @@ fn summary(table: &TableSnapshot) -> Vec<String> {
         ),
     };
     let segment_rows = table.segments.iter().map(|segment| segment.rows() as u64).sum::<u64>();
+    let deleted = match runs(table).map(|segment| table.deleted_rows(segment)).sum::<u64>() {
+        0 => String::new(),
+        deleted => format!(", {} deleted", HumanCount(deleted)),
+    };
     let parts = match &table.heap {
         Some(heap) => format!("{} of {} bytes", counted(heap.pages, "page"), heap.options.page_bytes),
         None => format!(
-            "{} in {}{delta}; {} on disk, {} in memory once all is read",
+            "{} in {}{delta}{deleted}; {} on disk, {} in memory once all is read",
             counted(segment_rows, "record"),
             counted(table.segments.len() as u64, "segment"),
             HumanBytes(bytes),
@@ -181,12 +185,13 @@ fn segments(table: &TableSnapshot) -> Vec<String> {
         vec![
             format!("{}{}", if segment.is_delta() { "delta " } else { "" }, segment.id()),
             HumanCount(segment.rows() as u64).to_string(),
+            HumanCount(table.deleted_rows(segment)).to_string(),
             segment.zones().to_string(),
             HumanBytes(segment.bytes()).to_string(),
         ]
     };
     let rows: Vec<_> = all.iter().take(LISTED).map(row).collect();
-    let mut lines = grid(&["segment", "records", "zones", "bytes"], &[true; 4], &rows);
+    let mut lines = grid(&["segment", "records", "deleted", "zones", "bytes"], &[true; 5], &rows);
     if let Some(more) = all.len().checked_sub(LISTED + 1) {
         let bytes: u64 = all[LISTED..].iter().map(|segment| segment.bytes()).sum();
         lines.push(format!("and {} more, {}", more + 1, HumanBytes(bytes)));

@@ -222,7 +222,7 @@ impl Draft {
         let predicate = if self.own_predicates { read.predicate(scan.predicate()) } else { None };
         let Read { ids, mut facts, .. } = read;
         // Strings that have no codes are carried as the numbers of their records.
-        let (mut numbers, all) = (Vec::new(), Limits::new(0, table.rows().saturating_sub(1) as i64));
+        let (mut numbers, all) = (Vec::new(), Limits::new(0, table.numbers().saturating_sub(1) as i64));
         for (column, id) in columns.iter_mut().zip(scan.columns()) {
             let Some(definition) = table.definition.column_by_id(*id).filter(|_| column.is_none()) else { continue };
             let is_late = self.late.contains(id);

@@ -75,9 +75,9 @@ impl Scope {
             return few.then(|| concat(&[entries, &null]).ok())?.map(|values| (0, values));
         }
         if let Some(Records { table, column: strings, .. }) = &column.trace.records {
-            let numbers = (0..table.rows()).map(Some).chain(once(None));
+            let numbers = (0..table.numbers()).map(Some).chain(once(None));
             let values = || fetch(table, *strings, &numbers.collect::<Vec<_>>(), Isa::best()).ok();
-            return (table.rows() <= most).then(values)?.map(|values| (0, values));
+            return (table.numbers() <= most).then(values)?.map(|values| (0, values));
         }
         let (range, _) = column.expression.facts(self.facts()).ok()?;
         let low = i64::try_from(range.min).ok()?;

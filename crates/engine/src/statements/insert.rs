@@ -1,15 +1,19 @@
-//! INSERT INTO … VALUES and INSERT INTO … SELECT.
+//! INSERT INTO … VALUES and INSERT INTO … SELECT, with RETURNING. ON CONFLICT is in `conflict`.
 
-use super::ingest::Ingest;
+use super::change::{Returned, Returning, from_table};
+use super::conflict::{self, Upsert};
+use super::ingest::{Converter, Ingest};
 use super::values::{self, Rows};
 use super::{fold, pipeline, unsupported};
 use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::{Insert, Query, SetExpr, Statement as Sql, TableObject};
+use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, Statement as Sql, TableObject};
 use gingham_storage::TableDefinition;
+use std::sync::Arc;
 
 /// Runs INSERT.
 pub(super) async fn run(
@@ -22,64 +26,86 @@ pub(super) async fn run(
         return Err(unsupported("INSERT INTO a function or a query".into()));
     };
     let target = super::writable(context, name, "INSERT")?;
-    let definition = &target.table.definition;
-    let given = columns(definition, &statement)?;
-    let Some(query) = statement.source else {
+    let given = match &statement.source {
+        Some(_) => columns(&target.table.definition, &statement)?,
         // DEFAULT VALUES: one row of nothing but defaults.
-        return values(context, &target, Some(vec![]), Rows::defaults()).await;
+        None => Some(Vec::new()),
     };
-    match plain_values(&query) {
-        Some(rows) => {
-            let width = given.as_ref().map_or(definition.columns.len(), Vec::len);
-            let rows = values::read(context, definition, given.as_deref(), width, rows, parameters).await?;
-            values(context, &target, given, rows).await
-        }
-        None => select(context, &target, given, *query, parameters).await,
-    }
-}
-
-/// Inserts rows that the statement spells out.
-async fn values(
-    context: &StatementContext,
-    target: &Target,
-    given: Option<Vec<String>>,
-    rows: Rows,
-) -> Result<Outcome> {
+    let returning = Returning::of(&from_table(name)?, statement.returning);
+    let name = name.clone();
+    let rows = rows(context, &target, given.as_deref(), statement.source, parameters.clone()).await?;
+    let conflict = match statement.on {
+        None => None,
+        Some(OnInsert::OnConflict(conflict)) => Some(conflict),
+        Some(_) => return Err(unsupported("INSERT with ON DUPLICATE KEY UPDATE".into())),
+    };
     let ingest = Ingest::new(&context.state, &target.store, &target.table, given.as_deref())?;
+    if let Some(on) = conflict {
+        let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
+        let upsert = Upsert { table: name, on, returning };
+        return conflict::run(context, &target, upsert, &proposed.kept(), parameters).await;
+    }
+    let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
+    let ingest = rows.fill(context, ingest).await?;
+    let returned = match &returning {
+        Some(returning) => Some(returning.rows(context, &target, ingest.kept(), parameters).await?),
+        None => None,
+    };
     let cancel = context.cancel.clone();
-    let inserted = blocking(move || {
-        let mut first = 1;
-        for chunk in rows.batches(ingest.converter())? {
-            cancel.check()?;
-            ingest.batch(0, &chunk, Some(first))?;
-            first += chunk.num_rows() as u64;
-        }
-        ingest.finish(&cancel)
-    })
-    .await?;
-    Ok(Outcome::Affected(inserted))
+    let inserted = blocking(move || ingest.finish(&cancel)).await?;
+    Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
 }
 
-/// Inserts a query's rows.
-async fn select(
+/// Rows to insert: spelled out in the statement, or a query's.
+enum Source {
+    Values(Rows),
+    Query(Arc<dyn ExecutionPlan>),
+}
+
+/// Reads what stands behind INSERT INTO t (a, b).
+async fn rows(
     context: &StatementContext,
     target: &Target,
-    given: Option<Vec<String>>,
-    mut query: Query,
+    given: Option<&[String]>,
+    query: Option<Box<Query>>,
     parameters: Option<ParamValues>,
-) -> Result<Outcome> {
+) -> Result<Source> {
+    let definition = &target.table.definition;
+    let Some(mut query) = query else { return Ok(Source::Values(Rows::defaults())) };
+    if let Some(rows) = plain_values(&query) {
+        let width = given.map_or(definition.columns.len(), <[String]>::len);
+        return Ok(Source::Values(values::read(context, definition, given, width, rows, parameters).await?));
+    }
     super::query::refuse_ignored(&mut query)?;
-    let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
+    let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(query))), parameters).await?;
     if matches!(plan, LogicalPlan::Ddl(_)) {
         return Err(unsupported("SELECT INTO within INSERT".into()));
     }
-    let ingest = Ingest::new(&context.state, &target.store, &target.table, given.as_deref())?;
-    ingest.converter().accept(plan.schema().as_arrow())?;
-    let plan = pipeline::sorted(plan, &target.table.definition, given.as_deref())?;
-    let physical = context.physical_plan(&plan).await?;
-    let ingest = pipeline::fill(context, physical, ingest).await?;
-    let cancel = context.cancel.clone();
-    Ok(Outcome::Affected(blocking(move || ingest.finish(&cancel)).await?))
+    Converter::new(&context.state, definition, given)?.accept(plan.schema().as_arrow())?;
+    let plan = pipeline::sorted(plan, definition, given)?;
+    Ok(Source::Query(context.physical_plan(&plan).await?))
+}
+
+impl Source {
+    /// Writes the rows.
+    async fn fill(self, context: &StatementContext, ingest: Ingest) -> Result<Ingest> {
+        match self {
+            Self::Query(plan) => pipeline::fill(context, plan, ingest).await,
+            Self::Values(rows) => {
+                let cancel = context.cancel.clone();
+                blocking(move || {
+                    let mut first = 1;
+                    for chunk in rows.batches(ingest.converter())? {
+                        cancel.check()?;
+                        ingest.batch(0, &chunk, Some(first))?;
+                        first += chunk.num_rows() as u64;
+                    }
+                    Ok(ingest)
+                })
+                .await
+            }
+        }
+    }
 }
 
 /// The columns that INSERT INTO t (a, b) names; `None` for all.
@@ -150,8 +176,8 @@ fn refuse_clauses(statement: &Insert) -> Result<()> {
         partitioned,
         after_columns,
         has_table_keyword: _,
-        on,
-        returning,
+        on: _,
+        returning: _,
         output,
         replace_into,
         priority,
@@ -171,8 +197,6 @@ fn refuse_clauses(statement: &Insert) -> Result<()> {
         (*overwrite, "OVERWRITE"),
         (!assignments.is_empty(), "SET"),
         (partitioned.is_some() || !after_columns.is_empty(), "PARTITION"),
-        (on.is_some(), "ON CONFLICT"),
-        (returning.is_some(), "RETURNING"),
         (output.is_some(), "OUTPUT"),
         (*replace_into, "REPLACE"),
         (priority.is_some(), "a priority"),

@@ -9,7 +9,8 @@
 //! | `layout`, `alter_design` | layouts, packings and encodings: their text, ALTER TABLE … SET |
 //! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
 //! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
-//! | `change` | UPDATE and DELETE |
+//! | `change/` | UPDATE and DELETE, RETURNING |
+//! | `conflict`, `merge` | INSERT … ON CONFLICT, MERGE |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
 //! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
@@ -19,6 +20,7 @@
 mod alter;
 mod alter_design;
 mod change;
+mod conflict;
 mod constraints;
 mod copy;
 mod create;
@@ -32,6 +34,7 @@ mod headings;
 pub(crate) mod ingest;
 mod insert;
 mod layout;
+mod merge;
 mod objects;
 mod parse;
 mod pipeline;
@@ -104,6 +107,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Insert(statement) => insert::run(context, statement, parameters).await,
         Sql::Update(statement) => change::update(context, statement, parameters).await,
         Sql::Delete(statement) => change::delete(context, statement, parameters).await,
+        Sql::Merge(statement) => merge::run(context, statement, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
         Sql::CreateSchema { .. } => objects::create_schema(context, statement).await,

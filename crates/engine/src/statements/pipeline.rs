@@ -3,6 +3,7 @@
 use super::ingest::Ingest;
 use crate::session::{StatementContext, blocking};
 use crate::{Error, Result};
+use arrow::array::RecordBatch;
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream_partitioned};
@@ -15,17 +16,29 @@ use tokio::task::JoinSet;
 /// first error ends all partitions.
 pub(super) async fn fill(context: &StatementContext, plan: Arc<dyn ExecutionPlan>, ingest: Ingest) -> Result<Ingest> {
     let ingest = Arc::new(ingest);
-    let streams = execute_stream_partitioned(plan, context.state.task_ctx())?;
+    let into = Arc::clone(&ingest);
+    each(context, plan, move |lane, batch| into.batch(lane, &batch, None)).await?;
+    Arc::into_inner(ingest).ok_or_else(|| Error::Internal("a lane of a writer is still at work".into()))
+}
+
+/// Runs `plan` and does `work` with the batches of each partition, whose number it is told. It may block.
+pub(super) async fn each(
+    context: &StatementContext,
+    plan: Arc<dyn ExecutionPlan>,
+    work: impl Fn(usize, RecordBatch) -> Result<()> + Send + Sync + 'static,
+) -> Result<()> {
+    let work = Arc::new(work);
+    let streams = execute_stream_partitioned(plan, context.task())?;
     let mut lanes = JoinSet::new();
     for (lane, mut stream) in streams.into_iter().enumerate() {
-        let ingest = Arc::clone(&ingest);
+        let work = Arc::clone(&work);
         let cancel = context.cancel.clone();
         lanes.spawn(async move {
             while let Some(batch) = stream.next().await {
                 let batch = batch?;
                 cancel.check()?;
-                let ingest = Arc::clone(&ingest);
-                blocking(move || ingest.batch(lane, &batch, None)).await?;
+                let work = Arc::clone(&work);
+                blocking(move || work(lane, batch)).await?;
             }
             Ok::<(), Error>(())
         });
@@ -37,7 +50,7 @@ pub(super) async fn fill(context: &StatementContext, plan: Arc<dyn ExecutionPlan
             Err(_) => return Err(Error::Cancelled),
         }
     }
-    Arc::into_inner(ingest).ok_or_else(|| Error::Internal("a lane of a writer is still at work".into()))
+    Ok(())
 }
 
 /// The plan with its rows in the order that the table's sort_by asks for. `given` names the table columns that the

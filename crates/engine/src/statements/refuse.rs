@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// Statements that are planned.
 const NOT_YET: &[&str] =
-    &["MERGE", "BEGIN", "START TRANSACTION", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"];
+    &["BEGIN", "START TRANSACTION", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"];
 
 /// Statements of other databases. The second half says what to do instead.
 const NEVER: &[(&str, &str)] = &[

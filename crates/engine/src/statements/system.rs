@@ -84,7 +84,8 @@ impl Columns {
 
 fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     let definition = |table: &Described<'_>| Arc::clone(&table.table.definition);
-    let rows = |parts: &[Arc<Segment>]| Some(parts.iter().map(|part| part.rows() as u64).sum());
+    let rows = |table: &TableSnapshot| Some(table.delta.iter().map(|block| table.live_rows(block)).sum());
+    let deleted = |table: &Described<'_>| Some(table.parts().map(|part| table.table.deleted_rows(part)).sum());
     let mut columns = Columns::default();
     columns.text("table_schema", all.iter().map(|table| Some(definition(table).name.schema.clone().into())));
     columns.text("table_name", all.iter().map(|table| Some(definition(table).name.table.clone().into())));
@@ -110,7 +111,8 @@ fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number("rows", all.iter().map(|table| Some(table.table.rows())));
     columns.number("segments", all.iter().map(|table| Some(table.table.segments.len() as u64)));
     columns.number("delta_blocks", all.iter().map(|table| Some(table.table.delta.len() as u64)));
-    columns.number("delta_rows", all.iter().map(|table| rows(&table.table.delta)));
+    columns.number("delta_rows", all.iter().map(|table| rows(table.table)));
+    columns.number("deleted_rows", all.iter().map(deleted));
     columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));
     columns.number("bytes", all.iter().map(|table| Some(table.bytes())));
     columns.batch()
@@ -266,7 +268,8 @@ fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.text("table_name", rows.iter().map(|row| Some(name(row).table.into())));
     columns.number("segment", rows.iter().map(|(_, part)| Some(part.id())));
     columns.flag("delta", rows.iter().map(|(_, part)| Some(part.is_delta())));
-    columns.number("rows", rows.iter().map(|(_, part)| Some(part.rows() as u64)));
+    columns.number("rows", rows.iter().map(|(table, part)| Some(table.table.live_rows(part))));
+    columns.number("deleted_rows", rows.iter().map(|(table, part)| Some(table.table.deleted_rows(part))));
     columns.number("zones", rows.iter().map(|(_, part)| Some(part.zones() as u64)));
     columns.number("bytes", rows.iter().map(|(_, part)| Some(part.bytes())));
     columns.text("layout", rows.iter().map(|(table, part)| Some(groups(&table.table.definition, part).into())));

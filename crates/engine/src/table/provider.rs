@@ -98,7 +98,7 @@ impl GinghamTable {
         let column = definition.column(column)?;
         let summary = self.table.summary(column.id)?;
         let is_key = definition.keys.iter().any(|key| key.columns == [column.id]);
-        let distinct = if is_key { self.rows() - summary.nulls } else { summary.distinct };
+        let distinct = if is_key { self.rows().saturating_sub(summary.nulls) } else { summary.distinct };
         let reference = definition.references.iter().find(|reference| reference.columns == [column.id]);
         Some(ValuesOf {
             distinct: distinct.max(1) as f64,

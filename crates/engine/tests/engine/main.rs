@@ -2,6 +2,7 @@
 
 mod api;
 mod arithmetic;
+mod changes;
 mod compiled_joins;
 mod compiled_kinds;
 mod compiled_order;

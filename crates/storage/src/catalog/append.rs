@@ -2,10 +2,9 @@
 //! grown becomes a segment.
 
 use crate::catalog::environment::Name;
-use crate::catalog::keys::NewRows;
 use crate::catalog::records::{DeltaRecord, SegmentRecord, TableRecord, pair_key};
 use crate::catalog::rows::{read_rows, sort_rows};
-use crate::catalog::{Transaction, WrittenRows, dictionaries, folder, keys, values};
+use crate::catalog::{Change, Transaction, WrittenRows, dictionaries, folder, values};
 use crate::segment::{WrittenSegment, write_segment_file, write_segment_image};
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
@@ -25,39 +24,11 @@ const DELTA_BYTES: u64 = 64 << 20;
 impl Transaction<'_> {
     /// Makes new records visible after checking PRIMARY KEY, UNIQUE and REFERENCES of the table, and that the table's
     /// columns are those that the records were written for. A violated key names the constraint and the values.
-    pub fn append(&mut self, table: TableId, mut rows: WrittenRows) -> Result<()> {
-        let mut record = self.record(table)?;
-        rows.require_columns_of(&record.definition)?;
+    pub fn append(&mut self, table: TableId, rows: WrittenRows) -> Result<()> {
         if rows.rows == 0 {
-            return Ok(());
+            return rows.require_columns_of(&self.record(table)?.definition);
         }
-        if record.heap.is_some() {
-            return self.append_to_pages(&record, &rows);
-        }
-        self.check_ranges(table, &record.definition, &rows)?;
-        let written_for = rows.table;
-        if let Some(files) = rows.take_files() {
-            self.made.absorb(files);
-        }
-        self.place_files(written_for, table, &rows.segments)?;
-        self.check_keys(table, &record.definition, &rows)?;
-        for segment in &rows.segments {
-            self.add_segment(&mut record, segment)?;
-        }
-        if !rows.delta.is_empty() {
-            self.add_to_delta(&mut record, std::mem::take(&mut rows.delta))?;
-        }
-        self.put_record(record)?;
-        self.sync_segments(table)
-    }
-
-    /// Checks PRIMARY KEY, UNIQUE and REFERENCES for records whose files lie in the folder of `table`.
-    fn check_keys(&self, table: TableId, definition: &TableDefinition, rows: &WrittenRows) -> Result<()> {
-        if definition.keys.is_empty() && definition.references.is_empty() {
-            return Ok(());
-        }
-        let new = NewRows::open(self.store, table, &Arc::new(definition.clone()), rows)?;
-        keys::check(self, table, &new, rows)
+        self.change(table, &Change::default(), rows, &|| true)
     }
 
     /// Makes the names of new segment files survive a power loss; their bytes were synced when they were written.
@@ -70,7 +41,7 @@ impl Transaction<'_> {
     }
 
     /// Moves files that were written for a table without a number into the folder of the number that it got.
-    fn place_files(&mut self, from: TableId, table: TableId, segments: &[WrittenSegment]) -> Result<()> {
+    pub(crate) fn place_files(&mut self, from: TableId, table: TableId, segments: &[WrittenSegment]) -> Result<()> {
         if from == table || segments.is_empty() {
             return Ok(());
         }
@@ -112,7 +83,7 @@ impl Transaction<'_> {
     }
 
     /// Adds few records after the segments, or merges the delta when it has grown too large.
-    fn add_to_delta(&mut self, record: &mut TableRecord, batches: Vec<RecordBatch>) -> Result<()> {
+    pub(crate) fn add_to_delta(&mut self, record: &mut TableRecord, batches: Vec<RecordBatch>) -> Result<()> {
         let new_rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
         let new_bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
         let (rows, bytes) = record
@@ -128,9 +99,7 @@ impl Transaction<'_> {
             && last.bytes < OPEN_BLOCK_BYTES
         {
             gathered = self.read_delta(record, std::slice::from_ref(&last))?;
-            let key = pair_key(record.definition.id, last.id);
-            values::delete(&self.store.environment, &mut self.transaction, Name::Delta, &key)?;
-            record.delta.pop();
+            self.remove_block(record, last.id)?;
         }
         gathered.extend(batches);
         let id = self.store.allocate_segment();
@@ -199,7 +168,7 @@ pub(crate) fn require_same_columns(written_for: &TableDefinition, now: &TableDef
 
 impl WrittenRows {
     /// Refuses records that were written for other columns than `definition` has.
-    fn require_columns_of(&self, definition: &TableDefinition) -> Result<()> {
+    pub(crate) fn require_columns_of(&self, definition: &TableDefinition) -> Result<()> {
         require_same_columns(&self.definition, definition)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::catalog::environment::Name;
 use crate::catalog::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key};
+use crate::catalog::deleted::{Deleted, zone_of_key};
 use crate::catalog::{CheckReport, Store, ViewDefinition, dictionaries, folder, values, walker};
 use crate::dictionary::Dictionary;
 use crate::segment::Segment;
@@ -112,15 +113,16 @@ impl Store {
         let definition = &table.definition;
         let loader = self.loader();
         let dictionaries = self.check_dictionaries(transaction, table, segments, report)?;
+        let mut own: Vec<Arc<Segment>> = Vec::with_capacity(segments.len() + table.delta.len());
         for (_, segment) in segments {
             match loader.segment(definition.id, segment, &dictionaries, None) {
-                Ok(segment) => opened.push(segment),
+                Ok(segment) => own.push(segment),
                 Err(error) => report.errors.push(error),
             }
         }
         for block in &table.delta {
             match loader.delta_block(transaction, definition, block.id) {
-                Ok(segment) if segment.rows() as u64 == block.rows => opened.push(segment),
+                Ok(segment) if segment.rows() as u64 == block.rows => own.push(segment),
                 Ok(segment) => report.errors.push(Error::corrupt(
                     format!("delta block {} of table {}", block.id, definition.name),
                     format!("it has {} records, the table says {}", segment.rows(), block.rows),
@@ -128,6 +130,19 @@ impl Store {
                 Err(error) => report.errors.push(error),
             }
         }
+        for deleted in &table.deleted {
+            let loaded = match own.iter().find(|segment| segment.id() == deleted.segment) {
+                Some(segment) => Deleted::load(&self.environment, transaction, definition.id, deleted, segment).map(drop),
+                // One that can't be opened is told already.
+                None if segments.len() + table.delta.len() > own.len() => Ok(()),
+                None => Err(Error::corrupt(
+                    format!("deleted records of segment {} of table {}", deleted.segment, definition.name),
+                    "the table has no such segment",
+                )),
+            };
+            report.errors.extend(loaded.err());
+        }
+        opened.append(&mut own);
         Ok(())
     }
 
@@ -170,17 +185,22 @@ impl Store {
         Ok(loaded)
     }
 
-    /// Values that belong to no table, and delta images that no table names.
+    /// Values that belong to no table, and delta images and deleted records that no table names.
     fn check_owners(&self, transaction: &RoTxn<'_>, tables: &[TableRecord], report: &mut CheckReport) -> Result<()> {
         let tables: HashMap<TableId, &TableRecord> = tables.iter().map(|table| (table.definition.id, table)).collect();
-        for name in [Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta] {
+        for name in [Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta, Name::Deleted] {
             values::each_raw(&self.environment, transaction, name, &[], |key, _| {
                 let (owner, second) = match name {
                     Name::Tables => (id_of_key(key), None),
+                    Name::Deleted => zone_of_key(key).map(|(table, segment, _)| (table, segment)).unzip(),
                     _ => (pair_of_key(key).map(|pair| pair.0), pair_of_key(key).map(|pair| pair.1)),
                 };
                 let owned = owner.and_then(|owner| tables.get(&owner)).is_some_and(|table| {
-                    name != Name::Delta || table.delta.iter().any(|block| Some(block.id) == second)
+                    match name {
+                        Name::Delta => table.delta.iter().any(|block| Some(block.id) == second),
+                        Name::Deleted => table.deleted.iter().any(|deleted| Some(deleted.segment) == second),
+                        _ => true,
+                    }
                 });
                 if !owned {
                     report.errors.push(Error::corrupt(values::describe_key(name, key), "it belongs to no table"));

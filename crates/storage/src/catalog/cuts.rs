@@ -2,16 +2,18 @@
 //!
 //! Chunks of k records ask for segments of a multiple of k, all but the table's last (runtime-fragility paper, section
 //! 2), which segments of another layout are not: they are then cut within. Where nothing asks for that, a new segment
-//! has the records of whole old ones, so that none is read twice.
+//! has the records of whole old ones, so that none is read twice. Deleted records are not counted: they are not written.
 
 use crate::Design;
-use crate::catalog::TableSnapshot;
+use crate::catalog::{Deleted, TableSnapshot};
 use crate::segment::{Segment, SegmentId};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Segments and delta blocks of a table as one run of records, numbered from 0, and the size of new segments.
+/// Segments and delta blocks of a table as one run of records that are not deleted, numbered from 0, and the size of new segments.
 pub(super) struct Cuts<'a> {
+    deleted: &'a BTreeMap<SegmentId, Arc<Deleted>>,
     sources: Vec<&'a Arc<Segment>>,
     /// The number of each source's first record, and that of all records.
     starts: Vec<u64>,
@@ -25,7 +27,8 @@ pub(super) struct Cuts<'a> {
 /// A run of records by its sources: what stays true when the table gets others.
 #[derive(Debug, PartialEq)]
 pub(super) struct Origin {
-    sources: Vec<SegmentId>,
+    /// Each with the number of its deleted records, when it has any.
+    sources: Vec<(SegmentId, Option<u64>)>,
     /// Records of the first source that come before the run.
     skipped: u64,
     rows: u64,
@@ -37,10 +40,10 @@ impl<'a> Cuts<'a> {
         let sources: Vec<&Arc<Segment>> = table.segments.iter().chain(&table.delta).collect();
         let mut starts = vec![0];
         for source in &sources {
-            starts.push(starts[starts.len() - 1] + source.rows() as u64);
+            starts.push(starts[starts.len() - 1] + table.live_rows(source));
         }
         let delta = starts[table.segments.len()];
-        Self { sources, starts, delta, full: design.segment_rows() as u64, chunk: design.chunk_rows() as u64 }
+        Self { deleted: &table.deleted, sources, starts, delta, full: design.segment_rows() as u64, chunk: design.chunk_rows() as u64 }
     }
 
     /// All records.
@@ -65,16 +68,21 @@ impl<'a> Cuts<'a> {
     /// Where a run comes from.
     pub fn origin(&self, records: &Range<u64>) -> Origin {
         let (sources, within) = self.sources(records);
-        let sources = sources.iter().map(|source| source.id()).collect();
+        let sources = sources.iter().map(|source| self.state(source)).collect();
         Origin { sources, skipped: within.start, rows: within.end - within.start }
+    }
+
+    /// A source as it is now.
+    fn state(&self, source: &Segment) -> (SegmentId, Option<u64>) {
+        (source.id(), self.deleted.get(&source.id()).map(|deleted| deleted.number()))
     }
 
     /// Where a run of an earlier state of the table lies now, if all of it still lies together.
     fn place_of(&self, origin: &Origin) -> Option<Range<u64>> {
         let first = origin.sources.first()?;
-        let place = self.sources.iter().position(|source| source.id() == *first)?;
+        let place = self.sources.iter().position(|source| self.state(source) == *first)?;
         let now = self.sources.get(place..place + origin.sources.len())?;
-        let same = now.iter().zip(&origin.sources).all(|(now, before)| now.id() == *before);
+        let same = now.iter().zip(&origin.sources).all(|(now, before)| self.state(now) == *before);
         let start = self.starts[place] + origin.skipped;
         same.then_some(start..start + origin.rows)
     }
@@ -135,8 +143,9 @@ mod tests {
     fn cut(rows: &[u64], blocks: usize, chunk: u64) -> Vec<u64> {
         let mut starts = vec![0];
         rows.iter().for_each(|rows| starts.push(starts[starts.len() - 1] + rows));
+        let none = BTreeMap::new();
         let (all, delta) = (starts[rows.len()], starts[rows.len() - blocks]);
-        let cuts = Cuts { sources: Vec::new(), starts, delta, full: 12, chunk };
+        let cuts = Cuts { deleted: &none, sources: Vec::new(), starts, delta, full: 12, chunk };
         let mut ends = vec![0];
         while ends[ends.len() - 1] < all {
             ends.push(cuts.cut(ends[ends.len() - 1], all));

@@ -1,9 +1,9 @@
 //! Heap tables in the catalog: made, changed and checked. Their pages are crate::heap's.
 
 use crate::catalog::environment::Name;
-use crate::catalog::keys::{self as constraints, NewRows};
+use crate::catalog::keys::NewRows;
 use crate::catalog::records::{self, TableRecord};
-use crate::catalog::{CheckReport, Store, Transaction, WrittenRows, values};
+use crate::catalog::{CheckReport, Store, Transaction, values};
 use crate::heap::store::{keys, place};
 use crate::heap::{
     Attribute, HeapLayout, HeapOptions, HeapRecord, HeapWriter, Kind, OverflowReference, Page, PageSchema,
@@ -24,11 +24,8 @@ impl Transaction<'_> {
     }
 
     /// Puts new records, which were written as segments and batches, into the pages of a table: few of them where there is
-    /// room, a load into pages of its own. The segments' files go with `rows`.
-    pub(crate) fn append_to_pages(&mut self, record: &TableRecord, rows: &WrittenRows) -> Result<()> {
-        let definition = Arc::new(record.definition.clone());
-        let new = NewRows::open(self.store, rows.table, &definition, rows)?;
-        constraints::check(self, definition.id, &new, rows)?;
+    /// room, a load into pages of its own.
+    pub(crate) fn put_into_pages(&mut self, definition: &TableDefinition, new: &NewRows<'_>) -> Result<()> {
         let (few, schema) = (!new.has_segments(), definition.arrow_schema());
         let columns: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
         self.heap(definition.id, |heap| {

@@ -3,8 +3,8 @@
 
 use crate::cache::BlockCache;
 use crate::catalog::environment::{Environment, Name};
-use crate::catalog::records::{self, SegmentRecord, State, TableRecord, pair_key};
-use crate::catalog::{Snapshot, Summaries, TableSnapshot, dictionaries, folder, values};
+use crate::catalog::records::{self, DeletedRecord, SegmentRecord, State, TableRecord, pair_key};
+use crate::catalog::{Deleted, Snapshot, Summaries, TableSnapshot, dictionaries, folder, values};
 use crate::dictionary::{Dictionary, DictionaryVersion};
 use crate::segment::{Segment, SegmentId};
 use crate::{ColumnId, Error, Result, TableDefinition, TableId};
@@ -76,11 +76,14 @@ impl Loader<'_> {
                 None => self.delta_block(transaction, &record.definition, block.id)?,
             });
         }
+        let all = segments.iter().chain(&delta);
+        let deleted = self.deleted(transaction, id, &record.deleted, all, previous)?;
         Ok(TableSnapshot {
             definition: Arc::new(record.definition),
             version: record.version,
             segments,
             delta,
+            deleted,
             dictionaries,
             heap: record.heap,
             pages: None,
@@ -103,7 +106,39 @@ impl Loader<'_> {
                 None => self.delta_block(transaction, &table.definition, block.id)?,
             });
         }
+        let known = previous.map(AsRef::as_ref);
+        let of_delta: Vec<_> = record.deleted.into_iter().filter(|deleted| {
+            table.delta.iter().any(|block| block.id() == deleted.segment)
+        }).collect();
+        table.deleted = self.deleted(transaction, table.definition.id, &of_delta, table.delta.iter(), known)?;
         Ok(table)
+    }
+
+    /// The deleted records of segments and delta blocks, those that did not change from `previous`.
+    fn deleted<'s>(
+        &self,
+        transaction: &RoTxn<'_>,
+        table: TableId,
+        records: &[DeletedRecord],
+        segments: impl Iterator<Item = &'s Arc<Segment>> + Clone,
+        previous: Option<&TableSnapshot>,
+    ) -> Result<BTreeMap<SegmentId, Arc<Deleted>>> {
+        let mut loaded = BTreeMap::new();
+        for record in records {
+            let known = previous.and_then(|table| table.deleted.get(&record.segment));
+            let deleted = match known.filter(|known| known.number() == record.number) {
+                Some(known) => Arc::clone(known),
+                None => {
+                    let segment = segments.clone().find(|segment| segment.id() == record.segment).ok_or_else(|| {
+                        let place = format!("deleted records of segment {} of table number {table}", record.segment);
+                        Error::corrupt(place, "the table has no such segment")
+                    })?;
+                    Arc::new(Deleted::load(self.environment, transaction, table, record, segment)?)
+                }
+            };
+            loaded.insert(record.segment, deleted);
+        }
+        Ok(loaded)
     }
 
     /// Opens a segment's file, or takes over the open one.

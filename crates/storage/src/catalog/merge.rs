@@ -8,18 +8,21 @@ use crate::catalog::sorted::{self, SortKeys};
 use crate::catalog::{Store, TableSnapshot, TableWriter, Transaction, WrittenRows, records};
 use crate::segment::{SEGMENT_ROWS, Segment, SegmentId};
 use crate::{Design, Error, Predicate, Result, TableName};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A segment below this many records is merged with its neighbours.
 const SMALL: usize = SEGMENT_ROWS / 2;
+
+/// Segments and delta blocks that are to be replaced, each with the number of its deleted records when it has any.
+pub(crate) type Replaced = HashMap<SegmentId, Option<u64>>;
 
 /// Records that OPTIMIZE rewrites.
 #[derive(Debug)]
 struct Plan {
     /// The table reduced to what is rewritten.
     part: Arc<TableSnapshot>,
-    replaced: HashSet<SegmentId>,
+    replaced: Replaced,
     /// Whether all of it is sorted as one.
     sorted: bool,
 }
@@ -61,12 +64,13 @@ impl Store {
         let segments: Vec<Arc<Segment>> = if sorted {
             table.segments[in_place(table)?..].to_vec()
         } else {
-            table.segments.iter().filter(|segment| segment.rows() < SMALL).cloned().collect()
+            let small = |segment: &&Arc<Segment>| segment.rows() < SMALL || table.deleted_rows(segment) > 0;
+            table.segments.iter().filter(small).cloned().collect()
         };
-        if table.delta.is_empty() && segments.len() < 2 {
+        if table.delta.is_empty() && segments.len() < 2 && !table.has_deleted() {
             return Ok(None);
         }
-        let replaced = segments.iter().chain(&table.delta).map(|segment| segment.id()).collect();
+        let replaced = table.states(segments.iter().chain(&table.delta));
         let part = table.reduced(segments, table.delta.clone());
         Ok(Some(Plan { part: Arc::new(part), replaced, sorted }))
     }
@@ -91,9 +95,19 @@ impl Store {
     }
 }
 
-fn still_there(table: &TableSnapshot, replaced: &HashSet<SegmentId>) -> bool {
-    let present = table.segments.iter().chain(&table.delta).filter(|segment| replaced.contains(&segment.id())).count();
-    present == replaced.len() && table.delta.iter().all(|block| replaced.contains(&block.id()))
+impl TableSnapshot {
+    /// Some of its segments and delta blocks, with the numbers of their deleted records.
+    pub(crate) fn states<'s>(&self, segments: impl Iterator<Item = &'s Arc<Segment>>) -> Replaced {
+        let state = |id: SegmentId| (id, self.deleted.get(&id).map(|deleted| deleted.number()));
+        segments.map(|segment| state(segment.id())).collect()
+    }
+}
+
+/// Whether all that was read is in the table, and no other of its records is deleted.
+fn still_there(table: &TableSnapshot, replaced: &Replaced) -> bool {
+    let now = table.states(table.segments.iter().chain(&table.delta));
+    replaced.iter().all(|(id, deleted)| now.get(id) == Some(deleted))
+        && table.delta.iter().all(|block| replaced.contains_key(&block.id()))
 }
 
 /// The part of `table` that is one segment.
@@ -119,7 +133,8 @@ fn in_place(table: &TableSnapshot) -> Result<usize> {
     for (number, bounds) in bounds.into_iter().enumerate().rev() {
         let Some((first, last)) = bounds else { continue };
         let before_all = least.as_ref().is_none_or(|least| last <= *least);
-        stays[number] = before_all && table.segments[number].rows() >= SMALL;
+        let segment = &table.segments[number];
+        stays[number] = before_all && segment.rows() >= SMALL && table.deleted_rows(segment) == 0;
         least = Some(match least {
             Some(least) if least < first => least,
             _ => first,
@@ -134,7 +149,7 @@ impl Transaction<'_> {
     pub(crate) fn replace(
         &mut self,
         table: &TableSnapshot,
-        replaced: &HashSet<SegmentId>,
+        replaced: &Replaced,
         mut rows: WrittenRows,
         design: Option<Design>,
     ) -> Result<u64> {
@@ -147,7 +162,7 @@ impl Transaction<'_> {
             self.made.absorb(files);
         }
         for (position, segment) in records::segments(self.environment(), &self.transaction, &record)? {
-            if replaced.contains(&segment.id) {
+            if replaced.contains_key(&segment.id) {
                 self.remove_segment(&mut record, position, segment.id)?;
             }
         }

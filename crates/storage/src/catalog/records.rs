@@ -45,6 +45,9 @@ pub(crate) struct TableRecord {
     pub(crate) next_dictionary: u32,
     /// Delta blocks in record order.
     pub(crate) delta: Vec<DeltaRecord>,
+    /// Segments and delta blocks that have deleted records, in the order of their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deleted: Vec<DeletedRecord>,
     /// Of a heap table, whose records lie in pages instead of segments and delta blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) heap: Option<HeapRecord>,
@@ -69,6 +72,17 @@ pub(crate) struct DeltaRecord {
     pub(crate) rows: u64,
     /// Length of the image.
     pub(crate) bytes: u64,
+}
+
+/// The deleted records of one segment or delta block; the values of the deleted database say which they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DeletedRecord {
+    /// The segment or delta block.
+    pub(crate) segment: SegmentId,
+    /// Deleted records.
+    pub(crate) rows: u64,
+    /// Number of their bits, of the segments' sequence: bits that change get another.
+    pub(crate) number: u64,
 }
 
 /// One segment file.

@@ -10,9 +10,7 @@ use crate::catalog::cuts::{Cuts, Origin};
 use crate::catalog::ranges::check_design;
 use crate::catalog::rows::for_each_batch_of;
 use crate::catalog::{Store, TableSnapshot, TableWriter, WrittenRows};
-use crate::segment::SegmentId;
 use crate::{Design, Error, Result, TableDefinition, TableName};
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,7 +60,7 @@ impl Store {
         let id = current.definition.id;
         self.write(move |transaction| {
             let now = transaction.current(id)?;
-            let there: HashSet<SegmentId> = now.segments.iter().chain(&now.delta).map(|segment| segment.id()).collect();
+            let there = now.states(now.segments.iter().chain(&now.delta));
             let parts = if now.definition == current.definition { parts } else { Vec::new() };
             check_design(&now, &design)?;
             let parts = self.write_as(&now, &design, parts, threads, watch)?;

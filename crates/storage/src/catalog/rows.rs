@@ -39,7 +39,7 @@ pub(crate) fn for_each_batch(
     Ok(())
 }
 
-/// Calls `visit` with all records of a run of a table's, numbered from 0 in record order.
+/// Calls `visit` with all records of a run of a table's: those that are not deleted, counted from 0 in record order.
 pub(crate) fn for_each_batch_of(
     table: &Arc<TableSnapshot>,
     columns: Vec<ColumnId>,

@@ -1,14 +1,15 @@
 //! What a statement sees: an immutable picture of the catalog at one commit.
 
+use crate::catalog::Deleted;
 use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
 use crate::heap::store::id_column;
 use crate::heap::{HeapReader, HeapRecord};
-use crate::segment::Segment;
+use crate::segment::{Segment, SegmentId};
 use crate::{ColumnId, Datum, TableDefinition, TableId, TableName};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
 /// A view's definition.
@@ -43,6 +44,11 @@ impl Snapshot {
     pub fn table_by_id(&self, id: TableId) -> Option<&Arc<TableSnapshot>> {
         self.tables.values().find(|table| table.definition.id == id)
     }
+
+    /// The columns of a table that any table's REFERENCES names, each once.
+    pub fn referred_columns(&self, table: TableId) -> Vec<ColumnId> {
+        referred_columns(self.tables.values().map(|table| &*table.definition), table)
+    }
 }
 
 /// One table at one commit, all its segment files open.
@@ -56,6 +62,8 @@ pub struct TableSnapshot {
     pub segments: Vec<Arc<Segment>>,
     /// Delta blocks, after the segments in record order.
     pub delta: Vec<Arc<Segment>>,
+    /// Deleted records, by segment or delta block; none where all records are there.
+    pub deleted: BTreeMap<SegmentId, Arc<Deleted>>,
     /// Dictionaries of the columns that have any.
     pub dictionaries: BTreeMap<ColumnId, Arc<Dictionary>>,
     /// Of a heap table: what its pages are like. It has no segments.
@@ -105,12 +113,24 @@ impl Snapshot {
     }
 }
 
+/// The columns of a table that the REFERENCES of these tables name, each once.
+pub(crate) fn referred_columns<'d>(
+    tables: impl IntoIterator<Item = &'d TableDefinition>,
+    table: TableId,
+) -> Vec<ColumnId> {
+    let references = tables.into_iter().flat_map(|definition| &definition.references);
+    let columns: BTreeSet<ColumnId> =
+        references.filter(|reference| reference.table == table).flat_map(|reference| reference.referred.clone()).collect();
+    columns.into_iter().collect()
+}
+
 impl TableSnapshot {
-    /// The same with one more column behind the others, called `name`: the ids of its records. Only a heap table has them.
+    /// The same with one more column behind the others, called `name`: the ids of its records. Those of a heap table stay
+    /// with their records, others are record numbers, which change with the table's version.
     pub fn with_record_ids(&self, name: String) -> Self {
         let mut definition = TableDefinition::clone(&self.definition);
         definition.columns.push(id_column(name));
-        Self { definition: Arc::new(definition), ..self.reduced(Vec::new(), Vec::new()) }
+        Self { definition: Arc::new(definition), ..self.reduced(self.segments.clone(), self.delta.clone()) }
     }
 
     /// The part of the table that is these of its segments and delta blocks.
@@ -120,6 +140,7 @@ impl TableSnapshot {
             version: self.version,
             segments,
             delta,
+            deleted: self.deleted.clone(),
             dictionaries: self.dictionaries.clone(),
             heap: self.heap.clone(),
             pages: self.pages.clone(),
@@ -134,6 +155,7 @@ impl TableSnapshot {
             version: 0,
             segments: Vec::new(),
             delta: Vec::new(),
+            deleted: BTreeMap::new(),
             dictionaries: BTreeMap::new(),
             heap: None,
             pages: None,
@@ -144,7 +166,28 @@ impl TableSnapshot {
     /// Records, exact.
     pub fn rows(&self) -> u64 {
         let pages = self.heap.as_ref().map_or(0, |heap| heap.rows);
+        pages + self.segments.iter().chain(&self.delta).map(|segment| self.live_rows(segment)).sum::<u64>()
+    }
+
+    /// Records of one of its segments or delta blocks, without those that are deleted.
+    pub fn live_rows(&self, segment: &Segment) -> u64 {
+        segment.rows() as u64 - self.deleted_rows(segment)
+    }
+
+    /// Deleted records of one of its segments or delta blocks.
+    pub fn deleted_rows(&self, segment: &Segment) -> u64 {
+        self.deleted.get(&segment.id()).map_or(0, |deleted| deleted.rows())
+    }
+
+    /// Record numbers that were given: those of deleted records are among them.
+    pub fn numbers(&self) -> u64 {
+        let pages = self.heap.as_ref().map_or(0, |heap| heap.rows);
         pages + self.segments.iter().chain(&self.delta).map(|segment| segment.rows() as u64).sum::<u64>()
+    }
+
+    /// True when some of its segments' records are deleted.
+    pub fn has_deleted(&self) -> bool {
+        self.segments.iter().chain(&self.delta).any(|segment| self.deleted.contains_key(&segment.id()))
     }
 
     /// Statistics of a live column, merged over segments and delta; computed once per snapshot.

@@ -4,7 +4,7 @@ use crate::catalog::keys::datum;
 use crate::catalog::{ColumnSummary, TableSnapshot};
 
 use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
-use crate::heap::Attribute;
+use crate::heap::{Attribute, RECORD_IDS};
 use crate::scan::decode;
 use crate::segment::{ColumnStatistics, Encoding, Segment};
 use crate::{ColumnDefinition, ColumnId, Datum, LogicalType, Result};
@@ -69,6 +69,9 @@ fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
         let own = Attribute::new(definition);
         return Some(heap.bounds(&own).summary(&own, heap.rows));
     }
+    if column == RECORD_IDS {
+        return Some(of_numbers(table));
+    }
     let mut gathered = Gathered { min: Datum::Null, max: Datum::Null, exact: true, nulls: 0 };
     let mut constant = false;
     for segment in table.segments.iter().chain(&table.delta) {
@@ -81,17 +84,34 @@ fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
             }
         }
     }
-    let present = table.rows() - gathered.nulls.min(table.rows());
+    let (rows, all) = (table.rows(), !table.has_deleted());
+    let nulls = gathered.nulls.min(rows);
+    // Deleted records may have all the NULLs, the least value, or the only one of its kind.
+    let present = if all { rows - nulls } else { rows };
     let (distinct, distinct_exact) = distinct(table, definition, present, constant);
     Some(ColumnSummary {
         min: gathered.min,
         max: gathered.max,
-        exact: gathered.exact,
-        nulls: gathered.nulls,
-        nulls_exact: true,
+        exact: gathered.exact && all,
+        nulls,
+        nulls_exact: all || nulls == 0,
         distinct,
-        distinct_exact,
+        distinct_exact: distinct_exact && (all || rows == 0),
     })
+}
+
+/// Of record numbers.
+fn of_numbers(table: &TableSnapshot) -> ColumnSummary {
+    let last = i128::from(table.numbers().saturating_sub(1));
+    ColumnSummary {
+        min: Datum::Integer(0),
+        max: Datum::Integer(last),
+        exact: false,
+        nulls: 0,
+        nulls_exact: true,
+        distinct: table.rows(),
+        distinct_exact: true,
+    }
 }
 
 /// Distinct values: counted where a dictionary knows all of them, else estimated.
@@ -103,7 +123,7 @@ fn distinct(table: &TableSnapshot, definition: &ColumnDefinition, present: u64, 
     let metas = || table.segments.iter().filter_map(|segment| segment.column(column));
     let counted = !constant && table.delta.is_empty() && metas().all(|meta| meta.encoding == Encoding::Dictionary);
     if counted && let Some(dictionary) = table.dictionaries.get(&column) {
-        return (dictionary.distinct() as u64, true);
+        return ((dictionary.distinct() as u64).min(present), true);
     }
     let mut sketch = Sketch::new();
     for meta in metas() {

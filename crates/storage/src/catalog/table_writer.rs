@@ -120,7 +120,7 @@ impl WrittenRows {
     }
 
     /// Adds the segments of `other`, written for the same definition, behind these.
-    pub(crate) fn absorb(&mut self, mut other: Self) {
+    pub fn absorb(&mut self, mut other: Self) {
         self.segments.append(&mut other.segments);
         self.delta.append(&mut other.delta);
         self.keys.append(&mut other.keys);

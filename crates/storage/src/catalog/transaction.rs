@@ -226,6 +226,7 @@ impl<'store> Transaction<'store> {
             next_position: 1,
             next_dictionary: 1,
             delta: Vec::new(),
+            deleted: Vec::new(),
             heap,
         })?;
         Ok(id)
@@ -310,18 +311,6 @@ impl<'store> Transaction<'store> {
         Ok(())
     }
 
-    /// Errors when any table refers to `table`, whose records are about to be `done`; it may be the table itself.
-    pub fn require_unreferred(&self, table: TableId, done: &str) -> Result<()> {
-        let own = self.record(table)?.definition;
-        if let Some(reference) = own.references.iter().find(|reference| reference.table == table) {
-            return Err(Error::Constraint(format!(
-                "table '{}' can't be {done}: constraint '{}' refers to it",
-                own.name, reference.name
-            )));
-        }
-        self.refuse_when_referred(table, done, |_| true)
-    }
-
     /// Creates or replaces a view.
     pub fn create_view(&mut self, view: ViewDefinition, replace: bool) -> Result<()> {
         let id = match self.names.get(&view.name) {
@@ -385,6 +374,7 @@ impl<'store> Transaction<'store> {
     pub(crate) fn remove_segment(&mut self, record: &mut TableRecord, position: u64, segment: u64) -> Result<()> {
         let table = record.definition.id;
         record.segments -= 1;
+        self.forget_deleted(record, segment)?;
         self.replaced.push(folder::segment_file(self.store.path(), table, segment));
         let key = pair_key(table, position);
         values::delete(&self.store.environment, &mut self.transaction, Name::Segments, &key)
@@ -392,11 +382,7 @@ impl<'store> Transaction<'store> {
 
     /// Removes all delta blocks.
     pub(crate) fn remove_delta(&mut self, record: &mut TableRecord) -> Result<()> {
-        for block in std::mem::take(&mut record.delta) {
-            let key = pair_key(record.definition.id, block.id);
-            values::delete(&self.store.environment, &mut self.transaction, Name::Delta, &key)?;
-        }
-        Ok(())
+        record.delta.clone().iter().try_for_each(|block| self.remove_block(record, block.id))
     }
 
     /// Removes dictionary versions that no segment of the table names.

@@ -41,6 +41,7 @@ mod tests;
 mod translate;
 
 use crate::catalog::TableSnapshot;
+use crate::catalog::deleted::DeletedZone;
 use crate::view::ColumnView;
 use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -83,8 +84,9 @@ pub struct TableScan {
 struct Morsel {
     segment: usize,
     zone: usize,
+    /// Records, deleted ones too.
     rows: usize,
-    /// What the zone maps say: never `None` in a scan as it was prepared.
+    /// What the zone maps say of those that are there: never `None` in a scan as it was prepared.
     verdict: Verdict,
 }
 
@@ -129,7 +131,9 @@ impl TableScan {
         estimate(&self.table, &segment, &mut predicate);
         for zone in 0..segment.zones() {
             let rows = segment.zone_rows(zone).len();
+            let deleted = segment.deleted(zone).map_or(0, DeletedZone::rows);
             match judge(&predicate, rows, &|column| segment.zone_map(column, zone)) {
+                _ if deleted == rows => self.skipped += 1,
                 Verdict::None => self.skipped += 1,
                 verdict => self.morsels.push(Morsel { segment: self.segments.len(), zone, rows, verdict }),
             }
@@ -222,7 +226,7 @@ impl TableScan {
         let morsel = self.morsel(morsel)?;
         match morsel.verdict {
             Verdict::None => Ok(0),
-            Verdict::All => Ok(morsel.rows),
+            Verdict::All => Ok(self.live(morsel)),
             Verdict::Some => Ok(bits::count(self.isa, &self.qualifying(morsel)?)),
         }
     }
@@ -245,7 +249,17 @@ impl TableScan {
         self.morsels.get(number).ok_or_else(missing)
     }
 
-    /// Evaluates the predicate on a morsel.
+    /// Records of a morsel that are not deleted.
+    fn live(&self, morsel: &Morsel) -> usize {
+        morsel.rows - self.deleted(morsel).map_or(0, DeletedZone::rows)
+    }
+
+    /// The deleted records of a morsel.
+    fn deleted(&self, morsel: &Morsel) -> Option<&DeletedZone> {
+        self.segments[morsel.segment].0.deleted(morsel.zone)
+    }
+
+    /// Evaluates the predicate on a morsel: the records that fulfil it and are not deleted.
     fn qualifying(&self, morsel: &Morsel) -> Result<Vec<u64>> {
         let (segment, arranged) = &self.segments[morsel.segment];
         let predicate = self.observed.arranged(self.isa, arranged);
@@ -257,10 +271,13 @@ impl TableScan {
             zone_map: &|column| segment.zone_map(column, morsel.zone),
             tally,
         };
-        let qualifying = zone.evaluate(&predicate, None)?;
+        let mut qualifying = zone.evaluate(&predicate, None)?;
         if tally.is_some() {
             zone.count(&predicate, None, &qualifying);
             self.observed.recheck(self.isa, &predicate);
+        }
+        if let Some(deleted) = self.deleted(morsel) {
+            deleted.take_from(&mut qualifying);
         }
         Ok(qualifying)
     }

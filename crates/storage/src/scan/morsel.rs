@@ -8,7 +8,7 @@ use super::{Morsel, TableScan};
 use crate::catalog::TableSnapshot;
 use crate::dictionary::DictionaryVersion;
 use crate::encoding::floats::unscale;
-use crate::heap::{Attribute, Kind};
+use crate::heap::{Attribute, Kind, RECORD_IDS};
 use crate::scan::prune::Verdict;
 use crate::segment::{Encoding, code_bytes};
 use crate::view::{ColumnView, Meaning, Shape, float_integer, real_from_order};
@@ -18,7 +18,7 @@ use gingham_kernels::{Code, Isa, bits, decode, lookup};
 /// The records of a morsel that qualify, at least one.
 #[derive(Debug)]
 pub struct OpenMorsel {
-    /// Records in the zone.
+    /// Records in the zone, deleted ones too.
     pub rows: usize,
     /// The qualifying ones, ascending, when they are not all.
     pub tids: Option<Vec<u32>>,
@@ -39,32 +39,40 @@ impl TableScan {
         let morsel = self.morsel(morsel)?;
         let tids = match morsel.verdict {
             Verdict::None => return Ok(None),
-            Verdict::All => None,
+            Verdict::All => self.live_tids(morsel),
             Verdict::Some => {
                 let qualifying = self.qualifying(morsel)?;
                 let rows = bits::count(self.isa, &qualifying);
                 if rows == 0 {
                     return Ok(None);
                 }
-                (rows < morsel.rows).then(|| {
-                    let mut tids = Vec::with_capacity(rows);
-                    bits::to_tids(self.isa, &qualifying, 0, &mut tids);
-                    tids
-                })
+                (rows < morsel.rows).then(|| self.tids(&qualifying, rows))
             }
         };
         let views = self.views(morsel)?;
         Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
     }
 
-    /// Opens the projected columns of a morsel with all of its records, for an executor that evaluates the predicate itself;
+    /// The records of a morsel that are not deleted; `None` when none is.
+    fn live_tids(&self, morsel: &Morsel) -> Option<Vec<u32>> {
+        Some(self.tids(&self.deleted(morsel)?.live(morsel.rows), self.live(morsel)))
+    }
+
+    /// The records whose bits are set, so many.
+    fn tids(&self, found: &[u64], rows: usize) -> Vec<u32> {
+        let mut tids = Vec::with_capacity(rows);
+        bits::to_tids(self.isa, found, 0, &mut tids);
+        tids
+    }
+
+    /// Opens the projected columns of a morsel with all records that are not deleted, for an executor that evaluates the predicate itself;
     /// `None` when zone maps say that no record qualifies.
     pub fn open_all(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
         let morsel = self.morsel(morsel)?;
         if morsel.verdict == Verdict::None {
             return Ok(None);
         }
-        Ok(Some(OpenMorsel { rows: morsel.rows, tids: None, views: self.views(morsel)? }))
+        Ok(Some(OpenMorsel { rows: morsel.rows, tids: self.live_tids(morsel), views: self.views(morsel)? }))
     }
 
     /// Views of the projected columns.
@@ -106,6 +114,9 @@ impl TableScan {
 /// and 0.
 pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i64)> {
     let definition = table.definition.column_by_id(column)?;
+    if column == RECORD_IDS && table.heap.is_none() {
+        return Some((0, table.numbers().saturating_sub(1) as i64));
+    }
     // Pages have byte strings as they are, and 128 bits for a type that may need them, whatever its values.
     if table.heap.is_some() && !matches!(Attribute::new(definition).kind, Kind::Fixed(..=8)) {
         return None;

@@ -1,5 +1,5 @@
 //! Record numbers: how an executor that works on integers carries a column of byte strings along. A record's number is its
-//! place among all of the table's, segment after segment, then the delta; what it stands for is fetched at the end, of the
+//! place among all of the table's, segment after segment, then the delta, deleted ones counted too; what it stands for is fetched at the end, of the
 //! records that are left.
 
 use super::morsel::OpenMorsel;
@@ -29,13 +29,13 @@ impl TableScan {
     }
 
     fn first_record(&self, morsel: &Morsel) -> u64 {
-        let before = self.segments[..morsel.segment].iter().map(|(segment, _)| segment.rows() as u64);
-        before.sum::<u64>() + self.segments[morsel.segment].0.zone_rows(morsel.zone).start as u64
+        let source = &self.segments[morsel.segment].0;
+        source.first() + source.zone_rows(morsel.zone).start as u64
     }
 }
 
 /// A column of `rows` numbers from `first` on. Its codes are the same whatever the first: one buffer does for all zones.
-fn numbers(first: u64, rows: usize) -> ColumnView {
+pub(super) fn numbers(first: u64, rows: usize) -> ColumnView {
     static SHORT: OnceLock<Buffer> = OnceLock::new();
     let all = |rows: usize| rows + 64;
     let (codes, width) = if rows <= ZONE_ROWS {
@@ -93,14 +93,14 @@ fn fetch_sorted(
     let definition =
         definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))?;
     let mut parts = Vec::new();
-    let (mut rest, mut first) = (wanted, 0);
+    let mut rest = wanted;
     for segment in &Source::all(table)? {
-        let own = rest.partition_point(|record| *record < first + segment.rows() as u64);
-        zones(segment, definition, &rest[..own], first, isa, &mut parts)?;
-        (rest, first) = (&rest[own..], first + segment.rows() as u64);
+        let own = rest.partition_point(|record| *record < segment.first() + segment.rows() as u64);
+        zones(segment, definition, &rest[..own], segment.first(), isa, &mut parts)?;
+        rest = &rest[own..];
     }
     if let Some(record) = rest.first() {
-        return Err(Error::InvalidInput(format!("record {record} of table {name}, which has {first}")));
+        return Err(Error::InvalidInput(format!("record {record} of table {name}, which has {}", table.numbers())));
     }
     if parts.is_empty() {
         return Ok(new_null_array(&definition.logical_type.to_arrow(), places.len()));

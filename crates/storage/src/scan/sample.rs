@@ -23,9 +23,9 @@ impl TableScan {
         let (mut decided, mut open, mut undecided) = (0, 0, Vec::new());
         for (number, morsel) in self.morsels.iter().enumerate() {
             match morsel.verdict {
-                Verdict::All => decided += morsel.rows,
+                Verdict::All => decided += self.live(morsel),
                 Verdict::Some => {
-                    open += morsel.rows;
+                    open += self.live(morsel);
                     undecided.push(number);
                 }
                 Verdict::None => {}

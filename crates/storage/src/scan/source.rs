@@ -1,11 +1,14 @@
-//! What a scan reads zone by zone: a segment or delta block, or the pages of a heap table, which are one segment to it whose
+//! What a scan reads zone by zone: a segment or delta block with its deleted records, or the pages of a heap table, which are one segment to it whose
 //! zones all have the table's bounds for a map.
 
 use super::code::Reach;
 use super::rank;
+use super::records::numbers;
 use super::translate::Facts;
-use crate::catalog::TableSnapshot;
+use crate::catalog::deleted::DeletedZone;
+use crate::catalog::{Deleted, TableSnapshot};
 use crate::heap::Kind;
+use crate::heap::RECORD_IDS;
 use crate::heap::store::PageZones;
 use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, ZoneMap, code_bytes};
 use crate::view::{ColumnView, Format, Meaning};
@@ -16,8 +19,17 @@ use std::sync::Arc;
 /// A run of zones.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    Segment(Arc<Segment>),
+    Segment(Part),
     Pages(Arc<PageZones>),
+}
+
+/// A segment or delta block as a part of its table.
+#[derive(Debug, Clone)]
+pub(super) struct Part {
+    segment: Arc<Segment>,
+    /// The number of its first record.
+    first: u64,
+    deleted: Option<Arc<Deleted>>,
 }
 
 impl Source {
@@ -34,14 +46,36 @@ impl Source {
                 )));
             }
         };
-        let segments = table.segments.iter().chain(&table.delta).map(|segment| Self::Segment(Arc::clone(segment)));
+        let mut next = 0;
+        let segments = table.segments.iter().chain(&table.delta).map(|segment| {
+            let (first, deleted) = (next, table.deleted.get(&segment.id()).cloned());
+            next += segment.rows() as u64;
+            Self::Segment(Part { segment: Arc::clone(segment), first, deleted })
+        });
         Ok(segments.chain(pages).collect())
     }
 
-    /// Records.
+    /// The deleted records of a zone; `None` when all of its records are there.
+    pub(super) fn deleted(&self, zone: usize) -> Option<&DeletedZone> {
+        match self {
+            Self::Segment(part) => part.deleted.as_ref()?.zone(zone),
+            // The views of pages leave them out.
+            Self::Pages(_) => None,
+        }
+    }
+
+    /// The number of its first record.
+    pub(super) fn first(&self) -> u64 {
+        match self {
+            Self::Segment(part) => part.first,
+            Self::Pages(_) => 0,
+        }
+    }
+
+    /// Records, deleted ones too.
     pub(super) fn rows(&self) -> usize {
         match self {
-            Self::Segment(segment) => segment.rows(),
+            Self::Segment(part) => part.segment.rows(),
             Self::Pages(pages) => pages.rows(),
         }
     }
@@ -49,15 +83,15 @@ impl Source {
     /// Number of zones.
     pub(super) fn zones(&self) -> usize {
         match self {
-            Self::Segment(segment) => segment.zones(),
+            Self::Segment(part) => part.segment.zones(),
             Self::Pages(pages) => pages.zones().len(),
         }
     }
 
-    /// Records of a zone.
+    /// Records of a zone, deleted ones too.
     pub(super) fn zone_rows(&self, zone: usize) -> Range<usize> {
         match self {
-            Self::Segment(segment) => segment.zone_rows(zone),
+            Self::Segment(part) => part.segment.zone_rows(zone),
             Self::Pages(pages) => pages.zones()[zone].rows.clone(),
         }
     }
@@ -65,7 +99,7 @@ impl Source {
     /// Zone map of a column, where there is one.
     pub(super) fn zone_map(&self, column: ColumnId, zone: usize) -> Option<ZoneMap> {
         match self {
-            Self::Segment(segment) => segment.zone_map(column, zone),
+            Self::Segment(part) => part.segment.zone_map(column, zone),
             Self::Pages(pages) => pages.zone_map(column),
         }
     }
@@ -73,7 +107,11 @@ impl Source {
     /// The column's values in a zone.
     pub(super) fn view(&self, column: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
         match self {
-            Self::Segment(segment) => segment.view(column, zone),
+            Self::Segment(part) if column.id == RECORD_IDS => {
+                let rows = part.segment.zone_rows(zone);
+                Ok(numbers(part.first + rows.start as u64, rows.len()))
+            }
+            Self::Segment(part) => part.segment.view(column, zone),
             Self::Pages(pages) => pages.view(column, zone),
         }
     }
@@ -81,7 +119,7 @@ impl Source {
     /// What code 0 of an integer column stands for; `None` when its codes mean something else.
     pub(super) fn integer_base(&self, column: ColumnId) -> Option<i128> {
         match self {
-            Self::Segment(segment) => match segment.column(column)?.encoding {
+            Self::Segment(part) => match part.segment.column(column)?.encoding {
                 Encoding::FrameOfReference { base } => Some(base),
                 _ => None,
             },
@@ -92,7 +130,10 @@ impl Source {
     /// What is known of a column before anything is read.
     pub(super) fn facts(&self, column: &ColumnDefinition) -> Result<Facts> {
         let segment = match self {
-            Self::Segment(segment) => segment,
+            Self::Segment(_) if column.id == RECORD_IDS => {
+                return Ok(Facts::Values { min: Datum::Null, max: Datum::Null });
+            }
+            Self::Segment(part) => &part.segment,
             Self::Pages(pages) => {
                 let own = pages.attribute(column)?;
                 return Ok(match own.kind {

@@ -20,9 +20,10 @@ use crate::session::CancelToken;
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use datafusion::execution::SessionState;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use gingham_storage::TableDefinition;
 use gingham_storage::catalog::{Store, TableSnapshot, TableWriter};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Converts batches and writes them to segment files, in lanes; nothing is visible before [`Ingest::finish`]. Its
 /// calls block: keep them off the threads that drive queries.
@@ -32,6 +33,17 @@ pub(crate) struct Ingest {
     table: Arc<TableSnapshot>,
     converter: Converter,
     writer: TableWriter,
+    /// All rows, where they are wanted back.
+    kept: Option<Mutex<Kept>>,
+}
+
+/// Rows that are wanted back, by lane, and what they take of the memory limit.
+#[derive(Debug)]
+struct Kept {
+    rows: Vec<(usize, RecordBatch)>,
+    /// They are written too.
+    writes: bool,
+    reservation: MemoryReservation,
 }
 
 impl Ingest {
@@ -48,7 +60,23 @@ impl Ingest {
             writer: store.table_writer(table)?,
             store: Arc::clone(store),
             table: Arc::clone(table),
+            kept: None,
         })
+    }
+
+    /// The same, which keeps the rows for [`Ingest::kept`], and writes them if `writes`.
+    pub(crate) fn keeping(self, pool: &Arc<dyn MemoryPool>, writes: bool) -> Self {
+        let reservation = MemoryConsumer::new("new rows").register(pool);
+        Self { kept: Some(Mutex::new(Kept { rows: Vec::new(), writes, reservation })), ..self }
+    }
+
+    /// The rows so far, those of lower lanes first.
+    pub(crate) fn kept(&self) -> Vec<RecordBatch> {
+        let Some(kept) = &self.kept else { return Vec::new() };
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = std::mem::take(&mut kept.rows);
+        rows.sort_by_key(|(lane, _)| *lane);
+        rows.into_iter().map(|(_, batch)| batch).collect()
     }
 
     /// Into a table that does not exist yet: see [`Ingest::finish_creating`].
@@ -87,6 +115,14 @@ impl Ingest {
     pub(crate) fn converted(&self, lane: usize, batch: RecordBatch) -> Result<()> {
         if batch.num_rows() == 0 {
             return Ok(());
+        }
+        if let Some(kept) = &self.kept {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.reservation.try_grow(batch.get_array_memory_size())?;
+            kept.rows.push((lane, batch.clone()));
+            if !kept.writes {
+                return Ok(());
+            }
         }
         Ok(self.writer.append(lane, batch)?)
     }

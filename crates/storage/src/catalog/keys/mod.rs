@@ -4,20 +4,26 @@
 //! segments were written ([`summary`]) and zone maps mostly say that nothing can clash; only when they do not are the
 //! keys read again and compared one by one ([`set`]).
 
+mod conflicts;
 mod encode;
 mod new_rows;
+mod referred;
 mod set;
 mod summary;
 
+pub use conflicts::Conflicts;
 pub(crate) use encode::datum;
 pub(crate) use new_rows::NewRows;
 pub(crate) use summary::KeySummary;
 
 use crate::catalog::rows::for_each_batch;
-use crate::catalog::{TableSnapshot, Transaction, WrittenRows};
+use crate::catalog::{Change, TableSnapshot, Transaction, WrittenRows};
+use crate::heap::RECORD_IDS;
 use crate::scan::TableScan;
-use crate::{ColumnId, Datum, Error, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition, TableId};
-use arrow::array::ArrayRef;
+use crate::{ColumnId, Datum, Error, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition};
+use arrow::array::{ArrayRef, AsArray};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::Int64Type;
 use encode::{KeyEncoder, show, show_names};
 use set::KeySet;
 use std::collections::HashSet;
@@ -27,44 +33,73 @@ use std::sync::Arc;
 /// Up to this many different values are put to a scan as a list; more of them as no condition at all.
 const LIST: usize = 1024;
 
-/// Checks the keys and references of `table` for `rows`, which `new` reads.
+/// Checks the keys and references of a table for the new records, which `new` reads and which were written as `rows`, if
+/// not one by one, and those that go.
 pub(crate) fn check(
     transaction: &Transaction<'_>,
-    table: TableId,
+    definition: &Arc<TableDefinition>,
     new: &NewRows<'_>,
-    rows: &WrittenRows,
+    rows: Option<&WrittenRows>,
+    change: &Change,
 ) -> Result<()> {
-    let current = transaction.current(table)?;
-    let definition = Arc::clone(&current.definition);
-    if definition.keys.is_empty() && definition.references.is_empty() {
-        return Ok(());
+    if definition.has_constraints() {
+        let current = transaction.current(definition.id)?;
+        let left = Left { table: &current, gone: &change.ids };
+        for (number, key) in definition.keys.iter().enumerate().filter(|(_, key)| change.touches(&key.columns)) {
+            check_key(&left, number, key, new, rows)?;
+        }
+        for reference in definition.references.iter().filter(|reference| change.touches(&reference.columns)) {
+            check_reference(transaction, definition, reference, &left, new)?;
+        }
     }
-    for (number, key) in definition.keys.iter().enumerate() {
-        check_key(&current, number, key, new, rows)?;
+    if change.ids.is_empty() { Ok(()) } else { referred::check(transaction, definition, new, change) }
+}
+
+/// A table without the records that go.
+pub(super) struct Left<'t> {
+    pub(super) table: &'t Arc<TableSnapshot>,
+    /// Their ids, ascending.
+    pub(super) gone: &'t [u64],
+}
+
+impl Left<'_> {
+    /// Calls `visit` with the columns of the records that match.
+    pub(super) fn for_each(
+        &self,
+        columns: &[ColumnId],
+        predicate: Predicate,
+        mut visit: impl FnMut(&[ArrayRef]) -> Result<()>,
+    ) -> Result<()> {
+        if self.gone.is_empty() {
+            return for_each_batch(self.table, columns.to_vec(), predicate, |batch| visit(batch.columns()));
+        }
+        let with_ids = Arc::new(self.table.with_record_ids("record id".to_owned()));
+        let all = columns.iter().copied().chain([RECORD_IDS]).collect();
+        for_each_batch(&with_ids, all, predicate, |batch| {
+            let ids = batch.column(columns.len()).as_primitive::<Int64Type>().values();
+            let stays = ids.iter().map(|id| Some(self.gone.binary_search(&(*id as u64)).is_err()));
+            visit(&filter_record_batch(&batch, &stays.collect())?.columns()[..columns.len()])
+        })
     }
-    for reference in &definition.references {
-        let referred =
-            if reference.table == table { Arc::clone(&current) } else { transaction.current(reference.table)? };
-        check_reference(&definition, reference, &referred, new, reference.table == table)?;
-    }
-    Ok(())
 }
 
 /// Checks PRIMARY KEY or UNIQUE.
 fn check_key(
-    current: &Arc<TableSnapshot>,
+    left: &Left<'_>,
     number: usize,
     key: &KeyDefinition,
     new: &NewRows<'_>,
-    rows: &WrittenRows,
+    rows: Option<&WrittenRows>,
 ) -> Result<()> {
-    let definition = &current.definition;
-    let summaries = || rows.keys.iter().filter_map(|segment| segment.get(number));
-    let ordered = rows.delta.is_empty()
-        && summaries().count() == rows.segments.len()
-        && rows.definition.keys.get(number) == Some(key)
-        && summary::all_distinct(summaries());
-    if ordered && nothing_in_ranges(current, key.columns[0], new)? {
+    let definition = &left.table.definition;
+    let ordered = rows.is_some_and(|rows| {
+        let summaries = || rows.keys.iter().filter_map(|segment| segment.get(number));
+        rows.delta.is_empty()
+            && summaries().count() == rows.segments.len()
+            && rows.definition.keys.get(number) == Some(key)
+            && summary::all_distinct(summaries())
+    });
+    if ordered && nothing_in_ranges(left.table, key.columns[0], new)? {
         return Ok(());
     }
     let encoder = KeyEncoder::new(definition, &key.columns)?;
@@ -79,8 +114,7 @@ fn check_key(
         }
         Ok(())
     })?;
-    for_each_batch(current, key.columns.clone(), lists.predicate(definition, &key.columns, new), |batch| {
-        let columns = batch.columns();
+    left.for_each(&key.columns, lists.predicate(definition, &key.columns, Some(new)), |columns| {
         for (row, bytes) in encoder.encode(columns)?.iter() {
             if keys.contains(bytes) {
                 return Err(duplicate(definition, key, &show(columns, row), "exists already"));
@@ -117,12 +151,14 @@ fn duplicate(definition: &TableDefinition, key: &KeyDefinition, value: &str, wha
 /// Checks REFERENCES: every key without NULLs exists in the table referred to, or among the new records when a table
 /// refers to itself.
 fn check_reference(
+    transaction: &Transaction<'_>,
     definition: &TableDefinition,
     reference: &ReferenceDefinition,
-    referred: &Arc<TableSnapshot>,
+    left: &Left<'_>,
     new: &NewRows<'_>,
-    itself: bool,
 ) -> Result<()> {
+    let itself = reference.table == definition.id;
+    let referred = if itself { Arc::clone(left.table) } else { transaction.current(reference.table)? };
     let encoder = KeyEncoder::new(&referred.definition, &reference.referred)?;
     let mut keys = KeySet::default();
     let mut lists = Lists::new(&referred.definition, &reference.referred);
@@ -141,9 +177,10 @@ fn check_reference(
         })?;
     }
     if !keys.all_marked() {
-        let predicate = lists.predicate(definition, &reference.columns, new);
-        for_each_batch(referred, reference.referred.clone(), predicate, |batch| {
-            encoder.encode(batch.columns())?.iter().for_each(|(_, bytes)| keys.mark(bytes));
+        let predicate = lists.predicate(definition, &reference.columns, Some(new));
+        let left = Left { table: &referred, gone: if itself { left.gone } else { &[] } };
+        left.for_each(&reference.referred, predicate, |columns| {
+            encoder.encode(columns)?.iter().for_each(|(_, bytes)| keys.mark(bytes));
             Ok(())
         })?;
     }
@@ -202,14 +239,14 @@ impl<'d> Lists<'d> {
     }
 
     /// The condition on the table that the keys are looked up in; `from` and `names` are where the new records have them.
-    fn predicate(self, from: &TableDefinition, names: &[ColumnId], new: &NewRows<'_>) -> Predicate {
+    fn predicate(self, from: &TableDefinition, names: &[ColumnId], new: Option<&NewRows<'_>>) -> Predicate {
         let mut parts = Vec::new();
         for ((column, values), name) in self.columns.iter().zip(self.values).zip(names) {
             let same_type = self.definition.column_by_id(*column).map(|column| &column.logical_type)
                 == from.column_by_id(*name).map(|column| &column.logical_type);
             if let Some(values) = values {
                 parts.push(Predicate::In { column: *column, values, negated: false });
-            } else if same_type && !new.has_delta() {
+            } else if let Some(new) = new.filter(|new| same_type && !new.has_delta()) {
                 let ranges = new.segment_bounds(*name).into_iter().map(|bounds| range(*column, bounds)).collect();
                 parts.push(Predicate::Or(ranges));
             }

@@ -50,12 +50,20 @@ impl<'r> NewRows<'r> {
             version: 0,
             segments,
             delta: Vec::new(),
+            deleted: BTreeMap::new(),
             dictionaries,
             heap: None,
             pages: None,
             summaries: Summaries::default(),
         };
         Ok(Self { segments: Arc::new(segments), delta: &rows.delta })
+    }
+
+    /// Records in batches of these columns.
+    pub(crate) fn of_batches(columns: &Arc<TableDefinition>, batches: &'r [RecordBatch]) -> Self {
+        let mut segments = TableSnapshot::empty(TableDefinition::clone(columns));
+        segments.definition = Arc::clone(columns);
+        Self { segments: Arc::new(segments), delta: batches }
     }
 
     /// True when there are segments among the records.

@@ -1,0 +1,309 @@
+//! The records that a statement changes and what comes in their place: read by one query, whose partitions hand new records to
+//! the lanes of a writer as those of INSERT do.
+
+use super::Change;
+use super::plan::{with_excluded, with_ids};
+use super::returning::select;
+use crate::session::{StatementContext, Target, blocking};
+use crate::statements::ingest::Converter;
+use crate::statements::{fold, insert, pipeline};
+use crate::{Error, Result};
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::{Field, Int64Type, Schema};
+use datafusion::common::ParamValues;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, SelectItem, SetExpr, Statement as Sql, TableFactor};
+use gingham_storage::catalog::{Change as Changed, TableWriter, WrittenRows};
+use gingham_storage::heap::RecordId;
+use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The records of a table that are to be changed.
+pub(in crate::statements) struct Found {
+    pub(in crate::statements) change: Changed,
+    pub(in crate::statements) new: New,
+    /// The columns that tables refer to, as far as the statement knew.
+    pub(in crate::statements) referred: Vec<ColumnId>,
+    /// Records that the statement changes.
+    pub(in crate::statements) records: u64,
+    /// What is held, of the memory limit.
+    pub(in crate::statements) held: Held,
+}
+
+/// What comes in the place of the records.
+pub(in crate::statements) enum New {
+    /// New records, or none.
+    Rows(WrittenRows),
+    /// The columns `read` of the records `ids`, of a table in heap pages.
+    InPlace { read: Arc<TableDefinition>, ids: Vec<RecordId>, batches: Vec<RecordBatch> },
+}
+
+/// What a query gave, and what it takes of the memory limit.
+pub(in crate::statements) struct Held {
+    ids: Vec<u64>,
+    /// Old values of the columns that are referred to.
+    referred: Vec<RecordBatch>,
+    /// New values, where they are not written at once.
+    batches: Vec<RecordBatch>,
+    /// Whole rows for RETURNING.
+    returned: Vec<RecordBatch>,
+    reservation: MemoryReservation,
+    others: Vec<MemoryReservation>,
+}
+
+impl Found {
+    /// Adds what another query found, and new records behind all.
+    pub(in crate::statements) fn absorb(&mut self, mut other: Self) {
+        self.change.ids.append(&mut other.change.ids);
+        self.change.ids.sort_unstable();
+        self.change.referred.append(&mut other.change.referred);
+        self.records += other.records;
+        self.held.returned.append(&mut other.held.returned);
+        self.held.others.push(other.held.reservation);
+        if let (New::Rows(rows), New::Rows(others)) = (&mut self.new, other.new) {
+            rows.absorb(others);
+        }
+        // The new ones are successors of some records at most.
+        self.change.columns = None;
+    }
+
+    /// New records alone.
+    pub(in crate::statements) fn of_new(
+        context: &StatementContext,
+        target: &Target,
+        new: New,
+        records: u64,
+        returned: Vec<RecordBatch>,
+    ) -> Result<Self> {
+        let mut held = Held::new(context, "insert");
+        held.reservation.try_grow(returned.iter().map(RecordBatch::get_array_memory_size).sum())?;
+        held.returned = returned;
+        let referred = referred_columns(context, target);
+        Ok(Self { change: Changed::default(), new, referred, records, held })
+    }
+
+    /// Refuses a change that takes a record twice.
+    pub(in crate::statements) fn require_once(&self, target: &Target, verb: &str) -> Result<()> {
+        if self.change.ids.is_sorted_by(|a, b| a < b) {
+            return Ok(());
+        }
+        Err(taken_twice(target, verb))
+    }
+
+    /// The rows that RETURNING is about.
+    pub(in crate::statements) fn take_returned(&mut self) -> Vec<RecordBatch> {
+        std::mem::take(&mut self.held.returned)
+    }
+}
+
+/// Finds the records, and their new values as they are stored.
+pub(in crate::statements) async fn find(
+    context: &StatementContext,
+    target: &Target,
+    change: &Change,
+    parameters: Option<ParamValues>,
+) -> Result<Found> {
+    let referred = referred_columns(context, target);
+    let reading = Arc::new(Reading::new(context, target, change, &referred)?);
+    let plan = context.plan(reading.query(change)?, parameters).await?;
+    let plan = match &change.excluded {
+        Some(rows) => with_excluded(plan, rows)?,
+        None => plan,
+    };
+    let plan = with_ids(plan, target, change.verb)?;
+    reading.accept(&plan)?;
+    let physical = context.physical_plan(&plan).await?;
+    let held = Arc::new(Mutex::new(Held::new(context, change.verb)));
+    let (work, into) = (Arc::clone(&reading), Arc::clone(&held));
+    pipeline::each(context, physical, move |lane, batch| work.take(lane, &batch, &into)).await?;
+    let held = Arc::into_inner(held).ok_or_else(|| Error::Internal("a lane of a change is still at work".into()))?;
+    let reading = Arc::into_inner(reading).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
+    let mut held = held.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (columns, read) = (reading.changed(change), Arc::clone(&reading.read));
+    let new = match reading.writer {
+        Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
+        None => {
+            let (ids, batches) = (held.ids.clone(), std::mem::take(&mut held.batches));
+            New::InPlace { read, ids, batches }
+        }
+    };
+    let mut ids = std::mem::take(&mut held.ids);
+    ids.sort_unstable();
+    let rows = ids.len();
+    ids.dedup();
+    if ids.len() < rows && !change.assignments.is_empty() {
+        return Err(taken_twice(target, change.verb));
+    }
+    let records = ids.len() as u64;
+    let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns };
+    Ok(Found { change, new, referred, records, held })
+}
+
+fn taken_twice(target: &Target, verb: &str) -> Error {
+    Error::InvalidInput(format!(
+        "{verb} of table '{}': several rows match one of its rows; make the condition choose one of them",
+        target.table.definition.name
+    ))
+}
+
+/// The columns of a table that others refer to, in the statement's snapshot.
+fn referred_columns(context: &StatementContext, target: &Target) -> Vec<ColumnId> {
+    let kept = Arc::ptr_eq(&target.store, &context.session.engine.store);
+    let snapshot = context.temp.as_ref().filter(|_| !kept).unwrap_or(&context.snapshot);
+    snapshot.referred_columns(target.table.definition.id)
+}
+
+impl Held {
+    fn new(context: &StatementContext, verb: &str) -> Self {
+        let reservation =
+            MemoryConsumer::new(format!("records to {verb}")).register(context.task().memory_pool());
+        Self {
+            ids: Vec::new(),
+            referred: Vec::new(),
+            batches: Vec::new(),
+            returned: Vec::new(),
+            reservation,
+            others: Vec::new(),
+        }
+    }
+}
+
+/// What a query reads of the records: new values, then old ones, then the ids.
+struct Reading {
+    /// The table with the columns whose new values are read: those that change, or all. Of DELETE none.
+    read: Arc<TableDefinition>,
+    converter: Option<Converter>,
+    /// Where new records go; `None` when they change in place.
+    writer: Option<TableWriter>,
+    /// Columns whose old values are read: those that are referred to, or for RETURNING of DELETE all.
+    old: Vec<ColumnDefinition>,
+    /// Of `old`, the places of those that are referred to.
+    referred: Vec<usize>,
+    /// RETURNING.
+    returning: bool,
+}
+
+impl Reading {
+    fn new(context: &StatementContext, target: &Target, change: &Change, referred: &[ColumnId]) -> Result<Self> {
+        let definition = &target.table.definition;
+        let names: Vec<String> = change.assignments.iter().map(|(name, _)| name.clone()).collect();
+        insert::check_columns(definition, &names)?;
+        let assigned = |id: &ColumnId| definition.column_by_id(*id).is_some_and(|column| names.contains(&column.name));
+        let (deletes, returning) = (names.is_empty(), change.returning.is_some());
+        let in_place = target.table.heap.is_some() && !deletes && !change.replaces;
+        let constraints = definition.keys.iter().map(|key| &key.columns);
+        let constraints = constraints.chain(definition.references.iter().map(|reference| &reference.columns));
+        let constrained = constraints.flatten().chain(referred).any(assigned);
+        // A CHECK may look at every column, a key or a reference at some.
+        let all = !in_place || returning || constrained || !definition.checks.is_empty();
+        let mut read = TableDefinition::clone(definition);
+        read.columns.retain(|column| !deletes && (all || names.contains(&column.name)));
+        let converter = if deletes { None } else { Some(Converter::new(&context.state, &read, None)?) };
+        let is_old = |column: &&ColumnDefinition| {
+            (deletes && returning) || (referred.contains(&column.id) && (deletes || referred.iter().any(assigned)))
+        };
+        let old: Vec<ColumnDefinition> = definition.columns.iter().filter(is_old).cloned().collect();
+        let referred = (0..old.len()).filter(|at| referred.contains(&old[*at].id)).collect();
+        let writer = if in_place { None } else { Some(target.store.table_writer(&target.table)?) };
+        Ok(Self { read: Arc::new(read), converter, writer, old, referred, returning })
+    }
+
+    /// The columns that change; `None` for DELETE.
+    fn changed(&self, change: &Change) -> Option<Vec<ColumnId>> {
+        let column = |(name, _): &(String, SqlExpr)| Some(self.read.column(name)?.id);
+        (!change.assignments.is_empty()).then(|| change.assignments.iter().filter_map(column).collect())
+    }
+
+    /// `SELECT x AS a, …, b AS "old b", … FROM t, … WHERE c`.
+    fn query(&self, change: &Change) -> Result<DataFusionStatement> {
+        let of_table = |name: &str| match change.from.first().and_then(known_as) {
+            Some(table) => SqlExpr::CompoundIdentifier(vec![table, Ident::with_quote('"', name)]),
+            None => SqlExpr::Identifier(Ident::with_quote('"', name)),
+        };
+        let item = |expr, alias: &str| SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', alias) };
+        let new = self.read.columns.iter().map(|column| {
+            let given = change.assignments.iter().find(|(known, _)| *known == column.name);
+            item(given.map_or_else(|| of_table(&column.name), |(_, value)| value.clone()), &column.name)
+        });
+        let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("old {}", column.name)));
+        let mut query = select(change.from.clone(), new.chain(old).collect())?;
+        if let SetExpr::Select(select) = &mut *query.body {
+            select.selection = change.condition.clone();
+        }
+        super::super::query::refuse_ignored(&mut query)?;
+        Ok(DataFusionStatement::Statement(Box::new(Sql::Query(query))))
+    }
+
+    /// Refuses values whose types don't convert.
+    fn accept(&self, plan: &LogicalPlan) -> Result<()> {
+        let Some(converter) = &self.converter else { return Ok(()) };
+        let places: Vec<usize> = (0..self.read.columns.len()).collect();
+        converter.accept(&plan.schema().as_arrow().project(&places)?)
+    }
+
+    /// Takes what the query gave: new records are written, or kept.
+    fn take(&self, lane: usize, batch: &RecordBatch, held: &Mutex<Held>) -> Result<()> {
+        let (new, columns) = (self.read.columns.len(), batch.num_columns());
+        let ids = batch.column(columns - 1).as_primitive::<Int64Type>();
+        let converted = match &self.converter {
+            Some(converter) => Some(converter.convert(&batch.project(&(0..new).collect::<Vec<_>>())?)?),
+            None => None,
+        };
+        let returned = match &converted {
+            _ if !self.returning => None,
+            Some(converted) => Some(converted.clone()),
+            None => Some(self.old_of(batch, 0..self.old.len())?),
+        };
+        let referred = match self.referred.as_slice() {
+            [] => None,
+            places => Some(self.old_of(batch, places.iter().copied())?),
+        };
+        let kept = match (&self.writer, converted) {
+            (Some(writer), Some(rows)) if rows.num_rows() > 0 => {
+                writer.append(lane, rows)?;
+                None
+            }
+            (Some(_), _) => None,
+            (None, converted) => converted,
+        };
+        let bytes = [&kept, &returned, &referred].into_iter().flatten().map(RecordBatch::get_array_memory_size);
+        let bytes = bytes.sum::<usize>() + size_of::<u64>() * ids.len();
+        let mut held = lock(held);
+        held.reservation.try_grow(bytes)?;
+        held.ids.extend(ids.values().iter().map(|id| *id as u64));
+        held.batches.extend(kept);
+        held.returned.extend(returned);
+        held.referred.extend(referred);
+        Ok(())
+    }
+}
+
+impl Reading {
+    /// Some of the old columns that a query gave.
+    fn old_of(&self, batch: &RecordBatch, places: impl Iterator<Item = usize>) -> Result<RecordBatch> {
+        let new = self.read.columns.len();
+        let column = |at: usize| {
+            let column = &self.old[at];
+            let field = Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);
+            (field, Arc::clone(batch.column(new + at)))
+        };
+        let (fields, arrays): (Vec<_>, Vec<_>) = places.map(column).unzip();
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
+    }
+}
+
+/// What a table of FROM is called.
+fn known_as(table: &datafusion::sql::sqlparser::ast::TableWithJoins) -> Option<Ident> {
+    let TableFactor::Table { name, alias, .. } = &table.relation else { return None };
+    let ident = match alias {
+        Some(alias) => &alias.name,
+        None => name.0.last()?.as_ident()?,
+    };
+    Some(Ident::with_quote('"', fold(ident)))
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,95 @@
+//! RETURNING: a query over the rows that a statement wrote or deleted, answered before they are committed.
+
+use super::plan::in_place_of;
+use crate::session::{Outcome, StatementContext, Target};
+use crate::statements::{Headings, Statement, parse_single, query};
+use crate::{Error, Result};
+use arrow::array::RecordBatch;
+use datafusion::catalog::MemTable;
+use datafusion::common::ParamValues;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{
+    ObjectName, Query, SelectItem, SetExpr, Statement as Sql, TableFactor, TableWithJoins,
+};
+use futures::TryStreamExt;
+use std::sync::Arc;
+
+/// What RETURNING asks of each row.
+#[derive(Debug, Clone)]
+pub(crate) struct Returning {
+    /// The table as its items know it.
+    from: TableWithJoins,
+    items: Vec<SelectItem>,
+}
+
+/// Its answer.
+pub(crate) struct Returned(SendableRecordBatchStream);
+
+impl Returned {
+    /// As that of the statement.
+    pub(crate) fn outcome(self) -> Outcome {
+        Outcome::Rows(self.0)
+    }
+}
+
+impl Returning {
+    /// The clause of a statement that changes the table of `from`.
+    pub(crate) fn of(from: &TableWithJoins, items: Option<Vec<SelectItem>>) -> Option<Self> {
+        items.map(|items| Self { from: from.clone(), items })
+    }
+
+    /// Its answer for `rows`, which have the columns of `target`.
+    pub(crate) async fn rows(
+        &self,
+        context: &StatementContext,
+        target: &Target,
+        rows: Vec<RecordBatch>,
+        parameters: Option<ParamValues>,
+    ) -> Result<Returned> {
+        let statement = select(vec![self.from.clone()], self.items.clone())?;
+        let headings = Headings::of(&statement);
+        let statement = DataFusionStatement::Statement(Box::new(Sql::Query(statement)));
+        let plan = context.plan(statement, parameters).await?;
+        let table = MemTable::try_new(target.table.definition.arrow_schema(), vec![rows])?;
+        let plan = in_place_of(plan, target, Arc::new(table), "RETURNING")?;
+        let answer = context.rows(&plan).await?;
+        let schema = answer.schema();
+        let batches: Vec<RecordBatch> = answer.try_collect().await?;
+        let answer = futures::stream::iter(batches.into_iter().map(Ok));
+        Ok(Returned(headings.give(Box::pin(RecordBatchStreamAdapter::new(schema, answer)))))
+    }
+}
+
+/// `SELECT 1 FROM t`, to be made another query.
+fn template() -> Result<Box<Query>> {
+    let internal = || Error::Internal("SELECT 1 is a query".into());
+    let Statement::Sql(statement) = parse_single("SELECT 1 FROM t")? else { return Err(internal()) };
+    let DataFusionStatement::Statement(statement) = *statement else { return Err(internal()) };
+    let Sql::Query(query) = *statement else { return Err(internal()) };
+    Ok(query)
+}
+
+/// The table of that name as a member of FROM.
+pub(in crate::statements) fn from_table(table: &ObjectName) -> Result<TableWithJoins> {
+    let mut query = template()?;
+    let SetExpr::Select(body) = &mut *query.body else { return Err(Error::Internal("no SELECT".into())) };
+    let mut from = body.from.pop().ok_or_else(|| Error::Internal("no FROM".into()))?;
+    if let TableFactor::Table { name, .. } = &mut from.relation {
+        name.clone_from(table);
+    }
+    Ok(from)
+}
+
+/// `SELECT items FROM from`; `SELECT 1 FROM from` when there are none.
+pub(in crate::statements) fn select(from: Vec<TableWithJoins>, items: Vec<SelectItem>) -> Result<Box<Query>> {
+    let mut select = template()?;
+    let SetExpr::Select(body) = &mut *select.body else { return Err(Error::Internal("no SELECT".into())) };
+    if !items.is_empty() {
+        body.projection = items;
+    }
+    body.from = from;
+    query::refuse_ignored(&mut select)?;
+    Ok(select)
+}

@@ -1,0 +1,164 @@
+//! MERGE INTO t USING s ON c WHEN …: each clause is a query of its own over the statement's snapshot, for the rows that no
+//! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
+
+use super::change::{self, Change, Found, find, select};
+use super::ingest::Converter;
+use super::{fold, insert, unsupported, writable};
+use crate::session::{Outcome, StatementContext, Target};
+use crate::{Error, Result};
+use arrow::array::RecordBatch;
+use datafusion::common::ParamValues;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr as SqlExpr, Ident, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClause,
+    MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, Statement as Sql, TableFactor,
+    TableWithJoins,
+};
+use futures::TryStreamExt;
+
+/// Runs MERGE.
+pub(super) async fn run(
+    context: &StatementContext,
+    statement: Merge,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    let table = named(&statement)?;
+    for _ in 0..change::ATTEMPTS {
+        context.cancel.check()?;
+        let context = context.renewed()?;
+        let target = writable(&context, &table, "MERGE")?;
+        let mut all = Found::insert(&context, &target, &[], false)?;
+        for number in 0..statement.clauses.len() {
+            all.absorb(clause(&context, &target, &statement, &table, number, parameters.clone()).await?);
+        }
+        all.require_once(&target, "MERGE")?;
+        if let Some(records) = change::apply(&context, &target, all).await? {
+            return Ok(Outcome::Affected(records));
+        }
+    }
+    Err(Error::InvalidInput(format!("MERGE into table '{table}': each time that it was read others changed it; try again")))
+}
+
+/// The name of the table that is changed; other clauses are refused.
+fn named(statement: &Merge) -> Result<ObjectName> {
+    let Merge { merge_token: _, optimizer_hints, into: _, table, source: _, on: _, clauses: _, output } = statement;
+    change::refuse("MERGE", &[(!optimizer_hints.is_empty(), "optimizer hints"), (output.is_some(), "OUTPUT or RETURNING")])?;
+    change::plain_table("MERGE", &TableWithJoins { relation: table.clone(), joins: Vec::new() })
+}
+
+/// What clause `number` finds.
+async fn clause(
+    context: &StatementContext,
+    target: &Target,
+    statement: &Merge,
+    table: &ObjectName,
+    number: usize,
+    parameters: Option<ParamValues>,
+) -> Result<Found> {
+    let own = &statement.clauses[number];
+    let condition = condition(&statement.clauses[..number], own);
+    let (first, second, inner) = match by(own.clause_kind) {
+        By::Both => (&statement.table, &statement.source, true),
+        By::Target => (&statement.source, &statement.table, false),
+        By::Source => (&statement.table, &statement.source, false),
+    };
+    let from = joined(first, second, inner, &statement.on);
+    match (&own.action, by(own.clause_kind)) {
+        (MergeAction::Insert(insert), By::Target) => {
+            inserted(context, target, insert, from, condition, parameters).await
+        }
+        (MergeAction::Update(update), By::Both | By::Source) => {
+            let predicates = [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
+            change::refuse("MERGE … UPDATE", &predicates)?;
+            let assignments = update.assignments.iter().cloned().map(change::assignment).collect::<Result<Vec<_>>>()?;
+            let change = Change { assignments, condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
+            find(context, target, &change, parameters).await
+        }
+        (MergeAction::Delete { .. }, By::Both | By::Source) => {
+            let change = Change { condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
+            find(context, target, &change, parameters).await
+        }
+        (MergeAction::Insert(_), _) => Err(unsupported(format!("MERGE … WHEN {} THEN INSERT", own.clause_kind))),
+        (action, _) => Err(unsupported(format!("MERGE … WHEN {} THEN {action}", own.clause_kind))),
+    }
+}
+
+/// Which rows a clause is about: those of both tables, of the source alone (not matched by the target), of the target alone.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    Both,
+    Target,
+    Source,
+}
+
+fn by(kind: MergeClauseKind) -> By {
+    match kind {
+        MergeClauseKind::Matched => By::Both,
+        MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => By::Target,
+        MergeClauseKind::NotMatchedBySource => By::Source,
+    }
+}
+
+/// The condition of a clause, and that of none of those before it about the same rows.
+fn condition(before: &[MergeClause], own: &MergeClause) -> Option<SqlExpr> {
+    let before = before.iter().filter(|other| by(other.clause_kind) == by(own.clause_kind)).map(|other| {
+        let taken = other.predicate.clone().unwrap_or_else(yes);
+        SqlExpr::IsNotTrue(Box::new(SqlExpr::Nested(Box::new(taken))))
+    });
+    let own = own.predicate.clone().map(|predicate| SqlExpr::Nested(Box::new(predicate)));
+    let and = |left, right| SqlExpr::BinaryOp { left: Box::new(left), op: BinaryOperator::And, right: Box::new(right) };
+    own.into_iter().chain(before).reduce(and)
+}
+
+fn yes() -> SqlExpr {
+    SqlExpr::Value(datafusion::sql::sqlparser::ast::Value::Boolean(true).into())
+}
+
+/// `first JOIN second ON on`, or those of the first that match none.
+fn joined(first: &TableFactor, second: &TableFactor, inner: bool, on: &SqlExpr) -> TableWithJoins {
+    let on = JoinConstraint::On(on.clone());
+    let join_operator = if inner { JoinOperator::Inner(on) } else { JoinOperator::LeftAnti(on) };
+    let join = Join { relation: second.clone(), global: false, join_operator };
+    TableWithJoins { relation: first.clone(), joins: vec![join] }
+}
+
+/// The rows that a clause inserts: `SELECT values FROM source LEFT ANTI JOIN table ON … WHERE …`.
+async fn inserted(
+    context: &StatementContext,
+    target: &Target,
+    insert: &MergeInsertExpr,
+    from: TableWithJoins,
+    condition: Option<SqlExpr>,
+    parameters: Option<ParamValues>,
+) -> Result<Found> {
+    let definition = &target.table.definition;
+    change::refuse("MERGE … INSERT", &[(insert.insert_predicate.is_some(), "WHERE")])?;
+    let MergeInsertKind::Values(values) = &insert.kind else { return Err(unsupported("MERGE … INSERT ROW".into())) };
+    let [row] = values.rows.as_slice() else {
+        return Err(Error::InvalidInput("MERGE … INSERT has one row of VALUES".into()));
+    };
+    let given = insert.columns.iter().map(|name| match name.0.as_slice() {
+        [part] => part.as_ident().map(fold),
+        _ => None,
+    });
+    let given = given.collect::<Option<Vec<_>>>();
+    let given = given.ok_or_else(|| Error::InvalidInput("MERGE … INSERT (…) names columns of the table".into()))?;
+    insert::check_columns(definition, &given)?;
+    let converter =
+        Converter::new(&context.state, definition, Some(given.as_slice()).filter(|given| !given.is_empty()))?;
+    let item = |(at, value): (usize, &SqlExpr)| {
+        let alias = Ident::with_quote('"', format!("column{}", at + 1));
+        SelectItem::ExprWithAlias { expr: value.clone(), alias }
+    };
+    let mut query = select(vec![from], row.iter().enumerate().map(item).collect())?;
+    if let SetExpr::Select(select) = &mut *query.body {
+        select.selection = condition;
+    }
+    super::query::refuse_ignored(&mut query)?;
+    let statement = DataFusionStatement::Statement(Box::new(Sql::Query(query)));
+    let plan = context.plan(statement, parameters).await?;
+    converter.accept(plan.schema().as_arrow())?;
+    let batches: Vec<RecordBatch> = context.rows(&plan).await?.try_collect().await?;
+    let converted = batches.iter().map(|batch| Ok(converter.convert(batch)?)).collect::<Result<Vec<_>>>()?;
+    Found::insert(context, target, &converted, false)
+}

@@ -1,0 +1,117 @@
+//! Deletes records of segments and delta blocks: their bits are set, and what has no record left goes.
+
+use crate::catalog::deleted::{DeletedZone, zone_key};
+use crate::catalog::environment::Name;
+use crate::catalog::records::{self, DeletedRecord, TableRecord, pair_key};
+use crate::catalog::{TableSnapshot, Transaction, values};
+use crate::segment::{Segment, SegmentId};
+use crate::{Error, Result};
+use std::collections::HashSet;
+use std::ops::Bound;
+
+impl Transaction<'_> {
+    /// Deletes the records of these numbers, which ascend, from `table`, as this transaction sees it.
+    pub(crate) fn delete_numbers(
+        &mut self,
+        record: &mut TableRecord,
+        table: &TableSnapshot,
+        numbers: &[u64],
+    ) -> Result<()> {
+        let (mut rest, mut first, mut emptied) = (numbers, 0, HashSet::new());
+        for segment in table.segments.iter().chain(&table.delta) {
+            let end = first + segment.rows() as u64;
+            let (own, others) = rest.split_at(rest.partition_point(|number| *number < end));
+            if !own.is_empty() {
+                let left = table.live_rows(segment).checked_sub(own.len() as u64);
+                match left.ok_or_else(|| deleted_twice(table))? {
+                    0 => drop(emptied.insert(segment.id())),
+                    _ => self.delete_within(record, table, segment, own.iter().map(|number| number - first))?,
+                }
+            }
+            (rest, first) = (others, end);
+        }
+        if let Some(number) = rest.first() {
+            return Err(Error::InvalidInput(format!("record {number} of table {}", table.definition.name)));
+        }
+        self.remove_emptied(record, &emptied)
+    }
+
+    /// Deletes some records of a segment or delta block, by their numbers in it.
+    fn delete_within(
+        &mut self,
+        record: &mut TableRecord,
+        table: &TableSnapshot,
+        segment: &Segment,
+        tids: impl Iterator<Item = u64>,
+    ) -> Result<()> {
+        let before = table.deleted.get(&segment.id());
+        let mut changed: Vec<(usize, DeletedZone)> = Vec::new();
+        let mut rows = table.deleted_rows(segment);
+        for tid in tids {
+            let last = changed.last().map_or(0, |(zone, _)| *zone);
+            let zone = (last..segment.zones()).find(|zone| (tid as usize) < segment.zone_rows(*zone).end);
+            let zone = zone.ok_or_else(|| deleted_twice(table))?;
+            let own = segment.zone_rows(zone);
+            if changed.last().is_none_or(|(last, _)| *last != zone) {
+                let known = before.and_then(|deleted| deleted.zone(zone)).cloned();
+                changed.push((zone, known.unwrap_or_else(|| DeletedZone::none(own.len()))));
+            }
+            let (_, bits) = changed.last_mut().ok_or_else(|| deleted_twice(table))?;
+            if !bits.add(tid as usize - own.start) {
+                return Err(deleted_twice(table));
+            }
+            rows += 1;
+        }
+        for (zone, bits) in &changed {
+            let key = zone_key(record.definition.id, segment.id(), *zone);
+            values::put(&self.store.environment, &mut self.transaction, Name::Deleted, &key, &bits.encode())?;
+        }
+        record.deleted.retain(|known| known.segment != segment.id());
+        let number = self.store.allocate_segment();
+        record.deleted.push(DeletedRecord { segment: segment.id(), rows, number });
+        record.deleted.sort_unstable_by_key(|known| known.segment);
+        Ok(())
+    }
+
+    /// Removes segments and delta blocks that have no record left.
+    fn remove_emptied(&mut self, record: &mut TableRecord, emptied: &HashSet<SegmentId>) -> Result<()> {
+        if emptied.is_empty() {
+            return Ok(());
+        }
+        for block in record.delta.clone().iter().filter(|block| emptied.contains(&block.id)) {
+            self.remove_block(record, block.id)?;
+        }
+        for (position, segment) in records::segments(self.environment(), &self.transaction, record)? {
+            if emptied.contains(&segment.id) {
+                self.remove_segment(record, position, segment.id)?;
+            }
+        }
+        self.remove_unused_dictionaries(record)
+    }
+
+    /// Removes one delta block.
+    pub(crate) fn remove_block(&mut self, record: &mut TableRecord, block: SegmentId) -> Result<()> {
+        record.delta.retain(|known| known.id != block);
+        self.forget_deleted(record, block)?;
+        let key = pair_key(record.definition.id, block);
+        values::delete(&self.store.environment, &mut self.transaction, Name::Delta, &key)
+    }
+
+    /// Removes the bits of a segment or delta block that goes.
+    pub(crate) fn forget_deleted(&mut self, record: &mut TableRecord, segment: SegmentId) -> Result<()> {
+        let before = record.deleted.len();
+        record.deleted.retain(|known| known.segment != segment);
+        if record.deleted.len() == before {
+            return Ok(());
+        }
+        let (environment, table) = (self.environment(), record.definition.id);
+        let (first, last) = (zone_key(table, segment, 0), zone_key(table, segment, usize::MAX));
+        let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+        let removed = environment.values(Name::Deleted)?.delete_range(&mut self.transaction, &range);
+        removed.map(drop).map_err(environment.failed("writing"))
+    }
+}
+
+fn deleted_twice(table: &TableSnapshot) -> Error {
+    Error::InvalidInput(format!("a record of table {} that is deleted already", table.definition.name))
+}

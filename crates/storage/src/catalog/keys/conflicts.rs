@@ -1,0 +1,52 @@
+//! ON CONFLICT: which of the rows that are to be inserted have a key that is taken.
+
+use super::encode::{KeyEncoder, key_columns};
+use super::{Left, Lists};
+use crate::catalog::TableSnapshot;
+use crate::{KeyDefinition, Result};
+use arrow::array::RecordBatch;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What is known of the keys of new rows, which are numbered from 0 over all batches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflicts {
+    /// Whether a record of the table has the row's key.
+    pub exists: Vec<bool>,
+    /// The first of the new rows that has the same key; itself where none before it has, or where the key has a NULL.
+    pub first: Vec<usize>,
+}
+
+impl Conflicts {
+    /// Compares the keys of new rows, which have the table's columns, with each other and with those of the table. Fails when
+    /// it can't be read.
+    pub fn find(table: &Arc<TableSnapshot>, key: &KeyDefinition, rows: &[RecordBatch]) -> Result<Self> {
+        let definition = &table.definition;
+        let encoder = KeyEncoder::new(definition, &key.columns)?;
+        let all = rows.iter().map(RecordBatch::num_rows).sum();
+        let mut conflicts = Self { exists: vec![false; all], first: (0..all).collect() };
+        let mut numbers: HashMap<Box<[u8]>, usize> = HashMap::with_capacity(all);
+        let mut lists = Lists::new(definition, &key.columns);
+        let mut start = 0;
+        for batch in rows {
+            let columns = key_columns(definition, batch, &key.columns);
+            for (row, bytes) in encoder.encode(&columns)?.iter() {
+                conflicts.first[start + row] = *numbers.entry(bytes.into()).or_insert_with(|| {
+                    lists.add(&columns, row);
+                    start + row
+                });
+            }
+            start += batch.num_rows();
+        }
+        let predicate = lists.predicate(definition, &key.columns, None);
+        Left { table, gone: &[] }.for_each(&key.columns, predicate, |columns| {
+            let taken = encoder.encode(columns)?;
+            taken.iter().filter_map(|(_, bytes)| numbers.get(bytes)).for_each(|row| conflicts.exists[*row] = true);
+            Ok(())
+        })?;
+        for row in 0..all {
+            conflicts.exists[row] = conflicts.exists[conflicts.first[row]];
+        }
+        Ok(conflicts)
+    }
+}
