@@ -7,7 +7,7 @@ use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use common::*;
 use gingham_kernels::Isa;
-use gingham_storage::catalog::{Store, ViewDefinition};
+use gingham_storage::catalog::{Change, Store, ViewDefinition};
 use gingham_storage::design::{ColumnDesign, Group};
 use gingham_storage::heap::{HeapLayout, HeapOptions};
 use gingham_storage::scan::HeapScan;
@@ -32,7 +32,7 @@ fn design() -> Design {
 }
 
 /// What the kept databases hold: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table;
-/// from version 2 on designs, from version 3 on heap tables.
+/// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted records.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -56,7 +56,7 @@ fn verify(store: &Store) {
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.schemas, ["public", "other"]);
     assert_eq!(snapshot.views[&name("v")].columns, ["one"]);
-    assert!(matches!(snapshot.tables.len(), 2 | 5), "two tables, and three of heap pages");
+    assert!(matches!(snapshot.tables.len(), 2 | 5 | 6), "two tables, three of heap pages, one with deleted records");
     let parent = table(&snapshot, "parent");
     assert_eq!((parent.segments.len(), parent.delta.len(), parent.dictionaries[&2].versions.len()), (2, 1, 2));
     let expected = (0..16_500)
@@ -92,10 +92,60 @@ fn version_2_is_read_and_continued() {
 
 #[test]
 fn version_3_is_read_and_continued() {
-    write_when_missing();
     read_and_continue(3, &design());
+    heaps_are_continued(3);
+}
+
+#[test]
+fn version_4_is_read_and_continued() {
+    write_when_missing();
+    read_and_continue(4, &design());
+    heaps_are_continued(4);
     let folder = tempfile::tempdir().unwrap();
-    copy(&kept(3), folder.path());
+    copy(&kept(4), folder.path());
+    verify_deleted(&open_read_only(folder.path()).unwrap(), &[]);
+    let store = open(folder.path()).unwrap();
+    verify_deleted(&store, &[]);
+    delete(&store, "shrunk", &[0, 2, 30_000]);
+    verify_deleted(&store, &[0, 2, 30_000]);
+    assert!(store.check().unwrap().errors.is_empty());
+}
+
+/// Deletes records by their numbers.
+fn delete(store: &Arc<Store>, table_name: &str, numbers: &[u64]) {
+    let table = table(&store.snapshot().unwrap(), table_name);
+    let change = Change { ids: numbers.to_vec(), ..Change::default() };
+    let none = store.table_writer(&table).unwrap().finish().unwrap();
+    store.write(|transaction| transaction.change(table.definition.id, &change, none, &|| true)).unwrap();
+}
+
+/// A table of 70,000 records in a segment and 10 in the delta: a few records of the first zone are deleted, most of the
+/// second one's, some of the delta's.
+fn build_deleted(store: &Arc<Store>) {
+    create(store, definition("shrunk")).unwrap();
+    insert(store, "shrunk", 0..70_000).unwrap();
+    insert(store, "shrunk", 200_000..200_010).unwrap();
+    let mut numbers: Vec<u64> = (1000..11_001).collect();
+    numbers.extend((65_600..70_000).filter(|number| number % 8 != 0));
+    numbers.extend([70_003, 70_009]);
+    delete(store, "shrunk", &[7]);
+    delete(store, "shrunk", &numbers);
+}
+
+fn verify_deleted(store: &Arc<Store>, gone: &[i64]) {
+    let table = table(&store.snapshot().unwrap(), "shrunk");
+    let deleted = |id: &i64| {
+        let (first, second) = (*id == 7 || (1000..11_001).contains(id), (65_600..70_000).contains(id) && id % 8 != 0);
+        first || second || [200_003, 200_009].contains(id) || gone.contains(id)
+    };
+    let expected: Vec<i64> = (0..70_000).chain(200_000..200_010).filter(|id| !deleted(id)).collect();
+    assert_eq!(ids(&table).unwrap(), expected);
+    assert_eq!(table.rows(), expected.len() as u64);
+}
+
+fn heaps_are_continued(version: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&kept(version), folder.path());
     verify_heaps(&open_read_only(folder.path()).unwrap());
     let store = open(folder.path()).unwrap();
     verify_heaps(&store);
@@ -185,12 +235,13 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(3);
+    let kept = kept(4);
     if kept.exists() {
         return;
     }
     build(&kept);
     build_heaps(&open(&kept).unwrap());
+    build_deleted(&open(&kept).unwrap());
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();
     }
