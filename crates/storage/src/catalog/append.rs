@@ -56,8 +56,20 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Gives a written segment its dictionary versions and its place in record order.
+    /// Gives a written segment its dictionary versions and the last place in record order.
     pub(crate) fn add_segment(&mut self, record: &mut TableRecord, segment: &WrittenSegment) -> Result<()> {
+        let position = record.next_position;
+        record.next_position += 1;
+        self.put_segment(record, segment, position)
+    }
+
+    /// Gives a written segment its dictionary versions and a place in record order that no other has.
+    pub(crate) fn put_segment(
+        &mut self,
+        record: &mut TableRecord,
+        segment: &WrittenSegment,
+        position: u64,
+    ) -> Result<()> {
         let (environment, table) = (&self.store.environment, record.definition.id);
         let mut versions = Vec::with_capacity(segment.dictionaries.len());
         for (column, entries) in &segment.dictionaries {
@@ -76,8 +88,7 @@ impl Transaction<'_> {
             directory_checksum: segment.directory_checksum,
             dictionaries: versions,
         };
-        let key = pair_key(table, record.next_position);
-        record.next_position += 1;
+        let key = pair_key(table, position);
         record.segments += 1;
         values::put_json(environment, &mut self.transaction, Name::Segments, &key, &stored)
     }

@@ -1,13 +1,20 @@
-//! Deletes records of segments and delta blocks: their bits are set, and what has no record left goes.
+//! Deletes records of segments and delta blocks: their bits are set, what has no record left goes, and a segment that has few
+//! left is written anew.
 
 use crate::catalog::deleted::{DeletedZone, zone_key};
 use crate::catalog::environment::Name;
 use crate::catalog::records::{self, DeletedRecord, TableRecord, pair_key};
+use crate::catalog::rows::read_rows;
 use crate::catalog::{TableSnapshot, Transaction, values};
 use crate::segment::{Segment, SegmentId};
 use crate::{Error, Result};
 use std::collections::HashSet;
 use std::ops::Bound;
+use std::sync::Arc;
+
+/// A segment of which less than this part is left is written anew with what is left. That is less work than the deletions
+/// since it was written were, and scans no longer read what they then leave out.
+const FEW: u64 = 4;
 
 impl Transaction<'_> {
     /// Deletes the records of these numbers, which ascend, from `table`, as this transaction sees it.
@@ -17,15 +24,23 @@ impl Transaction<'_> {
         table: &TableSnapshot,
         numbers: &[u64],
     ) -> Result<()> {
-        let (mut rest, mut first, mut emptied) = (numbers, 0, HashSet::new());
+        let (mut rest, mut first) = (numbers, 0);
+        let (mut emptied, mut shrunk) = (HashSet::new(), Vec::new());
         for segment in table.segments.iter().chain(&table.delta) {
             let end = first + segment.rows() as u64;
             let (own, others) = rest.split_at(rest.partition_point(|number| *number < end));
             if !own.is_empty() {
                 let left = table.live_rows(segment).checked_sub(own.len() as u64);
                 match left.ok_or_else(|| deleted_twice(table))? {
-                    0 => drop(emptied.insert(segment.id())),
-                    _ => self.delete_within(record, table, segment, own.iter().map(|number| number - first))?,
+                    0 => {
+                        emptied.insert(segment.id());
+                    }
+                    left => {
+                        self.delete_within(record, table, segment, own.iter().map(|number| number - first))?;
+                        if left * FEW < segment.rows() as u64 && !segment.is_delta() {
+                            shrunk.push(Arc::clone(segment));
+                        }
+                    }
                 }
             }
             (rest, first) = (others, end);
@@ -33,7 +48,8 @@ impl Transaction<'_> {
         if let Some(number) = rest.first() {
             return Err(Error::InvalidInput(format!("record {number} of table {}", table.definition.name)));
         }
-        self.remove_emptied(record, &emptied)
+        self.remove_emptied(record, &emptied)?;
+        self.write_anew(record, table, shrunk)
     }
 
     /// Deletes some records of a segment or delta block, by their numbers in it.
@@ -85,6 +101,28 @@ impl Transaction<'_> {
             if emptied.contains(&segment.id) {
                 self.remove_segment(record, position, segment.id)?;
             }
+        }
+        self.remove_unused_dictionaries(record)
+    }
+
+    /// Writes what is left of segments anew, each in its place.
+    fn write_anew(
+        &mut self,
+        record: &mut TableRecord,
+        table: &TableSnapshot,
+        shrunk: Vec<Arc<Segment>>,
+    ) -> Result<()> {
+        if shrunk.is_empty() {
+            return Ok(());
+        }
+        let now = self.store.loader().table(&self.transaction, record.clone(), Some(table))?;
+        let places = records::segments(self.environment(), &self.transaction, record)?;
+        for segment in shrunk {
+            let Some((position, _)) = places.iter().find(|(_, place)| place.id == segment.id()) else { continue };
+            let rows = read_rows(&Arc::new(now.reduced(vec![Arc::clone(&segment)], Vec::new())))?;
+            let written = self.write_segment(&record.definition, rows)?;
+            self.remove_segment(record, *position, segment.id())?;
+            self.put_segment(record, &written, *position)?;
         }
         self.remove_unused_dictionaries(record)
     }
