@@ -73,6 +73,40 @@ fn gingham_gives_the_golden_answers_under_every_setting() {
     }
 }
 
+/// One record of a hundred is deleted, and lies in the delta as it was.
+#[test]
+fn tables_with_deleted_records_give_the_golden_answers() {
+    let generated = generate_all(SCALE, 2, |_| ());
+    for layout in ["column", "mempax(100)"] {
+        let connection = Database::in_memory().unwrap().connect();
+        connection.execute(&format!("SET gingham.layout = '{layout}'")).unwrap();
+        create_tables(&connection).unwrap();
+        for (table, batches) in &generated {
+            load(&connection, *table, batches, |_| ()).unwrap();
+            connection.execute(&format!("OPTIMIZE {}", table.name())).unwrap();
+        }
+        for (table, key) in [
+            ("lineitem", "l_orderkey"),
+            ("orders", "o_orderkey"),
+            ("customer", "c_custkey"),
+            ("part", "p_partkey"),
+            ("partsupp", "ps_partkey"),
+            ("supplier", "s_suppkey"),
+        ] {
+            let sql = format!("UPDATE {table} SET {key} = {key} WHERE {key} % 100 = 7");
+            assert!(connection.execute(&sql).unwrap() > 0, "{sql}");
+        }
+        for mode in ["fused", "staged", "vectorized", "interpreted", "datafusion"] {
+            connection.execute(&format!("SET gingham.execution = '{mode}'")).unwrap();
+            for number in queries::NUMBERS {
+                let answer = gingham_answer(&connection, number, SCALE);
+                let checked = golden(number).check(number, &answer);
+                checked.unwrap_or_else(|error| panic!("{layout}, {mode}, query {number}: {error}"));
+            }
+        }
+    }
+}
+
 /// Runs under `cargo xtask nightly` only.
 #[test]
 fn published_answers_at_scale_1() {

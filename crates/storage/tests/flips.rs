@@ -32,6 +32,8 @@ fn build(path: &Path) {
         batch(definition, 0..16_400, |id| format!("{} a dictionary of some pages in the catalog", id % 500))
     })
     .unwrap();
+    delete(&store, "t1", (0..16_400).filter(|number| number % 3 == 0)).unwrap();
+    delete(&store, "parent", [100, 7000, 16_777]).unwrap();
     let view = ViewDefinition { name: name("v"), query: "SELECT * FROM parent".into(), columns: vec![] };
     store.write(|transaction| transaction.create_view(view, false)).unwrap();
     store.write(|transaction| transaction.drop_table(&name("t5"))).unwrap();

@@ -6,7 +6,7 @@ use crate::layout::value::cut;
 use crate::output::grid;
 use arrow::array::Array;
 use arrow::util::display::array_value_to_string;
-use gingham::storage::TableDefinition;
+use gingham::storage::catalog::TableSnapshot;
 use gingham::storage::scan::decode;
 use gingham::storage::segment::Segment;
 use gingham::storage::view::{ColumnView, Meaning};
@@ -38,12 +38,15 @@ pub fn find<'a>(runs: impl Iterator<Item = &'a Arc<Segment>>, number: u64) -> Op
 }
 
 /// The picture of a record.
-pub fn record(definition: &TableDefinition, number: u64, found: Found<'_>) -> Result<Vec<String>, Failure> {
+pub fn record(table: &TableSnapshot, number: u64, found: Found<'_>) -> Result<Vec<String>, Failure> {
+    let definition = &table.definition;
     let Found { segment, zone, tid } = found;
     let kind = if segment.is_delta() { "delta block" } else { "segment" };
+    let deleted = table.deleted.get(&segment.id()).is_some_and(|deleted| deleted.contains(zone, tid));
     let mut lines = vec![format!(
-        "record {number}: {kind} {}, zone {zone} of {}, record {tid} there (bytes are counted from the zone's first, of \
+        "record {number}{}: {kind} {}, zone {zone} of {}, record {tid} there (bytes are counted from the zone's first, of \
          the column or its group; '·' is no bit of the code)",
+        if deleted { ", deleted" } else { "" },
         segment.id(),
         segment.zones()
     )];

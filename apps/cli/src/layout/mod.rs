@@ -42,7 +42,7 @@ pub fn picture(table: &TableSnapshot, number: Option<u64>) -> Result<String, Fai
     match bits::find(runs(table), number) {
         Some(found) => {
             lines.push(String::new());
-            lines.extend(bits::record(&table.definition, number, found)?);
+            lines.extend(bits::record(table, number, found)?);
         }
         None if table.rows() == 0 => {}
         None => return Err(no_record(table, number)),
@@ -55,7 +55,7 @@ fn no_record(table: &TableSnapshot, number: u64) -> Failure {
     Failure::failed(format!(
         "table '{}' has no record {number}: its {} are numbered from 0",
         table.definition.name,
-        counted(table.rows(), "record")
+        counted(table.numbers(), "record")
     ))
 }
 

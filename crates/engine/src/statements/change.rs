@@ -182,7 +182,9 @@ async fn run(context: &StatementContext, change: Change, parameters: Option<Para
         let target = writable(&context, &change.table, change.verb)?;
         let mut found = find(&context, &target, &change, parameters.clone()).await?;
         let returned = match &change.returning {
-            Some(returning) => Some(returning.rows(&context, &target, found.take_returned(), parameters.clone()).await?),
+            Some(returning) => {
+                Some(returning.rows(&context, &target, found.take_returned(), parameters.clone()).await?)
+            }
             None => None,
         };
         if let Some(records) = apply(&context, &target, found).await? {

@@ -48,7 +48,9 @@ pub(super) async fn run(
         }
         let mut found = plan(&context, &target, &upsert, proposed, parameters.clone()).await?;
         let returned = match &upsert.returning {
-            Some(returning) => Some(returning.rows(&context, &target, found.take_returned(), parameters.clone()).await?),
+            Some(returning) => {
+                Some(returning.rows(&context, &target, found.take_returned(), parameters.clone()).await?)
+            }
             None => None,
         };
         if let Some(records) = change::apply(&context, &target, found).await? {

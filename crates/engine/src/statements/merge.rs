@@ -36,13 +36,18 @@ pub(super) async fn run(
             return Ok(Outcome::Affected(records));
         }
     }
-    Err(Error::InvalidInput(format!("MERGE into table '{table}': each time that it was read others changed it; try again")))
+    Err(Error::InvalidInput(format!(
+        "MERGE into table '{table}': each time that it was read others changed it; try again"
+    )))
 }
 
 /// The name of the table that is changed; other clauses are refused.
 fn named(statement: &Merge) -> Result<ObjectName> {
     let Merge { merge_token: _, optimizer_hints, into: _, table, source: _, on: _, clauses: _, output } = statement;
-    change::refuse("MERGE", &[(!optimizer_hints.is_empty(), "optimizer hints"), (output.is_some(), "OUTPUT or RETURNING")])?;
+    change::refuse(
+        "MERGE",
+        &[(!optimizer_hints.is_empty(), "optimizer hints"), (output.is_some(), "OUTPUT or RETURNING")],
+    )?;
     change::plain_table("MERGE", &TableWithJoins { relation: table.clone(), joins: Vec::new() })
 }
 
@@ -68,10 +73,12 @@ async fn clause(
             inserted(context, target, insert, from, condition, parameters).await
         }
         (MergeAction::Update(update), By::Both | By::Source) => {
-            let predicates = [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
+            let predicates =
+                [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
             change::refuse("MERGE … UPDATE", &predicates)?;
             let assignments = update.assignments.iter().cloned().map(change::assignment).collect::<Result<Vec<_>>>()?;
-            let change = Change { assignments, condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
+            let change =
+                Change { assignments, condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Delete { .. }, By::Both | By::Source) => {

@@ -5,8 +5,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// Statements that are planned.
-const NOT_YET: &[&str] =
-    &["BEGIN", "START TRANSACTION", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"];
+const NOT_YET: &[&str] = &["BEGIN", "START TRANSACTION", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"];
 
 /// Statements of other databases. The second half says what to do instead.
 const NEVER: &[(&str, &str)] = &[

@@ -35,7 +35,7 @@ fn kinds_of_errors() {
     assert!(matches!(error("INSERT INTO t VALUES (NULL, 'x')"), Error::Constraint(_)));
     assert!(matches!(error("INSERT INTO t VALUES (1, 'no')"), Error::Constraint(_)));
     assert!(matches!(error("INSERT INTO t VALUES (1, 'a'), (1, 'b')"), Error::Constraint(_)));
-    assert!(matches!(error("UPDATE t SET a = 1"), Error::Unsupported(_)));
+    assert!(matches!(error("UPDATE t SET a = 1 LIMIT 1"), Error::Unsupported(_)));
     assert!(matches!(error("CREATE TABLE u (a UUID)"), Error::Unsupported(_)));
     assert!(matches!(error("SELECT * FROM nosuch"), Error::InvalidInput(_)));
     assert_eq!(number(&connection, "SELECT count(*) FROM t"), 0);

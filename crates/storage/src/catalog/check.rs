@@ -1,8 +1,8 @@
 //! `check`: LMDB's structure, every catalog value and what it refers to, every block of every segment.
 
+use crate::catalog::deleted::{Deleted, zone_of_key};
 use crate::catalog::environment::Name;
 use crate::catalog::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key};
-use crate::catalog::deleted::{Deleted, zone_of_key};
 use crate::catalog::{CheckReport, Store, ViewDefinition, dictionaries, folder, values, walker};
 use crate::dictionary::Dictionary;
 use crate::segment::Segment;
@@ -132,7 +132,9 @@ impl Store {
         }
         for deleted in &table.deleted {
             let loaded = match own.iter().find(|segment| segment.id() == deleted.segment) {
-                Some(segment) => Deleted::load(&self.environment, transaction, definition.id, deleted, segment).map(drop),
+                Some(segment) => {
+                    Deleted::load(&self.environment, transaction, definition.id, deleted, segment).map(drop)
+                }
                 // One that can't be opened is told already.
                 None if segments.len() + table.delta.len() > own.len() => Ok(()),
                 None => Err(Error::corrupt(
@@ -195,12 +197,10 @@ impl Store {
                     Name::Deleted => zone_of_key(key).map(|(table, segment, _)| (table, segment)).unzip(),
                     _ => (pair_of_key(key).map(|pair| pair.0), pair_of_key(key).map(|pair| pair.1)),
                 };
-                let owned = owner.and_then(|owner| tables.get(&owner)).is_some_and(|table| {
-                    match name {
-                        Name::Delta => table.delta.iter().any(|block| Some(block.id) == second),
-                        Name::Deleted => table.deleted.iter().any(|deleted| Some(deleted.segment) == second),
-                        _ => true,
-                    }
+                let owned = owner.and_then(|owner| tables.get(&owner)).is_some_and(|table| match name {
+                    Name::Delta => table.delta.iter().any(|block| Some(block.id) == second),
+                    Name::Deleted => table.deleted.iter().any(|deleted| Some(deleted.segment) == second),
+                    _ => true,
                 });
                 if !owned {
                     report.errors.push(Error::corrupt(values::describe_key(name, key), "it belongs to no table"));

@@ -43,7 +43,14 @@ impl<'a> Cuts<'a> {
             starts.push(starts[starts.len() - 1] + table.live_rows(source));
         }
         let delta = starts[table.segments.len()];
-        Self { deleted: &table.deleted, sources, starts, delta, full: design.segment_rows() as u64, chunk: design.chunk_rows() as u64 }
+        Self {
+            deleted: &table.deleted,
+            sources,
+            starts,
+            delta,
+            full: design.segment_rows() as u64,
+            chunk: design.chunk_rows() as u64,
+        }
     }
 
     /// All records.

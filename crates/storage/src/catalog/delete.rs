@@ -106,12 +106,7 @@ impl Transaction<'_> {
     }
 
     /// Writes what is left of segments anew, each in its place.
-    fn write_anew(
-        &mut self,
-        record: &mut TableRecord,
-        table: &TableSnapshot,
-        shrunk: Vec<Arc<Segment>>,
-    ) -> Result<()> {
+    fn write_anew(&mut self, record: &mut TableRecord, table: &TableSnapshot, shrunk: Vec<Arc<Segment>>) -> Result<()> {
         if shrunk.is_empty() {
             return Ok(());
         }

@@ -52,6 +52,12 @@ impl Deleted {
         self.rows
     }
 
+    /// Whether a record of a zone is one of them.
+    pub fn contains(&self, zone: usize, tid: usize) -> bool {
+        let word = self.zone(zone).and_then(|zone| zone.words.get(tid / 64));
+        word.is_some_and(|word| word >> (tid % 64) & 1 == 1)
+    }
+
     /// Their number: other bits of the same segment have another.
     pub(crate) fn number(&self) -> u64 {
         self.number

@@ -107,9 +107,11 @@ impl Loader<'_> {
             });
         }
         let known = previous.map(AsRef::as_ref);
-        let of_delta: Vec<_> = record.deleted.into_iter().filter(|deleted| {
-            table.delta.iter().any(|block| block.id() == deleted.segment)
-        }).collect();
+        let of_delta: Vec<_> = record
+            .deleted
+            .into_iter()
+            .filter(|deleted| table.delta.iter().any(|block| block.id() == deleted.segment))
+            .collect();
         table.deleted = self.deleted(transaction, table.definition.id, &of_delta, table.delta.iter(), known)?;
         Ok(table)
     }

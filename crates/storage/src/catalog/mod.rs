@@ -4,8 +4,8 @@
 mod alter;
 mod append;
 mod backup;
-mod check;
 mod change;
+mod check;
 mod cuts;
 mod delete;
 pub(crate) mod deleted;

@@ -119,8 +119,10 @@ pub(crate) fn referred_columns<'d>(
     table: TableId,
 ) -> Vec<ColumnId> {
     let references = tables.into_iter().flat_map(|definition| &definition.references);
-    let columns: BTreeSet<ColumnId> =
-        references.filter(|reference| reference.table == table).flat_map(|reference| reference.referred.clone()).collect();
+    let columns: BTreeSet<ColumnId> = references
+        .filter(|reference| reference.table == table)
+        .flat_map(|reference| reference.referred.clone())
+        .collect();
     columns.into_iter().collect()
 }
 

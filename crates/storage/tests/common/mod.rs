@@ -5,7 +5,7 @@ pub mod child;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
-use gingham_storage::catalog::{OpenOptions, Snapshot, Store, TableSnapshot};
+use gingham_storage::catalog::{Change, OpenOptions, Snapshot, Store, TableSnapshot};
 use gingham_storage::memory::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{
@@ -108,6 +108,14 @@ pub fn insert_batch(store: &Arc<Store>, table: &str, make: impl Fn(&TableDefinit
 /// Adds records with these ids.
 pub fn insert(store: &Arc<Store>, table: &str, ids: impl IntoIterator<Item = i64> + Clone) -> Result<()> {
     insert_batch(store, table, |definition| batch(definition, ids.clone(), plain_label))
+}
+
+/// Deletes the records of these numbers, as those of the table's latest commit.
+pub fn delete(store: &Arc<Store>, table_name: &str, numbers: impl IntoIterator<Item = u64>) -> Result<()> {
+    let table = table(&*store.snapshot()?, table_name);
+    let change = Change { ids: numbers.into_iter().collect(), ..Change::default() };
+    let none = store.table_writer(&table)?.finish()?;
+    store.write(|transaction| transaction.change(table.definition.id, &change, none, &|| true))
 }
 
 pub fn table(snapshot: &Snapshot, table: &str) -> Arc<TableSnapshot> {

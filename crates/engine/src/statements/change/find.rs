@@ -133,7 +133,8 @@ pub(in crate::statements) async fn find(
     ids.sort_unstable();
     let rows = ids.len();
     ids.dedup();
-    if ids.len() < rows && !change.assignments.is_empty() {
+    // A DELETE alone may meet a record several times.
+    if ids.len() < rows && (change.replaces || !change.assignments.is_empty()) {
         return Err(taken_twice(target, change.verb));
     }
     let records = ids.len() as u64;
@@ -157,8 +158,7 @@ fn referred_columns(context: &StatementContext, target: &Target) -> Vec<ColumnId
 
 impl Held {
     fn new(context: &StatementContext, verb: &str) -> Self {
-        let reservation =
-            MemoryConsumer::new(format!("records to {verb}")).register(context.task().memory_pool());
+        let reservation = MemoryConsumer::new(format!("records to {verb}")).register(context.task().memory_pool());
         Self {
             ids: Vec::new(),
             referred: Vec::new(),
