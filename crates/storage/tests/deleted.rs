@@ -124,7 +124,7 @@ fn optimize_beside_deletions_loses_none() {
     let store = filled(folder.path());
     let mut deleted = 0;
     std::thread::scope(|scope| {
-        let optimized = scope.spawn(|| (0..4).for_each(|_| drop(store.optimize(&name("t")).unwrap())));
+        let optimized = scope.spawn(|| (0..4).map(|_| store.optimize(&name("t")).unwrap()).sum::<u64>());
         while deleted == 0 || !optimized.is_finished() {
             let table = table(&store.snapshot().unwrap(), "t");
             let (id, version) = (table.definition.id, table.version);
