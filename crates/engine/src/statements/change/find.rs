@@ -218,7 +218,7 @@ impl Reading {
 
     /// `SELECT x AS a, …, b AS "old b", … FROM t, … WHERE c`.
     fn query(&self, change: &Change) -> Result<DataFusionStatement> {
-        let of_table = |name: &str| match change.from.first().and_then(known_as) {
+        let of_table = |name: &str| match change.from.first().and_then(|from| known_as(&from.relation)) {
             Some(table) => SqlExpr::CompoundIdentifier(vec![table, Ident::with_quote('"', name)]),
             None => SqlExpr::Identifier(Ident::with_quote('"', name)),
         };
@@ -228,6 +228,7 @@ impl Reading {
             item(given.map_or_else(|| of_table(&column.name), |(_, value)| value.clone()), &column.name)
         });
         let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("old {}", column.name)));
+        refuse_one_name(change)?;
         let mut query = select(change.from.clone(), new.chain(old).collect())?;
         if let SetExpr::Select(select) = &mut *query.body {
             select.selection = change.condition.clone();
@@ -295,13 +296,28 @@ impl Reading {
 }
 
 /// What a table of FROM is called.
-fn known_as(table: &datafusion::sql::sqlparser::ast::TableWithJoins) -> Option<Ident> {
-    let TableFactor::Table { name, alias, .. } = &table.relation else { return None };
-    let ident = match alias {
-        Some(alias) => &alias.name,
-        None => name.0.last()?.as_ident()?,
+fn known_as(table: &TableFactor) -> Option<Ident> {
+    let ident = match table {
+        TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => &alias.name,
+        TableFactor::Table { name, .. } => name.0.last()?.as_ident()?,
+        _ => return None,
     };
     Some(Ident::with_quote('"', fold(ident)))
+}
+
+/// Refuses a table beside the one that changes that goes by the same name: names of columns would mean either.
+fn refuse_one_name(change: &Change) -> Result<()> {
+    let joined = change.from.iter().flat_map(|from| {
+        std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)).filter_map(known_as)
+    });
+    let mut names = joined.map(|ident| ident.value);
+    match names.next() {
+        Some(own) if names.any(|name| name == own) => Err(Error::InvalidInput(format!(
+            "{}: '{own}' is the name of two tables here; give one of them an alias",
+            change.verb
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
