@@ -73,6 +73,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Result<AlterDesign, ParserError>
 
 /// Runs the statement.
 pub(super) async fn run(context: &StatementContext, statement: AlterDesign) -> Result<Outcome> {
+    context.require_alone("ALTER TABLE … SET (…)")?;
     let AlterDesign { table, if_exists, changes } = statement;
     let known = context.name(&table_reference(&table)?)?;
     let target = match super::writable(context, &table, "ALTER TABLE") {

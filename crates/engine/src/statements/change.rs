@@ -3,11 +3,11 @@
 //! What is to be changed is found by a query: `UPDATE t SET a = x WHERE c` reads `SELECT x FROM t WHERE c`, in whose plan the
 //! table gives the ids of its records too. So conditions are those of every query, subqueries and all, and the records are
 //! known before the first one is written. They are written in one transaction, unless somebody has changed the table since
-//! it was read; then it is read anew.
+//! it was read; then it is read anew, while nobody else can write.
 
 use super::ingest::Converter;
 use super::{Statement, fold, parse_single, unsupported, writable, write};
-use crate::session::{Outcome, StatementContext, Target};
+use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::table::GinghamTable;
 use crate::{Error, Result};
 use arrow::array::{AsArray, RecordBatch};
@@ -30,9 +30,6 @@ use std::sync::Arc;
 
 /// Records that are deleted before someone looks whether the statement is still wanted.
 const TOGETHER: usize = 8192;
-
-/// How often a statement reads its table anew because another one has changed it.
-const ATTEMPTS: usize = 32;
 
 /// What becomes of the records that a condition holds for.
 struct Change {
@@ -164,30 +161,42 @@ fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
 }
 
 async fn run(context: &StatementContext, change: Change, parameters: Option<ParamValues>) -> Result<Outcome> {
-    // One after the other: none of them finds that another has changed what it read.
-    let _turn = context.session.engine.changes.lock().await;
-    context.cancel.check()?;
-    for _ in 0..ATTEMPTS {
-        let context = context.renewed()?;
-        let target = writable(&context, &change.table, change.verb)?;
-        let definition = &target.table.definition;
-        if target.table.heap.is_none() {
-            return Err(Error::Unsupported(format!(
-                "{} is not supported yet for table '{}', whose layout is {}; it is for the layouts nsm, dsm and pax",
-                change.verb,
-                definition.name,
-                definition.design.text(definition)
-            )));
-        }
-        let found = find(&context, &target, &change, parameters.clone()).await?;
-        if let Some(records) = apply(&context, &target, found).await? {
-            return Ok(Outcome::Affected(records));
-        }
+    let target = writable(context, &change.table, change.verb)?;
+    if let Some(records) = attempt(context, &change, parameters.clone()).await? {
+        return Ok(Outcome::Affected(records));
     }
-    Err(Error::InvalidInput(format!(
-        "{} of table '{}' has read it {ATTEMPTS} times, and each time others changed it; try again",
-        change.verb, change.table
-    )))
+    if context.transaction.is_some() {
+        return Err(Error::Conflict(format!(
+            "another statement of this connection has changed table '{}' meanwhile; run this one again",
+            change.table
+        )));
+    }
+    // Others have changed the table since it was read. It is read again with the turn to write, so that nobody can.
+    let (context, transaction) = context.as_writer(&target.store).await?;
+    let records = attempt(&context, &change, parameters).await?;
+    let records = records.ok_or_else(|| Error::Internal("a table was changed by two at once".into()))?;
+    blocking(move || transaction.commit()).await?;
+    Ok(Outcome::Affected(records))
+}
+
+/// Reads the table and writes the changes; `None` when others have changed it between the two.
+async fn attempt(
+    context: &StatementContext,
+    change: &Change,
+    parameters: Option<ParamValues>,
+) -> Result<Option<u64>> {
+    let target = writable(context, &change.table, change.verb)?;
+    let definition = &target.table.definition;
+    if target.table.heap.is_none() {
+        return Err(Error::Unsupported(format!(
+            "{} is not supported yet for table '{}', whose layout is {}; it is for the layouts nsm, dsm and pax",
+            change.verb,
+            definition.name,
+            definition.design.text(definition)
+        )));
+    }
+    let found = find(context, &target, change, parameters).await?;
+    apply(context, &target, found).await
 }
 
 /// Writes the changes; `None` when the table is not as it was read.

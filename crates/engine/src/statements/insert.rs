@@ -45,7 +45,7 @@ async fn values(
     given: Option<Vec<String>>,
     rows: Rows,
 ) -> Result<Outcome> {
-    let ingest = Ingest::new(&context.state, &target.store, &target.table, given.as_deref())?;
+    let ingest = Ingest::new(context, &target.store, &target.table, given.as_deref())?;
     let cancel = context.cancel.clone();
     let inserted = blocking(move || {
         let mut first = 1;
@@ -54,7 +54,7 @@ async fn values(
             ingest.batch(0, &chunk, Some(first))?;
             first += chunk.num_rows() as u64;
         }
-        ingest.finish(&cancel)
+        ingest.finish()
     })
     .await?;
     Ok(Outcome::Affected(inserted))
@@ -73,13 +73,12 @@ async fn select(
     if matches!(plan, LogicalPlan::Ddl(_)) {
         return Err(unsupported("SELECT INTO within INSERT".into()));
     }
-    let ingest = Ingest::new(&context.state, &target.store, &target.table, given.as_deref())?;
+    let ingest = Ingest::new(context, &target.store, &target.table, given.as_deref())?;
     ingest.converter().accept(plan.schema().as_arrow())?;
     let plan = pipeline::sorted(plan, &target.table.definition, given.as_deref())?;
     let physical = context.physical_plan(&plan).await?;
     let ingest = pipeline::fill(context, physical, ingest).await?;
-    let cancel = context.cancel.clone();
-    Ok(Outcome::Affected(blocking(move || ingest.finish(&cancel)).await?))
+    Ok(Outcome::Affected(blocking(move || ingest.finish()).await?))
 }
 
 /// The columns that INSERT INTO t (a, b) names; `None` for all.

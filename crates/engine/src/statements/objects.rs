@@ -273,6 +273,7 @@ pub(super) async fn optimize(context: &StatementContext, statement: Sql) -> Resu
     {
         return Err(unsupported("OPTIMIZE with anything behind the table's name".into()));
     }
+    context.require_alone("OPTIMIZE")?;
     let target = super::writable(context, &name, "OPTIMIZE")?;
     blocking(move || Ok(target.store.optimize(&target.table.definition.name)?)).await?;
     Ok(Outcome::Done)

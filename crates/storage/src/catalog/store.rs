@@ -3,12 +3,14 @@
 use crate::cache::BlockCache;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::folder::{self, Kind, WriterLock};
+use crate::catalog::group::{Jobs, WriteOptions};
+use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
 use crate::catalog::registry::{self, Registration};
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
 use crate::heap::HeapReader;
-use crate::heap::store::Verified;
+use crate::heap::store::{PageSource, Verified};
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::memory::MemoryBudget;
@@ -45,8 +47,10 @@ pub struct Store {
     cache: Arc<BlockCache>,
     /// The latest snapshot taken, with LMDB's number of the commit that it shows.
     latest: Mutex<Option<(usize, Arc<Snapshot>)>>,
-    /// Held by the one writer of this process.
-    writer: Mutex<()>,
+    /// Who writes in this process, and who waits to.
+    pub(crate) line: Line,
+    /// Jobs of those who wait and let others do them.
+    pub(crate) jobs: Jobs,
     marked_writing: AtomicBool,
     next_segment: AtomicU64,
     pub(crate) files: Arc<FileKeeper>,
@@ -187,7 +191,8 @@ impl Store {
             cache: BlockCache::new(Arc::clone(&budget)),
             budget,
             latest: Mutex::new(None),
-            writer: Mutex::new(()),
+            line: Line::default(),
+            jobs: Jobs::default(),
             marked_writing: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
             files: Arc::default(),
@@ -254,8 +259,9 @@ impl Store {
             // Another commit may have come between the two.
             if commit == snapshot.commit {
                 return Ok(Arc::new(snapshot.with_pages(|table, heap| {
-                    let (definition, heap) = (Arc::clone(&table.definition), heap.clone());
-                    HeapReader::of(Arc::clone(self), Arc::clone(&pin), definition, heap, table.version)
+                    let (id, name) = (table.definition.id, table.definition.name.to_string());
+                    let source = PageSource::new(Arc::clone(self), Arc::clone(&pin), id, name, None);
+                    HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
                 })));
             }
         }
@@ -270,18 +276,23 @@ impl Store {
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
     /// another writer is at work.
     pub fn write<R>(self: &Arc<Self>, work: impl FnOnce(&mut Transaction<'_>) -> Result<R>) -> Result<R> {
+        let _turn = self.hold_writer();
+        let mut transaction = self.begin_writing(&WriteOptions::default())?;
+        let result = work(&mut transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+
+    /// Begins the write transaction. The caller has the turn in the line of writers.
+    pub(crate) fn begin_writing(self: &Arc<Self>, options: &WriteOptions) -> Result<Transaction<'_>> {
         let lock = self.lock.as_ref().ok_or_else(|| self.read_only_error())?;
-        let _one = self.hold_writer();
         if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
             lock.mark_writing()?;
             self.marked_writing.store(true, Ordering::Relaxed);
         }
         // Keys are looked for in the pages of heap tables as they were before.
         let base = self.pinned()?;
-        let mut transaction = Transaction::begin(self, base)?;
-        let result = work(&mut transaction)?;
-        transaction.commit()?;
-        Ok(result)
+        Transaction::begin(self, base, options.relaxed)
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
@@ -335,9 +346,13 @@ impl Store {
         })
     }
 
-    /// Keeps this process from committing while the guard lives.
-    pub(crate) fn hold_writer(&self) -> MutexGuard<'_, ()> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Keeps this process from committing while the turn lives.
+    pub(crate) fn hold_writer(&self) -> Turn<'_> {
+        loop {
+            if let Entered::Turn(turn) = self.line.enter(None, || false) {
+                return turn;
+            }
+        }
     }
 
     fn latest(&self) -> MutexGuard<'_, Option<(usize, Arc<Snapshot>)>> {
@@ -361,6 +376,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
+        self.environment.sync_relaxed();
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
         {
