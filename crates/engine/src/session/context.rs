@@ -86,11 +86,7 @@ impl StatementContext {
     }
 
     /// The snapshots of a transaction, or the latest.
-    pub(super) fn within(
-        session: Arc<Session>,
-        cancel: CancelToken,
-        transaction: Option<Arc<Use>>,
-    ) -> Result<Self> {
+    pub(super) fn within(session: Arc<Session>, cancel: CancelToken, transaction: Option<Arc<Use>>) -> Result<Self> {
         let temp = session.existing_temp_store();
         let (snapshot, temp) = match &transaction {
             Some(open) => (open.snapshot(), temp.map(|store| open.temp_snapshot(store)).transpose()?),

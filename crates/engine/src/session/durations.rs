@@ -39,9 +39,12 @@ mod tests {
 
     #[test]
     fn lengths_of_time_are_read_as_they_are_shown() {
-        for (text, milliseconds, shown) in
-            [("250", 250, "250 ms"), ("10s", 10_000, "10 s"), (" 5 MIN ", 300_000, "5 min"), ("120 s", 120_000, "2 min")]
-        {
+        for (text, milliseconds, shown) in [
+            ("250", 250, "250 ms"),
+            ("10s", 10_000, "10 s"),
+            (" 5 MIN ", 300_000, "5 min"),
+            ("120 s", 120_000, "2 min"),
+        ] {
             let limit = parse("lock_timeout", text).unwrap();
             assert_eq!(limit, Some(Duration::from_millis(milliseconds)), "{text}");
             assert_eq!(show(limit), shown);

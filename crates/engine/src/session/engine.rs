@@ -1,7 +1,7 @@
 //! What all sessions of a database share: the store, the memory limit, the threads.
 
-use crate::session::memory::BudgetPool;
 use crate::session::SessionTransaction;
+use crate::session::memory::BudgetPool;
 use crate::session::settings::next_number;
 use crate::{Error, Result};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};

@@ -106,8 +106,10 @@ const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512"
 const KEEP_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
 const MACHINE: &str = "What plans go by: here, or reference, which is the same on every machine (2 threads, scalar kernels, fixed caches)";
 const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows: its number, or off";
-const LOCK_TIMEOUT: &str = "How long a statement waits for another transaction that writes, such as '10 s'; 0 is for ever";
-const IDLE_TIMEOUT: &str = "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
+const LOCK_TIMEOUT: &str =
+    "How long a statement waits for another transaction that writes, such as '10 s'; 0 is for ever";
+const IDLE_TIMEOUT: &str =
+    "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
 const DURABILITY: &str = "full: a commit survives a power loss; relaxed: the last one may not, but never in part";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 

@@ -71,6 +71,12 @@ impl SessionTransaction {
         Self { began, main, temp, savepoints: Mutex::default(), use_, since: Instant::now() }
     }
 
+    /// One that has the turn to write the database from the start.
+    fn writing(begun: OpenTransaction) -> Self {
+        let began = begun.snapshot();
+        Self { main: OnceLock::from(begun), ..Self::new(began) }
+    }
+
     /// A statement begins in it.
     pub(super) fn enter(self: &Arc<Self>) -> Arc<Use> {
         self.in_use().statements += 1;
@@ -185,6 +191,11 @@ impl Session {
         !matches!(*self.slot(), Slot::None)
     }
 
+    /// Whether that is the session's transaction.
+    pub(crate) fn is_in(&self, transaction: &Arc<SessionTransaction>) -> bool {
+        matches!(&*self.slot(), Slot::Open(open) if Arc::ptr_eq(open, transaction))
+    }
+
     /// The part that a statement which begins now has in the transaction, or the error for one that can't have any.
     pub(super) fn enter_transaction(&self) -> (Option<Arc<Use>>, Option<Error>) {
         match &*self.slot() {
@@ -207,7 +218,7 @@ impl Session {
         }
         let transaction = match immediate {
             None => SessionTransaction::new(began),
-            Some(options) => SessionTransaction::writing(&self.engine.store, true, options)?,
+            Some(options) => SessionTransaction::writing(self.engine.store.begin(options, None)?),
         };
         let transaction = Arc::new(transaction);
         let mut slot = self.slot();
@@ -263,17 +274,6 @@ async fn end_when_idle((session, transaction): (Weak<Session>, Weak<SessionTrans
     }
 }
 
-impl SessionTransaction {
-    /// One that has the turn to write `store` from the start; `main` says that this is the database. Blocks.
-    fn writing(store: &Arc<Store>, main: bool, options: &WriteOptions) -> Result<Self> {
-        let begun = store.begin(options, None)?;
-        let transaction = Self::new(begun.snapshot());
-        let part = if main { &transaction.main } else { &transaction.temp };
-        drop(part.set(begun));
-        Ok(transaction)
-    }
-}
-
 /// How a statement writes: as a transaction of its own, or as part of the session's.
 #[derive(Debug, Clone)]
 pub(crate) struct Writing {
@@ -320,7 +320,13 @@ impl StatementContext {
     pub(crate) async fn as_writer(&self, store: &Arc<Store>) -> Result<(Self, Arc<Use>)> {
         let main = Arc::ptr_eq(store, &self.session.engine.store);
         let (store, options) = (Arc::clone(store), self.settings().write_options());
-        let transaction = blocking(move || SessionTransaction::writing(&store, main, &options)).await?;
+        let begun = blocking(move || Ok(store.begin(&options, None)?)).await?;
+        let transaction = match main {
+            true => SessionTransaction::writing(begun),
+            false => {
+                SessionTransaction { temp: OnceLock::from(begun), ..SessionTransaction::new(self.snapshot.clone()) }
+            }
+        };
         let entered = Arc::new(transaction).enter();
         let context = Self::within(Arc::clone(&self.session), self.cancel.clone(), Some(Arc::clone(&entered)))?;
         Ok((context, entered))

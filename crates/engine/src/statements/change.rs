@@ -180,11 +180,7 @@ async fn run(context: &StatementContext, change: Change, parameters: Option<Para
 }
 
 /// Reads the table and writes the changes; `None` when others have changed it between the two.
-async fn attempt(
-    context: &StatementContext,
-    change: &Change,
-    parameters: Option<ParamValues>,
-) -> Result<Option<u64>> {
+async fn attempt(context: &StatementContext, change: &Change, parameters: Option<ParamValues>) -> Result<Option<u64>> {
     let target = writable(context, &change.table, change.verb)?;
     let definition = &target.table.definition;
     if target.table.heap.is_none() {

@@ -15,7 +15,7 @@
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
 //! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
 //! | `describe`, `show_create` | DESCRIBE and EXPLAIN, SHOW CREATE TABLE |
-//! | `system` | gingham_tables, gingham_columns, gingham_segments |
+//! | `system` | gingham_tables, gingham_columns, gingham_segments, gingham_transactions |
 
 mod alter;
 mod alter_design;

@@ -275,6 +275,7 @@ pub(super) async fn optimize(context: &StatementContext, statement: Sql) -> Resu
     }
     context.require_alone("OPTIMIZE")?;
     let target = super::writable(context, &name, "OPTIMIZE")?;
-    blocking(move || Ok(target.store.optimize(&target.table.definition.name)?)).await?;
+    let options = context.settings().write_options();
+    blocking(move || Ok(target.store.optimize_with(&target.table.definition.name, &options)?)).await?;
     Ok(Outcome::Done)
 }

@@ -15,7 +15,7 @@ const NEVER: &[(&str, &str)] = &[
     ("ATTACH", "; open the other database with a connection of its own"),
     ("CACHE", "; blocks that queries read are cached by themselves"),
     ("CALL", ""),
-    ("CHECKPOINT", "; every statement is durable when it returns"),
+    ("CHECKPOINT", "; every commit is durable when it returns"),
     ("CLOSE", ""),
     ("CLUSTER", "; WITH (sort_by = '…') keeps a table sorted"),
     ("COMMENT", ""),

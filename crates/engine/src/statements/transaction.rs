@@ -43,9 +43,9 @@ pub(super) async fn begin(context: &StatementContext, statement: Sql) -> Result<
 /// Refuses what a transaction does not do.
 fn accept(mode: &TransactionMode) -> Result<()> {
     match mode {
-        TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable) => {
-            Err(unsupported("ISOLATION LEVEL SERIALIZABLE (transactions have snapshot isolation, REPEATABLE READ)".into()))
-        }
+        TransactionMode::IsolationLevel(TransactionIsolationLevel::Serializable) => Err(unsupported(
+            "ISOLATION LEVEL SERIALIZABLE (transactions have snapshot isolation, REPEATABLE READ)".into(),
+        )),
         // Those promise less.
         TransactionMode::IsolationLevel(_) | TransactionMode::AccessMode(TransactionAccessMode::ReadWrite) => Ok(()),
         TransactionMode::AccessMode(TransactionAccessMode::ReadOnly) => Err(unsupported("BEGIN READ ONLY".into())),

@@ -87,7 +87,14 @@ impl Environment {
             .map_err(failed("creating", folder))?
             .commit()
             .ok_or_else(|| Error::corrupt(folder.display().to_string(), "the catalog's databases can't be made"))?;
-        Ok(Self { env, databases, pins: Arc::default(), relaxed: AtomicBool::new(false), gate: RwLock::new(()), folder: folder.to_path_buf() })
+        Ok(Self {
+            env,
+            databases,
+            pins: Arc::default(),
+            relaxed: AtomicBool::new(false),
+            gate: RwLock::new(()),
+            folder: folder.to_path_buf(),
+        })
     }
 
     /// Opens the environment in `folder`.
@@ -105,7 +112,14 @@ impl Environment {
             .map_err(failed("opening", folder))?
             .commit()
             .unwrap_or([None; 7]);
-        let opened = Self { env, databases, pins: Arc::default(), relaxed: AtomicBool::new(false), gate: RwLock::new(()), folder: folder.to_path_buf() };
+        let opened = Self {
+            env,
+            databases,
+            pins: Arc::default(),
+            relaxed: AtomicBool::new(false),
+            gate: RwLock::new(()),
+            folder: folder.to_path_buf(),
+        };
         Name::ALL.into_iter().filter(|name| *name != Name::Heap).try_for_each(|name| opened.values(name).map(drop))?;
         Ok(opened)
     }
@@ -218,13 +232,24 @@ impl Environment {
         lmdb::set_relaxed(&self.env, relaxed).map_err(self.failed("writing"))
     }
 
-    /// Syncs what a relaxed commit has left.
-    pub(crate) fn sync_relaxed(&self) {
-        if self.relaxed.load(Ordering::Acquire)
-            && let Err(error) = self.env.force_sync()
-        {
+    /// Syncs what a relaxed commit has left; false when that fails.
+    pub(crate) fn sync_relaxed(&self) -> bool {
+        if !self.relaxed.load(Ordering::Acquire) {
+            return true;
+        }
+        let synced = self.env.force_sync();
+        if let Err(error) = &synced {
             tracing::warn!("syncing the catalog {}: {error}", self.folder.display());
         }
+        synced.is_ok()
+    }
+
+    /// Commits `state`, which is the latest, once more.
+    pub(crate) fn commit_again(&self, mut state: State) -> Result<()> {
+        let (mut transaction, _gate) = self.write()?;
+        state.transaction = transaction.id() as u64;
+        values::put_json(self, &mut transaction, Name::Meta, STATE_KEY, &state)?;
+        transaction.commit().map_err(self.failed("committing to"))
     }
 
     /// Writes a compacted copy of the latest commit to the file `to`; LMDB keeps it consistent while others write.

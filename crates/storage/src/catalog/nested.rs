@@ -1,6 +1,8 @@
 //! A transaction within another: a statement, a job of a group or what follows a savepoint. It is undone alone when it fails,
 //! and sees on top of the latest commit what the outer one has changed so far.
 
+use crate::catalog::pending::WrittenFiles;
+use crate::catalog::records::State;
 use crate::catalog::transaction::Entry;
 use crate::catalog::{Snapshot, Transaction};
 use crate::heap::HeapReader;
@@ -16,9 +18,9 @@ use std::sync::Arc;
 struct After {
     /// The state as the transaction leaves it; `None` when nobody needs it.
     base: Option<Arc<Snapshot>>,
-    state: crate::catalog::records::State,
+    state: State,
     names: BTreeMap<TableName, Entry>,
-    made: crate::catalog::pending::WrittenFiles,
+    made: WrittenFiles,
     replaced: Vec<PathBuf>,
     changed: bool,
 }

@@ -1,9 +1,7 @@
 //! A transaction that stays open from one statement to the next. LMDB's belongs to one thread, which has the turn in the line
 //! of writers until the end, and does what it is told: statements as transactions within, savepoints as levels of these.
 
-use crate::catalog::group::{WriteOptions, waited};
-use crate::catalog::line::Entered;
-use crate::catalog::{Snapshot, Store, Transaction};
+use crate::catalog::{Snapshot, Store, Transaction, WriteOptions};
 use crate::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -90,9 +88,7 @@ impl Store {
         ready: &SyncSender<Arc<Snapshot>>,
         told: &Receiver<Order>,
     ) -> Result<()> {
-        let Entered::Turn(_turn) = self.line.enter(options.lock_timeout, || false) else {
-            return Err(waited(options));
-        };
+        let _turn = self.turn(options)?;
         let mut transaction = self.begin_writing(options)?;
         if on.is_some_and(|on| on != transaction.base.commit) {
             return Err(Error::Conflict(

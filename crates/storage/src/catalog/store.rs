@@ -3,7 +3,7 @@
 use crate::cache::BlockCache;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::folder::{self, Kind, WriterLock};
-use crate::catalog::group::{Jobs, WriteOptions};
+use crate::catalog::group::{Jobs, WriteOptions, waited};
 use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
@@ -52,6 +52,7 @@ pub struct Store {
     /// Jobs of those who wait and let others do them.
     pub(crate) jobs: Jobs,
     marked_writing: AtomicBool,
+    marked_relaxed: AtomicBool,
     next_segment: AtomicU64,
     pub(crate) files: Arc<FileKeeper>,
     /// Heap pages whose checksums were verified.
@@ -134,7 +135,7 @@ impl Store {
             if folder::inspect(path)? == Kind::Vacant {
                 return Err(missing(path));
             }
-            walker::verify_for_opening(&folder::catalog(path))?;
+            walker::verify_for_opening(&folder::catalog(path), folder::is_relaxed(path))?;
             Self::assemble(path, open_for_reading(path)?, None, true, budget)?
         } else {
             if folder::inspect(path)? == Kind::Vacant && !options.create {
@@ -144,9 +145,15 @@ impl Store {
             if folder::inspect(path)? == Kind::Vacant {
                 folder::create(path, Access::Durable)?;
             }
-            walker::verify_for_opening(&folder::catalog(path))?;
+            let relaxed = folder::is_relaxed(path);
+            walker::verify_for_opening(&folder::catalog(path), relaxed)?;
             let mut environment = Environment::open(&folder::catalog(path), Access::Durable)?;
             environment.clear_stale_readers()?;
+            if relaxed {
+                // The commit before the last may be overwritten in part; after another one the last takes its place.
+                let state = environment.read(|transaction| records::state(&environment, transaction))?;
+                environment.commit_again(state)?;
+            }
             if !environment.has(Name::Heap) {
                 let state = environment.read(|transaction| records::state(&environment, transaction))?;
                 folder::raise_format(path)?;
@@ -194,6 +201,7 @@ impl Store {
             line: Line::default(),
             jobs: Jobs::default(),
             marked_writing: AtomicBool::new(false),
+            marked_relaxed: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
             files: Arc::default(),
             verified: Verified::default(),
@@ -276,8 +284,17 @@ impl Store {
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
     /// another writer is at work.
     pub fn write<R>(self: &Arc<Self>, work: impl FnOnce(&mut Transaction<'_>) -> Result<R>) -> Result<R> {
-        let _turn = self.hold_writer();
-        let mut transaction = self.begin_writing(&WriteOptions::default())?;
+        self.write_with(&WriteOptions::default(), work)
+    }
+
+    /// The same in another way.
+    pub(crate) fn write_with<R>(
+        self: &Arc<Self>,
+        options: &WriteOptions,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let _turn = self.turn(options)?;
+        let mut transaction = self.begin_writing(options)?;
         let result = work(&mut transaction)?;
         transaction.commit()?;
         Ok(result)
@@ -286,6 +303,11 @@ impl Store {
     /// Begins the write transaction. The caller has the turn in the line of writers.
     pub(crate) fn begin_writing(self: &Arc<Self>, options: &WriteOptions) -> Result<Transaction<'_>> {
         let lock = self.lock.as_ref().ok_or_else(|| self.read_only_error())?;
+        if self.durable && options.relaxed && !self.marked_relaxed.load(Ordering::Relaxed) {
+            lock.mark_relaxed()?;
+            self.marked_relaxed.store(true, Ordering::Relaxed);
+            self.marked_writing.store(true, Ordering::Relaxed);
+        }
         if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
             lock.mark_writing()?;
             self.marked_writing.store(true, Ordering::Relaxed);
@@ -346,12 +368,11 @@ impl Store {
         })
     }
 
-    /// Keeps this process from committing while the turn lives.
-    pub(crate) fn hold_writer(&self) -> Turn<'_> {
-        loop {
-            if let Entered::Turn(turn) = self.line.enter(None, || false) {
-                return turn;
-            }
+    /// Waits for the turn to write; nobody else of this process commits while it lives.
+    pub(crate) fn turn(&self, options: &WriteOptions) -> Result<Turn<'_>> {
+        match self.line.enter(options.lock_timeout, || false) {
+            Entered::Turn(turn) => Ok(turn),
+            Entered::Answered | Entered::TooLate => Err(waited(options)),
         }
     }
 
@@ -376,9 +397,9 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        self.environment.sync_relaxed();
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
+            && self.environment.sync_relaxed()
         {
             lock.mark_clean();
         }

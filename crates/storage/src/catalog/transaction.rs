@@ -105,9 +105,9 @@ impl<'store> Transaction<'store> {
     /// Errors when a change failed half way.
     pub(super) fn require_whole(&self) -> Result<()> {
         match self.broken {
-            true => Err(Error::InvalidInput(
-                "a change to a heap table failed: the transaction can't be committed".into(),
-            )),
+            true => {
+                Err(Error::InvalidInput("a change to a heap table failed: the transaction can't be committed".into()))
+            }
             false => Ok(()),
         }
     }

@@ -3,12 +3,13 @@
 
 use super::keys::{OVERFLOW, key, parse};
 use super::overlay::Overlay;
-use crate::catalog::environment::Name;
+use crate::catalog::environment::{Environment, Name};
 use crate::catalog::{Store, values};
 use crate::heap::attribute::OverflowReference;
 use crate::io::lmdb::ReadPin;
 use crate::{Error, Result, TableId};
 use arrow::buffer::Buffer;
+use heed::RoTxn;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
 
@@ -138,8 +139,8 @@ impl PageSource {
 
 /// A value that is too long for a page of the table `name`, of number `table`.
 pub(super) fn long_value(
-    environment: &crate::catalog::environment::Environment,
-    transaction: &heed::RoTxn<'_>,
+    environment: &Environment,
+    transaction: &RoTxn<'_>,
     name: &str,
     table: TableId,
     reference: OverflowReference,

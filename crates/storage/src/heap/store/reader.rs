@@ -49,12 +49,7 @@ impl HeapReader {
 
     /// The table of that definition and record, which are those that `source` shows; `version` is the commit that last
     /// changed it.
-    pub(crate) fn of(
-        source: PageSource,
-        definition: Arc<TableDefinition>,
-        heap: HeapRecord,
-        version: u64,
-    ) -> Self {
+    pub(crate) fn of(source: PageSource, definition: Arc<TableDefinition>, heap: HeapRecord, version: u64) -> Self {
         let schema = Arc::new(PageSchema::new(&definition));
         let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
         let checked = source.store.verified.table(definition.id);

@@ -349,7 +349,13 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// A value that is too long for a page.
     fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
         let environment = self.transaction.environment();
-        super::page_source::long_value(environment, &self.transaction.transaction, &self.schema.table, self.table(), reference)
+        super::page_source::long_value(
+            environment,
+            &self.transaction.transaction,
+            &self.schema.table,
+            self.table(),
+            reference,
+        )
     }
 
     /// Removes the long values among fields that are no longer a record's.
