@@ -16,11 +16,14 @@ use std::time::Instant;
 
 mod appender;
 mod split;
+mod transaction;
 
 pub use appender::Appender;
+pub use transaction::Transaction;
 
 /// A connection to a database. `Send`, and cheap to clone; clones share settings, prepared statements and temporary
-/// tables, and may run statements at the same time.
+/// tables and a transaction, and may run statements at the same time. A transaction that is open when the last clone is dropped
+/// is rolled back.
 ///
 /// ```
 /// use gingham::{Database, ScalarValue};
@@ -101,6 +104,36 @@ impl Connection {
             }
         }
         Ok(records)
+    }
+
+    /// Begins a transaction, as the statement BEGIN does: it reads the database as it is now, and its own changes. The first
+    /// statement that writes fails with [`Error::Conflict`] when others have committed since; then do it all again.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// connection.execute("CREATE TABLE t (n INT)")?;
+    /// let transaction = connection.transaction()?;
+    /// transaction.execute("INSERT INTO t VALUES (1)")?;
+    /// drop(transaction);
+    /// assert_eq!(connection.table("t")?.rows(), 0);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn transaction(&self) -> Result<Transaction<'_>> {
+        Transaction::begin(self, "BEGIN")
+    }
+
+    /// Begins a transaction that writes, as BEGIN IMMEDIATE does: it waits until no other one writes, and never fails with
+    /// [`Error::Conflict`].
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let transaction = connection.write_transaction()?;
+    /// transaction.execute("CREATE TABLE t (n INT)")?;
+    /// transaction.commit()?;
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn write_transaction(&self) -> Result<Transaction<'_>> {
+        Transaction::begin(self, "BEGIN IMMEDIATE")
     }
 
     /// Cuts a script into statements, each with its `;` (comments, and `;` in quotes, respected). What follows the last

@@ -50,6 +50,15 @@ pub enum Error {
         /// What was expected and what was found.
         detail: String,
     },
+    /// Another transaction has committed since this one began to read, so that it can't write: roll it back and do it again.
+    #[error("{0}")]
+    Conflict(String),
+    /// Another transaction was writing for longer than `gingham.lock_timeout`.
+    #[error("{0}")]
+    LockTimeout(String),
+    /// The transaction was rolled back: it takes no more statements.
+    #[error("{0}")]
+    RolledBack(String),
     /// The operating system refused a file operation, or the database is locked.
     #[error("{0}")]
     Io(String),
@@ -65,6 +74,32 @@ pub enum Error {
 }
 
 impl Error {
+    /// The code of the SQL standard, or PostgreSQL's where that has none: `40001` for a transaction that is to be done again.
+    ///
+    /// ```
+    /// let database = gingham::Database::in_memory()?;
+    /// let (one, two) = (database.connect(), database.connect());
+    /// one.execute("CREATE TABLE t (n INT); BEGIN")?;
+    /// two.execute("INSERT INTO t VALUES (1)")?;
+    /// assert_eq!(one.execute("INSERT INTO t VALUES (2)").unwrap_err().sqlstate(), "40001");
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn sqlstate(&self) -> &'static str {
+        match self {
+            Self::InvalidInput(_) => "42000",
+            Self::Constraint(_) => "23000",
+            Self::Unsupported(_) => "0A000",
+            Self::Corrupt { .. } => "XX001",
+            Self::Conflict(_) => "40001",
+            Self::LockTimeout(_) => "55P03",
+            Self::RolledBack(_) => "25P02",
+            Self::Io(_) => "58030",
+            Self::OutOfMemory(_) => "53200",
+            Self::Cancelled => "57014",
+            Self::Internal(_) => "XX000",
+        }
+    }
+
     /// The error for a panic's payload.
     pub(crate) fn from_panic(payload: &(dyn Any + Send)) -> Self {
         let text = payload
@@ -85,6 +120,9 @@ impl From<&gingham_storage::Error> for Error {
             Storage::Constraint(text) => Self::Constraint(text.clone()),
             Storage::Unsupported(text) => Self::Unsupported(text.clone()),
             Storage::OutOfMemory(text) => Self::OutOfMemory(text.clone()),
+            Storage::Conflict(text) => Self::Conflict(text.clone()),
+            Storage::LockTimeout(text) => Self::LockTimeout(text.clone()),
+            Storage::RolledBack(text) => Self::RolledBack(text.clone()),
             Storage::Cancelled => Self::Cancelled,
             other => Self::Io(other.to_string()),
         }

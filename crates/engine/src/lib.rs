@@ -22,7 +22,7 @@ mod session;
 mod statements;
 mod table;
 
-pub use connection::{Appender, CancelHandle, Connection, Prepared};
+pub use connection::{Appender, CancelHandle, Connection, Prepared, Transaction};
 pub use database::{Database, DatabaseOptions};
 pub use datafusion::common::ScalarValue;
 pub use error::{Error, Result};

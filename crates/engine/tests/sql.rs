@@ -158,6 +158,8 @@ struct Session {
     setting: Option<Setting>,
     /// Statements that wrote so far.
     writes: usize,
+    /// Between BEGIN and COMMIT, where nothing can be rewritten.
+    in_transaction: bool,
 }
 
 impl Session {
@@ -165,13 +167,22 @@ impl Session {
         if let Some(setting) = setting {
             setting.apply(&connection);
         }
-        Self { connection, setting, writes: 0 }
+        Self { connection, setting, writes: 0, in_transaction: false }
     }
 
     /// Has all records written into segments, two times of three that `sql` may have added some.
     fn settle(&mut self, sql: &str) -> Result<(), gingham::Error> {
         let first = sql.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
-        if self.setting.is_none() || !["INSERT", "COPY", "CREATE", "EXECUTE"].contains(&first.as_str()) {
+        match first.as_str() {
+            "BEGIN" | "START" => self.in_transaction = true,
+            "COMMIT" | "END" => self.in_transaction = false,
+            "ROLLBACK" => self.in_transaction = sql.contains(" TO "),
+            _ => {}
+        }
+        if self.in_transaction
+            || self.setting.is_none()
+            || !["INSERT", "COPY", "CREATE", "EXECUTE"].contains(&first.as_str())
+        {
             return Ok(());
         }
         self.writes += 1;

@@ -29,6 +29,15 @@ pub enum Error {
     /// The database is open for writing by another process, or the folder can't be written.
     #[error("{0}")]
     Locked(String),
+    /// Somebody committed after the transaction had begun to read: it can't write any more.
+    #[error("{0}")]
+    Conflict(String),
+    /// Another transaction was writing for longer than this one would wait.
+    #[error("{0}")]
+    LockTimeout(String),
+    /// The transaction was rolled back: there is nothing to do in it any more.
+    #[error("{0}")]
+    RolledBack(String),
     /// The operating system refused a file operation.
     #[error("{action} {}: {source}", path.display())]
     Io {
@@ -51,6 +60,26 @@ impl Error {
     /// A corruption found at `place`.
     pub fn corrupt(place: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::Corrupt { place: place.into(), detail: detail.into() }
+    }
+
+    /// The same error once more, for another of those whom it concerns.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Corrupt { place, detail } => Self::Corrupt { place: place.clone(), detail: detail.clone() },
+            Self::InvalidInput(text) => Self::InvalidInput(text.clone()),
+            Self::Constraint(text) => Self::Constraint(text.clone()),
+            Self::Unsupported(text) => Self::Unsupported(text.clone()),
+            Self::Locked(text) => Self::Locked(text.clone()),
+            Self::Conflict(text) => Self::Conflict(text.clone()),
+            Self::LockTimeout(text) => Self::LockTimeout(text.clone()),
+            Self::RolledBack(text) => Self::RolledBack(text.clone()),
+            Self::Io { action, path, source } => {
+                let source = std::io::Error::new(source.kind(), source.to_string());
+                Self::Io { action, path: path.clone(), source }
+            }
+            Self::OutOfMemory(text) => Self::OutOfMemory(text.clone()),
+            Self::Cancelled => Self::Cancelled,
+        }
     }
 
     /// An I/O error with the verb and the path it belongs to, for `map_err`.

@@ -285,11 +285,10 @@ impl Load<'_> {
         bytes: u64,
         work: impl FnOnce(usize, &Sink<'_>) -> Result<bool>,
     ) -> Result<Option<LoadReport>> {
-        let state = &self.context.state;
         let ingest = match destination {
-            Destination::Existing(target) => Ingest::new(state, &target.store, &target.table, Some(filled))?,
+            Destination::Existing(target) => Ingest::new(self.context, &target.store, &target.table, Some(filled))?,
             Destination::Given(table) | Destination::Inferred(table) => {
-                Ingest::for_new_table(state, &table.store, definition, Some(filled))?
+                Ingest::for_new_table(self.context, &table.store, definition, Some(filled))?
             }
         };
         let cancel = &self.context.cancel;
@@ -306,8 +305,8 @@ impl Load<'_> {
         }
         let skipped = sink.finish()?;
         let rows = match destination {
-            Destination::Existing(_) => ingest.finish(cancel)?,
-            Destination::Given(_) | Destination::Inferred(_) => ingest.finish_creating(false, cancel)?,
+            Destination::Existing(_) => ingest.finish()?,
+            Destination::Given(_) | Destination::Inferred(_) => ingest.finish_creating(false)?,
         };
         let bytes = self.files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
         Ok(Some(LoadReport { rows, bytes, skipped }))

@@ -170,7 +170,9 @@ impl SchemaProvider for Schema {
         if let Some(found) = self.visible.look_up(&self.visible.snapshot, &name, false).await? {
             return Ok(Some(found));
         }
-        if let Some(found) = system::table(table, &self.visible.snapshot, self.temp().map(AsRef::as_ref))? {
+        if let Some(found) =
+            system::table(table, &self.visible.session, &self.visible.snapshot, self.temp().map(AsRef::as_ref))?
+        {
             return Ok(Some(found));
         }
         Ok(external::file(table, &self.visible.session.state().0).await?)

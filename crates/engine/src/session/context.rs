@@ -3,7 +3,7 @@
 use crate::session::catalog::{Catalogs, Planned};
 use crate::session::planning::logical_plan;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, did_you_mean};
+use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing, did_you_mean};
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::error::DataFusionError;
@@ -47,6 +47,10 @@ pub(crate) struct StatementContext {
     pub(crate) cancel: CancelToken,
     /// Takes the time of its planning.
     pub(crate) watch: Arc<Stopwatch>,
+    /// Its part in the session's transaction.
+    pub(crate) transaction: Option<Arc<Use>>,
+    /// Why no statement but the one that ends it can be in the session's transaction.
+    ended: Option<Error>,
     /// Set once the statement runs: see `Visible` of the catalog.
     listing: Arc<AtomicBool>,
 }
@@ -74,10 +78,20 @@ pub(crate) struct Target {
 }
 
 impl StatementContext {
-    /// Pins the latest snapshots.
+    /// Pins the latest snapshots, or those of the session's transaction.
     pub(super) fn new(session: Arc<Session>, cancel: CancelToken) -> Result<Self> {
-        let snapshot = session.engine.store.pinned()?;
-        let temp = session.existing_temp_store().map(|store| store.pinned()).transpose()?;
+        let (transaction, ended) = session.enter_transaction();
+        let context = Self::within(session, cancel, transaction)?;
+        Ok(Self { ended, ..context })
+    }
+
+    /// The snapshots of a transaction, or the latest.
+    pub(super) fn within(session: Arc<Session>, cancel: CancelToken, transaction: Option<Arc<Use>>) -> Result<Self> {
+        let temp = session.existing_temp_store();
+        let (snapshot, temp) = match &transaction {
+            Some(open) => (open.snapshot(), temp.map(|store| open.temp_snapshot(store)).transpose()?),
+            None => (session.engine.store.pinned()?, temp.map(|store| store.pinned()).transpose()?),
+        };
         let (mut state, settings_number) = session.state();
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs =
@@ -86,12 +100,18 @@ impl StatementContext {
         state.mark_start_execution();
         let state = Arc::new(state);
         let watch = Arc::new(Stopwatch::start());
-        Ok(Self { session, state, snapshot, temp, text: None, settings_number, cancel, watch, listing })
+        let (text, ended) = (None, None);
+        Ok(Self { session, state, snapshot, temp, text, settings_number, cancel, watch, transaction, ended, listing })
     }
 
-    /// The same statement on the latest snapshots.
-    pub(crate) fn renewed(&self) -> Result<Self> {
-        Self::new(Arc::clone(&self.session), self.cancel.clone())
+    /// Errors when the session's transaction was rolled back, so that it takes no more statements.
+    pub(crate) fn require_live(&self) -> Result<()> {
+        self.ended.clone().map_or(Ok(()), Err)
+    }
+
+    /// How the statement writes.
+    pub(crate) fn writing(&self) -> Writing {
+        Writing::new(self)
     }
 
     /// The same statement, in which no view may lead to view `name`: it is being defined.

@@ -1,5 +1,6 @@
 //! What all sessions of a database share: the store, the memory limit, the threads.
 
+use crate::session::SessionTransaction;
 use crate::session::memory::BudgetPool;
 use crate::session::settings::next_number;
 use crate::{Error, Result};
@@ -8,7 +9,7 @@ use gingham_execution::Pool;
 use gingham_storage::catalog::Store;
 use gingham_storage::memory::MemoryBudget;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, Weak};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Stack of a worker thread in bytes: plans are trees that planning walks recursively.
@@ -27,8 +28,8 @@ pub(crate) struct Engine {
     pub(crate) threads: usize,
     /// The threads that run compiled pipelines.
     pub(crate) pool: Arc<Pool>,
-    /// Held by the one UPDATE or DELETE that is under way, from what it reads to its commit.
-    pub(crate) changes: tokio::sync::Mutex<()>,
+    /// Transactions over statements, those that have ended among them.
+    pub(crate) transactions: Mutex<Vec<Weak<SessionTransaction>>>,
     /// Number of the settings that sessions start with.
     pub(crate) settings_number: u64,
     runtime: OwnedRuntime,
@@ -63,8 +64,8 @@ impl Engine {
         let settings_number = next_number();
         let runtime = OwnedRuntime(Some(runtime));
         let pool = Arc::new(Pool::new());
-        let changes = tokio::sync::Mutex::new(());
-        Ok(Arc::new(Self { store, budget, environment, threads, pool, changes, settings_number, runtime }))
+        let transactions = Mutex::default();
+        Ok(Arc::new(Self { store, budget, environment, threads, pool, transactions, settings_number, runtime }))
     }
 
     /// Where queries run.

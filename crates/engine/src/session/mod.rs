@@ -7,10 +7,11 @@
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
 //! | `run` | running a statement on the database's threads |
 //! | `literals` | number literals with an exponent |
-//! | `settings` | `SET gingham.…` |
+//! | `settings`, `durations` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling, and how far a statement is |
 //! | `yielding` | long joins can be cancelled |
@@ -20,6 +21,7 @@
 mod cancel;
 mod catalog;
 mod context;
+mod durations;
 mod engine;
 mod information_schema;
 mod literals;
@@ -31,6 +33,7 @@ mod settings;
 mod state;
 mod suggest;
 mod times;
+mod transaction;
 mod yielding;
 
 pub use cancel::StatementProgress;
@@ -44,6 +47,7 @@ pub(crate) use state::BARE_NAMES;
 pub(crate) use suggest::did_you_mean;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;
+pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};
 
 use crate::Result;
 use crate::statements::Statement;
@@ -70,6 +74,8 @@ pub(crate) struct Session {
     pub(crate) prepared: Mutex<BTreeMap<String, Arc<PreparedStatement>>>,
     /// Statements that run now.
     pub(crate) running: Arc<Running>,
+    /// The transaction between BEGIN and COMMIT.
+    transaction: Mutex<Slot>,
 }
 
 /// A statement of PREPARE name AS …, parsed.
@@ -102,12 +108,15 @@ impl Session {
             externals: Arc::new(MemorySchemaProvider::new()),
             prepared: Mutex::default(),
             running: Arc::default(),
+            transaction: Mutex::default(),
         })
     }
 
-    /// Pins the latest snapshots for one statement.
+    /// Pins the latest snapshots, or those of the transaction, for one statement.
     pub(crate) fn begin(self: &Arc<Self>, cancel: CancelToken) -> Result<StatementContext> {
-        StatementContext::new(Arc::clone(self), cancel)
+        let context = StatementContext::new(Arc::clone(self), cancel)?;
+        context.require_live()?;
+        Ok(context)
     }
 
     /// A copy of the session state, without the catalog of a statement, and the number of its settings.

@@ -112,7 +112,7 @@ impl Turn {
 impl KeptPlan {
     /// The plan kept for `text` under the session's settings and the latest snapshot, unless it has to be waited for.
     pub(crate) fn find(session: &Session, text: &str) -> Result<Option<Self>> {
-        if text.len() > TEXT_BYTES || has_own_tables(session) {
+        if text.len() > TEXT_BYTES || has_own_tables(session) || session.in_transaction() {
             return Ok(None);
         }
         let Some(snapshot) = session.engine.store.taken_snapshot()? else { return Ok(None) };
@@ -132,7 +132,9 @@ impl KeptPlan {
         plan: &Arc<dyn ExecutionPlan>,
         headings: &Headings,
     ) -> Result<Turn> {
-        let Some(text) = &context.text else { return Ok(Turn(None)) };
+        // The snapshot of a transaction is nobody else's.
+        let text = context.text.as_ref().filter(|_| context.transaction.is_none());
+        let Some(text) = text else { return Ok(Turn(None)) };
         let wanted = context.settings().keep_plans && text.len() <= TEXT_BYTES && !has_own_tables(&context.session);
         if !wanted || !is_lasting(logical) || !is_repeatable(plan, true) {
             return Ok(Turn(None));

@@ -50,7 +50,7 @@ where
         Arc::clone(&watch),
         (Told::Later(head), Some(sender)),
         |cancel| async move {
-            let mut context = begun.begin(cancel)?;
+            let mut context = StatementContext::new(begun, cancel)?;
             context.watch = watch;
             work(context).await
         },

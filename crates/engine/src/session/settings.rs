@@ -1,6 +1,6 @@
 //! `SET gingham.…`: the settings of Gingham, kept among DataFusion's so that SHOW and information_schema list them.
 
-use crate::session::{Session, did_you_mean};
+use crate::session::{Session, did_you_mean, durations};
 use crate::statements::check_layout;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions};
@@ -9,9 +9,11 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 use gingham_execution::{FixedStages, Mode};
 use gingham_kernels::Isa;
 use gingham_storage::Caches;
+use gingham_storage::catalog::WriteOptions;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The settings of one session.
 #[derive(Debug, Clone)]
@@ -32,6 +34,12 @@ pub(crate) struct Settings {
     pub(crate) keep_plans: bool,
     /// `gingham.machine`: what plans and choices about pipelines go by.
     pub(crate) machine: Machine,
+    /// `gingham.lock_timeout`: how long a statement waits for others that write; `None` for as long as it takes.
+    pub(crate) lock_timeout: Option<Duration>,
+    /// `gingham.idle_in_transaction_timeout`: how long a transaction may be open without a statement.
+    pub(crate) idle_timeout: Option<Duration>,
+    /// `gingham.durability`: whether a power loss may undo the last commit.
+    pub(crate) relaxed: bool,
     /// `gingham.show_code`: the pipeline whose code EXPLAIN ANALYZE shows.
     pub(crate) show_code: Option<usize>,
     /// Who wants to know more of a plan: EXPLAIN, no setting.
@@ -98,10 +106,17 @@ const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512"
 const KEEP_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
 const MACHINE: &str = "What plans go by: here, or reference, which is the same on every machine (2 threads, scalar kernels, fixed caches)";
 const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows: its number, or off";
+const LOCK_TIMEOUT: &str =
+    "How long a statement waits for another transaction that writes, such as '10 s'; 0 is for ever";
+const IDLE_TIMEOUT: &str =
+    "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
+const DURABILITY: &str = "full: a commit survives a power loss; relaxed: the last one may not, but never in part";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
 /// The zone in which TIMESTAMP WITH TIME ZONE is read and shown.
 pub(crate) const ZONE: &str = "+00:00";
+/// How long a statement waits for the turn to write, unless a setting says otherwise.
+const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The layout of new tables unless a setting or a statement says otherwise.
 const DEFAULT_LAYOUT: &str = "column";
 
@@ -115,6 +130,11 @@ impl Settings {
     /// The instruction set that scans use.
     pub(crate) fn effective_isa(&self) -> Isa {
         self.isa.unwrap_or_else(Isa::best)
+    }
+
+    /// How statements write.
+    pub(crate) fn write_options(&self) -> WriteOptions {
+        WriteOptions { lock_timeout: self.lock_timeout, relaxed: self.relaxed }
     }
 
     /// Sizes of the caches that choices go by.
@@ -136,6 +156,9 @@ impl Settings {
             lab_stages: FixedStages::default(),
             keep_plans: true,
             machine: Machine::Here,
+            lock_timeout: Some(DEFAULT_LOCK_TIMEOUT),
+            idle_timeout: None,
+            relaxed: false,
             show_code: None,
             notes: None,
         }
@@ -163,6 +186,9 @@ impl Settings {
             }
             "keep_plans" => self.keep_plans = parse_switch(value)?,
             "machine" => self.machine = parse_machine(value)?,
+            "lock_timeout" => self.lock_timeout = durations::parse(key, value)?,
+            "idle_in_transaction_timeout" => self.idle_timeout = durations::parse(key, value)?,
+            "durability" => self.relaxed = parse_durability(value)?,
             "show_code" => self.show_code = parse_show_code(value)?,
             _ => {
                 let names: Vec<String> = self.entries().into_iter().map(|entry| entry.key).collect();
@@ -213,6 +239,9 @@ impl ExtensionOptions for Settings {
             entry("lab_stages", self.lab_stages.to_string(), LAB_STAGES),
             entry("keep_plans", self.keep_plans.to_string(), KEEP_PLANS),
             entry("machine", if self.machine == Machine::Here { "here" } else { "reference" }.to_owned(), MACHINE),
+            entry("lock_timeout", durations::show(self.lock_timeout), LOCK_TIMEOUT),
+            entry("idle_in_transaction_timeout", durations::show(self.idle_timeout), IDLE_TIMEOUT),
+            entry("durability", if self.relaxed { "relaxed" } else { "full" }.to_owned(), DURABILITY),
             entry("show_code", self.show_code.map_or("off".to_owned(), |number| number.to_string()), SHOW_CODE),
         ]
     }
@@ -343,6 +372,14 @@ fn parse_machine(value: &str) -> Result<Machine> {
         "here" => Ok(Machine::Here),
         "reference" => Ok(Machine::Reference),
         _ => Err(Error::InvalidInput(format!("gingham.machine is here or reference, not '{value}'"))),
+    }
+}
+
+fn parse_durability(value: &str) -> Result<bool> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "full" => Ok(false),
+        "relaxed" => Ok(true),
+        _ => Err(Error::InvalidInput(format!("gingham.durability is full or relaxed, not '{value}'"))),
     }
 }
 

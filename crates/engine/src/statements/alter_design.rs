@@ -73,6 +73,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Result<AlterDesign, ParserError>
 
 /// Runs the statement.
 pub(super) async fn run(context: &StatementContext, statement: AlterDesign) -> Result<Outcome> {
+    context.require_alone("ALTER TABLE … SET (…)")?;
     let AlterDesign { table, if_exists, changes } = statement;
     let known = context.name(&table_reference(&table)?)?;
     let target = match super::writable(context, &table, "ALTER TABLE") {
@@ -80,13 +81,14 @@ pub(super) async fn run(context: &StatementContext, statement: AlterDesign) -> R
         Err(_) if if_exists && !super::objects::exists(context, &known) => return Ok(Outcome::Done),
         Err(error) => return Err(error),
     };
-    let (cancel, threads) = (context.cancel.clone(), context.settings().threads);
+    let (cancel, settings) = (context.cancel.clone(), context.settings());
+    let (threads, options) = (settings.threads, settings.write_options());
     blocking(move || {
         let table = &target.table.definition;
         let design = changed(table, &changes)?;
         // Our error travels beside the store's, which has an error type of its own.
         let mut own = None;
-        let result = target.store.set_design(&table.name, design, threads, &mut |records, total| {
+        let mut watch = |records, total| {
             cancel.report(records, total);
             // With the last record there is nothing left but the commit.
             let ended = if records == total { cancel.commit_point() } else { cancel.check() };
@@ -94,7 +96,8 @@ pub(super) async fn run(context: &StatementContext, statement: AlterDesign) -> R
                 own = Some(error);
                 gingham_storage::Error::Cancelled
             })
-        });
+        };
+        let result = target.store.set_design_with(&table.name, design, threads, &mut watch, &options);
         match (result, own) {
             (_, Some(error)) => Err(error),
             (result, None) => Ok(result.map(|_| ())?),

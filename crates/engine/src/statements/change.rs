@@ -3,8 +3,8 @@
 //! What is to be changed is found by a query: `UPDATE t SET a = x WHERE c` reads `SELECT x FROM t WHERE c`, in whose plan the
 //! table gives the ids of its records too. So conditions are those of every query, subqueries and all, and the records are
 //! known before the first one is written. They are written in one transaction, unless somebody has changed the table since
-//! it was read; then it is read anew. Records of heap pages change in place; of other tables they are deleted, and whole
-//! new ones go the way of every INSERT.
+//! it was read; then it is read anew, while nobody else can write. Records of heap pages change in place; of other tables they are
+//! deleted, and whole new ones go the way of every INSERT.
 //!
 //! | file | what |
 //! |---|---|
@@ -21,7 +21,7 @@ pub(super) use plan::EXCLUDED;
 pub(super) use returning::{Returned, Returning, from_table, select};
 
 use super::{fold, unsupported, writable, write};
-use crate::session::{Outcome, StatementContext, Target};
+use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::common::ParamValues;
@@ -31,8 +31,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::sync::Arc;
 
-/// How often a statement reads its table anew because another one has changed it.
-pub(super) const ATTEMPTS: usize = 32;
 
 /// What becomes of the records that a condition holds for.
 #[derive(Debug, Clone)]
@@ -174,27 +172,51 @@ pub(super) fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
 }
 
 async fn run(context: &StatementContext, change: Change, parameters: Option<ParamValues>) -> Result<Outcome> {
-    // One after the other: none of them finds that another has changed what it read.
-    let _turn = context.session.engine.changes.lock().await;
-    context.cancel.check()?;
-    for _ in 0..ATTEMPTS {
-        let context = context.renewed()?;
-        let target = writable(&context, &change.table, change.verb)?;
-        let mut found = find(&context, &target, &change, parameters.clone()).await?;
-        let returned = match &change.returning {
-            Some(returning) => {
-                Some(returning.rows(&context, &target, found.take_returned(), parameters.clone()).await?)
-            }
-            None => None,
-        };
-        if let Some(records) = apply(&context, &target, found).await? {
-            return Ok(returned.map_or(Outcome::Affected(records), Returned::outcome));
-        }
+    let change = &change;
+    twice(context, &change.table, change.verb, |context| attempt(context, change, parameters.clone())).await
+}
+
+/// Runs a statement that reads tables and then changes one of them by `attempt`, which gives `None` when others have changed
+/// that table between the two. Then it is read again with the turn to write, so that nobody can.
+pub(super) async fn twice<F>(
+    context: &StatementContext,
+    table: &ObjectName,
+    verb: &str,
+    attempt: impl Fn(StatementContext) -> F,
+) -> Result<Outcome>
+where
+    F: Future<Output = Result<Option<Outcome>>> + Send,
+{
+    let target = writable(context, table, verb)?;
+    if let Some(outcome) = attempt(context.clone()).await? {
+        return Ok(outcome);
     }
-    Err(Error::InvalidInput(format!(
-        "{} of table '{}' has read it {ATTEMPTS} times, and each time others changed it; try again",
-        change.verb, change.table
-    )))
+    if context.transaction.is_some() {
+        return Err(Error::Conflict(format!(
+            "another statement of this connection has changed table '{table}' meanwhile; run this one again"
+        )));
+    }
+    let (context, transaction) = context.as_writer(&target.store).await?;
+    let outcome = attempt(context).await?;
+    let outcome = outcome.ok_or_else(|| Error::Internal("a table was changed by two at once".into()))?;
+    blocking(move || transaction.commit()).await?;
+    Ok(outcome)
+}
+
+/// Reads the table and writes the changes; `None` when others have changed it between the two.
+async fn attempt(
+    context: StatementContext,
+    change: &Change,
+    parameters: Option<ParamValues>,
+) -> Result<Option<Outcome>> {
+    let target = writable(&context, &change.table, change.verb)?;
+    let mut found = find(&context, &target, change, parameters.clone()).await?;
+    let returned = match &change.returning {
+        Some(returning) => Some(returning.rows(&context, &target, found.take_returned(), parameters).await?),
+        None => None,
+    };
+    let records = apply(&context, &target, found).await?;
+    Ok(records.map(|records| returned.map_or(Outcome::Affected(records), Returned::outcome)))
 }
 
 /// Writes the changes; `None` when the table is not as it was read.

@@ -35,32 +35,28 @@ pub(super) async fn run(
     proposed: &[RecordBatch],
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
-    let written_for = Arc::clone(&target.table.definition);
-    for _ in 0..change::ATTEMPTS {
-        context.cancel.check()?;
-        let context = context.renewed()?;
-        let target = writable(&context, &upsert.table, "INSERT")?;
-        if target.table.definition != written_for {
-            return Err(Error::InvalidInput(format!(
-                "table '{}' was altered while rows were made for it; try again",
-                written_for.name
-            )));
-        }
-        let mut found = plan(&context, &target, &upsert, proposed, parameters.clone()).await?;
-        let returned = match &upsert.returning {
-            Some(returning) => {
-                Some(returning.rows(&context, &target, found.take_returned(), parameters.clone()).await?)
+    let written_for = &target.table.definition;
+    let upsert = &upsert;
+    change::twice(context, &upsert.table, "INSERT", |context| {
+        let parameters = parameters.clone();
+        async move {
+            let target = writable(&context, &upsert.table, "INSERT")?;
+            if target.table.definition != *written_for {
+                return Err(Error::InvalidInput(format!(
+                    "table '{}' was altered while rows were made for it; try again",
+                    written_for.name
+                )));
             }
-            None => None,
-        };
-        if let Some(records) = change::apply(&context, &target, found).await? {
-            return Ok(returned.map_or(Outcome::Affected(records), Returned::outcome));
+            let mut found = plan(&context, &target, upsert, proposed, parameters.clone()).await?;
+            let returned = match &upsert.returning {
+                Some(returning) => Some(returning.rows(&context, &target, found.take_returned(), parameters).await?),
+                None => None,
+            };
+            let records = change::apply(&context, &target, found).await?;
+            Ok(records.map(|records| returned.map_or(Outcome::Affected(records), Returned::outcome)))
         }
-    }
-    Err(Error::InvalidInput(format!(
-        "INSERT … ON CONFLICT of table '{}': each time that it was read others changed it; try again",
-        upsert.table
-    )))
+    })
+    .await
 }
 
 /// What the statement changes.

@@ -33,7 +33,10 @@ pub(super) fn place(context: &StatementContext, reference: &TableReference, temp
             return Err(Error::InvalidInput(format!("a temporary table has no schema; name it '{}'", name.table)));
         }
         let store = context.session.temp_store()?;
-        let snapshot = store.snapshot()?;
+        let snapshot = match &context.temp {
+            Some(known) => Arc::clone(known),
+            None => store.snapshot()?,
+        };
         (store, snapshot)
     } else {
         (Arc::clone(&context.session.engine.store), Arc::clone(&context.snapshot))
@@ -149,11 +152,10 @@ async fn create_as(
     let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
     let plan = pipeline::sorted(plan, &definition, None)?;
     let physical = context.physical_plan(&plan).await?;
-    let ingest = Ingest::for_new_table(&context.state, &place.store, definition, None)?;
+    let ingest = Ingest::for_new_table(context, &place.store, definition, None)?;
     ingest.converter().accept(&physical.schema())?;
     let ingest = pipeline::fill(context, physical, ingest).await?;
     let replace = statement.or_replace;
-    let cancel = context.cancel.clone();
-    let rows = blocking(move || ingest.finish_creating(replace, &cancel)).await?;
+    let rows = blocking(move || ingest.finish_creating(replace)).await?;
     Ok(Outcome::Affected(rows))
 }

@@ -39,7 +39,7 @@ pub(super) async fn run(
         Some(OnInsert::OnConflict(conflict)) => Some(conflict),
         Some(_) => return Err(unsupported("INSERT with ON DUPLICATE KEY UPDATE".into())),
     };
-    let ingest = Ingest::new(&context.state, &target.store, &target.table, given.as_deref())?;
+    let ingest = Ingest::new(context, &target.store, &target.table, given.as_deref())?;
     if let Some(on) = conflict {
         let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
         let upsert = Upsert { table: name, on, returning };
@@ -51,8 +51,7 @@ pub(super) async fn run(
         Some(returning) => Some(returning.rows(context, &target, ingest.kept(), parameters).await?),
         None => None,
     };
-    let cancel = context.cancel.clone();
-    let inserted = blocking(move || ingest.finish(&cancel)).await?;
+    let inserted = blocking(move || ingest.finish()).await?;
     Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
 }
 

@@ -23,22 +23,20 @@ pub(super) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     let table = named(&statement)?;
-    for _ in 0..change::ATTEMPTS {
-        context.cancel.check()?;
-        let context = context.renewed()?;
-        let target = writable(&context, &table, "MERGE")?;
-        let mut all = Found::insert(&context, &target, &[], false)?;
-        for number in 0..statement.clauses.len() {
-            all.absorb(clause(&context, &target, &statement, &table, number, parameters.clone()).await?);
+    let (table, statement) = (&table, &statement);
+    change::twice(context, table, "MERGE", |context| {
+        let parameters = parameters.clone();
+        async move {
+            let target = writable(&context, table, "MERGE")?;
+            let mut all = Found::insert(&context, &target, &[], false)?;
+            for number in 0..statement.clauses.len() {
+                all.absorb(clause(&context, &target, statement, table, number, parameters.clone()).await?);
+            }
+            all.require_once(&target, "MERGE")?;
+            Ok(change::apply(&context, &target, all).await?.map(Outcome::Affected))
         }
-        all.require_once(&target, "MERGE")?;
-        if let Some(records) = change::apply(&context, &target, all).await? {
-            return Ok(Outcome::Affected(records));
-        }
-    }
-    Err(Error::InvalidInput(format!(
-        "MERGE into table '{table}': each time that it was read others changed it; try again"
-    )))
+    })
+    .await
 }
 
 /// The name of the table that is changed; other clauses are refused.

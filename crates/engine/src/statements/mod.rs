@@ -12,10 +12,11 @@
 //! | `change/` | UPDATE and DELETE, RETURNING |
 //! | `conflict`, `merge` | INSERT … ON CONFLICT, MERGE |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
+//! | `transaction` | BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
 //! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
 //! | `describe`, `show_create` | DESCRIBE and EXPLAIN, SHOW CREATE TABLE |
-//! | `system` | gingham_tables, gingham_columns, gingham_segments |
+//! | `system` | gingham_tables, gingham_columns, gingham_segments, gingham_transactions |
 
 mod alter;
 mod alter_design;
@@ -45,6 +46,7 @@ mod refuse;
 mod settings;
 mod show_create;
 pub(crate) mod system;
+mod transaction;
 mod transfer;
 mod types;
 mod untyped;
@@ -79,6 +81,9 @@ pub(crate) async fn run(
     statement: Statement,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
+    if !transaction::ends(&statement) {
+        context.require_live()?;
+    }
     let statement = match statement {
         Statement::Sql(statement) => *statement,
         Statement::CopyFrom(copy) => return transfer::from(context, *copy).await,
@@ -115,6 +120,12 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Drop { .. } => objects::drop_objects(context, statement).await,
         Sql::Truncate(statement) => objects::truncate(context, statement).await,
         Sql::OptimizeTable { .. } => objects::optimize(context, statement).await,
+        Sql::StartTransaction { .. } => transaction::begin(context, statement).await,
+        Sql::Commit { chain, end: _, modifier: _ } => transaction::commit(context, chain).await,
+        Sql::Rollback { chain, savepoint } => {
+            transaction::roll_back(context, chain, savepoint.as_ref().map(fold)).await
+        }
+        Sql::Savepoint { .. } | Sql::ReleaseSavepoint { .. } => transaction::savepoint(context, statement).await,
         Sql::Prepare { .. } => prepare::prepare(context, statement).await,
         Sql::Execute { .. } => prepare::execute(context, statement, parameters).await,
         Sql::Deallocate { .. } => prepare::deallocate(context, &statement),
@@ -139,7 +150,7 @@ pub(crate) async fn insert_stream(
     target: &Target,
     mut rows: SendableRecordBatchStream,
 ) -> Result<u64> {
-    let ingest = Arc::new(Ingest::new(&context.state, &target.store, &target.table, None)?);
+    let ingest = Arc::new(Ingest::new(context, &target.store, &target.table, None)?);
     let mut row = 1;
     while let Some(batch) = rows.next().await {
         let batch = batch?;
@@ -150,34 +161,18 @@ pub(crate) async fn insert_stream(
         blocking(move || ingest.batch(0, &batch, Some(first))).await?;
     }
     let ingest = Arc::into_inner(ingest).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
-    let cancel = context.cancel.clone();
-    blocking(move || ingest.finish(&cancel)).await
+    blocking(move || ingest.finish()).await
 }
 
-/// Runs `work` as the store's one writer, off the threads that drive queries, and commits when it succeeds.
+/// Runs `work` as the store's one writer, off the threads that drive queries. What it did is committed when it succeeds, with
+/// the session's transaction when there is one.
 async fn write<R: Send + 'static>(
     context: &StatementContext,
     store: &Arc<Store>,
     work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    let store = Arc::clone(store);
-    let cancel = context.cancel.clone();
-    blocking(move || {
-        // Our error is kept aside: the store's closure has an error type of its own.
-        let mut own = None;
-        let result = store.write(|transaction| {
-            let result = work(transaction).and_then(|result| cancel.commit_point().map(|()| result));
-            result.map_err(|error| {
-                own = Some(error);
-                gingham_storage::Error::Cancelled
-            })
-        });
-        match (result, own) {
-            (_, Some(error)) => Err(error),
-            (result, None) => Ok(result?),
-        }
-    })
-    .await
+    let (writing, store) = (context.writing(), Arc::clone(store));
+    blocking(move || writing.run(&store, work)).await
 }
 
 /// The table that a statement writes; others (views, system and external tables, unknown names) are errors.

@@ -273,7 +273,9 @@ pub(super) async fn optimize(context: &StatementContext, statement: Sql) -> Resu
     {
         return Err(unsupported("OPTIMIZE with anything behind the table's name".into()));
     }
+    context.require_alone("OPTIMIZE")?;
     let target = super::writable(context, &name, "OPTIMIZE")?;
-    blocking(move || Ok(target.store.optimize(&target.table.definition.name)?)).await?;
+    let options = context.settings().write_options();
+    blocking(move || Ok(target.store.optimize_with(&target.table.definition.name, &options)?)).await?;
     Ok(Outcome::Done)
 }

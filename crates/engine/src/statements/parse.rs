@@ -97,8 +97,7 @@ mod tests {
     fn refused_by_name_and_only_when_run() {
         let cases = [
             ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
-            ("BEGIN", "BEGIN is not supported yet"),
-            ("start transaction", "START TRANSACTION is not supported yet"),
+            ("abort", "ABORT is not supported; use ROLLBACK"),
             ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
             ("CREATE UNIQUE INDEX i ON t (a)", "CREATE UNIQUE INDEX is not supported"),
             ("CREATE OR REPLACE FUNCTION f() RETURNS INT AS $$ a; b $$", "CREATE OR REPLACE FUNCTION is not supported"),
@@ -139,6 +138,10 @@ mod tests {
             "SHOW TABLES",
             "DESCRIBE t",
             "TRUNCATE t",
+            "BEGIN IMMEDIATE TRANSACTION",
+            "END",
+            "ROLLBACK TO SAVEPOINT s",
+            "RELEASE s",
         ] {
             let statement = parse_single(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
             assert!(!matches!(statement, Statement::Refused(_)), "{sql}");

@@ -4,17 +4,15 @@
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-/// Statements that are planned.
-const NOT_YET: &[&str] = &["BEGIN", "START TRANSACTION", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE"];
-
 /// Statements of other databases. The second half says what to do instead.
 const NEVER: &[(&str, &str)] = &[
+    ("ABORT", "; use ROLLBACK"),
     ("ANALYZE", "; statistics are kept up to date by every write"),
     ("ASSERT", ""),
     ("ATTACH", "; open the other database with a connection of its own"),
     ("CACHE", "; blocks that queries read are cached by themselves"),
     ("CALL", ""),
-    ("CHECKPOINT", "; every statement is durable when it returns"),
+    ("CHECKPOINT", "; every commit is durable when it returns"),
     ("CLOSE", ""),
     ("CLUSTER", "; WITH (sort_by = '…') keeps a table sorted"),
     ("COMMENT", ""),
@@ -135,9 +133,6 @@ pub(super) fn refusal(parser: &Parser<'_>) -> Option<String> {
             .zip(words.iter().map(Some).chain(std::iter::repeat(None)))
             .all(|(a, b)| Some(a) == b.map(String::as_str))
     };
-    if let Some(name) = NOT_YET.iter().find(|name| starts_with(name)) {
-        return Some(format!("{name} is not supported yet"));
-    }
     if let Some((name, instead)) = NEVER.iter().find(|(name, _)| starts_with(name)) {
         return Some(format!("{name} is not supported{instead}"));
     }

@@ -1,6 +1,8 @@
-//! System tables, visible in every schema: what each table, column and segment takes, and how it is stored.
+//! System tables, visible in every schema: what each table, column and segment takes, and how it is stored; which transactions
+//! are open.
 
 use crate::Result;
+use crate::session::Session;
 use crate::table::scalar;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -12,11 +14,12 @@ use gingham_storage::{ColumnDefinition, Datum, LogicalType, Packing, TableDefini
 use std::sync::Arc;
 
 /// Names of the system tables.
-pub(crate) const NAMES: &[&str] = &["gingham_tables", "gingham_columns", "gingham_segments"];
+pub(crate) const NAMES: &[&str] = &["gingham_tables", "gingham_columns", "gingham_segments", "gingham_transactions"];
 
 /// The system table of that name over `snapshot` and the session's TEMP tables; `None` when there is none.
 pub(crate) fn table(
     name: &str,
+    session: &Session,
     snapshot: &Snapshot,
     temporary: Option<&Snapshot>,
 ) -> Result<Option<Arc<dyn TableProvider>>> {
@@ -28,6 +31,7 @@ pub(crate) fn table(
         "gingham_tables" => tables(&all)?,
         "gingham_columns" => columns(&all)?,
         "gingham_segments" => segments(&all)?,
+        "gingham_transactions" => transactions(session)?,
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
@@ -115,6 +119,18 @@ fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number("deleted_rows", all.iter().map(deleted));
     columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));
     columns.number("bytes", all.iter().map(|table| Some(table.bytes())));
+    columns.batch()
+}
+
+/// Transactions that are open: those of any age keep what they see from being reused, and who writes keeps others waiting.
+fn transactions(session: &Session) -> Result<RecordBatch> {
+    let open = session.engine.open_transactions();
+    let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).ok();
+    let mut columns = Columns::default();
+    columns.flag("own", open.iter().map(|transaction| Some(session.is_in(transaction))));
+    columns.flag("writes", open.iter().map(|transaction| Some(transaction.writes())));
+    columns.number("age_ms", open.iter().map(|transaction| milliseconds(transaction.since.elapsed())));
+    columns.number("idle_ms", open.iter().map(|transaction| milliseconds(transaction.idle())));
     columns.batch()
 }
 

@@ -21,6 +21,7 @@ mod repeated;
 mod shapes;
 mod sorted;
 mod statements;
+mod transactions;
 mod value_maps;
 
 use arrow::util::display::{ArrayFormatter, FormatOptions};

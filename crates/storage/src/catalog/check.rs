@@ -3,16 +3,19 @@
 use crate::catalog::deleted::{Deleted, zone_of_key};
 use crate::catalog::environment::Name;
 use crate::catalog::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key};
-use crate::catalog::{CheckReport, Store, ViewDefinition, dictionaries, folder, values, walker};
+use crate::catalog::{CheckReport, Store, ViewDefinition, WriteOptions, dictionaries, folder, values, walker};
 use crate::dictionary::Dictionary;
 use crate::segment::Segment;
 use crate::{ColumnId, Error, LogicalType, Result, TableId};
 use heed::RoTxn;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A check beside a writer of another process is repeated when a file went away meanwhile.
 const ATTEMPTS: usize = 5;
+/// How long a check waits for a transaction that writes.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Verifies LMDB's structure, every catalog value, every block of every segment.
@@ -33,8 +36,8 @@ impl Store {
         let mut report = CheckReport { notes: self.opening_notes.clone(), ..CheckReport::default() };
         let segments = {
             // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.
-            let _one = self.hold_writer();
-            let walked = walker::walk(&folder::catalog(self.path()))?;
+            let _turn = self.turn(&WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() })?;
+            let walked = walker::walk(&folder::catalog(self.path()), folder::is_relaxed(self.path()))?;
             report.verified += walked.pages;
             report.errors.extend(walked.errors);
             report.notes.extend(walked.notes);

@@ -12,7 +12,7 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
 use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The databases of a catalog. All are made with the catalog, since LMDB makes databases in transactions of their own.
@@ -82,6 +82,8 @@ pub(crate) struct Environment {
     databases: [Option<Values>; DATABASES],
     /// Read transactions that outlive a closure.
     pins: Arc<AtomicUsize>,
+    /// Whether the last commit was a relaxed one.
+    relaxed: AtomicBool,
     /// Held shared by transactions, exclusively while the map changes.
     gate: RwLock<()>,
     folder: PathBuf,
@@ -103,7 +105,14 @@ impl Environment {
             .map_err(failed("creating", folder))?
             .commit()
             .ok_or_else(|| Error::corrupt(folder.display().to_string(), "the catalog's databases can't be made"))?;
-        Ok(Self { env, databases, pins: Arc::default(), gate: RwLock::new(()), folder: folder.to_path_buf() })
+        Ok(Self {
+            env,
+            databases,
+            pins: Arc::default(),
+            relaxed: AtomicBool::new(false),
+            gate: RwLock::new(()),
+            folder: folder.to_path_buf(),
+        })
     }
 
     /// Opens the environment in `folder`.
@@ -121,7 +130,14 @@ impl Environment {
             .map_err(failed("opening", folder))?
             .commit()
             .unwrap_or([None; DATABASES]);
-        let opened = Self { env, databases, pins: Arc::default(), gate: RwLock::new(()), folder: folder.to_path_buf() };
+        let opened = Self {
+            env,
+            databases,
+            pins: Arc::default(),
+            relaxed: AtomicBool::new(false),
+            gate: RwLock::new(()),
+            folder: folder.to_path_buf(),
+        };
         Name::ALL.into_iter().filter(|name| !name.is_later()).try_for_each(|name| opened.values(name).map(drop))?;
         Ok(opened)
     }
@@ -226,6 +242,41 @@ impl Environment {
             drop(shared);
             self.resize(0)?;
         }
+    }
+
+    /// Begins a transaction within `parent`: its changes become the parent's when it commits, and are undone alone when it
+    /// does not.
+    pub(crate) fn nested<'p>(&'p self, parent: &'p mut RwTxn<'_>) -> Result<RwTxn<'p>> {
+        self.env.nested_write_txn(parent).map_err(self.failed("writing"))
+    }
+
+    /// Says of the write transaction that is about to commit whether it may be lost when the power fails. Called by the one
+    /// writer. The pages of a relaxed commit are synced, and where its tree begins is not: that is with the next commit.
+    pub(crate) fn set_relaxed(&self, relaxed: bool) -> Result<()> {
+        if self.relaxed.swap(relaxed, Ordering::AcqRel) == relaxed {
+            return Ok(());
+        }
+        lmdb::set_relaxed(&self.env, relaxed).map_err(self.failed("writing"))
+    }
+
+    /// Syncs what a relaxed commit has left; false when that fails.
+    pub(crate) fn sync_relaxed(&self) -> bool {
+        if !self.relaxed.load(Ordering::Acquire) {
+            return true;
+        }
+        let synced = self.env.force_sync();
+        if let Err(error) = &synced {
+            tracing::warn!("syncing the catalog {}: {error}", self.folder.display());
+        }
+        synced.is_ok()
+    }
+
+    /// Commits `state`, which is the latest, once more.
+    pub(crate) fn commit_again(&self, mut state: State) -> Result<()> {
+        let (mut transaction, _gate) = self.write()?;
+        state.transaction = transaction.id() as u64;
+        values::put_json(self, &mut transaction, Name::Meta, STATE_KEY, &state)?;
+        transaction.commit().map_err(self.failed("committing to"))
     }
 
     /// Writes a compacted copy of the latest commit to the file `to`; LMDB keeps it consistent while others write.

@@ -32,6 +32,8 @@ const SEGMENTS: &str = "segments";
 
 /// Content of the lock file while and after a writer changes something; anything else means a clean end.
 const WRITING: &[u8] = b"writing";
+/// The same, some of whose commits a power loss may undo.
+const RELAXED: &[u8] = b"relaxed";
 
 /// The folder of the LMDB environment.
 pub(crate) fn catalog(database: &Path) -> PathBuf {
@@ -99,13 +101,19 @@ impl WriterLock {
         }
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(Error::io("reading", &path))?;
-        let unclean = content == WRITING;
+        let unclean = content == WRITING || content == RELAXED;
         Ok(Self { file, path, unclean })
     }
 
     /// Records that changes begin, so that the next open knows when this process did not end well.
     pub(crate) fn mark_writing(&self) -> Result<()> {
         self.mark(WRITING).map_err(Error::io("writing", &self.path))
+    }
+
+    /// Records that commits begin which a power loss may undo. That is on disk before the first of them is.
+    pub(crate) fn mark_relaxed(&self) -> Result<()> {
+        let marked = self.mark(RELAXED).and_then(|()| self.file.sync_data());
+        marked.map_err(Error::io("writing", &self.path))
     }
 
     /// Records a clean end.
@@ -121,6 +129,12 @@ impl WriterLock {
         file.set_len(0)?;
         file.write_all(content)
     }
+}
+
+/// Whether the last writer of a database made commits that a power loss may undo, and did not close it. Then the tree of the
+/// commit before the last need not be whole.
+pub(crate) fn is_relaxed(database: &Path) -> bool {
+    fs::read(database.join(LOCK_FILE)).is_ok_and(|content| content == RELAXED)
 }
 
 /// What a folder is.

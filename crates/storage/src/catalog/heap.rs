@@ -56,6 +56,7 @@ impl Transaction<'_> {
         (heap.rows, heap.pages) = (0, 0);
         heap.columns.clear();
         self.store.verified.forget(table);
+        self.pages.clear(table);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::catalog::rows::{for_each_batch, read_rows, sort_rows};
 use crate::catalog::sorted::{self, SortKeys};
-use crate::catalog::{Store, TableSnapshot, TableWriter, Transaction, WrittenRows, records};
+use crate::catalog::{Store, TableSnapshot, TableWriter, Transaction, WriteOptions, WrittenRows, records};
 use crate::segment::{SEGMENT_ROWS, Segment, SegmentId};
 use crate::{Design, Error, Predicate, Result, TableName};
 use std::collections::HashMap;
@@ -34,13 +34,18 @@ impl Store {
     /// belongs before, as long as one zone of each segment fits in a quarter of the memory limit; otherwise each new
     /// segment is sorted in itself.
     pub fn optimize(self: &Arc<Self>, table: &TableName) -> Result<u64> {
+        self.optimize_with(table, &WriteOptions::default())
+    }
+
+    /// The same, whose commit waits for others as `options` say.
+    pub fn optimize_with(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
         let Some(plan) = self.plan(current)? else { return Ok(0) };
         let rows = self.rewrite(&plan)?;
         let id = current.definition.id;
-        self.write(move |transaction| {
+        self.write_with(options, move |transaction| {
             let now = transaction.current(id)?;
             if now.definition == current.definition && still_there(&now, &plan.replaced) {
                 return transaction.replace(&now, &plan.replaced, rows, None);

@@ -9,7 +9,7 @@
 use crate::catalog::cuts::{Cuts, Origin};
 use crate::catalog::ranges::check_design;
 use crate::catalog::rows::for_each_batch_of;
-use crate::catalog::{Store, TableSnapshot, TableWriter, WrittenRows};
+use crate::catalog::{Store, TableSnapshot, TableWriter, WriteOptions, WrittenRows};
 use crate::{Design, Error, Result, TableDefinition, TableName};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,6 +46,18 @@ impl Store {
         threads: usize,
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
+        self.set_design_with(table, design, threads, watch, &WriteOptions::default())
+    }
+
+    /// The same, whose commit waits for others as `options` say.
+    pub fn set_design_with(
+        self: &Arc<Self>,
+        table: &TableName,
+        design: Design,
+        threads: usize,
+        watch: &mut Watch<'_>,
+        options: &WriteOptions,
+    ) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
@@ -53,12 +65,12 @@ impl Store {
             return Ok(0);
         }
         if current.heap.is_some() || design.heap.is_some() {
-            return self.set_pages(table, &design, watch);
+            return self.set_pages(table, &design, watch, options);
         }
         check_design(current, &design)?;
         let parts = self.write_as(current, &design, Vec::new(), threads, watch)?;
         let id = current.definition.id;
-        self.write(move |transaction| {
+        self.write_with(options, move |transaction| {
             let now = transaction.current(id)?;
             let there = now.states(now.segments.iter().chain(&now.delta));
             let parts = if now.definition == current.definition { parts } else { Vec::new() };

@@ -5,7 +5,7 @@
 
 use crate::catalog::heap::new_record;
 use crate::catalog::rows::for_each_batch;
-use crate::catalog::{Store, TableSnapshot, Transaction, Watch};
+use crate::catalog::{Store, TableSnapshot, Transaction, Watch, WriteOptions};
 use crate::{ColumnId, Design, Error, Predicate, Result, TableDefinition, TableName};
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ impl Store {
         table: &TableName,
         design: &Design,
         watch: &mut Watch<'_>,
+        options: &WriteOptions,
     ) -> Result<u64> {
         loop {
             let snapshot = self.pinned()?;
             let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
             let current = snapshot.tables.get(table).ok_or_else(missing)?;
-            let rewritten = self.write(|transaction| {
+            let rewritten = self.write_with(options, |transaction| {
                 // Someone may have written between the snapshot and the lock.
                 if transaction.current(current.definition.id)?.version != current.version {
                     return Ok(None);

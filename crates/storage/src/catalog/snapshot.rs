@@ -3,10 +3,10 @@
 use crate::catalog::Deleted;
 use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
-use crate::heap::store::id_column;
+use crate::heap::store::{Overlay, id_column};
 use crate::heap::{HeapReader, HeapRecord};
 use crate::segment::{Segment, SegmentId};
-use crate::{ColumnId, Datum, TableDefinition, TableId, TableName};
+use crate::{ColumnId, Datum, Result, TableDefinition, TableId, TableName};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,20 +96,36 @@ pub struct ColumnSummary {
 impl Snapshot {
     /// The same with the pages of its heap tables, which `reader` gives.
     pub(crate) fn with_pages(&self, reader: impl Fn(&TableSnapshot, &HeapRecord) -> HeapReader) -> Self {
-        let pinned = |table: &Arc<TableSnapshot>| match &table.heap {
-            None => Arc::clone(table),
-            Some(heap) => {
-                let pages = Some(Arc::new(reader(table, heap)));
-                Arc::new(TableSnapshot { pages, ..table.reduced(Vec::new(), Vec::new()) })
-            }
-        };
+        let tables = self.tables.iter().map(|(name, table)| match &table.heap {
+            None => (name.clone(), Arc::clone(table)),
+            Some(heap) => (name.clone(), table.with_reader(reader(table, heap))),
+        });
         Self {
             commit: self.commit,
             schemas: self.schemas.clone(),
-            tables: self.tables.iter().map(|(name, table)| (name.clone(), pinned(table))).collect(),
+            tables: tables.collect(),
             views: self.views.clone(),
             kept: Arc::clone(&self.kept),
         }
+    }
+
+    /// The same with the pages of those heap tables that have none yet.
+    pub(crate) fn with_missing_pages(
+        mut self,
+        reader: impl Fn(&TableSnapshot, &HeapRecord) -> Result<HeapReader>,
+    ) -> Result<Self> {
+        for table in self.tables.values_mut().filter(|table| table.pages.is_none()) {
+            if let Some(heap) = &table.heap {
+                *table = table.with_reader(reader(table, heap)?);
+            }
+        }
+        Ok(self)
+    }
+
+    /// Heap pages that an open transaction has copied, to read what it has written.
+    pub(crate) fn copied_pages(&self) -> usize {
+        let overlays = self.tables.values().filter_map(|table| table.pages.as_ref()?.overlay());
+        overlays.map(Overlay::len).sum()
     }
 }
 
@@ -133,6 +149,11 @@ impl TableSnapshot {
         let mut definition = TableDefinition::clone(&self.definition);
         definition.columns.push(id_column(name));
         Self { definition: Arc::new(definition), ..self.reduced(self.segments.clone(), self.delta.clone()) }
+    }
+
+    /// The same, its pages read by `reader`.
+    fn with_reader(&self, reader: HeapReader) -> Arc<Self> {
+        Arc::new(Self { pages: Some(Arc::new(reader)), ..self.reduced(Vec::new(), Vec::new()) })
     }
 
     /// The part of the table that is these of its segments and delta blocks.

@@ -3,12 +3,14 @@
 use crate::cache::BlockCache;
 use crate::catalog::environment::Environment;
 use crate::catalog::folder::{self, Kind, WriterLock};
+use crate::catalog::group::{Jobs, WriteOptions, waited};
+use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
 use crate::catalog::registry::{self, Registration};
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
 use crate::heap::HeapReader;
-use crate::heap::store::Verified;
+use crate::heap::store::{PageSource, Verified};
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::memory::MemoryBudget;
@@ -45,9 +47,12 @@ pub struct Store {
     cache: Arc<BlockCache>,
     /// The latest snapshot taken, with LMDB's number of the commit that it shows.
     latest: Mutex<Option<(usize, Arc<Snapshot>)>>,
-    /// Held by the one writer of this process.
-    writer: Mutex<()>,
+    /// Who writes in this process, and who waits to.
+    pub(crate) line: Line,
+    /// Jobs of those who wait and let others do them.
+    pub(crate) jobs: Jobs,
     marked_writing: AtomicBool,
+    marked_relaxed: AtomicBool,
     next_segment: AtomicU64,
     pub(crate) files: Arc<FileKeeper>,
     /// Heap pages whose checksums were verified.
@@ -130,7 +135,7 @@ impl Store {
             if folder::inspect(path)? == Kind::Vacant {
                 return Err(missing(path));
             }
-            walker::verify_for_opening(&folder::catalog(path))?;
+            walker::verify_for_opening(&folder::catalog(path), folder::is_relaxed(path))?;
             Self::assemble(path, open_for_reading(path)?, None, true, budget)?
         } else {
             if folder::inspect(path)? == Kind::Vacant && !options.create {
@@ -140,9 +145,15 @@ impl Store {
             if folder::inspect(path)? == Kind::Vacant {
                 folder::create(path, Access::Durable)?;
             }
-            walker::verify_for_opening(&folder::catalog(path))?;
+            let relaxed = folder::is_relaxed(path);
+            walker::verify_for_opening(&folder::catalog(path), relaxed)?;
             let mut environment = Environment::open(&folder::catalog(path), Access::Durable)?;
             environment.clear_stale_readers()?;
+            if relaxed {
+                // The commit before the last may be overwritten in part; after another one the last takes its place.
+                let state = environment.read(|transaction| records::state(&environment, transaction))?;
+                environment.commit_again(state)?;
+            }
             if !environment.has_all() {
                 let state = environment.read(|transaction| records::state(&environment, transaction))?;
                 folder::raise_format(path)?;
@@ -187,8 +198,10 @@ impl Store {
             cache: BlockCache::new(Arc::clone(&budget)),
             budget,
             latest: Mutex::new(None),
-            writer: Mutex::new(()),
+            line: Line::default(),
+            jobs: Jobs::default(),
             marked_writing: AtomicBool::new(false),
+            marked_relaxed: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
             files: Arc::default(),
             verified: Verified::default(),
@@ -254,8 +267,9 @@ impl Store {
             // Another commit may have come between the two.
             if commit == snapshot.commit {
                 return Ok(Arc::new(snapshot.with_pages(|table, heap| {
-                    let (definition, heap) = (Arc::clone(&table.definition), heap.clone());
-                    HeapReader::of(Arc::clone(self), Arc::clone(&pin), definition, heap, table.version)
+                    let (id, name) = (table.definition.id, table.definition.name.to_string());
+                    let source = PageSource::new(Arc::clone(self), Arc::clone(&pin), id, name, None);
+                    HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
                 })));
             }
         }
@@ -270,18 +284,37 @@ impl Store {
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
     /// another writer is at work.
     pub fn write<R>(self: &Arc<Self>, work: impl FnOnce(&mut Transaction<'_>) -> Result<R>) -> Result<R> {
+        self.write_with(&WriteOptions::default(), work)
+    }
+
+    /// The same in another way.
+    pub(crate) fn write_with<R>(
+        self: &Arc<Self>,
+        options: &WriteOptions,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let _turn = self.turn(options)?;
+        let mut transaction = self.begin_writing(options)?;
+        let result = work(&mut transaction)?;
+        transaction.commit()?;
+        Ok(result)
+    }
+
+    /// Begins the write transaction. The caller has the turn in the line of writers.
+    pub(crate) fn begin_writing(self: &Arc<Self>, options: &WriteOptions) -> Result<Transaction<'_>> {
         let lock = self.lock.as_ref().ok_or_else(|| self.read_only_error())?;
-        let _one = self.hold_writer();
+        if self.durable && options.relaxed && !self.marked_relaxed.load(Ordering::Relaxed) {
+            lock.mark_relaxed()?;
+            self.marked_relaxed.store(true, Ordering::Relaxed);
+            self.marked_writing.store(true, Ordering::Relaxed);
+        }
         if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
             lock.mark_writing()?;
             self.marked_writing.store(true, Ordering::Relaxed);
         }
         // Keys are looked for in the pages of heap tables as they were before.
         let base = self.pinned()?;
-        let mut transaction = Transaction::begin(self, base)?;
-        let result = work(&mut transaction)?;
-        transaction.commit()?;
-        Ok(result)
+        Transaction::begin(self, base, options.relaxed)
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
@@ -335,9 +368,12 @@ impl Store {
         })
     }
 
-    /// Keeps this process from committing while the guard lives.
-    pub(crate) fn hold_writer(&self) -> MutexGuard<'_, ()> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits for the turn to write; nobody else of this process commits while it lives.
+    pub(crate) fn turn(&self, options: &WriteOptions) -> Result<Turn<'_>> {
+        match self.line.enter(options.lock_timeout, || false) {
+            Entered::Turn(turn) => Ok(turn),
+            Entered::Answered | Entered::TooLate => Err(waited(options)),
+        }
     }
 
     fn latest(&self) -> MutexGuard<'_, Option<(usize, Arc<Snapshot>)>> {
@@ -363,6 +399,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
+            && self.environment.sync_relaxed()
         {
             lock.mark_clean();
         }

@@ -6,6 +6,7 @@ use crate::catalog::environment::{Environment, Name};
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
 use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, heap, values};
+use crate::heap::store::WrittenPages;
 use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
 use std::collections::{BTreeMap, HashSet};
@@ -16,25 +17,29 @@ use std::sync::{Arc, RwLockReadGuard};
 pub struct Transaction<'store> {
     // LMDB's transaction ends before the gate opens.
     pub(crate) transaction: RwTxn<'store>,
-    _gate: RwLockReadGuard<'store, ()>,
+    pub(super) _gate: Option<RwLockReadGuard<'store, ()>>,
     pub(crate) store: &'store Arc<Store>,
-    base: Arc<Snapshot>,
+    pub(super) base: Arc<Snapshot>,
     pub(crate) state: State,
-    names: BTreeMap<TableName, Entry>,
+    pub(super) names: BTreeMap<TableName, Entry>,
     /// Tables created or changed by this transaction.
-    touched: HashSet<TableId>,
+    pub(super) touched: HashSet<TableId>,
+    /// Heap pages that it has written.
+    pub(crate) pages: WrittenPages,
     /// Files made for this transaction; removed when it does not commit.
     pub(crate) made: WrittenFiles,
     /// Files that no segment names once it commits.
     pub(crate) replaced: Vec<PathBuf>,
-    changed: bool,
+    pub(super) changed: bool,
     /// Set when a change to pages failed half way.
     pub(crate) broken: bool,
+    /// Whether a power loss may undo its commit.
+    pub(super) relaxed: bool,
 }
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entry {
+pub(super) enum Entry {
     Table(TableId),
     View(u64),
 }
@@ -46,8 +51,8 @@ impl std::fmt::Debug for Transaction<'_> {
 }
 
 impl<'store> Transaction<'store> {
-    /// Begins on `base`, the latest commit; the caller holds the store's writer lock.
-    pub(crate) fn begin(store: &'store Arc<Store>, base: Arc<Snapshot>) -> Result<Self> {
+    /// Begins on `base`, the latest commit; the caller has the turn in the line of writers.
+    pub(crate) fn begin(store: &'store Arc<Store>, base: Arc<Snapshot>, relaxed: bool) -> Result<Self> {
         let (transaction, gate) = store.environment.write()?;
         let mut state = records::state(&store.environment, &transaction)?;
         let mut names: BTreeMap<TableName, Entry> =
@@ -59,26 +64,24 @@ impl<'store> Transaction<'store> {
         state.transaction = transaction.id() as u64;
         Ok(Self {
             transaction,
-            _gate: gate,
+            _gate: Some(gate),
             store,
             base,
             state,
             names,
             touched: HashSet::new(),
+            pages: WrittenPages::default(),
             made: store.written_files(),
             replaced: Vec::new(),
             changed: false,
             broken: false,
+            relaxed,
         })
     }
 
     /// Makes the changes visible and durable, then removes the files that they replaced.
     pub(crate) fn commit(mut self) -> Result<()> {
-        if self.broken {
-            return Err(Error::InvalidInput(
-                "a change to a heap table failed: the transaction can't be committed".into(),
-            ));
-        }
+        self.require_whole()?;
         if !self.changed {
             return Ok(());
         }
@@ -86,6 +89,10 @@ impl<'store> Transaction<'store> {
         let state = self.state.clone();
         let (environment, store) = (&self.store.environment, self.store);
         records::put_state(environment, &mut self.transaction, &state)?;
+        if store.durable {
+            // Files that it replaces go at once: the commit before, which names them, must not come back.
+            environment.set_relaxed(self.relaxed && self.replaced.is_empty())?;
+        }
         let committed = self.transaction.commit().map_err(environment.failed("committing to"));
         // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
         // those that no commit names.
@@ -93,6 +100,16 @@ impl<'store> Transaction<'store> {
         committed?;
         store.files.remove(store.path(), self.replaced);
         Ok(())
+    }
+
+    /// Errors when a change failed half way.
+    pub(super) fn require_whole(&self) -> Result<()> {
+        match self.broken {
+            true => {
+                Err(Error::InvalidInput("a change to a heap table failed: the transaction can't be committed".into()))
+            }
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn environment(&self) -> &'store Environment {
@@ -134,7 +151,8 @@ impl<'store> Transaction<'store> {
         })
     }
 
-    /// The latest committed state, on which this transaction builds (its own changes left out).
+    /// What this transaction builds on: the latest committed state, or within another transaction what that has left so far
+    /// (its own changes left out).
     pub fn base(&self) -> &Snapshot {
         &self.base
     }

@@ -2,7 +2,7 @@
 //! than a call.
 
 use heed::types::Bytes;
-use heed::{Database, Env, EnvFlags, EnvOpenOptions, RoTxn, WithoutTls};
+use heed::{Database, Env, EnvFlags, EnvOpenOptions, FlagSetMode, RoTxn, WithoutTls};
 use std::any::Any;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,6 +62,14 @@ pub(crate) fn open(folder: &Path, access: Access, databases: u32) -> heed::Resul
 pub(crate) fn resize(env: &Env<WithoutTls>, size: usize) -> heed::Result<()> {
     // SAFETY: the caller holds the environment's gate exclusively, so no transaction of this process points into the map.
     unsafe { env.resize(size) }
+}
+
+/// Sets whether commits leave the page that says where the latest tree begins to the next sync. The caller is the one writer.
+pub(crate) fn set_relaxed(env: &Env<WithoutTls>, relaxed: bool) -> heed::Result<()> {
+    let mode = if relaxed { FlagSetMode::Enable } else { FlagSetMode::Disable };
+    // SAFETY: the pages of a commit are synced before that page is written, so that a power loss leaves the tree of the
+    // commit before, whole. Only the one writer sets flags, so that no two threads do.
+    unsafe { env.set_flags(EnvFlags::NO_META_SYNC, mode) }
 }
 
 /// A read transaction that lives as long as anybody reads from it. While one does, the map is not moved.

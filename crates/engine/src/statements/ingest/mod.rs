@@ -16,10 +16,9 @@ pub(crate) use assign::assign;
 pub(crate) use convert::{BadRow, ConvertError, Converter, single_value};
 pub(crate) use value::{assignable, type_name};
 
-use crate::session::CancelToken;
+use crate::session::{StatementContext, Writing};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
-use datafusion::execution::SessionState;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use gingham_storage::TableDefinition;
 use gingham_storage::catalog::{Store, TableSnapshot, TableWriter};
@@ -29,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// calls block: keep them off the threads that drive queries.
 #[derive(Debug)]
 pub(crate) struct Ingest {
+    writing: Writing,
     store: Arc<Store>,
     table: Arc<TableSnapshot>,
     converter: Converter,
@@ -48,16 +48,17 @@ struct Kept {
 
 impl Ingest {
     /// Into `table` of `store`. The batches' columns are, in order, the table's columns `given`, or all of them; the
-    /// others take their DEFAULT. `state` plans DEFAULT and CHECK.
+    /// others take their DEFAULT.
     pub(crate) fn new(
-        state: &SessionState,
+        context: &StatementContext,
         store: &Arc<Store>,
         table: &Arc<TableSnapshot>,
         given: Option<&[String]>,
     ) -> Result<Self> {
         Ok(Self {
-            converter: Converter::new(state, &table.definition, given)?,
+            converter: Converter::new(&context.state, &table.definition, given)?,
             writer: store.table_writer(table)?,
+            writing: context.writing(),
             store: Arc::clone(store),
             table: Arc::clone(table),
             kept: None,
@@ -81,13 +82,13 @@ impl Ingest {
 
     /// Into a table that does not exist yet: see [`Ingest::finish_creating`].
     pub(crate) fn for_new_table(
-        state: &SessionState,
+        context: &StatementContext,
         store: &Arc<Store>,
         definition: TableDefinition,
         given: Option<&[String]>,
     ) -> Result<Self> {
         let table = TableSnapshot::empty(definition);
-        Self::new(state, store, &Arc::new(table), given)
+        Self::new(context, store, &Arc::new(table), given)
     }
 
     /// The conversion alone, for callers that treat bad rows in their own way.
@@ -127,32 +128,33 @@ impl Ingest {
         Ok(self.writer.append(lane, batch)?)
     }
 
-    /// Makes all records visible, or none. Returns their number. From here on `cancel` has no effect.
-    pub(crate) fn finish(self, cancel: &CancelToken) -> Result<u64> {
-        let Self { store, table, writer, .. } = self;
+    /// Makes all records visible, or none. Returns their number.
+    pub(crate) fn finish(self) -> Result<u64> {
+        let Self { writing, store, table, writer, .. } = self;
         let written = writer.finish()?;
         let rows = written.rows;
         if rows > 0 {
-            cancel.commit_point()?;
-            store.write(|transaction| transaction.append(table.definition.id, written))?;
+            writing.run(&store, move |transaction| Ok(transaction.append(table.definition.id, written)?))?;
         }
         Ok(rows)
     }
 
     /// Creates the table (instead of one of that name, when `replace`) together with its records, or neither. Returns
-    /// their number. From here on `cancel` has no effect.
-    pub(crate) fn finish_creating(self, replace: bool, cancel: &CancelToken) -> Result<u64> {
-        let Self { store, table, writer, .. } = self;
+    /// their number.
+    pub(crate) fn finish_creating(self, replace: bool) -> Result<u64> {
+        let Self { writing, store, table, writer, .. } = self;
         let written = writer.finish()?;
         let rows = written.rows;
-        cancel.commit_point()?;
-        store.write(|transaction| {
+        writing.run(&store, move |transaction| {
             let definition = table.definition.as_ref().clone();
             if replace && transaction.base().tables.contains_key(&definition.name) {
                 transaction.drop_table(&definition.name)?;
             }
             let id = transaction.create_table(definition)?;
-            if rows > 0 { transaction.append(id, written) } else { Ok(()) }
+            if rows > 0 {
+                transaction.append(id, written)?;
+            }
+            Ok(())
         })?;
         Ok(rows)
     }

@@ -66,9 +66,9 @@ impl PageFile {
     }
 }
 
-/// Errors unless the catalog's file is in order, so that LMDB can be trusted with it.
-pub(crate) fn verify_for_opening(catalog: &Path) -> Result<()> {
-    let walked = walk(catalog)?;
+/// Errors unless the catalog's file is in order, so that LMDB can be trusted with it; `relaxed` is as for [`walk`].
+pub(crate) fn verify_for_opening(catalog: &Path, relaxed: bool) -> Result<()> {
+    let walked = walk(catalog, relaxed)?;
     for note in walked.notes {
         tracing::warn!("{}: {note}", catalog.display());
     }
@@ -78,14 +78,15 @@ pub(crate) fn verify_for_opening(catalog: &Path) -> Result<()> {
     }
 }
 
-/// Walks the file of the catalog folder `catalog`.
-pub(crate) fn walk(catalog: &Path) -> Result<Walked> {
+/// Walks the file of the catalog folder `catalog`. After a `relaxed` commit and a power loss the tree of the commit before the
+/// last may be overwritten, which nobody reads.
+pub(crate) fn walk(catalog: &Path, relaxed: bool) -> Result<Walked> {
     let mut attempt = 0;
     loop {
         let mut file = PageFile::open(catalog.join("data.mdb"))?;
         let before = metas(&mut file);
         let walked = match &before {
-            Ok(metas) => walk_metas(&file, metas),
+            Ok(metas) => walk_metas(&file, metas, relaxed),
             Err(_) => Walked::default(),
         };
         attempt += 1;
@@ -126,7 +127,7 @@ fn metas(file: &mut PageFile) -> Result<[Meta; 2]> {
     Ok([zero, one])
 }
 
-fn walk_metas(file: &PageFile, metas: &[Meta; 2]) -> Walked {
+fn walk_metas(file: &PageFile, metas: &[Meta; 2], relaxed: bool) -> Walked {
     let mut walked = Walked { pages: 2, ..Walked::default() };
     let newest = usize::from(metas[1].transaction > metas[0].transaction);
     for number in [newest, 1 - newest] {
@@ -134,6 +135,12 @@ fn walk_metas(file: &PageFile, metas: &[Meta; 2]) -> Walked {
         let mut trees = Trees::new(file, meta);
         trees.walk();
         let state = trees.take_state();
+        if let Some(error) = trees.errors.first().filter(|_| relaxed && number != newest) {
+            walked.notes.push(format!(
+                "the commit before the last is overwritten in part, as after relaxed commits and a power loss: {error}"
+            ));
+            break;
+        }
         walked.errors.extend(trees.errors);
         if number == newest {
             walked.pages += trees.pages;

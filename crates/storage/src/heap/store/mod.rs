@@ -9,12 +9,16 @@
 //! | `writer` | the one writer: load, insert, update, delete, get |
 //! | `records` | records in NSM and PAX pages |
 //! | `pairs` | DSM's relations of record ids and values |
+//! | `page_source` | where a reader finds pages: in place, or what an open transaction has made of them |
+//! | `overlay` | pages that an open transaction has written, copied |
 //! | `reader` | a table at one commit, read in place |
 //! | `zones` | the same as a run of zones, for scans |
 //! | `verified` | which pages were checked |
 
 mod convert;
 pub(crate) mod keys;
+mod overlay;
+mod page_source;
 mod pairs;
 mod reader;
 mod records;
@@ -23,6 +27,8 @@ mod verified;
 mod writer;
 mod zones;
 
+pub(crate) use overlay::{Overlay, WrittenPages};
+pub(crate) use page_source::PageSource;
 pub use reader::HeapReader;
 pub(crate) use reader::{HeapZone, place};
 pub(crate) use verified::Verified;

@@ -1,12 +1,14 @@
 //! A heap table at one commit: its pages are read in place in the map, under a read transaction of LMDB's that lives as long as
 //! they are looked at.
 
-use super::keys::{OVERFLOW, PAGES, key, parse};
+use super::keys::PAGES;
+use super::overlay::Overlay;
+use super::page_source::PageSource;
 use super::pairs::slot_of;
 use super::verified::{Checked, TablePages, once};
 use super::{HeapRecord, RecordId, place_of, record_id};
-use crate::catalog::environment::{Environment, Name};
-use crate::catalog::{Store, heap, values};
+use crate::catalog::environment::Environment;
+use crate::catalog::{Store, heap};
 use crate::heap::attribute::{Field, OverflowReference, PageSchema};
 use crate::heap::columns::gathered;
 use crate::heap::head::{Head, HeapLayout};
@@ -15,8 +17,6 @@ use crate::io::lmdb::ReadPin;
 use crate::view::ColumnView;
 use crate::{Datum, Error, Result, TableDefinition, TableId};
 use arrow::buffer::Buffer;
-use heed::RoTxn;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -26,8 +26,7 @@ const ZONE_IDS: u64 = 1024;
 /// A heap table at one commit.
 #[derive(Debug)]
 pub struct HeapReader {
-    pub(super) pin: Arc<ReadPin>,
-    pub(super) store: Arc<Store>,
+    pub(super) source: PageSource,
     definition: Arc<TableDefinition>,
     /// The commit that last changed the table.
     pub(super) version: u64,
@@ -35,29 +34,45 @@ pub struct HeapReader {
     schema: Arc<PageSchema>,
     /// DSM: the schema of each attribute's relation.
     pairs: Vec<Arc<PageSchema>>,
-    pub(super) checked: Arc<TablePages>,
+    checked: Arc<TablePages>,
+    /// What was checked of an open transaction's copies. Their commits' numbers may be given again.
+    copies: TablePages,
 }
 
 impl HeapReader {
     /// The table as `pin` sees it.
     pub(crate) fn open(store: Arc<Store>, pin: Arc<ReadPin>, table: TableId) -> Result<Self> {
         let record = pin.read(|transaction| heap::heap_record(&store, transaction, table))?;
-        Ok(Self::of(store, pin, Arc::new(record.0), record.1, record.2))
+        let source = PageSource::new(store, pin, table, record.0.name.to_string(), None);
+        Ok(Self::of(source, Arc::new(record.0), record.1, record.2))
     }
 
-    /// The table of that definition and record, which are those that `pin` sees; `version` is the commit that last changed
-    /// it.
-    pub(crate) fn of(
-        store: Arc<Store>,
-        pin: Arc<ReadPin>,
-        definition: Arc<TableDefinition>,
-        heap: HeapRecord,
-        version: u64,
-    ) -> Self {
+    /// The table of that definition and record, which are those that `source` shows; `version` is the commit that last
+    /// changed it.
+    pub(crate) fn of(source: PageSource, definition: Arc<TableDefinition>, heap: HeapRecord, version: u64) -> Self {
         let schema = Arc::new(PageSchema::new(&definition));
         let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
-        let checked = store.verified.table(definition.id);
-        Self { pin, store, definition, version, heap, schema, pairs, checked }
+        let checked = source.store.verified.table(definition.id);
+        Self { source, definition, version, heap, schema, pairs, checked, copies: TablePages::default() }
+    }
+
+    /// What an open transaction has written, when the reader belongs to one that has.
+    pub(crate) fn overlay(&self) -> Option<&Overlay> {
+        self.source.overlay.as_deref()
+    }
+
+    /// The read transaction under which pages are read in place.
+    pub(crate) fn pin(&self) -> Arc<ReadPin> {
+        Arc::clone(&self.source.pin)
+    }
+
+    /// What was checked of the table as this reader sees it.
+    pub(super) fn checked(&self) -> &TablePages {
+        if self.overlay().is_some() { &self.copies } else { &self.checked }
+    }
+
+    pub(super) fn environment(&self) -> &Environment {
+        &self.source.store.environment
     }
 
     /// The table.
@@ -113,8 +128,7 @@ impl HeapReader {
     }
 
     pub(super) fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
-        let (environment, name) = (&self.store.environment, &self.schema.table);
-        self.pin.read(|transaction| overflow(environment, transaction, name, self.definition.id, reference))
+        self.source.long_value(reference)
     }
 
     /// Zones to read: a page each, in DSM a run of record ids.
@@ -147,16 +161,15 @@ impl HeapReader {
 
     /// A page, in place, of whose minipages none was checked for this, and what was checked of it before.
     pub(super) fn page(&self, attribute: u32, number: u64) -> Result<(Page<Buffer>, Arc<Checked>)> {
-        let (environment, layout) = (&self.store.environment, self.heap.options.layout);
+        let (environment, layout) = (self.environment(), self.heap.options.layout);
         let place = || place(environment, &self.schema, attribute, number);
-        let key = key(self.definition.id, attribute, number);
-        let found = self.pin.get(environment.values(Name::Heap)?, &key).map_err(environment.failed("reading"))?;
-        let bytes = found.ok_or_else(|| Error::corrupt(place(), "the page is missing"))?;
-        let bytes = Buffer::from(bytes::Bytes::from_owner(bytes));
+        let found = self.source.page(attribute, number)?;
+        let (bytes, copied) = found.ok_or_else(|| Error::corrupt(place(), "the page is missing"))?;
         let pairs = self.schema.attributes().iter().position(|own| own.column == attribute);
         let schema = pairs.filter(|_| layout == HeapLayout::Dsm).map_or(&self.schema, |at| &self.pairs[at]);
         let written = Head::parse(&bytes, &place)?.written;
-        let checked = self.checked.page(attribute, number, written, schema.attributes().len());
+        let known = if copied { &self.copies } else { &*self.checked };
+        let checked = known.page(attribute, number, written, schema.attributes().len());
         let page = Page::open(layout, bytes, schema, !checked.head().load(Ordering::Acquire), &place)?;
         checked.head().store(true, Ordering::Release);
         Ok((page, checked))
@@ -166,28 +179,16 @@ impl HeapReader {
     pub(super) fn whole_page(&self, attribute: u32, number: u64) -> Result<Page<Buffer>> {
         let (page, checked) = self.page(attribute, number)?;
         if let Page::Pax(page) = &page {
-            let place = || place(&self.store.environment, &self.schema, attribute, number);
+            let place = || place(self.environment(), &self.schema, attribute, number);
             (0..self.schema.attributes().len())
                 .try_for_each(|attribute| once(checked.minipage(attribute), || page.verify(attribute, &place)))?;
         }
         Ok(page)
     }
 
-    /// The key of the last page of a relation whose first record id is not beyond `id`.
-    fn pair_key(&self, column: u32, id: RecordId) -> Result<Option<u64>> {
-        let environment = &self.store.environment;
-        let (values, wanted) = (environment.values(Name::Heap)?, key(self.definition.id, column, id));
-        self.pin.read(|transaction| {
-            let found =
-                values.get_lower_than_or_equal_to(transaction, &wanted).map_err(environment.failed("reading"))?;
-            let found = found.and_then(|(key, _)| parse(key));
-            Ok(found.filter(|(table, own, _)| (*table, *own) == (self.definition.id, column)).map(|(.., first)| first))
-        })
-    }
-
     /// The page of a relation that a record id belongs to.
     pub(super) fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<Page<Buffer>>> {
-        self.pair_key(column, id)?.map(|first| self.whole_page(column, first)).transpose()
+        self.source.last_up_to(column, id)?.map(|first| self.whole_page(column, first)).transpose()
     }
 
     /// Calls `visit` with the pairs of a relation whose record ids lie in `start..end`, ascending.
@@ -198,16 +199,11 @@ impl HeapReader {
         end: RecordId,
         mut visit: impl FnMut(RecordId, Field<'_>) -> Result<()>,
     ) -> Result<()> {
-        let environment = &self.store.environment;
-        let first = self.pair_key(column, start)?.unwrap_or(start);
-        let (from, to) = (key(self.definition.id, column, first), key(self.definition.id, column, end));
-        let values = environment.values(Name::Heap)?;
-        let firsts: Vec<u64> = self.pin.read(|transaction| {
-            let failed = environment.failed("reading");
-            let range =
-                values.range(transaction, &(Bound::Included(&from[..]), Bound::Excluded(&to[..]))).map_err(&failed)?;
-            let numbers = range.map(|entry| entry.map(|(key, _)| parse(key).map_or(0, |(.., first)| first)));
-            numbers.collect::<heed::Result<_>>().map_err(failed)
+        let first = self.source.last_up_to(column, start)?.unwrap_or(start);
+        let mut firsts = Vec::new();
+        self.source.each(column, first..end, |first, _| {
+            firsts.push(first);
+            Ok(())
         })?;
         for first in firsts {
             let page = self.whole_page(column, first)?;
@@ -268,7 +264,7 @@ impl HeapZone<'_> {
         let fetch = |reference| reader.fetch(reference);
         match &self.source {
             Source::Page(page, number, checked) => {
-                let place = || place(&reader.store.environment, &reader.schema, PAGES, *number);
+                let place = || place(reader.environment(), &reader.schema, PAGES, *number);
                 if let Page::Pax(page) = &**page {
                     once(checked.minipage(attribute), || page.verify(attribute, &place))?;
                 }
@@ -295,25 +291,6 @@ impl HeapZone<'_> {
                 }
                 gathered(own, ids.len(), fields.iter().map(super::convert::OwnedField::field), &fetch)
             }
-        }
-    }
-}
-
-/// A value that is too long for a page of the table `name`, of number `table`.
-pub(super) fn overflow(
-    environment: &Environment,
-    transaction: &RoTxn<'_>,
-    name: &str,
-    table: TableId,
-    reference: OverflowReference,
-) -> Result<Vec<u8>> {
-    let key = key(table, OVERFLOW, reference.number);
-    match values::get(environment, transaction, Name::Heap, &key)? {
-        Some(value) if value.len() == reference.length as usize => Ok(value.to_vec()),
-        found => {
-            let place = format!("long value {} of table {name}", reference.number);
-            let found = found.map_or("it is missing".to_owned(), |value| format!("it has {} bytes", value.len()));
-            Err(Error::corrupt(place, format!("{found}, {} were written", reference.length)))
         }
     }
 }

@@ -340,6 +340,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         })?;
         let reference = OverflowReference { number: self.heap.next_overflow, length };
         self.heap.next_overflow += 1;
+        self.note(OVERFLOW, reference.number);
         let key = key(self.table(), OVERFLOW, reference.number);
         values::put(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key, value)?;
         Ok(reference)
@@ -348,18 +349,31 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// A value that is too long for a page.
     fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
         let environment = self.transaction.environment();
-        super::reader::overflow(environment, &self.transaction.transaction, &self.schema.table, self.table(), reference)
+        super::page_source::long_value(
+            environment,
+            &self.transaction.transaction,
+            &self.schema.table,
+            self.table(),
+            reference,
+        )
     }
 
     /// Removes the long values among fields that are no longer a record's.
     pub(super) fn forget(&mut self, fields: &[OwnedField]) -> Result<()> {
         for field in fields {
             if let OwnedField::Overflow(reference) = field {
+                self.note(OVERFLOW, reference.number);
                 let key = key(self.table(), OVERFLOW, reference.number);
                 values::delete(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key)?;
             }
         }
         Ok(())
+    }
+
+    /// Tells the transaction of a page or long value that its queries have to read anew.
+    fn note(&mut self, attribute: u32, number: u64) {
+        let table = self.table();
+        self.transaction.pages.note(table, attribute, number);
     }
 
     /// The table's number.
@@ -424,6 +438,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// Removes a page.
     pub(super) fn remove_page(&mut self, attribute: u32, number: u64) -> Result<()> {
         self.pages.remove(&(attribute, number));
+        self.note(attribute, number);
         let key = key(self.table(), attribute, number);
         values::delete(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key)
     }
@@ -431,6 +446,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// Writes a page: behind all others of the database without a search, else into room that LMDB gives.
     fn put_page(&mut self, attribute: u32, number: u64, page: &mut Page<Vec<u8>>) -> Result<()> {
         debug_assert!(is_page(attribute), "attribute {attribute} has no pages");
+        self.note(attribute, number);
         let key = key(self.table(), attribute, number);
         let (environment, bytes) = (self.transaction.environment(), page.seal(self.transaction.state.commit));
         let (heap, transaction) = (environment.values(Name::Heap)?, &mut self.transaction.transaction);

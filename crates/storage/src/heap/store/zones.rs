@@ -2,12 +2,11 @@
 //! of deleted records: to a scan it is one segment. Which pages make up a zone is found once for each commit that changes
 //! the table, from the pages' heads; of the pages themselves only the minipages are touched that a view is made of.
 
-use super::keys::{self, PAGES, parse};
+use super::keys::PAGES;
 use super::pairs::slot_of;
 use super::reader::{HeapReader, place};
 use super::verified::once;
 use super::{RecordId, place_of, record_id};
-use crate::catalog::environment::Name;
 use crate::heap::attribute::{Attribute, Field, Kind};
 use crate::heap::gather::Gather;
 use crate::heap::head::{Head, HeapLayout};
@@ -21,7 +20,7 @@ use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use gingham_kernels::Isa;
 use std::collections::VecDeque;
-use std::ops::{Bound, Range};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Records of a zone, but for what the last page has more or less: their codes of a column fit the second cache.
@@ -73,7 +72,7 @@ pub(crate) struct PageZones {
 impl PageZones {
     /// The zones of the table.
     pub(crate) fn open(reader: &Arc<HeapReader>) -> Result<Self> {
-        let zones = reader.checked.zones(reader.version, || reader.cut())?;
+        let zones = reader.checked().zones(reader.version, || reader.cut())?;
         let ids = Attribute::new(&id_column("record id".to_owned()));
         Ok(Self { reader: Arc::clone(reader), zones, ids, kept: Mutex::default() })
     }
@@ -167,7 +166,7 @@ impl PageZones {
                 live.map(|slot| page.field(slot, at)).try_for_each(|field| gather.push(field))
             }
             Page::Pax(pax) => {
-                let place = || place(&reader.store.environment, reader.schema(), PAGES, number);
+                let place = || place(reader.environment(), reader.schema(), PAGES, number);
                 once(checked.minipage(at), || pax.verify(at, &place))?;
                 let view = page.column_view(at, &|reference| reader.fetch(reference))?;
                 gather.extend(&view, page.live_rows().as_deref())
@@ -217,32 +216,24 @@ impl HeapReader {
 
     /// Cuts the table into zones: whole pages, and no more records than a zone's unless one page has them.
     fn cut(&self) -> Result<Vec<PageZone>> {
-        let environment = &self.store.environment;
+        let environment = self.environment();
         let layout = self.record().options.layout;
         let attribute = match layout {
             HeapLayout::Dsm => self.schema().attributes()[0].column,
             HeapLayout::Nsm | HeapLayout::Pax => PAGES,
         };
-        let (table, values) = (self.definition().id, environment.values(Name::Heap)?);
-        let (first, last) = (keys::key(table, attribute, 0), keys::key(table, attribute, u64::MAX));
         let mut zones: Vec<PageZone> = Vec::new();
         // A page can refer to any number of bytes: those of several are more than one view may hold.
         let most = if self.record().next_overflow > 0 { 0 } else { ZONE_ROWS };
-        self.pin.read(|transaction| -> Result<()> {
-            let failed = environment.failed("reading");
-            let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
-            for entry in values.range(transaction, &range).map_err(&failed)? {
-                let (key, bytes) = entry.map_err(&failed)?;
-                let number = parse(key).map_or(0, |(.., number)| number);
-                let records = Head::parse(bytes, &|| place(environment, self.schema(), attribute, number))?.records;
-                let (start, records) = (zones.last().map_or(0, |zone| zone.rows.end), usize::from(records));
-                match zones.last_mut() {
-                    Some(zone) if zone.rows.len() + records <= most => {
-                        zone.rows.end += records;
-                        zone.place.end = number + 1;
-                    }
-                    _ => zones.push(PageZone { place: number..number + 1, rows: start..start + records }),
+        self.source.each(attribute, 0..u64::MAX, |number, bytes| {
+            let records = Head::parse(bytes, &|| place(environment, self.schema(), attribute, number))?.records;
+            let (start, records) = (zones.last().map_or(0, |zone| zone.rows.end), usize::from(records));
+            match zones.last_mut() {
+                Some(zone) if zone.rows.len() + records <= most => {
+                    zone.rows.end += records;
+                    zone.place.end = number + 1;
                 }
+                _ => zones.push(PageZone { place: number..number + 1, rows: start..start + records }),
             }
             Ok(())
         })?;

@@ -1,0 +1,80 @@
+//! A transaction of the Rust API: rolled back when it is dropped.
+
+use crate::{Connection, Result};
+use std::ops::Deref;
+
+/// A transaction of a connection: what is run through it, or through the connection and its clones, is part of it. Dropping it
+/// without [`Transaction::commit`] rolls it back.
+///
+/// ```
+/// let connection = gingham::Database::in_memory()?.connect();
+/// connection.execute("CREATE TABLE account (id INT, balance INT) WITH (layout = 'pax')")?;
+/// connection.execute("INSERT INTO account VALUES (1, 100), (2, 0)")?;
+/// let transfer = connection.transaction()?;
+/// transfer.execute("UPDATE account SET balance = balance - 30 WHERE id = 1")?;
+/// transfer.execute("UPDATE account SET balance = balance + 30 WHERE id = 2")?;
+/// transfer.commit()?;
+/// assert_eq!(connection.execute("SELECT * FROM account WHERE balance IN (30, 70)")?, 2);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Transaction<'c> {
+    connection: &'c Connection,
+    open: bool,
+}
+
+impl<'c> Transaction<'c> {
+    pub(super) fn begin(connection: &'c Connection, sql: &str) -> Result<Self> {
+        connection.execute(sql)?;
+        Ok(Self { connection, open: true })
+    }
+
+    /// Makes all changes visible and durable.
+    ///
+    /// ```
+    /// let database = gingham::Database::in_memory()?;
+    /// let connection = database.connect();
+    /// let transaction = connection.transaction()?;
+    /// transaction.execute("CREATE TABLE t (n INT)")?;
+    /// assert!(database.connect().table("t").is_err());
+    /// transaction.commit()?;
+    /// assert!(database.connect().table("t").is_ok());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn commit(mut self) -> Result<()> {
+        self.open = false;
+        self.connection.execute("COMMIT").map(drop)
+    }
+
+    /// Undoes all changes, as dropping the transaction does.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// let transaction = connection.transaction()?;
+    /// transaction.execute("CREATE TABLE t (n INT)")?;
+    /// transaction.roll_back()?;
+    /// assert!(connection.table("t").is_err());
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn roll_back(mut self) -> Result<()> {
+        self.open = false;
+        self.connection.execute("ROLLBACK").map(drop)
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.connection
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if self.open {
+            // It may have been ended by a statement.
+            drop(self.connection.execute("ROLLBACK"));
+        }
+    }
+}

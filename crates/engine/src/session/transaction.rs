@@ -1,0 +1,359 @@
+//! Transactions over statements: what a session reads and writes between BEGIN and COMMIT.
+//!
+//! A transaction reads the database as it was at BEGIN. The first statement that writes takes the turn to write, which fails
+//! when others have committed meanwhile; from then on the transaction reads its own changes too. TEMP tables are in a store of
+//! their own, in which the transaction has a part of its own.
+
+use crate::session::{CancelToken, Engine, Session, StatementContext, blocking};
+use crate::{Error, Result};
+use gingham_storage::catalog::{OpenTransaction, Snapshot, Store, Transaction, WriteOptions};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// What a session is in.
+#[derive(Debug, Default)]
+pub(crate) enum Slot {
+    /// Each statement is a transaction of its own.
+    #[default]
+    None,
+    /// Between BEGIN and COMMIT.
+    Open(Arc<SessionTransaction>),
+    /// The same, but all was rolled back.
+    RolledBack(String),
+}
+
+/// A transaction over statements. Dropping it rolls it back.
+#[derive(Debug)]
+pub(crate) struct SessionTransaction {
+    /// The database at BEGIN.
+    began: Arc<Snapshot>,
+    /// The part that writes the database, once there is one; the other is for TEMP tables.
+    main: OnceLock<OpenTransaction>,
+    temp: OnceLock<OpenTransaction>,
+    /// Savepoints, each known to both parts by its place. Locked while a part begins.
+    savepoints: Mutex<Vec<String>>,
+    use_: Mutex<InUse>,
+    /// When it began.
+    pub(crate) since: Instant,
+}
+
+#[derive(Debug)]
+struct InUse {
+    statements: usize,
+    /// The last one's end.
+    idle_since: Instant,
+}
+
+/// A statement's part in a transaction.
+#[derive(Debug)]
+pub(crate) struct Use(Arc<SessionTransaction>);
+
+impl Drop for Use {
+    fn drop(&mut self) {
+        let mut use_ = self.0.in_use();
+        use_.statements -= 1;
+        use_.idle_since = Instant::now();
+    }
+}
+
+impl std::ops::Deref for Use {
+    type Target = SessionTransaction;
+
+    fn deref(&self) -> &SessionTransaction {
+        &self.0
+    }
+}
+
+impl SessionTransaction {
+    fn new(began: Arc<Snapshot>) -> Self {
+        let use_ = Mutex::new(InUse { statements: 0, idle_since: Instant::now() });
+        let (main, temp) = (OnceLock::new(), OnceLock::new());
+        Self { began, main, temp, savepoints: Mutex::default(), use_, since: Instant::now() }
+    }
+
+    /// One that has the turn to write the database from the start.
+    fn writing(begun: OpenTransaction) -> Self {
+        let began = begun.snapshot();
+        Self { main: OnceLock::from(begun), ..Self::new(began) }
+    }
+
+    /// A statement begins in it.
+    pub(super) fn enter(self: &Arc<Self>) -> Arc<Use> {
+        self.in_use().statements += 1;
+        Arc::new(Use(Arc::clone(self)))
+    }
+
+    fn in_use(&self) -> MutexGuard<'_, InUse> {
+        self.use_.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long no statement has been in it.
+    pub(crate) fn idle(&self) -> Duration {
+        let use_ = self.in_use();
+        if use_.statements > 0 { Duration::ZERO } else { use_.idle_since.elapsed() }
+    }
+
+    /// Whether it has the turn to write.
+    pub(crate) fn writes(&self) -> bool {
+        self.main.get().is_some()
+    }
+
+    /// The database as the transaction's next statement sees it.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        self.main.get().map_or_else(|| Arc::clone(&self.began), OpenTransaction::snapshot)
+    }
+
+    /// TEMP tables as the transaction's next statement sees them.
+    pub(super) fn temp_snapshot(&self, store: &Arc<Store>) -> Result<Arc<Snapshot>> {
+        match self.temp.get() {
+            Some(part) => Ok(part.snapshot()),
+            None => Ok(store.pinned()?),
+        }
+    }
+
+    /// The part that writes `store`; begins it when there is none. Blocks.
+    fn part(&self, session: &Session, store: &Arc<Store>, options: &WriteOptions) -> Result<&OpenTransaction> {
+        let main = Arc::ptr_eq(store, &session.engine.store);
+        let part = if main { &self.main } else { &self.temp };
+        let savepoints = self.savepoints();
+        if part.get().is_none() {
+            let begun = store.begin(options, main.then_some(self.began.commit))?;
+            for _ in savepoints.iter() {
+                begun.savepoint()?;
+            }
+            drop(part.set(begun));
+        }
+        part.get().ok_or_else(|| Error::Internal("a transaction that was just begun".into()))
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &OpenTransaction> {
+        [&self.main, &self.temp].into_iter().filter_map(OnceLock::get)
+    }
+
+    fn savepoints(&self) -> MutexGuard<'_, Vec<String>> {
+        self.savepoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// SAVEPOINT. Blocks, as do the others.
+    pub(crate) fn savepoint(&self, name: String) -> Result<()> {
+        let mut savepoints = self.savepoints();
+        for part in self.parts() {
+            part.savepoint()?;
+        }
+        savepoints.push(name);
+        Ok(())
+    }
+
+    /// ROLLBACK TO.
+    pub(crate) fn back_to(&self, name: &str) -> Result<()> {
+        let mut savepoints = self.savepoints();
+        let place = place(&savepoints, name)?;
+        self.parts().try_for_each(|part| part.back_to(place))?;
+        savepoints.truncate(place + 1);
+        Ok(())
+    }
+
+    /// RELEASE.
+    pub(crate) fn release(&self, name: &str) -> Result<()> {
+        let mut savepoints = self.savepoints();
+        let place = place(&savepoints, name)?;
+        self.parts().try_for_each(|part| part.release(place))?;
+        savepoints.truncate(place);
+        Ok(())
+    }
+
+    /// COMMIT: the database first, whose commit may fail.
+    pub(crate) fn commit(&self) -> Result<()> {
+        self.parts().try_for_each(|part| Ok(part.commit()?))
+    }
+
+    /// ROLLBACK.
+    pub(crate) fn roll_back(&self) {
+        self.parts().for_each(OpenTransaction::roll_back);
+    }
+}
+
+/// The place of the last savepoint of that name.
+fn place(savepoints: &[String], name: &str) -> Result<usize> {
+    savepoints
+        .iter()
+        .rposition(|known| known == name)
+        .ok_or_else(|| Error::InvalidInput(format!("savepoint '{name}' does not exist in this transaction")))
+}
+
+impl Session {
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.transaction.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the session is between BEGIN and COMMIT.
+    pub(crate) fn in_transaction(&self) -> bool {
+        !matches!(*self.slot(), Slot::None)
+    }
+
+    /// Whether that is the session's transaction.
+    pub(crate) fn is_in(&self, transaction: &Arc<SessionTransaction>) -> bool {
+        matches!(&*self.slot(), Slot::Open(open) if Arc::ptr_eq(open, transaction))
+    }
+
+    /// The part that a statement which begins now has in the transaction, or the error for one that can't have any.
+    pub(super) fn enter_transaction(&self) -> (Option<Arc<Use>>, Option<Error>) {
+        match &*self.slot() {
+            Slot::None => (None, None),
+            Slot::Open(transaction) => (Some(transaction.enter()), None),
+            Slot::RolledBack(why) => (None, Some(Error::RolledBack(why.clone()))),
+        }
+    }
+
+    /// BEGIN, at `began`; `immediate` takes the turn to write at once. Blocks.
+    pub(crate) fn begin_transaction(
+        self: &Arc<Self>,
+        began: Arc<Snapshot>,
+        immediate: Option<&WriteOptions>,
+        idle: Option<Duration>,
+    ) -> Result<()> {
+        let open = || Error::InvalidInput("a transaction is open already; COMMIT or ROLLBACK it first".into());
+        if self.in_transaction() {
+            return Err(open());
+        }
+        let transaction = match immediate {
+            None => SessionTransaction::new(began),
+            Some(options) => SessionTransaction::writing(self.engine.store.begin(options, None)?),
+        };
+        let transaction = Arc::new(transaction);
+        let mut slot = self.slot();
+        if !matches!(*slot, Slot::None) {
+            return Err(open());
+        }
+        *slot = Slot::Open(Arc::clone(&transaction));
+        drop(slot);
+        self.engine.note_transaction(&transaction);
+        if let Some(limit) = idle {
+            let watched = (Arc::downgrade(self), Arc::downgrade(&transaction));
+            self.engine.handle()?.spawn(end_when_idle(watched, limit));
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction: gives what the session was in.
+    pub(crate) fn leave_transaction(&self) -> Slot {
+        std::mem::take(&mut self.slot())
+    }
+
+    /// Rolls back a transaction in which no statement has been for `limit`; else tells how long to wait before the next look.
+    fn end_idle(&self, transaction: &Arc<SessionTransaction>, limit: Duration) -> Option<Duration> {
+        let mut slot = self.slot();
+        match &*slot {
+            Slot::Open(open) if Arc::ptr_eq(open, transaction) => {}
+            _ => return None,
+        }
+        if let Some(left) = limit.checked_sub(transaction.idle()).filter(|left| !left.is_zero()) {
+            return Some(left);
+        }
+        *slot = Slot::RolledBack(format!(
+            "the transaction was rolled back: no statement came for {} s (gingham.idle_in_transaction_timeout); \
+             ROLLBACK, then begin anew",
+            limit.as_secs_f64()
+        ));
+        None
+    }
+}
+
+/// Rolls a transaction back once it has been idle for `limit`.
+async fn end_when_idle((session, transaction): (Weak<Session>, Weak<SessionTransaction>), limit: Duration) {
+    let mut wait = limit;
+    loop {
+        tokio::time::sleep(wait).await;
+        let Some((session, transaction)) = session.upgrade().zip(transaction.upgrade()) else { return };
+        let Some(left) = session.end_idle(&transaction, limit) else {
+            // Its changes are undone where the last one lets go of it, which may block for a moment.
+            drop(blocking(move || Ok(drop((session, transaction)))).await);
+            return;
+        };
+        wait = left;
+    }
+}
+
+/// How a statement writes: as a transaction of its own, or as part of the session's.
+#[derive(Debug, Clone)]
+pub(crate) struct Writing {
+    session: Arc<Session>,
+    transaction: Option<Arc<Use>>,
+    options: WriteOptions,
+    cancel: CancelToken,
+}
+
+impl Writing {
+    pub(super) fn new(context: &StatementContext) -> Self {
+        let (session, transaction) = (Arc::clone(&context.session), context.transaction.clone());
+        Self { session, transaction, options: context.settings().write_options(), cancel: context.cancel.clone() }
+    }
+
+    /// Runs `work` on `store`: all of it is done or, when it fails or was cancelled before its end, nothing. Blocks.
+    pub(crate) fn run<R: Send + 'static>(
+        &self,
+        store: &Arc<Store>,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        // Our error travels beside the store's, which has an error type of its own.
+        let failed = Arc::new(Mutex::new(None));
+        let (aside, cancel) = (Arc::clone(&failed), self.cancel.clone());
+        let work = move |transaction: &mut Transaction<'_>| {
+            let result = work(transaction).and_then(|result| cancel.commit_point().map(|()| result));
+            result.map_err(|error| {
+                *aside.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                gingham_storage::Error::Cancelled
+            })
+        };
+        let result = match &self.transaction {
+            None => store.submit(&self.options, work),
+            Some(transaction) => transaction.part(&self.session, store, &self.options)?.write(work),
+        };
+        let own = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        own.map_or_else(|| Ok(result?), Err)
+    }
+}
+
+impl StatementContext {
+    /// The same statement in a transaction of its own that has the turn to write `store`, so that nobody changes what it
+    /// reads. It is to be ended by [`SessionTransaction::commit`].
+    pub(crate) async fn as_writer(&self, store: &Arc<Store>) -> Result<(Self, Arc<Use>)> {
+        let main = Arc::ptr_eq(store, &self.session.engine.store);
+        let (store, options) = (Arc::clone(store), self.settings().write_options());
+        let begun = blocking(move || Ok(store.begin(&options, None)?)).await?;
+        let transaction = match main {
+            true => SessionTransaction::writing(begun),
+            false => {
+                SessionTransaction { temp: OnceLock::from(begun), ..SessionTransaction::new(self.snapshot.clone()) }
+            }
+        };
+        let entered = Arc::new(transaction).enter();
+        let context = Self::within(Arc::clone(&self.session), self.cancel.clone(), Some(Arc::clone(&entered)))?;
+        Ok((context, entered))
+    }
+
+    /// Refuses a statement that can't be a part of a transaction.
+    pub(crate) fn require_alone(&self, what: &str) -> Result<()> {
+        match &self.transaction {
+            None => Ok(()),
+            Some(_) => Err(Error::Unsupported(format!(
+                "{what} can't be part of a transaction; COMMIT or ROLLBACK, then run it alone"
+            ))),
+        }
+    }
+}
+
+impl Engine {
+    /// Keeps a transaction on the list of those that are open.
+    fn note_transaction(&self, transaction: &Arc<SessionTransaction>) {
+        let mut open = self.transactions.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|known| known.strong_count() > 0);
+        open.push(Arc::downgrade(transaction));
+    }
+
+    /// The transactions that are open, the oldest first.
+    pub(crate) fn open_transactions(&self) -> Vec<Arc<SessionTransaction>> {
+        let open = self.transactions.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().filter_map(Weak::upgrade).collect()
+    }
+}

@@ -1,0 +1,297 @@
+//! Transactions over statements: each anomaly that snapshot isolation forbids, who waits and who fails, what is undone; plans
+//! and pages that a transaction has made are nobody else's.
+
+use crate::{connect, rows};
+use gingham::{Connection, Database, DatabaseOptions, Error};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const LAYOUTS: [&str; 4] = ["column", "nsm", "dsm", "pax"];
+
+/// A database with a table `t` (k, v) of ten records.
+fn database(layout: &str) -> Database {
+    let database = Database::in_memory().expect("a scratch database");
+    let connection = database.connect();
+    run(&connection, &format!("CREATE TABLE t (k INTEGER PRIMARY KEY, v BIGINT) WITH (layout = '{layout}')"));
+    run(&connection, "INSERT INTO t SELECT value, value * 10 FROM generate_series(1, 10)");
+    database
+}
+
+/// Two connections to such a database.
+fn two(layout: &str) -> (Connection, Connection) {
+    let database = database(layout);
+    (database.connect(), database.connect())
+}
+
+fn run(connection: &Connection, sql: &str) -> u64 {
+    connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
+fn all(connection: &Connection) -> Vec<String> {
+    rows(connection, "SELECT count(*), sum(v) FROM t")
+}
+
+#[test]
+fn nobody_reads_what_is_not_committed() {
+    for layout in LAYOUTS {
+        let (one, other) = two(layout);
+        run(&one, "BEGIN; INSERT INTO t VALUES (11, 1000)");
+        assert_eq!((all(&one), all(&other)), (vec!["11|1550".to_owned()], vec!["10|550".to_owned()]), "{layout}");
+        run(&one, "ROLLBACK");
+        assert_eq!((all(&one), all(&other)), (vec!["10|550".to_owned()], vec!["10|550".to_owned()]), "{layout}");
+    }
+}
+
+#[test]
+fn what_was_read_once_is_read_again() {
+    for layout in LAYOUTS {
+        let (one, other) = two(layout);
+        run(&one, "BEGIN");
+        run(&other, "INSERT INTO t VALUES (11, 5)");
+        assert_eq!(all(&one), ["10|550"], "{layout}: not even what came between BEGIN and the first query");
+        if layout != "column" {
+            run(&other, "UPDATE t SET v = 0 WHERE k = 1; DELETE FROM t WHERE k = 2");
+        }
+        run(&other, "TRUNCATE t; INSERT INTO t VALUES (1, 1)");
+        if layout == "column" {
+            run(&other, "ALTER TABLE t ADD COLUMN w INTEGER");
+        }
+        assert_eq!(rows(&one, "SELECT * FROM t WHERE k < 3 ORDER BY k"), ["1|10", "2|20"], "{layout}");
+        assert_eq!(all(&one), ["10|550"], "{layout}: no phantom either");
+        run(&one, "COMMIT");
+        assert_eq!(all(&one), ["1|1"], "{layout}");
+    }
+}
+
+#[test]
+fn no_update_is_lost() {
+    for layout in &LAYOUTS[1..] {
+        let (one, other) = two(layout);
+        run(&one, "BEGIN");
+        assert_eq!(rows(&one, "SELECT v FROM t WHERE k = 1"), ["10"]);
+        run(&other, "UPDATE t SET v = v + 5 WHERE k = 1");
+        let error = one.execute("UPDATE t SET v = 11 WHERE k = 1").expect_err("the other one was first");
+        assert!(matches!(error, Error::Conflict(_)) && error.sqlstate() == "40001", "{layout}: {error:?}");
+        run(&one, "ROLLBACK; BEGIN IMMEDIATE; UPDATE t SET v = v + 1 WHERE k = 1; COMMIT");
+        assert_eq!(rows(&other, "SELECT v FROM t WHERE k = 1"), ["16"], "{layout}");
+    }
+}
+
+#[test]
+fn plans_and_pages_of_a_transaction_are_its_own() {
+    for layout in LAYOUTS {
+        let (one, other) = two(layout);
+        let sql = "SELECT count(*), sum(v) FROM t";
+        for round in 0..3u64 {
+            for connection in [&one, &other, &one] {
+                assert_eq!(rows(connection, sql), ["10|550"], "{layout}, kept before");
+            }
+            // The numbers of commits are given again after each rollback.
+            run(&one, &format!("BEGIN; INSERT INTO t SELECT value, 1 FROM generate_series(11, {})", 20 + round));
+            let expected = format!("{}|{}", 20 + round, 560 + round);
+            for _ in 0..3 {
+                assert_eq!(rows(&one, sql), [expected.as_str()], "{layout}");
+                assert_eq!(rows(&other, sql), ["10|550"], "{layout}");
+            }
+            run(&one, "ROLLBACK");
+        }
+        run(&other, "INSERT INTO t VALUES (11, 7)");
+        for connection in [&one, &other] {
+            assert_eq!(rows(connection, sql), ["11|557"], "{layout}");
+        }
+    }
+}
+
+#[test]
+fn a_result_reads_what_its_transaction_saw() {
+    for layout in LAYOUTS {
+        let (one, _) = two(layout);
+        run(&one, "BEGIN; INSERT INTO t SELECT value, 1 FROM generate_series(11, 100000)");
+        let mut result = one.query("SELECT k FROM t").expect("a query");
+        let first = result.next().expect("rows").expect("no error").num_rows();
+        run(&one, "TRUNCATE t; INSERT INTO t VALUES (1, 1); ROLLBACK");
+        let rest: usize = result.map(|batch| batch.expect("they are as they were").num_rows()).sum();
+        assert_eq!(first + rest, 100_000, "{layout}");
+        assert_eq!(all(&one), ["10|550"]);
+    }
+}
+
+#[test]
+fn a_dropped_connection_rolls_back_and_others_go_on() {
+    let (one, other) = two("pax");
+    run(&one, "BEGIN; DELETE FROM t");
+    drop(one);
+    run(&other, "INSERT INTO t VALUES (11, 5)");
+    assert_eq!(all(&other), ["11|555"]);
+    // One that waits is served.
+    let connection = other.clone();
+    run(&connection, "BEGIN; INSERT INTO t VALUES (12, 5)");
+    run(&connection, "ROLLBACK");
+    assert_eq!(all(&other), ["11|555"]);
+}
+
+#[test]
+fn a_transaction_that_is_idle_is_rolled_back() {
+    let (one, other) = two("pax");
+    run(&one, "SET gingham.idle_in_transaction_timeout = '50 ms'; BEGIN; DELETE FROM t WHERE k = 1");
+    let seen = rows(&other, "SELECT own, writes, age_ms >= idle_ms FROM gingham_transactions");
+    assert_eq!(seen, ["false|true|true"]);
+    // It waits for the other one's end.
+    run(&other, "DELETE FROM t WHERE k = 2");
+    for sql in ["SELECT 1", "INSERT INTO t VALUES (20, 1)", "BEGIN", "ROLLBACK TO s"] {
+        let error = one.execute(sql).expect_err("there is no transaction to do it in");
+        assert!(matches!(error, Error::RolledBack(_)) && error.sqlstate() == "25P02", "{sql}: {error}");
+    }
+    assert!(one.table("t").is_err() && one.appender("t").is_err());
+    let error = one.execute("COMMIT").expect_err("nothing is committed");
+    assert!(error.to_string().starts_with("the transaction was rolled back: no statement came for 0.05 s"), "{error}");
+    assert_eq!(all(&one), ["9|530"]);
+    // A statement that takes long is not idle.
+    run(&one, "BEGIN; INSERT INTO t VALUES (20, 1)");
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(300) {
+        run(&one, "SELECT count(*) FROM generate_series(1, 200000)");
+    }
+    run(&one, "COMMIT");
+    assert_eq!(rows(&one, "SELECT count(*) FROM gingham_transactions"), ["0"]);
+}
+
+#[test]
+fn a_long_reader_stops_no_writer() {
+    for layout in LAYOUTS {
+        let (one, other) = two(layout);
+        run(&one, "BEGIN");
+        assert_eq!(all(&one), ["10|550"]);
+        for step in 0..20 {
+            run(&other, &format!("INSERT INTO t VALUES ({}, 1)", 100 + step));
+        }
+        assert_eq!((all(&one), all(&other)), (vec!["10|550".to_owned()], vec!["30|570".to_owned()]), "{layout}");
+        run(&one, "END");
+    }
+}
+
+#[test]
+fn many_clients_share_commits_and_fail_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("shop.gingham");
+    let database = Database::open_with(&path, &DatabaseOptions::default()).expect("a database");
+    for layout in LAYOUTS {
+        let setup = database.connect();
+        run(&setup, &format!("CREATE OR REPLACE TABLE t (k INTEGER PRIMARY KEY, v BIGINT) WITH (layout = '{layout}')"));
+        std::thread::scope(|scope| {
+            for client in 0..8 {
+                let connection = database.connect();
+                scope.spawn(move || {
+                    for step in 0..6 {
+                        // Every key is tried by two clients, of which one is late.
+                        let key = client / 2 * 100 + step;
+                        match connection.execute(&format!("INSERT INTO t VALUES ({key}, 1)")) {
+                            Ok(_) => {}
+                            Err(Error::Constraint(_)) => {}
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(all(&setup), ["24|24"], "{layout}");
+    }
+    assert!(database.check().expect("a check").errors.is_empty());
+}
+
+/// Readers see no money made or lost while writers move it, with statements alone and in transactions, which some roll back.
+#[test]
+fn the_sum_of_accounts_stays() {
+    let time = if std::env::var_os("GINGHAM_NIGHTLY").is_some() { 60_000 } else { 1500 };
+    for layout in &LAYOUTS[1..] {
+        let database = database(layout);
+        let setup = database.connect();
+        run(&setup, "UPDATE t SET v = 1000");
+        let (ended, moved) = (AtomicBool::new(false), std::sync::atomic::AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for writer in 0..3u64 {
+                let (connection, ended, moved) = (database.connect(), &ended, &moved);
+                scope.spawn(move || {
+                    let mut step = writer * 7919;
+                    while !ended.load(Ordering::Relaxed) {
+                        step += 1;
+                        match transfer(&connection, writer, step) {
+                            Ok(()) => drop(moved.fetch_add(1, Ordering::Relaxed)),
+                            Err(Error::Conflict(_)) => {}
+                            Err(error) => panic!("{error}"),
+                        }
+                    }
+                });
+            }
+            for _ in 0..2 {
+                let (connection, ended) = (database.connect(), &ended);
+                scope.spawn(move || {
+                    while !ended.load(Ordering::Relaxed) {
+                        assert_eq!(all(&connection), ["10|10000"]);
+                        run(&connection, "BEGIN");
+                        let first = rows(&connection, "SELECT k, v FROM t ORDER BY k");
+                        assert_eq!(rows(&connection, "SELECT k, v FROM t ORDER BY k"), first);
+                        run(&connection, "COMMIT");
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(time));
+            ended.store(true, Ordering::Relaxed);
+        });
+        assert!(moved.into_inner() > 0, "{layout}");
+        assert_eq!(all(&setup), ["10|10000"], "{layout}");
+    }
+}
+
+/// Moves money: in a statement, in a transaction that waits for its turn, or in one that may fail.
+fn transfer(connection: &Connection, writer: u64, step: u64) -> Result<(), Error> {
+    let (from, to) = (step % 10 + 1, (step / 10 + writer) % 10 + 1);
+    if from == to {
+        return Ok(());
+    }
+    if writer == 0 {
+        let change = format!("CASE WHEN k = {from} THEN -1 ELSE 1 END");
+        connection.execute(&format!("UPDATE t SET v = v + {change} WHERE k IN ({from}, {to})"))?;
+        return Ok(());
+    }
+    let transaction = if writer == 1 { connection.write_transaction()? } else { connection.transaction()? };
+    transaction.execute(&format!("UPDATE t SET v = v - 1 WHERE k = {from}"))?;
+    transaction.execute(&format!("SAVEPOINT s; DELETE FROM t WHERE k = {to}; ROLLBACK TO s"))?;
+    transaction.execute(&format!("UPDATE t SET v = v + 1 WHERE k = {to}"))?;
+    assert_eq!(all(&transaction), ["10|10000"]);
+    if step % 5 == 0 { transaction.roll_back() } else { transaction.commit() }
+}
+
+#[test]
+fn what_was_rolled_back_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("shop.gingham");
+    let database = Database::open_with(&path, &DatabaseOptions::default()).expect("a database");
+    let connection = database.connect();
+    run(&connection, "BEGIN; CREATE TABLE t AS SELECT value AS v FROM generate_series(1, 300000)");
+    run(&connection, "CREATE TABLE u WITH (layout = 'pax') AS SELECT v, v * 2 AS w FROM t; SAVEPOINT s; DROP TABLE t");
+    assert_eq!(rows(&connection, "SELECT count(*), max(w) FROM u"), ["300000|600000"]);
+    run(&connection, "ROLLBACK");
+    assert_eq!(rows(&connection, "SELECT table_name FROM gingham_tables"), Vec::<String>::new());
+    let report = database.check().expect("a check");
+    assert!(report.errors.is_empty() && report.notes.is_empty(), "{report:?}");
+    run(&connection, "BEGIN; CREATE TABLE t AS SELECT value AS v FROM generate_series(1, 300000); COMMIT");
+    drop((connection, database));
+    let database = Database::open_with(&path, &DatabaseOptions::default()).expect("a database");
+    assert_eq!(rows(&database.connect(), "SELECT count(*) FROM t"), ["300000"]);
+}
+
+#[test]
+fn what_is_prepared_or_appended_is_part_of_the_transaction() {
+    let connection = connect();
+    run(&connection, "CREATE TABLE t (n INTEGER)");
+    let insert = connection.prepare("INSERT INTO t VALUES ($1)").expect("a statement");
+    let transaction = connection.transaction().expect("a transaction");
+    insert.query(&[1.into()]).expect("it runs");
+    let mut appender = connection.appender("t").expect("an appender");
+    appender.append_row(&[2.into()]).expect("a row");
+    appender.finish().expect("it is written");
+    assert_eq!(connection.table("t").expect("the table").rows(), 2);
+    drop(transaction);
+    assert_eq!(connection.table("t").expect("the table").rows(), 0);
+}

@@ -1,0 +1,200 @@
+//! Group commit: those who wait for their turn to write leave what they want to do in a list, and who has the turn does it all
+//! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
+
+use crate::catalog::line::Entered;
+use crate::catalog::{Store, Transaction};
+use crate::{Error, Result};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Most jobs of a group.
+const TOGETHER: usize = 64;
+/// A group ends with the job by which so many heap pages have been written: each job after it would need copies of them.
+const PAGES: usize = 1024;
+
+/// How a transaction writes.
+#[derive(Debug, Clone, Default)]
+pub struct WriteOptions {
+    /// How long it waits for others that write; `None` for as long as it takes.
+    pub lock_timeout: Option<Duration>,
+    /// Its commit may be undone by a power loss, which never leaves a part of one.
+    pub relaxed: bool,
+}
+
+/// Jobs that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs(Mutex<Vec<Job>>);
+
+/// What somebody wants to have done in a transaction, and whether that was committed.
+struct Job {
+    work: Work,
+    options: WriteOptions,
+    outcome: Arc<Outcome>,
+}
+
+/// Leaves its result where who sent it will look.
+type Work = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send>;
+
+/// How a job ended.
+#[derive(Default)]
+struct Outcome(Mutex<Option<Ended>>);
+
+enum Ended {
+    Committed,
+    Failed(Error),
+    Panicked(Box<dyn Any + Send>),
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Outcome {
+    fn get(&self) -> MutexGuard<'_, Option<Ended>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Job {
+    /// Does the work; true when it is to be committed.
+    fn run(self, within: impl FnOnce(Work) -> Result<()>) -> Option<Arc<Outcome>> {
+        let ended = match catch_unwind(AssertUnwindSafe(|| within(self.work))) {
+            Ok(Ok(())) => return Some(self.outcome),
+            Ok(Err(error)) => Ended::Failed(error),
+            Err(panic) => Ended::Panicked(panic),
+        };
+        *self.outcome.get() = Some(ended);
+        None
+    }
+}
+
+impl Jobs {
+    fn list(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a job back that nobody has begun.
+    fn withdraw(&self, outcome: &Arc<Outcome>) -> bool {
+        let mut list = self.list();
+        let waiting = list.len();
+        list.retain(|job| !Arc::ptr_eq(&job.outcome, outcome));
+        list.len() < waiting
+    }
+
+    /// The next jobs, all of which may be undone by a power loss or none.
+    fn take(&self) -> Vec<Job> {
+        let mut list = self.list();
+        let relaxed = list.first().is_some_and(|job| job.options.relaxed);
+        let together = list.iter().take(TOGETHER).take_while(|job| job.options.relaxed == relaxed).count();
+        list.drain(..together).collect()
+    }
+
+    /// Puts jobs back for the next turn.
+    fn put_back(&self, jobs: Vec<Job>) {
+        self.list().splice(..0, jobs);
+    }
+}
+
+impl Store {
+    /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. It may be run by another
+    /// thread, which is at the writer's work just then, and share its commit. Blocks until that is done.
+    pub fn submit<R: Send + 'static>(
+        self: &Arc<Self>,
+        options: &WriteOptions,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let (value, outcome) = (Arc::new(Mutex::new(None)), Arc::new(Outcome::default()));
+        let slot = Arc::clone(&value);
+        let work: Work = Box::new(move |transaction| {
+            let result = work(transaction)?;
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            Ok(())
+        });
+        self.jobs.list().push(Job { work, options: options.clone(), outcome: Arc::clone(&outcome) });
+        let mut limit = options.lock_timeout;
+        loop {
+            match self.line.enter(limit, || outcome.get().is_some()) {
+                Entered::Turn(_turn) => self.do_jobs(),
+                Entered::Answered => {}
+                Entered::TooLate if self.jobs.withdraw(&outcome) => return Err(waited(options)),
+                // Somebody is at it.
+                Entered::TooLate => limit = None,
+            }
+            let ended = outcome.get().take();
+            match ended {
+                None => {}
+                Some(Ended::Committed) => break,
+                Some(Ended::Failed(error)) => return Err(error),
+                Some(Ended::Panicked(panic)) => resume_unwind(panic),
+            }
+        }
+        let result = value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
+    }
+
+    /// Does the jobs that wait, as many as go together. The caller has the turn.
+    fn do_jobs(self: &Arc<Self>) {
+        let jobs = self.jobs.take();
+        let Some(options) = jobs.first().map(|job| job.options.clone()) else { return };
+        let outcomes: Vec<Arc<Outcome>> = jobs.iter().map(|job| Arc::clone(&job.outcome)).collect();
+        match catch_unwind(AssertUnwindSafe(|| self.do_together(jobs, &options))) {
+            Ok(left) => self.jobs.put_back(left),
+            Err(panic) => {
+                let open = outcomes.into_iter().filter(|outcome| outcome.get().is_none());
+                end(open, Err(Error::InvalidInput("the transaction of several statements failed; try again".into())));
+                resume_unwind(panic);
+            }
+        }
+    }
+
+    /// Does jobs in one transaction; gives back those that are to have another one.
+    fn do_together(self: &Arc<Self>, mut jobs: Vec<Job>, options: &WriteOptions) -> Vec<Job> {
+        let mut transaction = match self.begin_writing(options) {
+            Ok(transaction) => transaction,
+            Err(error) => {
+                end(jobs.into_iter().map(|job| job.outcome), Err(error));
+                return Vec::new();
+            }
+        };
+        let mut done = Vec::with_capacity(jobs.len());
+        if jobs.len() == 1 {
+            // Nothing of a job that failed is committed, so that it needs no transaction of its own.
+            done.extend(jobs.pop().and_then(|job| job.run(|work| work(&mut transaction))));
+            if done.is_empty() {
+                return jobs;
+            }
+        }
+        let mut jobs = jobs.into_iter();
+        while let Some(job) = jobs.next() {
+            let goes_on = jobs.len() > 0;
+            done.extend(job.run(|work| transaction.nested(goes_on, work)));
+            if transaction.base().copied_pages() > PAGES {
+                break;
+            }
+        }
+        end(done.into_iter(), transaction.commit());
+        jobs.collect()
+    }
+}
+
+/// Tells those whose jobs were in a transaction how that ended.
+fn end(outcomes: impl Iterator<Item = Arc<Outcome>>, result: Result<()>) {
+    for outcome in outcomes {
+        *outcome.get() = Some(match &result {
+            Ok(()) => Ended::Committed,
+            Err(error) => Ended::Failed(error.again()),
+        });
+    }
+}
+
+/// The error for one who has waited for too long.
+pub(crate) fn waited(options: &WriteOptions) -> Error {
+    let seconds = options.lock_timeout.unwrap_or_default().as_secs_f64();
+    Error::LockTimeout(format!(
+        "another transaction has been writing for {seconds} s; try again when it has ended, or raise gingham.lock_timeout"
+    ))
+}

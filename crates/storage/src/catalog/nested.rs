@@ -1,0 +1,118 @@
+//! A transaction within another: a statement, a job of a group or what follows a savepoint. It is undone alone when it fails,
+//! and sees on top of the latest commit what the outer one has changed so far.
+
+use crate::catalog::pending::WrittenFiles;
+use crate::catalog::records::State;
+use crate::catalog::transaction::Entry;
+use crate::catalog::{Snapshot, Transaction};
+use crate::heap::HeapReader;
+use crate::heap::store::{Overlay, PageSource, WrittenPages};
+use crate::io::lmdb::ReadPin;
+use crate::{Result, TableName};
+use std::any::Any;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a transaction has come to, for the outer one to take over.
+struct After {
+    /// The state as the transaction leaves it; `None` when nobody needs it.
+    base: Option<Arc<Snapshot>>,
+    state: State,
+    names: BTreeMap<TableName, Entry>,
+    made: WrittenFiles,
+    replaced: Vec<PathBuf>,
+    changed: bool,
+}
+
+impl Transaction<'_> {
+    /// Runs `work` in a transaction within this one, whose changes become this one's when it succeeds and are undone when it
+    /// does not. With `goes_on` this one then builds on the result, as the next `nested` needs it.
+    ///
+    /// Each has a number of its own among commits, so that no two states of a table have the same version.
+    pub(crate) fn nested<R>(
+        &mut self,
+        goes_on: bool,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let (store, mut state) = (self.store, self.state.clone());
+        state.commit += u64::from(self.changed);
+        let mut inner = Transaction {
+            transaction: store.environment.nested(&mut self.transaction)?,
+            _gate: None,
+            store,
+            base: Arc::clone(&self.base),
+            state,
+            names: self.names.clone(),
+            touched: HashSet::new(),
+            pages: WrittenPages::default(),
+            made: store.written_files(),
+            replaced: Vec::new(),
+            changed: false,
+            broken: false,
+            relaxed: self.relaxed,
+        };
+        let result = work(&mut inner)?;
+        if let Some(after) = inner.end(goes_on)? {
+            self.take_over(after);
+        }
+        Ok(result)
+    }
+
+    /// Hands the changes to the outer transaction; `None` when there are none.
+    fn end(mut self, goes_on: bool) -> Result<Option<After>> {
+        self.require_whole()?;
+        if !self.changed {
+            return Ok(None);
+        }
+        let base = goes_on.then(|| self.as_changed()).transpose()?;
+        let environment = self.environment();
+        self.transaction.commit().map_err(environment.failed("writing"))?;
+        let (state, names, made, replaced, changed) = (self.state, self.names, self.made, self.replaced, self.changed);
+        Ok(Some(After { base, state, names, made, replaced, changed }))
+    }
+
+    fn take_over(&mut self, after: After) {
+        let After { base, state, names, made, replaced, changed } = after;
+        (self.state, self.names) = (state, names);
+        self.made.absorb(made);
+        self.replaced.extend(replaced);
+        self.changed |= changed;
+        if let Some(base) = base {
+            self.base = base;
+        }
+    }
+
+    /// The state with this transaction's changes, on top of what it builds on: what its own queries read.
+    fn as_changed(&mut self) -> Result<Arc<Snapshot>> {
+        if self.touched.is_empty() && self.pages.is_empty() && self.base.commit == self.state.commit {
+            return Ok(Arc::clone(&self.base));
+        }
+        let loaded = self.store.loader().snapshot(&self.transaction, self.state.clone(), Some(&self.base))?;
+        if loaded.tables.values().all(|table| table.heap.is_none() || table.pages.is_some()) {
+            return Ok(Arc::new(loaded));
+        }
+        let pin = self.pin()?;
+        let written = std::mem::take(&mut self.pages);
+        let (store, environment) = (self.store, self.environment());
+        let readable = loaded.with_missing_pages(|table, heap| {
+            let (id, name) = (table.definition.id, table.definition.name.to_string());
+            let before = self.base.table_by_id(id).and_then(|table| table.pages.as_ref()?.overlay());
+            let overlay = Overlay::after(before, written.of(id), environment, &self.transaction, id, &store.budget)?;
+            let source = PageSource::new(Arc::clone(store), Arc::clone(&pin), id, name, Some(Arc::new(overlay)));
+            Ok(HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version))
+        })?;
+        Ok(Arc::new(readable))
+    }
+
+    /// A read transaction of LMDB's at the latest commit, which the transaction's own is built on.
+    fn pin(&self) -> Result<Arc<ReadPin>> {
+        match self.base.tables.values().find_map(|table| table.pages.as_ref()) {
+            Some(pages) => Ok(pages.pin()),
+            None => {
+                let owner: Arc<dyn Any + Send + Sync> = Arc::clone(self.store) as _;
+                self.environment().pin(owner)
+            }
+        }
+    }
+}
