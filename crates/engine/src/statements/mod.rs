@@ -10,6 +10,7 @@
 //! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
 //! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `change` | UPDATE and DELETE |
+//! | `index` | CREATE INDEX, DROP INDEX |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
 //! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
@@ -29,6 +30,7 @@ mod existing;
 mod expression;
 pub(crate) mod external;
 mod headings;
+mod index;
 pub(crate) mod ingest;
 mod insert;
 mod layout;
@@ -106,6 +108,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Delete(statement) => change::delete(context, statement, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
+        Sql::CreateIndex(statement) => index::create(context, statement).await,
         Sql::CreateSchema { .. } => objects::create_schema(context, statement).await,
         Sql::AlterTable(statement) => alter::run(context, statement).await,
         Sql::Drop { .. } => objects::drop_objects(context, statement).await,

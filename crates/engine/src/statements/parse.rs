@@ -100,7 +100,7 @@ mod tests {
             ("BEGIN", "BEGIN is not supported yet"),
             ("start transaction", "START TRANSACTION is not supported yet"),
             ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
-            ("CREATE UNIQUE INDEX i ON t (a)", "CREATE UNIQUE INDEX is not supported"),
+            ("CREATE FULLTEXT INDEX i ON t (a)", "CREATE FULLTEXT INDEX is not supported"),
             ("CREATE OR REPLACE FUNCTION f() RETURNS INT AS $$ a; b $$", "CREATE OR REPLACE FUNCTION is not supported"),
             ("CREATE MATERIALIZED VIEW v AS SELECT 1", "CREATE MATERIALIZED VIEW is not supported"),
             ("CREATE UNLOGGED TABLE t (a INT)", "CREATE UNLOGGED TABLE is not supported"),

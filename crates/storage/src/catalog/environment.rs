@@ -1,4 +1,4 @@
-//! The LMDB environment of a catalog: its seven databases, short read transactions, growth of the map.
+//! The LMDB environment of a catalog: its nine databases, short read transactions, growth of the map.
 //!
 //! A read transaction lives as long as one closure: what a snapshot needs is copied out, so that no statement, however
 //! long, keeps LMDB from reusing pages (docs/decisions/0006-snapshots-copy.md). Heap pages alone are read in place, under a
@@ -30,15 +30,35 @@ pub(crate) enum Name {
     Dictionaries,
     /// Images of delta blocks.
     Delta,
-    /// Pages of heap tables, their long values and maps of free space. Catalogs of format 1 have none until they are
-    /// opened for writing.
+    /// Pages of heap tables, their long values and maps of free space. Since format 2.
     Heap,
+    /// Which records of segments and delta blocks are deleted. Since format 3.
+    Deleted,
+    /// Entries of the indexes of heap tables. Since format 3.
+    Indexes,
 }
+
+/// Number of the databases.
+const DATABASES: usize = Name::ALL.len();
 
 impl Name {
     /// All of them; the position is the number used inside an [`Environment`].
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Meta, Self::Tables, Self::Views, Self::Segments, Self::Dictionaries, Self::Delta, Self::Heap];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Meta,
+        Self::Tables,
+        Self::Views,
+        Self::Segments,
+        Self::Dictionaries,
+        Self::Delta,
+        Self::Heap,
+        Self::Deleted,
+        Self::Indexes,
+    ];
+
+    /// Whether catalogs of older formats lack it until they are opened for writing.
+    fn is_later(self) -> bool {
+        matches!(self, Self::Heap | Self::Deleted | Self::Indexes)
+    }
 
     /// The name that LMDB knows.
     pub(crate) fn text(self) -> &'static str {
@@ -50,6 +70,8 @@ impl Name {
             Self::Dictionaries => "dictionaries",
             Self::Delta => "delta",
             Self::Heap => "heap",
+            Self::Deleted => "deleted",
+            Self::Indexes => "indexes",
         }
     }
 }
@@ -61,7 +83,7 @@ pub(crate) type Values = Database<'static, Bytes, Bytes>;
 #[derive(Debug)]
 pub(crate) struct Environment {
     env: Env<WithoutTls>,
-    databases: [Option<Values>; 7],
+    databases: [Option<Values>; DATABASES],
     /// Read transactions that outlive a closure.
     pins: Arc<AtomicUsize>,
     /// Held shared by transactions, exclusively while the map changes.
@@ -76,7 +98,7 @@ impl Environment {
         let transaction = env.write_txn().map_err(failed("writing", folder))?;
         let databases = env
             .create_databases_and_commit(transaction, |opener, transaction| {
-                let mut made = [None; 7];
+                let mut made = [None; DATABASES];
                 for (slot, name) in made.iter_mut().zip(Name::ALL) {
                     *slot = Some(opener.create_database::<Bytes, Bytes>(transaction, Some(name.text()))?);
                 }
@@ -94,7 +116,7 @@ impl Environment {
         let transaction = env.read_txn().map_err(failed("reading", folder))?;
         let databases = env
             .open_databases_and_commit(transaction, |opener, transaction| {
-                let mut opened = [None; 7];
+                let mut opened = [None; DATABASES];
                 for (slot, name) in opened.iter_mut().zip(Name::ALL) {
                     *slot = opener.open_database::<Bytes, Bytes>(transaction, Some(name.text()))?;
                 }
@@ -102,9 +124,9 @@ impl Environment {
             })
             .map_err(failed("opening", folder))?
             .commit()
-            .unwrap_or([None; 7]);
+            .unwrap_or([None; DATABASES]);
         let opened = Self { env, databases, pins: Arc::default(), gate: RwLock::new(()), folder: folder.to_path_buf() };
-        Name::ALL.into_iter().filter(|name| *name != Name::Heap).try_for_each(|name| opened.values(name).map(drop))?;
+        Name::ALL.into_iter().filter(|name| !name.is_later()).try_for_each(|name| opened.values(name).map(drop))?;
         Ok(opened)
     }
 
@@ -113,21 +135,30 @@ impl Environment {
         self.databases[name as usize].is_some()
     }
 
-    /// Adds the database of heap pages to a catalog of format 1, in a commit of its own, whose state names it as every
+    /// Whether the catalog has all databases: not one of an older format.
+    pub(crate) fn has_all(&self) -> bool {
+        self.databases.iter().all(Option::is_some)
+    }
+
+    /// Adds the databases that a catalog of an older format lacks, in a commit of its own, whose state names it as every
     /// commit's does.
-    pub(crate) fn add_heap(&mut self, mut state: State) -> Result<()> {
+    pub(crate) fn add_missing(&mut self, mut state: State) -> Result<()> {
         let (meta, failed) = (*self.values(Name::Meta)?, self.failed("adding a database to"));
         let transaction = self.env.write_txn().map_err(&failed)?;
         state.transaction = transaction.id() as u64;
         let payload = serde_json::to_vec(&state)
             .map_err(|error| Error::InvalidInput(format!("the state can't be written: {error}")))?;
         let sealed = values::seal(Name::Meta, STATE_KEY, &payload);
+        let known = self.databases;
         let made = self.env.create_databases_and_commit(transaction, |opener, transaction| {
-            let heap = opener.create_database::<Bytes, Bytes>(transaction, Some(Name::Heap.text()))?;
+            let mut all = known;
+            for (slot, name) in all.iter_mut().zip(Name::ALL).filter(|(slot, _)| slot.is_none()) {
+                *slot = Some(opener.create_database::<Bytes, Bytes>(transaction, Some(name.text()))?);
+            }
             meta.put(transaction, STATE_KEY, &sealed)?;
-            heed::Result::Ok(CommitOrAbort::<_, ()>::Commit(heap))
+            heed::Result::Ok(CommitOrAbort::<_, ()>::Commit(all))
         });
-        self.databases[Name::Heap as usize] = made.map_err(&failed)?.commit();
+        self.databases = made.map_err(&failed)?.commit().unwrap_or(known);
         Ok(())
     }
 

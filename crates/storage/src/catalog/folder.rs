@@ -19,8 +19,8 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads
-/// format 1 too, whose catalog has no database of heap pages.
-const FORMAT_VERSION: u32 = 2;
+/// format 2 too, whose catalog has no database of deleted records, and format 1, which has none of heap pages either.
+const FORMAT_VERSION: u32 = 3;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";

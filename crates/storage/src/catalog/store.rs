@@ -1,7 +1,7 @@
 //! An open database: its folder, its LMDB environment, its snapshots and its writer.
 
 use crate::cache::BlockCache;
-use crate::catalog::environment::{Environment, Name};
+use crate::catalog::environment::Environment;
 use crate::catalog::folder::{self, Kind, WriterLock};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
@@ -143,10 +143,10 @@ impl Store {
             walker::verify_for_opening(&folder::catalog(path))?;
             let mut environment = Environment::open(&folder::catalog(path), Access::Durable)?;
             environment.clear_stale_readers()?;
-            if !environment.has(Name::Heap) {
+            if !environment.has_all() {
                 let state = environment.read(|transaction| records::state(&environment, transaction))?;
                 folder::raise_format(path)?;
-                environment.add_heap(state)?;
+                environment.add_missing(state)?;
             }
             Self::assemble(path, environment, Some(lock), true, budget)?
         };

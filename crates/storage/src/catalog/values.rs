@@ -10,9 +10,9 @@ use heed::{RoTxn, RwTxn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Version of the envelope and of the payloads in it that this build writes. It reads version 2 too, whose tables are
-/// never heap tables, and version 1, whose tables have a layout, which is always `column`, in the place of a design.
-pub(crate) const VALUE_VERSION: u8 = 3;
+/// Version of the envelope and of the payloads in it that this build writes. It reads version 3 too, whose tables have
+/// no deleted records, version 2, whose tables are never heap tables, and version 1, whose tables have a layout, which is always `column`, in the place of a design.
+pub(crate) const VALUE_VERSION: u8 = 4;
 /// Version, three zero bytes, checksum.
 pub(crate) const ENVELOPE: usize = 8;
 
@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused_by_version() {
         let mut value = seal(Name::Tables, b"k", b"x");
-        value[0] = 4;
+        value[0] = 5;
         let error = unseal(Name::Tables, b"k", &value, String::new).unwrap_err();
-        assert!(matches!(&error, Error::Unsupported(text) if text.contains("version 4")), "{error}");
+        assert!(matches!(&error, Error::Unsupported(text) if text.contains("version 5")), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use crate::heap::Kind;
 use crate::heap::store::PageZones;
 use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, ZoneMap, code_bytes};
 use crate::view::{ColumnView, Format, Meaning};
-use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Result};
+use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Predicate, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +36,14 @@ impl Source {
         };
         let segments = table.segments.iter().chain(&table.delta).map(|segment| Self::Segment(Arc::clone(segment)));
         Ok(segments.chain(pages).collect())
+    }
+
+    /// Of each zone whether an index leaves it for a predicate; `None` when none says anything of it.
+    pub(super) fn candidates(&self, predicate: &Predicate) -> Result<Option<Vec<bool>>> {
+        match self {
+            Self::Segment(_) => Ok(None),
+            Self::Pages(pages) => pages.candidates(predicate),
+        }
     }
 
     /// Records.

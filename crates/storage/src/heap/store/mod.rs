@@ -9,12 +9,16 @@
 //! | `writer` | the one writer: load, insert, update, delete, get |
 //! | `records` | records in NSM and PAX pages |
 //! | `pairs` | DSM's relations of record ids and values |
+//! | `indexes` | indexes as records come and go |
+//! | `lookup` | records found by an index |
 //! | `reader` | a table at one commit, read in place |
 //! | `zones` | the same as a run of zones, for scans |
 //! | `verified` | which pages were checked |
 
 mod convert;
+pub(crate) mod indexes;
 pub(crate) mod keys;
+mod lookup;
 mod pairs;
 mod reader;
 mod records;
