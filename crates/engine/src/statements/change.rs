@@ -6,7 +6,7 @@
 //! it was read; then it is read anew.
 
 use super::ingest::Converter;
-use super::{Statement, fold, parse_single, unsupported, writable, write};
+use super::{Statement, fold, parse_single, point, unsupported, writable, write};
 use crate::session::{Outcome, StatementContext, Target};
 use crate::table::GinghamTable;
 use crate::{Error, Result};
@@ -164,6 +164,12 @@ fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
 }
 
 async fn run(context: &StatementContext, change: Change, parameters: Option<ParamValues>) -> Result<Outcome> {
+    let target = writable(context, &change.table, change.verb)?;
+    let (from, condition) = (&change.from, change.condition.as_ref());
+    let one = point::change(context, &target, from, &change.assignments, condition, parameters.as_ref()).await?;
+    if let Some(records) = one {
+        return Ok(Outcome::Affected(records));
+    }
     // One after the other: none of them finds that another has changed what it read.
     let _turn = context.session.engine.changes.lock().await;
     context.cancel.check()?;

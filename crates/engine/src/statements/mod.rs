@@ -10,6 +10,7 @@
 //! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
 //! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `change` | UPDATE and DELETE |
+//! | `point` | SELECT, UPDATE and DELETE of the one record that a unique key names |
 //! | `index` | CREATE INDEX, DROP INDEX |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
@@ -37,6 +38,7 @@ mod layout;
 mod objects;
 mod parse;
 mod pipeline;
+pub(crate) mod point;
 mod precedence;
 mod prepare;
 mod query;

@@ -3,6 +3,7 @@
 
 use super::RecordId;
 use super::convert::OwnedField;
+use super::lookup;
 use super::writer::HeapWriter;
 use crate::catalog::environment::Name;
 use crate::catalog::keys::duplicate_entry;
@@ -79,7 +80,7 @@ pub(crate) fn entry_head(table: TableId, number: u32) -> [u8; 12] {
 }
 
 /// Whether an entry's columns can be no other record's: then its value is the record's id.
-fn is_alone(index: &IndexDefinition, key: &IndexKey) -> bool {
+pub(super) fn is_alone(index: &IndexDefinition, key: &IndexKey) -> bool {
     index.unique && key.is_whole && !key.has_null
 }
 
@@ -142,8 +143,30 @@ impl HeapWriter<'_, '_> {
         }
     }
 
+    /// The record whose values of the columns of a unique index are these, and its id. Entries of this writer's own changes are
+    /// not found, which are made when it ends.
+    pub fn record_by_key(
+        &mut self,
+        index: &IndexDefinition,
+        values: &[Datum],
+    ) -> Result<Option<(RecordId, Vec<Datum>)>> {
+        let (key, places) = lookup::key_of(&self.schema, index, values)?;
+        if key.has_null || !self.definition().indexes.contains(index) {
+            return Ok(None);
+        }
+        let environment = self.transaction.environment();
+        for id in lookup::alike(environment, &self.transaction.transaction, self.table(), index, &key)? {
+            let Some(record) = self.get(id)? else { continue };
+            if key.is_whole || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
+                return Ok(Some((id, record)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Notes all records for one index, a new one.
     pub(crate) fn fill_index(&mut self, number: u32) -> Result<()> {
+        self.changed = true;
         for id in self.record_ids()? {
             let Some(record) = self.fields_of(id)? else { continue };
             let keys = self.index_keys_of(&record)?;
@@ -227,19 +250,11 @@ impl HeapWriter<'_, '_> {
         key: &IndexKey,
         id: RecordId,
     ) -> Result<Option<RecordId>> {
-        let (environment, table) = (self.transaction.environment(), self.table());
+        let environment = self.transaction.environment();
+        let alike = lookup::alike(environment, &self.transaction.transaction, self.table(), index, key)?;
         if is_alone(index, key) {
-            let bytes = entry_key(table, index, key, id);
-            let found = values::get(environment, &self.transaction.transaction, Name::Indexes, &bytes)?;
-            return Ok(found.and_then(|payload| entry_record(&bytes, payload)));
+            return Ok(alike.first().copied());
         }
-        let mut prefix = entry_head(table, index.number).to_vec();
-        prefix.extend_from_slice(&key.bytes);
-        let mut alike = Vec::new();
-        values::each(environment, &self.transaction.transaction, Name::Indexes, &prefix, |key, payload| {
-            alike.extend(entry_record(key, payload));
-            Ok(())
-        })?;
         if alike.is_empty() {
             return Ok(None);
         }

@@ -1,14 +1,59 @@
 //! Records of a heap table that an index finds, at one commit.
 
 use super::RecordId;
-use super::indexes::{entry_head, entry_record};
+use super::indexes::{entry_head, entry_key, entry_record, is_alone};
 use super::reader::HeapReader;
-use crate::catalog::environment::Name;
+use crate::catalog::environment::{Environment, Name};
 use crate::catalog::values;
-use crate::heap::index::{KeyRange, ranges};
-use crate::{Error, IndexDefinition, Predicate, Result};
+use crate::heap::attribute::PageSchema;
+use crate::heap::index::{IndexKey, KeyRange, ranges};
+use crate::{ColumnId, Datum, Error, IndexDefinition, Predicate, Result, TableId};
 use heed::{RoTxn, WithoutTls};
 use std::ops::Bound;
+
+/// The key that a record with these values has in an index, and the places of the index's columns.
+pub(super) fn key_of(schema: &PageSchema, index: &IndexDefinition, values: &[Datum]) -> Result<(IndexKey, Vec<usize>)> {
+    let attributes = schema.attributes();
+    let place = |column: &ColumnId| attributes.iter().position(|own| own.column == *column);
+    let places: Vec<usize> = index.columns.iter().filter_map(place).collect();
+    if places.len() != values.len() {
+        return Err(Error::InvalidInput(format!(
+            "index '{}' has {} columns, {} values are given",
+            index.name,
+            places.len(),
+            values.len()
+        )));
+    }
+    let mut fields = Vec::with_capacity(places.len());
+    for (at, value) in places.iter().zip(values) {
+        fields.push((&attributes[*at], attributes[*at].field(value)?));
+    }
+    Ok((IndexKey::new(fields), places))
+}
+
+/// The records that may have a key in an index: one when the index is unique and the key whole.
+pub(super) fn alike(
+    environment: &Environment,
+    transaction: &RoTxn<'_>,
+    table: TableId,
+    index: &IndexDefinition,
+    key: &IndexKey,
+) -> Result<Vec<RecordId>> {
+    let mut found = Vec::new();
+    if is_alone(index, key) {
+        let bytes = entry_key(table, index, key, 0);
+        let payload = values::get(environment, transaction, Name::Indexes, &bytes)?;
+        found.extend(payload.and_then(|payload| entry_record(&bytes, payload)));
+        return Ok(found);
+    }
+    let mut prefix = entry_head(table, index.number).to_vec();
+    prefix.extend_from_slice(&key.bytes);
+    values::each(environment, transaction, Name::Indexes, &prefix, |key, payload| {
+        found.extend(entry_record(key, payload));
+        Ok(())
+    })?;
+    Ok(found)
+}
 
 impl HeapReader {
     /// Records among which are all that `predicate` is true of, by the index that finds the fewest; `None` when no index
@@ -23,6 +68,25 @@ impl HeapReader {
             }
         }
         Ok(fewest)
+    }
+
+    /// The record whose values of the columns of a unique index are these, and its id; none of NULLs. Fails for values that
+    /// are not of the columns' types.
+    pub fn record_by_key(&self, index: &IndexDefinition, values: &[Datum]) -> Result<Option<(RecordId, Vec<Datum>)>> {
+        let (key, places) = key_of(self.schema(), index, values)?;
+        if key.has_null {
+            return Ok(None);
+        }
+        let environment = &self.store.environment;
+        let table = self.definition().id;
+        let found = self.pin.read(|transaction| alike(environment, transaction, table, index, &key))?;
+        for id in found {
+            let Some(record) = self.get(id)? else { continue };
+            if key.is_whole || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
+                return Ok(Some((id, record)));
+            }
+        }
+        Ok(None)
     }
 
     /// Calls `visit` with the id of each record.

@@ -43,6 +43,8 @@ pub struct HeapWriter<'t, 'store> {
     loader: Option<PageLoader>,
     /// Bounds of each attribute's values.
     bounds: Vec<ColumnBounds>,
+    /// Whether anything was changed.
+    pub(super) changed: bool,
     /// What changes in the table's indexes.
     pub(super) indexes: Vec<IndexChanges>,
 }
@@ -69,7 +71,20 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let bounds = schema.attributes().iter().map(|own| heap.bounds(own)).collect();
         let indexes = record.definition.indexes.iter();
         let indexes = indexes.map(|index| IndexChanges::new(index, schema.attributes())).collect();
-        Ok(Self { transaction, record, heap, schema, pairs, pages, space, tails, loader: None, bounds, indexes })
+        Ok(Self {
+            transaction,
+            record,
+            heap,
+            schema,
+            pairs,
+            pages,
+            space,
+            tails,
+            loader: None,
+            bounds,
+            changed: false,
+            indexes,
+        })
     }
 
     /// Records of the table, with this transaction's changes.
@@ -105,6 +120,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     fn insert_owned(&mut self, mut fields: Vec<OwnedField>) -> Result<RecordId> {
+        self.changed = true;
         self.bounds.iter_mut().zip(&fields).for_each(|(bounds, field)| bounds.add(&field.field()));
         let keys = self.index_keys(|at| fields[at].field());
         self.spill(&mut fields)?;
@@ -154,6 +170,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     fn update_fields(&mut self, id: RecordId, fields: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
+        self.changed = true;
         let keys = match self.has_indexes() {
             false => None,
             true => match self.fields_of(id)? {
@@ -230,6 +247,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// Deletes a record; false when there is none of that id.
     pub fn delete(&mut self, id: RecordId) -> Result<bool> {
+        self.changed = true;
         self.end_load()?;
         let record = if self.has_indexes() { self.fields_of(id)? } else { None };
         let keys = record.map(|record| self.index_keys_of(&record)).transpose()?;
@@ -261,6 +279,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other, in new
     /// pages: what is free in older ones is for insertions.
     pub fn load(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.changed = true;
         let columns = self.field_columns(batch)?;
         self.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
         let mut loader =
@@ -408,7 +427,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     /// The table.
-    pub(super) fn definition(&self) -> &TableDefinition {
+    pub fn definition(&self) -> &TableDefinition {
         &self.record.definition
     }
 
@@ -505,6 +524,9 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// Writes all that has changed, so that the transaction's commit makes it visible.
     pub(crate) fn finish(mut self) -> Result<()> {
+        if !self.changed {
+            return Ok(());
+        }
         self.end_load()?;
         self.finish_indexes()?;
         self.write_back()?;
