@@ -2,7 +2,8 @@
 
 use crate::load::{self, LoadOptions, LoadReport, Progress};
 use crate::session::{
-    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, start, start_kept, wait,
+    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, finished, start,
+    start_kept, wait,
 };
 use crate::statements::{self, Statement};
 use crate::{Error, QueryResult, Result};
@@ -271,6 +272,9 @@ impl Connection {
         let begun = Instant::now();
         let statement = statements::parse_single(sql)?;
         watch.note(|times| times.parse = begun.elapsed());
+        if let Some((schema, batch)) = statements::point::select(&self.session, &statement, None)? {
+            return Ok(finished(watch, schema, batch));
+        }
         let text = is_query(&statement).then(|| Arc::from(sql));
         start(&self.session, watch, |mut context| async move {
             context.text = text;
@@ -279,9 +283,11 @@ impl Connection {
     }
 
     fn run(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<Started> {
-        start(&self.session, Stopwatch::start(), |context| async move {
-            statements::run(&context, statement, parameters).await
-        })
+        let watch = Stopwatch::start();
+        if let Some((schema, batch)) = statements::point::select(&self.session, &statement, parameters.as_ref())? {
+            return Ok(finished(watch, schema, batch));
+        }
+        start(&self.session, watch, |context| async move { statements::run(&context, statement, parameters).await })
     }
 }
 

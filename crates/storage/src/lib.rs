@@ -41,7 +41,7 @@ pub use integer_set::IntegerSet;
 pub use io::{huge_buffer, huge_vec, huge_zeros};
 pub use predicate::{ColumnTest, Predicate};
 pub use table::{
-    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, KeyDefinition, ReferenceDefinition, TableDefinition,
-    TableId, TableName,
+    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, IndexDefinition, KeyDefinition, ReferenceDefinition,
+    TableDefinition, TableId, TableName,
 };
 pub use types::{LogicalType, Unit, ValueClass};

@@ -80,6 +80,21 @@ pub struct ReferenceDefinition {
     pub referred: Vec<ColumnId>,
 }
 
+/// An index of a table in heap pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexDefinition {
+    /// Number within the table.
+    pub number: u32,
+    /// The index's name, or that of the PRIMARY KEY or UNIQUE that it is for.
+    pub name: String,
+    /// Its columns, in order.
+    pub columns: Vec<ColumnId>,
+    /// Whether no two records may have the same values, none of them NULL.
+    pub unique: bool,
+    /// Whether it came with a PRIMARY KEY or UNIQUE.
+    pub of_constraint: bool,
+}
+
 /// A table as the catalog keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableDefinition {
@@ -102,6 +117,9 @@ pub struct TableDefinition {
     pub design: Design,
     /// Columns by which loads and OPTIMIZE sort.
     pub sort_by: Vec<ColumnId>,
+    /// Indexes, of a table in heap pages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<IndexDefinition>,
 }
 
 impl TableDefinition {

@@ -50,7 +50,7 @@ fn build(path: &Path) {
     store.write(|transaction| transaction.drop_table(&name("gone"))).unwrap();
 }
 
-fn verify(store: &Store) {
+fn verify(store: &Arc<Store>) {
     let report = store.check().unwrap();
     assert!(report.errors.is_empty() && report.notes.is_empty(), "{report:?}");
     let snapshot = store.snapshot().unwrap();

@@ -50,6 +50,7 @@ fn definition(table: &str) -> TableDefinition {
         references: Vec::new(),
         design: Design::default(),
         sort_by: Vec::new(),
+        indexes: Vec::new(),
     }
 }
 
@@ -86,7 +87,15 @@ fn all_options() -> [HeapOptions; 4] {
 }
 
 fn create(store: &Arc<Store>, options: HeapOptions) -> TableId {
-    store.write(|transaction| transaction.create_heap_table(definition("t"), options)).unwrap()
+    store
+        .write(|transaction| {
+            let table = transaction.create_heap_table(definition("t"), options)?;
+            transaction.create_index(table, "by_a", vec![1], false)?;
+            transaction.create_index(table, "by_b_c", vec![2, 3], false)?;
+            transaction.create_index(table, "by_d_a", vec![4, 1], false)?;
+            Ok(table)
+        })
+        .unwrap()
 }
 
 /// Some changes in one transaction, done to the model too.

@@ -167,6 +167,7 @@ fn definition(columns: Vec<ColumnDefinition>) -> TableDefinition {
         references: vec![],
         design: Design::default(),
         sort_by: vec![],
+        indexes: Vec::new(),
     }
 }
 

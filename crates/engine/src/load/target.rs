@@ -163,6 +163,7 @@ mod tests {
             references: Vec::new(),
             design: Design::default(),
             sort_by: Vec::new(),
+            indexes: Vec::new(),
         };
         add_columns(&mut definition, names.iter().map(|name| ((*name).to_owned(), LogicalType::Int(32))));
         definition

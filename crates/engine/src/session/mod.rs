@@ -41,7 +41,7 @@ pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use plans::KeptPlan;
-pub(crate) use run::{Started, start, start_kept};
+pub(crate) use run::{Started, finished, start, start_kept};
 pub(crate) use settings::{Execution, Notes, Settings, ZONE};
 pub(crate) use state::BARE_NAMES;
 pub(crate) use suggest::did_you_mean;
@@ -123,6 +123,15 @@ impl Session {
     pub(crate) fn state(&self) -> (SessionState, u64) {
         let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
         (state.clone(), self.settings_number())
+    }
+
+    /// Looks at the settings.
+    pub(crate) fn with_settings<R>(&self, look: impl FnOnce(&Settings) -> R) -> R {
+        let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
+        match state.config_options().extensions.get::<Settings>() {
+            Some(settings) => look(settings),
+            None => look(&Settings::of(state.config_options())),
+        }
     }
 
     /// Number of the settings as they are now.

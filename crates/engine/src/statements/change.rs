@@ -20,7 +20,7 @@ pub(super) use find::{Found, New, find};
 pub(super) use plan::EXCLUDED;
 pub(super) use returning::{Returned, Returning, from_table, select};
 
-use super::{fold, unsupported, writable, write};
+use super::{fold, point, unsupported, writable, write};
 use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
@@ -172,6 +172,10 @@ pub(super) fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
 }
 
 async fn run(context: &StatementContext, change: Change, parameters: Option<ParamValues>) -> Result<Outcome> {
+    let target = writable(context, &change.table, change.verb)?;
+    if let Some(records) = point::change(context, &target, &change, parameters.as_ref()).await? {
+        return Ok(Outcome::Affected(records));
+    }
     let change = &change;
     twice(context, &change.table, change.verb, |context| attempt(context, change, parameters.clone())).await
 }

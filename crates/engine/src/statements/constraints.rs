@@ -164,7 +164,7 @@ fn refuse_nulls(nulls: &NullsDistinctOption) -> Result<()> {
 }
 
 /// Names of a key's columns; an order or an expression among them is refused.
-fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>> {
+pub(super) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>> {
     let name = |column: &IndexColumn| match &column.column.expr {
         Expr::Identifier(ident) if column.to_string() == ident.to_string() => Ok(fold(ident)),
         _ => Err(unsupported(format!("a key over {column}, which is not just a column,"))),

@@ -29,6 +29,7 @@ pub(super) fn build(
         references: Vec::new(),
         design: Design::default(),
         sort_by: Vec::new(),
+        indexes: Vec::new(),
     };
     let mut constraints = Constraints::default();
     match source {

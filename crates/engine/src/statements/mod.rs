@@ -10,7 +10,9 @@
 //! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
 //! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
 //! | `change/` | UPDATE and DELETE, RETURNING |
+//! | `point` | SELECT, UPDATE and DELETE of the one record that a unique key names |
 //! | `conflict`, `merge` | INSERT … ON CONFLICT, MERGE |
+//! | `index` | CREATE INDEX, DROP INDEX |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
 //! | `transaction` | BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
@@ -32,6 +34,7 @@ mod existing;
 mod expression;
 pub(crate) mod external;
 mod headings;
+mod index;
 pub(crate) mod ingest;
 mod insert;
 mod layout;
@@ -39,6 +42,7 @@ mod merge;
 mod objects;
 mod parse;
 mod pipeline;
+pub(crate) mod point;
 mod precedence;
 mod prepare;
 mod query;
@@ -115,6 +119,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Merge(statement) => merge::run(context, statement, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
+        Sql::CreateIndex(statement) => index::create(context, statement).await,
         Sql::CreateSchema { .. } => objects::create_schema(context, statement).await,
         Sql::AlterTable(statement) => alter::run(context, statement).await,
         Sql::Drop { .. } => objects::drop_objects(context, statement).await,

@@ -1,6 +1,6 @@
 //! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
 
-use super::{fold, table_reference, unsupported, write};
+use super::{fold, index, table_reference, unsupported, write};
 use crate::session::{BARE_NAMES, Outcome, StatementContext, Target, blocking, did_you_mean, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
@@ -69,6 +69,12 @@ pub(super) async fn drop_objects(context: &StatementContext, statement: Sql) -> 
                 return Err(unsupported(format!("DROP {object_type} with CASCADE")));
             }
             drop_relations(context, object_type == ObjectType::View, &names, if_exists).await?;
+        }
+        ObjectType::Index => {
+            if cascade {
+                return Err(unsupported("DROP INDEX with CASCADE".into()));
+            }
+            index::drop_indexes(context, &names, if_exists).await?;
         }
         other => return Err(unsupported(format!("DROP {other}"))),
     }

@@ -99,7 +99,7 @@ mod tests {
             ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
             ("abort", "ABORT is not supported; use ROLLBACK"),
             ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
-            ("CREATE UNIQUE INDEX i ON t (a)", "CREATE UNIQUE INDEX is not supported"),
+            ("CREATE FULLTEXT INDEX i ON t (a)", "CREATE FULLTEXT INDEX is not supported"),
             ("CREATE OR REPLACE FUNCTION f() RETURNS INT AS $$ a; b $$", "CREATE OR REPLACE FUNCTION is not supported"),
             ("CREATE MATERIALIZED VIEW v AS SELECT 1", "CREATE MATERIALIZED VIEW is not supported"),
             ("CREATE UNLOGGED TABLE t (a INT)", "CREATE UNLOGGED TABLE is not supported"),

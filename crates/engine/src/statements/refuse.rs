@@ -77,9 +77,11 @@ const OBJECTS: &[(&str, &[&str])] = &[
             "OR REPLACE TEMP VIEW",
             "OR REPLACE TEMPORARY VIEW",
             "SCHEMA",
+            "INDEX",
+            "UNIQUE INDEX",
         ],
     ),
-    ("DROP", &["TABLE", "VIEW", "SCHEMA"]),
+    ("DROP", &["TABLE", "VIEW", "SCHEMA", "INDEX"]),
     ("ALTER", &["TABLE"]),
 ];
 

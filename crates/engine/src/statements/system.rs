@@ -1,5 +1,5 @@
-//! System tables, visible in every schema: what each table, column and segment takes, and how it is stored; which transactions
-//! are open.
+//! System tables, visible in every schema: what each table, column, segment and index is, and how it is stored; which
+//! transactions are open.
 
 use crate::Result;
 use crate::session::Session;
@@ -10,11 +10,12 @@ use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::catalog::{Snapshot, TableSnapshot};
 use gingham_storage::heap::{Attribute, HeapLayout, Kind};
 use gingham_storage::segment::{ColumnMeta, Encoding, GroupMeta, Segment};
-use gingham_storage::{ColumnDefinition, Datum, LogicalType, Packing, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Packing, TableDefinition};
 use std::sync::Arc;
 
 /// Names of the system tables.
-pub(crate) const NAMES: &[&str] = &["gingham_tables", "gingham_columns", "gingham_segments", "gingham_transactions"];
+pub(crate) const NAMES: &[&str] =
+    &["gingham_tables", "gingham_columns", "gingham_segments", "gingham_indexes", "gingham_transactions"];
 
 /// The system table of that name over `snapshot` and the session's TEMP tables; `None` when there is none.
 pub(crate) fn table(
@@ -32,6 +33,7 @@ pub(crate) fn table(
         "gingham_columns" => columns(&all)?,
         "gingham_segments" => segments(&all)?,
         "gingham_transactions" => transactions(session)?,
+        "gingham_indexes" => indexes(&all)?,
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
@@ -289,6 +291,25 @@ fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number("zones", rows.iter().map(|(_, part)| Some(part.zones() as u64)));
     columns.number("bytes", rows.iter().map(|(_, part)| Some(part.bytes())));
     columns.text("layout", rows.iter().map(|(table, part)| Some(groups(&table.table.definition, part).into())));
+    columns.batch()
+}
+
+fn indexes(all: &[Described<'_>]) -> Result<RecordBatch> {
+    let mut rows: Vec<(&TableDefinition, &IndexDefinition)> = Vec::new();
+    for Described { table, .. } in all {
+        rows.extend(table.definition.indexes.iter().map(|index| (&*table.definition, index)));
+    }
+    let names = |(definition, index): &(&TableDefinition, &IndexDefinition)| {
+        let columns = index.columns.iter().filter_map(|id| definition.column_by_id(*id));
+        columns.map(|column| column.name.as_str()).collect::<Vec<_>>().join(",")
+    };
+    let mut columns = Columns::default();
+    columns.text("table_schema", rows.iter().map(|(table, _)| Some(table.name.schema.as_str().into())));
+    columns.text("table_name", rows.iter().map(|(table, _)| Some(table.name.table.as_str().into())));
+    columns.text("index_name", rows.iter().map(|(_, index)| Some(index.name.as_str().into())));
+    columns.text("columns", rows.iter().map(|row| Some(names(row).into())));
+    columns.flag("is_unique", rows.iter().map(|(_, index)| Some(index.unique)));
+    columns.flag("of_constraint", rows.iter().map(|(_, index)| Some(index.of_constraint)));
     columns.batch()
 }
 

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Store {
     /// Verifies LMDB's structure, every catalog value, every block of every segment.
-    pub fn check(&self) -> Result<CheckReport> {
+    pub fn check(self: &Arc<Self>) -> Result<CheckReport> {
         let missing =
             |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
         for _ in 1..ATTEMPTS {
@@ -32,7 +32,7 @@ impl Store {
         self.check_once()
     }
 
-    fn check_once(&self) -> Result<CheckReport> {
+    fn check_once(self: &Arc<Self>) -> Result<CheckReport> {
         let mut report = CheckReport { notes: self.opening_notes.clone(), ..CheckReport::default() };
         let segments = {
             // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.
@@ -47,6 +47,9 @@ impl Store {
             }
             self.environment.read(|transaction| self.check_values(transaction, &mut report))?
         };
+        if report.errors.is_empty() {
+            self.check_indexes(&mut report)?;
+        }
         for segment in segments {
             let zones: usize = segment.zones() * segment.columns().len();
             report.verified += zones as u64;

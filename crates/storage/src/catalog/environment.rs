@@ -1,4 +1,4 @@
-//! The LMDB environment of a catalog: its eight databases, short read transactions, growth of the map.
+//! The LMDB environment of a catalog: its nine databases, short read transactions, growth of the map.
 //!
 //! A read transaction lives as long as one closure: what a snapshot needs is copied out, so that no statement, however
 //! long, keeps LMDB from reusing pages (docs/decisions/0006-snapshots-copy.md). Heap pages alone are read in place, under a
@@ -34,6 +34,8 @@ pub(crate) enum Name {
     Heap,
     /// Which records of segments and delta blocks are deleted. Since format 3.
     Deleted,
+    /// Entries of the indexes of heap tables. Since format 3.
+    Indexes,
 }
 
 /// Number of the databases.
@@ -41,7 +43,7 @@ const DATABASES: usize = Name::ALL.len();
 
 impl Name {
     /// All of them; the position is the number used inside an [`Environment`].
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Meta,
         Self::Tables,
         Self::Views,
@@ -50,11 +52,12 @@ impl Name {
         Self::Delta,
         Self::Heap,
         Self::Deleted,
+        Self::Indexes,
     ];
 
     /// Whether catalogs of older formats lack it until they are opened for writing.
     fn is_later(self) -> bool {
-        matches!(self, Self::Heap | Self::Deleted)
+        matches!(self, Self::Heap | Self::Deleted | Self::Indexes)
     }
 
     /// The name that LMDB knows.
@@ -68,6 +71,7 @@ impl Name {
             Self::Delta => "delta",
             Self::Heap => "heap",
             Self::Deleted => "deleted",
+            Self::Indexes => "indexes",
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::catalog::environment::Name;
 use crate::catalog::keys::NewRows;
 use crate::catalog::records::{self, TableRecord};
 use crate::catalog::{CheckReport, Store, Transaction, values};
-use crate::heap::store::{keys, place};
+use crate::heap::store::{indexes, keys, place};
 use crate::heap::{
     Attribute, HeapLayout, HeapOptions, HeapRecord, HeapWriter, Kind, OverflowReference, Page, PageSchema,
     is_page_length,
@@ -52,6 +52,10 @@ impl Transaction<'_> {
         let (first, last) = (keys::key(table, 0, 0), keys::key(table, u32::MAX, u64::MAX));
         let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
         let removed = environment.values(Name::Heap)?.delete_range(&mut self.transaction, &range);
+        removed.map_err(environment.failed("writing"))?;
+        let (first, last) = (indexes::entry_head(table, 0), indexes::entry_head(table + 1, 0));
+        let range = (Bound::Included(&first[..]), Bound::Excluded(&last[..]));
+        let removed = environment.values(Name::Indexes)?.delete_range(&mut self.transaction, &range);
         removed.map_err(environment.failed("writing"))?;
         (heap.rows, heap.pages) = (0, 0);
         heap.columns.clear();

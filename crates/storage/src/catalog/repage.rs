@@ -5,7 +5,7 @@
 
 use crate::catalog::heap::new_record;
 use crate::catalog::rows::for_each_batch;
-use crate::catalog::{Store, TableSnapshot, Transaction, Watch, WriteOptions};
+use crate::catalog::{Store, TableSnapshot, Transaction, Watch, WriteOptions, indexes};
 use crate::{ColumnId, Design, Error, Predicate, Result, TableDefinition, TableName};
 use std::sync::Arc;
 
@@ -39,8 +39,13 @@ impl Store {
 impl Transaction<'_> {
     /// Replaces the records of a table by the same in another design.
     fn repage(&mut self, table: &Arc<TableSnapshot>, design: &Design, watch: &mut Watch<'_>) -> Result<u64> {
-        let definition = TableDefinition { design: design.clone(), ..TableDefinition::clone(&table.definition) };
+        let mut definition = TableDefinition { design: design.clone(), ..TableDefinition::clone(&table.definition) };
         design.validate(&definition)?;
+        match (table.heap.is_some(), design.heap.is_some()) {
+            (false, true) => indexes::add_key_indexes(&mut definition),
+            (true, false) => indexes::remove_key_indexes(&mut definition)?,
+            _ => {}
+        }
         let heap = design.heap.map(|options| new_record(&definition, options)).transpose()?;
         let (id, all) = (definition.id, table.rows());
         watch(0, all)?;

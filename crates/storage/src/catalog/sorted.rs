@@ -254,6 +254,7 @@ mod tests {
             references: vec![],
             design: Design::default(),
             sort_by: vec![2, 0, 1],
+            indexes: vec![],
         }
     }
 

@@ -5,7 +5,7 @@
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
-use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, heap, values};
+use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, heap, indexes, values};
 use crate::heap::store::WrittenPages;
 use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
@@ -236,6 +236,9 @@ impl<'store> Transaction<'store> {
         self.state.next_table += 1;
         let id = definition.id;
         let heap = definition.design.heap.map(|options| heap::new_record(&definition, options)).transpose()?;
+        if heap.is_some() {
+            indexes::add_key_indexes(&mut definition);
+        }
         self.names.insert(definition.name.clone(), Entry::Table(id));
         self.put_record(TableRecord {
             definition,

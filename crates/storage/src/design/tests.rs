@@ -22,6 +22,7 @@ fn table(columns: &[(&str, LogicalType)]) -> TableDefinition {
         references: Vec::new(),
         design: Design::default(),
         sort_by: Vec::new(),
+        indexes: Vec::new(),
     }
 }
 

@@ -12,6 +12,7 @@
 //! | `columns` | a page's columns as the views that scans read |
 //! | `gather` | the values of several pages as one view |
 //! | `bounds` | what is known of an attribute's values |
+//! | `index` | the keys of index entries, and runs of them for predicates |
 //! | `store/` | heap tables: pages in the catalog's LMDB environment |
 //! | `parts` | what the bytes of a page are, for people |
 //! | `page` | a page of either kind: what the layouts have in common |
@@ -24,6 +25,7 @@ mod bounds;
 mod columns;
 mod gather;
 mod head;
+pub(crate) mod index;
 mod load;
 mod nsm;
 mod page;

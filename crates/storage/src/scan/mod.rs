@@ -53,6 +53,7 @@ use gingham_kernels::{Isa, bits};
 pub use heap::HeapScan;
 pub use morsel::{OpenMorsel, base, integer_bounds, integers};
 use observe::{Arranged, Observed};
+pub(crate) use output::constant;
 pub use output::{Selection, array_of_integers};
 use prune::{Verdict, judge};
 pub use records::{fetch, fetch_all};
@@ -120,17 +121,22 @@ impl TableScan {
             isa,
         };
         for source in Source::all(&table)? {
+            let candidates = source.candidates(&predicate)?;
             let predicate = translate(&mut prepared, &|column| source.facts(column))?;
-            scan.add(source, predicate);
+            scan.add(source, predicate, candidates.as_deref());
         }
         Ok(scan)
     }
 
-    /// Adds the zones of a segment that the zone maps leave.
-    fn add(&mut self, segment: Source, mut predicate: CodePredicate) {
+    /// Adds the zones of a segment that zone maps, and an index where there is one, leave.
+    fn add(&mut self, segment: Source, mut predicate: CodePredicate, candidates: Option<&[bool]>) {
         estimate(&self.table, &segment, &mut predicate);
         for zone in 0..segment.zones() {
             let rows = segment.zone_rows(zone).len();
+            if candidates.is_some_and(|candidates| !candidates[zone]) {
+                self.skipped += 1;
+                continue;
+            }
             let deleted = segment.deleted(zone).map_or(0, DeletedZone::rows);
             match judge(&predicate, rows, &|column| segment.zone_map(column, zone)) {
                 _ if deleted == rows => self.skipped += 1,

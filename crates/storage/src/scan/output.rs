@@ -388,7 +388,7 @@ fn part(buffer: &Buffer, range: Range<usize>) -> Buffer {
 }
 
 /// An array of `length` times the same value.
-pub(super) fn constant(value: &Datum, logical_type: &LogicalType, length: usize) -> Result<ArrayRef> {
+pub(crate) fn constant(value: &Datum, logical_type: &LogicalType, length: usize) -> Result<ArrayRef> {
     let data_type = logical_type.to_arrow();
     Ok(match (value, &data_type) {
         (Datum::Null, _) => new_null_array(&data_type, length),

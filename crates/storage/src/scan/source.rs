@@ -12,7 +12,7 @@ use crate::heap::RECORD_IDS;
 use crate::heap::store::PageZones;
 use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, ZoneMap, code_bytes};
 use crate::view::{ColumnView, Format, Meaning};
-use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Result};
+use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Predicate, Result};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -53,6 +53,14 @@ impl Source {
             Self::Segment(Part { segment: Arc::clone(segment), first, deleted })
         });
         Ok(segments.chain(pages).collect())
+    }
+
+    /// Of each zone whether an index leaves it for a predicate; `None` when none says anything of it.
+    pub(super) fn candidates(&self, predicate: &Predicate) -> Result<Option<Vec<bool>>> {
+        match self {
+            Self::Segment(_) => Ok(None),
+            Self::Pages(pages) => pages.candidates(predicate),
+        }
     }
 
     /// The deleted records of a zone; `None` when all of its records are there.

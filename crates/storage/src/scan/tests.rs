@@ -453,6 +453,7 @@ fn table(columns: &[Column]) -> TableDefinition {
         references: vec![],
         design: Design::default(),
         sort_by: vec![],
+        indexes: Vec::new(),
     }
 }
 

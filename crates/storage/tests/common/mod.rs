@@ -51,6 +51,7 @@ pub fn definition(table: &str) -> TableDefinition {
         references: Vec::new(),
         design: Design::default(),
         sort_by: Vec::new(),
+        indexes: Vec::new(),
     }
 }
 

@@ -23,6 +23,7 @@ fn table() -> TableDefinition {
         references: Vec::new(),
         design: Design::default(),
         sort_by: Vec::new(),
+        indexes: Vec::new(),
     }
 }
 

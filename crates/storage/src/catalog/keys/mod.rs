@@ -19,8 +19,10 @@ pub(crate) use summary::KeySummary;
 use crate::catalog::rows::for_each_batch;
 use crate::catalog::{Change, TableSnapshot, Transaction, WrittenRows};
 use crate::heap::RECORD_IDS;
-use crate::scan::TableScan;
-use crate::{ColumnId, Datum, Error, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition};
+use crate::scan::{TableScan, constant};
+use crate::{
+    ColumnId, Datum, Error, IndexDefinition, KeyDefinition, Predicate, ReferenceDefinition, Result, TableDefinition,
+};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::Int64Type;
@@ -46,6 +48,10 @@ pub(crate) fn check(
         let current = transaction.current(definition.id)?;
         let left = Left { table: &current, gone: &change.ids };
         for (number, key) in definition.keys.iter().enumerate().filter(|(_, key)| change.touches(&key.columns)) {
+            // Its index tells when the records are put into the pages.
+            if definition.indexes.iter().any(|index| index.of_constraint && index.name == key.name) {
+                continue;
+            }
             check_key(&left, number, key, new, rows)?;
         }
         for reference in definition.references.iter().filter(|reference| change.touches(&reference.columns)) {
@@ -136,6 +142,29 @@ fn nothing_in_ranges(current: &Arc<TableSnapshot>, column: ColumnId, new: &NewRo
         }
     }
     Ok(true)
+}
+
+/// The error for a key that an index has already: `values` are those of its columns.
+pub(crate) fn duplicate_entry(
+    definition: &TableDefinition,
+    index: &IndexDefinition,
+    values: &[Datum],
+    what: &str,
+) -> Error {
+    let column = |id: &ColumnId| definition.column_by_id(*id);
+    let arrays = index.columns.iter().filter_map(column).zip(values);
+    let arrays: Result<Vec<ArrayRef>> =
+        arrays.map(|(column, value)| constant(value, &column.logical_type, 1)).collect();
+    let value = arrays.map_or_else(|error| error.to_string(), |arrays| show(&arrays, 0));
+    match definition.keys.iter().find(|key| index.of_constraint && key.name == index.name) {
+        Some(key) => duplicate(definition, key, &value, what),
+        None => Error::Constraint(format!(
+            "duplicate key in table '{}': {} = {value} {what} (unique index '{}')",
+            definition.name,
+            show_names(definition, &index.columns),
+            index.name
+        )),
+    }
 }
 
 fn duplicate(definition: &TableDefinition, key: &KeyDefinition, value: &str, what: &str) -> Error {

@@ -11,12 +11,16 @@
 //! | `pairs` | DSM's relations of record ids and values |
 //! | `page_source` | where a reader finds pages: in place, or what an open transaction has made of them |
 //! | `overlay` | pages that an open transaction has written, copied |
+//! | `indexes` | indexes as records come and go |
+//! | `lookup` | records found by an index |
 //! | `reader` | a table at one commit, read in place |
 //! | `zones` | the same as a run of zones, for scans |
 //! | `verified` | which pages were checked |
 
 mod convert;
+pub(crate) mod indexes;
 pub(crate) mod keys;
+mod lookup;
 mod overlay;
 mod page_source;
 mod pairs;

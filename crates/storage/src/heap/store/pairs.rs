@@ -89,6 +89,27 @@ impl HeapWriter<'_, '_> {
         Ok(slot.map(|slot| (first, slot)))
     }
 
+    /// The ids of all records, from the relation of the first column.
+    pub(super) fn ids_of_pairs(&mut self) -> Result<Vec<RecordId>> {
+        let column = self.schema.attributes()[0].column;
+        let mut ids = Vec::with_capacity(self.heap.rows as usize);
+        let mut last = self.pair_page(column, RecordId::MAX)?;
+        while let Some(first) = last {
+            let page = self.page(column, first)?;
+            for slot in (0..page.slots()).rev() {
+                if let Field::Code(id) = page.field(slot, 0) {
+                    ids.push(id as RecordId);
+                }
+            }
+            last = match first.checked_sub(1) {
+                Some(before) => self.pair_page(column, before)?,
+                None => None,
+            };
+        }
+        ids.reverse();
+        Ok(ids)
+    }
+
     /// All fields of a record.
     pub(super) fn pairs_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
         let mut fields = Vec::with_capacity(self.schema.attributes().len());

@@ -66,6 +66,16 @@ impl HeapWriter<'_, '_> {
         Ok(number < self.heap.pages && self.page(PAGES, number)?.is_live(slot))
     }
 
+    /// The ids of all records, page by page.
+    pub(super) fn ids_of_pages(&mut self) -> Result<Vec<RecordId>> {
+        let mut ids = Vec::with_capacity(self.heap.rows as usize);
+        for number in 0..self.heap.pages {
+            let page = self.page(PAGES, number)?;
+            ids.extend((0..page.slots()).filter(|slot| page.is_live(*slot)).map(|slot| record_id(number, slot)));
+        }
+        Ok(ids)
+    }
+
     /// All fields of a record.
     pub(super) fn record_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
         if !self.has_record(id)? {

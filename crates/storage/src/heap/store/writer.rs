@@ -1,9 +1,10 @@
 //! A heap table within the write transaction: its pages as they are read and changed, until they are written back.
 
 use super::convert::{FieldColumn, OwnedField};
+use super::indexes::IndexChanges;
 use super::keys::{OVERFLOW, PAGES, is_page, key};
 use super::space::Space;
-use super::{HeapRecord, RecordId};
+use super::{HeapRecord, RecordId, record_id};
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::TableRecord;
 use crate::catalog::{Transaction, values};
@@ -14,7 +15,7 @@ use crate::heap::load::PageLoader;
 use crate::heap::nsm::{NsmPage, SLOT};
 use crate::heap::page::Page;
 use crate::heap::pax::page_bytes;
-use crate::{ColumnId, Datum, Error, Result, TableId};
+use crate::{ColumnId, Datum, Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
 use heed::PutFlags;
 use std::collections::BTreeMap;
@@ -42,6 +43,10 @@ pub struct HeapWriter<'t, 'store> {
     loader: Option<PageLoader>,
     /// Bounds of each attribute's values.
     bounds: Vec<ColumnBounds>,
+    /// Whether anything was changed.
+    pub(super) changed: bool,
+    /// What changes in the table's indexes.
+    pub(super) indexes: Vec<IndexChanges>,
 }
 
 /// A page in memory.
@@ -64,7 +69,22 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let space = Space::open(environment, &transaction.transaction, table, heap.options.page_bytes)?;
         let (pages, tails) = (BTreeMap::new(), BTreeMap::new());
         let bounds = schema.attributes().iter().map(|own| heap.bounds(own)).collect();
-        Ok(Self { transaction, record, heap, schema, pairs, pages, space, tails, loader: None, bounds })
+        let indexes = record.definition.indexes.iter();
+        let indexes = indexes.map(|index| IndexChanges::new(index, schema.attributes())).collect();
+        Ok(Self {
+            transaction,
+            record,
+            heap,
+            schema,
+            pairs,
+            pages,
+            space,
+            tails,
+            loader: None,
+            bounds,
+            changed: false,
+            indexes,
+        })
     }
 
     /// Records of the table, with this transaction's changes.
@@ -100,12 +120,15 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     fn insert_owned(&mut self, mut fields: Vec<OwnedField>) -> Result<RecordId> {
+        self.changed = true;
         self.bounds.iter_mut().zip(&fields).for_each(|(bounds, field)| bounds.add(&field.field()));
+        let keys = self.index_keys(|at| fields[at].field());
         self.spill(&mut fields)?;
         let id = match self.heap.options.layout {
             HeapLayout::Dsm => self.insert_pairs(&fields)?,
             HeapLayout::Nsm | HeapLayout::Pax => self.insert_record(&fields)?,
         };
+        self.index_added(keys, id);
         self.heap.rows += 1;
         Ok(id)
     }
@@ -147,9 +170,42 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     fn update_fields(&mut self, id: RecordId, fields: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
+        self.changed = true;
+        let keys = match self.has_indexes() {
+            false => None,
+            true => match self.fields_of(id)? {
+                None => return Ok(None),
+                Some(mut record) => {
+                    let before = self.index_keys_of(&record)?;
+                    fields.iter().for_each(|(at, field)| record[*at] = field.clone());
+                    Some((before, self.index_keys_of(&record)?))
+                }
+            },
+        };
+        let now = match self.heap.options.layout {
+            HeapLayout::Dsm => self.update_pairs(id, fields)?,
+            HeapLayout::Nsm | HeapLayout::Pax => self.update_record(id, fields)?,
+        };
+        if let (Some((before, after)), Some(now)) = (keys, now) {
+            self.index_changed((before, id), (after, now));
+        }
+        Ok(now)
+    }
+
+    /// The ids of all records.
+    pub(super) fn record_ids(&mut self) -> Result<Vec<RecordId>> {
+        self.end_load()?;
         match self.heap.options.layout {
-            HeapLayout::Dsm => self.update_pairs(id, fields),
-            HeapLayout::Nsm | HeapLayout::Pax => self.update_record(id, fields),
+            HeapLayout::Dsm => self.ids_of_pairs(),
+            HeapLayout::Nsm | HeapLayout::Pax => self.ids_of_pages(),
+        }
+    }
+
+    /// All fields of a record, as they lie in its pages.
+    pub(super) fn fields_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
+        match self.heap.options.layout {
+            HeapLayout::Dsm => self.pairs_of(id),
+            HeapLayout::Nsm | HeapLayout::Pax => self.record_of(id),
         }
     }
 
@@ -185,17 +241,23 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         Ok(())
     }
 
-    fn gone(&self, id: RecordId) -> Error {
+    pub(super) fn gone(&self, id: RecordId) -> Error {
         Error::InvalidInput(format!("table {} has no record {id}", self.schema.table))
     }
 
     /// Deletes a record; false when there is none of that id.
     pub fn delete(&mut self, id: RecordId) -> Result<bool> {
+        self.changed = true;
         self.end_load()?;
+        let record = if self.has_indexes() { self.fields_of(id)? } else { None };
+        let keys = record.map(|record| self.index_keys_of(&record)).transpose()?;
         let found = match self.heap.options.layout {
             HeapLayout::Dsm => self.delete_pairs(id)?,
             HeapLayout::Nsm | HeapLayout::Pax => self.delete_record(id)?,
         };
+        if let Some(keys) = keys {
+            self.index_removed(keys, id);
+        }
         self.heap.rows -= u64::from(found);
         Ok(found)
     }
@@ -203,11 +265,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// The values of a record, in the order of the columns; `None` when there is none of that id.
     pub fn get(&mut self, id: RecordId) -> Result<Option<Vec<Datum>>> {
         self.end_load()?;
-        let fields = match self.heap.options.layout {
-            HeapLayout::Dsm => self.pairs_of(id)?,
-            HeapLayout::Nsm | HeapLayout::Pax => self.record_of(id)?,
-        };
-        let Some(fields) = fields else { return Ok(None) };
+        let Some(fields) = self.fields_of(id)? else { return Ok(None) };
         let mut values = Vec::with_capacity(fields.len());
         for (own, field) in self.schema.attributes().iter().zip(fields) {
             values.push(match field {
@@ -221,6 +279,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other, in new
     /// pages: what is free in older ones is for insertions.
     pub fn load(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.changed = true;
         let columns = self.field_columns(batch)?;
         self.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
         let mut loader =
@@ -229,6 +288,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         for row in 0..batch.num_rows() {
             fields.clear();
             fields.extend(columns.iter().map(|column| column.field(row)));
+            let keys = self.index_keys(|at| fields[at]);
             let mut owned = Vec::new();
             if !self.surely_fits(&fields) {
                 owned.extend(fields.iter().map(|field| OwnedField::from(*field)));
@@ -236,14 +296,18 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             }
             let spilled: Vec<Field<'_>> = owned.iter().map(OwnedField::field).collect();
             let fields = if spilled.is_empty() { &fields } else { &spilled };
-            match &mut loader {
-                Some(loader) => drop(loader.push(fields, &mut |number, page| self.put_loaded(number, page))?),
-                None => drop(self.insert_fields(fields)?),
-            }
+            let id = match &mut loader {
+                Some(loader) => {
+                    let (number, slot) = loader.push(fields, &mut |number, page| self.put_loaded(number, page))?;
+                    record_id(number, slot)
+                }
+                None => self.insert_fields(fields)?,
+            };
+            self.index_added(keys, id);
             self.heap.rows += 1;
         }
         self.loader = loader;
-        Ok(())
+        self.index_some()
     }
 
     /// The loader at work, or one that is laid out by the first records.
@@ -347,7 +411,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     /// A value that is too long for a page.
-    fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
+    pub(super) fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
         let environment = self.transaction.environment();
         super::page_source::long_value(
             environment,
@@ -374,6 +438,11 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     fn note(&mut self, attribute: u32, number: u64) {
         let table = self.table();
         self.transaction.pages.note(table, attribute, number);
+    }
+
+    /// The table.
+    pub fn definition(&self) -> &TableDefinition {
+        &self.record.definition
     }
 
     /// The table's number.
@@ -471,7 +540,11 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// Writes all that has changed, so that the transaction's commit makes it visible.
     pub(crate) fn finish(mut self) -> Result<()> {
+        if !self.changed {
+            return Ok(());
+        }
         self.end_load()?;
+        self.finish_indexes()?;
         self.write_back()?;
         let environment: &Environment = self.transaction.environment();
         self.space.flush(environment, &mut self.transaction.transaction)?;

@@ -15,7 +15,7 @@ use crate::heap::parts::PagePart;
 use crate::scan::decode;
 use crate::segment::ZoneMap;
 use crate::view::ColumnView;
-use crate::{ColumnDefinition, ColumnId, Datum, Error, LogicalType, Result};
+use crate::{ColumnDefinition, ColumnId, Datum, Error, LogicalType, Predicate, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use gingham_kernels::Isa;
@@ -25,6 +25,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Records of a zone, but for what the last page has more or less: their codes of a column fit the second cache.
 const ZONE_ROWS: usize = 16 << 10;
+
+/// An index is asked for no more records than so many for each zone: past that, hardly a zone is left out.
+const FEW_OF_ZONE: usize = 4;
 
 /// Views that are kept for who asks for the same again: a condition's parts that are about one column, and the output. More
 /// than the columns of a query on all threads at a time.
@@ -80,6 +83,22 @@ impl PageZones {
     /// The zones, in record order.
     pub(crate) fn zones(&self) -> &[PageZone] {
         &self.zones
+    }
+
+    /// Of each zone whether an index leaves it for a predicate; `None` when no index says anything of it, or too little.
+    pub(crate) fn candidates(&self, predicate: &Predicate) -> Result<Option<Vec<bool>>> {
+        let most = self.zones.len().saturating_mul(FEW_OF_ZONE);
+        let Some(ids) = self.reader.candidates(predicate, most)? else { return Ok(None) };
+        let paged = self.reader.record().options.layout != HeapLayout::Dsm;
+        let mut wanted = vec![false; self.zones.len()];
+        for id in ids {
+            let place = if paged { place_of(id).0 } else { id };
+            let zone = self.zones.partition_point(|zone| zone.place.end <= place);
+            if let Some(wanted) = wanted.get_mut(zone) {
+                *wanted = true;
+            }
+        }
+        Ok(Some(wanted))
     }
 
     /// Records.

@@ -43,6 +43,7 @@ fn table(types: &[LogicalType]) -> TableDefinition {
         references: vec![],
         design: Design::default(),
         sort_by: vec![],
+        indexes: Vec::new(),
     }
 }
 

@@ -1,0 +1,275 @@
+//! Indexes of a heap table within the write transaction: entries that are to go and to come, put into LMDB's tree when the
+//! statement's changes are all known. So a unique key may pass from one record to another, as in `SET k = k + 1`.
+
+use super::RecordId;
+use super::convert::OwnedField;
+use super::lookup;
+use super::writer::HeapWriter;
+use crate::catalog::environment::Name;
+use crate::catalog::keys::duplicate_entry;
+use crate::catalog::values;
+use crate::heap::attribute::{Attribute, Field};
+use crate::heap::index::IndexKey;
+use crate::{Datum, IndexDefinition, Result, TableId};
+use std::collections::HashMap;
+
+/// Entries of a load that wait at most; they are put in order, so that LMDB fills its pages one after the other.
+const WAITING: usize = 1 << 19;
+/// Up to so many new entries are put in the order they came, so that a key's duplicate is named as rows follow each other.
+const FEW: usize = 1 << 13;
+
+/// What changes in one index.
+#[derive(Debug)]
+pub(super) struct IndexChanges {
+    index: IndexDefinition,
+    /// Its columns among the table's.
+    places: Vec<usize>,
+    removed: Vec<Entry>,
+    added: Vec<Entry>,
+}
+
+/// The columns of a record, and its id.
+type Entry = (IndexKey, RecordId);
+
+impl IndexChanges {
+    /// Of the index of a table that has these attributes.
+    pub(super) fn new(index: &IndexDefinition, attributes: &[Attribute]) -> Self {
+        let place = |column| attributes.iter().position(|own| own.column == column);
+        let places = index.columns.iter().filter_map(|column| place(*column)).collect();
+        Self { index: index.clone(), places, removed: Vec::new(), added: Vec::new() }
+    }
+
+    /// What is to go and to come in the end: an entry may have come and gone again, more than once.
+    fn take_net(&mut self) -> (Vec<Entry>, Vec<Entry>) {
+        let (mut removed, mut added) = (std::mem::take(&mut self.removed), std::mem::take(&mut self.added));
+        if !removed.is_empty() {
+            let mut net: HashMap<Entry, i32> = HashMap::with_capacity(removed.len() + added.len());
+            removed.iter().for_each(|entry| *net.entry(entry.clone()).or_default() -= 1);
+            added.iter().for_each(|entry| *net.entry(entry.clone()).or_default() += 1);
+            // Each once.
+            let mut take = |entry: &Entry, wanted: i32| match net.get_mut(entry) {
+                Some(sum) if *sum == wanted => {
+                    *sum = 0;
+                    true
+                }
+                _ => false,
+            };
+            removed.retain(|entry| take(entry, -1));
+            added.retain(|entry| take(entry, 1));
+        }
+        (removed, added)
+    }
+}
+
+/// The key of an entry: table, index, columns, and the record's id where records may have the same columns.
+pub(crate) fn entry_key(table: TableId, index: &IndexDefinition, key: &IndexKey, id: RecordId) -> Vec<u8> {
+    let mut bytes = entry_head(table, index.number).to_vec();
+    bytes.extend_from_slice(&key.bytes);
+    if !is_alone(index, key) {
+        bytes.extend_from_slice(&id.to_be_bytes());
+    }
+    bytes
+}
+
+/// What the keys of all entries of an index begin with.
+pub(crate) fn entry_head(table: TableId, number: u32) -> [u8; 12] {
+    let mut head = [0; 12];
+    head[..8].copy_from_slice(&table.to_be_bytes());
+    head[8..].copy_from_slice(&number.to_be_bytes());
+    head
+}
+
+/// Whether an entry's columns can be no other record's: then its value is the record's id.
+pub(super) fn is_alone(index: &IndexDefinition, key: &IndexKey) -> bool {
+    index.unique && key.is_whole && !key.has_null
+}
+
+/// The payload of an entry.
+pub(crate) fn entry_payload(index: &IndexDefinition, key: &IndexKey, id: RecordId) -> Vec<u8> {
+    if is_alone(index, key) { id.to_le_bytes().to_vec() } else { Vec::new() }
+}
+
+/// The record of an entry.
+pub(crate) fn entry_record(key: &[u8], payload: &[u8]) -> Option<RecordId> {
+    match payload.len() {
+        0 => Some(RecordId::from_be_bytes(*key.last_chunk()?)),
+        _ => Some(RecordId::from_le_bytes(payload.try_into().ok()?)),
+    }
+}
+
+impl HeapWriter<'_, '_> {
+    /// Whether the table has indexes.
+    pub(super) fn has_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
+    /// The keys of a record in all indexes.
+    pub(super) fn index_keys<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Vec<IndexKey> {
+        let attributes = self.schema.attributes();
+        let key =
+            |changes: &IndexChanges| IndexKey::new(changes.places.iter().map(|at| (&attributes[*at], field(*at))));
+        self.indexes.iter().map(key).collect()
+    }
+
+    /// The same of a record as it lies in its page, whose long values are fetched.
+    pub(super) fn index_keys_of(&self, record: &[OwnedField]) -> Result<Vec<IndexKey>> {
+        let mut fetched = record.to_vec();
+        for at in self.indexes.iter().flat_map(|changes| &changes.places) {
+            if let OwnedField::Overflow(reference) = &fetched[*at] {
+                fetched[*at] = OwnedField::Bytes(self.fetch(*reference)?.into());
+            }
+        }
+        Ok(self.index_keys(|at| fetched[at].field()))
+    }
+
+    /// Notes that a record has come.
+    pub(super) fn index_added(&mut self, keys: Vec<IndexKey>, id: RecordId) {
+        self.indexes.iter_mut().zip(keys).for_each(|(changes, key)| changes.added.push((key, id)));
+    }
+
+    /// Notes that a record has gone.
+    pub(super) fn index_removed(&mut self, keys: Vec<IndexKey>, id: RecordId) {
+        self.indexes.iter_mut().zip(keys).for_each(|(changes, key)| changes.removed.push((key, id)));
+    }
+
+    /// Notes that a record has other values, or another id.
+    pub(super) fn index_changed(&mut self, before: (Vec<IndexKey>, RecordId), after: (Vec<IndexKey>, RecordId)) {
+        let moved = before.1 != after.1;
+        for (changes, (old, new)) in self.indexes.iter_mut().zip(before.0.into_iter().zip(after.0)) {
+            if moved || old != new {
+                changes.removed.push((old, before.1));
+                changes.added.push((new, after.1));
+            }
+        }
+    }
+
+    /// The record whose values of the columns of a unique index are these, and its id. Entries of this writer's own changes are
+    /// not found, which are made when it ends.
+    pub fn record_by_key(
+        &mut self,
+        index: &IndexDefinition,
+        values: &[Datum],
+    ) -> Result<Option<(RecordId, Vec<Datum>)>> {
+        let (key, places) = lookup::key_of(&self.schema, index, values)?;
+        if key.has_null || !self.definition().indexes.contains(index) {
+            return Ok(None);
+        }
+        let environment = self.transaction.environment();
+        for id in lookup::alike(environment, &self.transaction.transaction, self.table(), index, &key)? {
+            let Some(record) = self.get(id)? else { continue };
+            if key.is_whole || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
+                return Ok(Some((id, record)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Notes all records for one index, a new one.
+    pub(crate) fn fill_index(&mut self, number: u32) -> Result<()> {
+        self.changed = true;
+        for id in self.record_ids()? {
+            let Some(record) = self.fields_of(id)? else { continue };
+            let keys = self.index_keys_of(&record)?;
+            for (changes, key) in self.indexes.iter_mut().zip(keys) {
+                if changes.index.number == number {
+                    changes.added.push((key, id));
+                }
+            }
+            self.index_some()?;
+        }
+        Ok(())
+    }
+
+    /// Puts the entries of a load away when they have become many. Those that can be told to be duplicates by their records
+    /// alone wait until all records can be read.
+    pub(super) fn index_some(&mut self) -> Result<()> {
+        let many = |changes: &IndexChanges| changes.added.len() >= WAITING && changes.removed.is_empty();
+        if !self.indexes.iter().any(many) {
+            return Ok(());
+        }
+        self.with_indexes(|writer, changes| {
+            if changes.added.len() < WAITING || !changes.removed.is_empty() {
+                return Ok(());
+            }
+            let added = std::mem::take(&mut changes.added);
+            let (whole, long): (Vec<_>, Vec<_>) = added.into_iter().partition(|(key, _)| key.is_whole);
+            changes.added = long;
+            writer.add_entries(&changes.index, &changes.places, whole)
+        })
+    }
+
+    /// Makes all changes of the indexes.
+    pub(super) fn finish_indexes(&mut self) -> Result<()> {
+        self.with_indexes(|writer, changes| {
+            let (removed, added) = changes.take_net();
+            for (key, id) in removed {
+                let key = entry_key(writer.table(), &changes.index, &key, id);
+                let transaction = &mut *writer.transaction;
+                values::delete(&transaction.store.environment, &mut transaction.transaction, Name::Indexes, &key)?;
+            }
+            writer.add_entries(&changes.index, &changes.places, added)
+        })
+    }
+
+    fn with_indexes(&mut self, mut work: impl FnMut(&mut Self, &mut IndexChanges) -> Result<()>) -> Result<()> {
+        let mut indexes = std::mem::take(&mut self.indexes);
+        let result = indexes.iter_mut().try_for_each(|changes| work(self, changes));
+        self.indexes = indexes;
+        result
+    }
+
+    /// Adds entries. Fails when a unique key is there already.
+    fn add_entries(&mut self, index: &IndexDefinition, places: &[usize], mut entries: Vec<Entry>) -> Result<()> {
+        if entries.len() > FEW {
+            entries.sort_unstable_by(|(a, first), (b, second)| a.bytes.cmp(&b.bytes).then(first.cmp(second)));
+        }
+        for (key, id) in &entries {
+            if index.unique
+                && !key.has_null
+                && let Some(other) = self.same_key(index, places, key, *id)?
+            {
+                let is_new = entries.iter().any(|(_, new)| *new == other);
+                let what = if is_new { "occurs twice among the new records" } else { "exists already" };
+                let values = self.key_values(places, other)?;
+                return Err(duplicate_entry(self.definition(), index, &values, what));
+            }
+            let bytes = entry_key(self.table(), index, key, *id);
+            let payload = entry_payload(index, key, *id);
+            let transaction = &mut *self.transaction;
+            let (environment, into) = (&transaction.store.environment, &mut transaction.transaction);
+            values::put(environment, into, Name::Indexes, &bytes, &payload)?;
+        }
+        Ok(())
+    }
+
+    /// Another record with the same key.
+    fn same_key(
+        &mut self,
+        index: &IndexDefinition,
+        places: &[usize],
+        key: &IndexKey,
+        id: RecordId,
+    ) -> Result<Option<RecordId>> {
+        let environment = self.transaction.environment();
+        let alike = lookup::alike(environment, &self.transaction.transaction, self.table(), index, key)?;
+        if is_alone(index, key) {
+            return Ok(alike.first().copied());
+        }
+        if alike.is_empty() {
+            return Ok(None);
+        }
+        let own = self.key_values(places, id)?;
+        for other in alike {
+            if self.key_values(places, other)? == own {
+                return Ok(Some(other));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The values of a record's key.
+    fn key_values(&mut self, places: &[usize], id: RecordId) -> Result<Vec<Datum>> {
+        let values = self.get(id)?.ok_or_else(|| self.gone(id))?;
+        Ok(places.iter().map(|at| values[*at].clone()).collect())
+    }
+}
