@@ -51,8 +51,19 @@ fn gingham_answer(connection: &Connection, number: usize, scale: f64) -> Answer 
 
 #[test]
 fn gingham_gives_the_golden_answers_under_every_setting() {
+    require_golden_answers(factors::LAYOUTS);
+}
+
+#[test]
+fn gingham_gives_the_golden_answers_from_heap_pages() {
+    require_golden_answers(factors::PAGES);
+}
+
+/// Holds all queries against the golden answers, with tables in each layout, under its settings.
+fn require_golden_answers(layouts: &[&'static str]) {
     let generated = generate_all(SCALE, 2, |_| ());
-    for layout in factors::LAYOUTS {
+    let settings = factors::settings(layouts);
+    for layout in layouts {
         let connection = Database::in_memory().unwrap().connect();
         connection.execute(&format!("SET gingham.layout = '{layout}'")).unwrap();
         create_tables(&connection).unwrap();
@@ -61,7 +72,7 @@ fn gingham_gives_the_golden_answers_under_every_setting() {
             // Small tables would stay in the delta.
             connection.execute(&format!("OPTIMIZE {}", table.name())).unwrap();
         }
-        for setting in factors::settings().iter().filter(|setting| setting.layout == *layout) {
+        for setting in settings.iter().filter(|setting| setting.layout == *layout) {
             setting.apply(&connection);
             for number in queries::NUMBERS {
                 let answer = gingham_answer(&connection, number, SCALE);
