@@ -93,6 +93,17 @@ interposed! {
     }
 }
 
+/// Raises the limit on the size of files to what the process may have.
+pub fn allow_large_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is room for one limit, which the first call writes and the second reads.
+    unsafe {
+        assert_eq!(libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit), 0);
+        limit.rlim_cur = limit.rlim_max;
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
+    }
+}
+
 /// What a call writes.
 enum Parts {
     One(*const c_void, usize),

@@ -91,12 +91,21 @@ impl Workload {
 
     /// A table in columns, and rows that fill a segment file.
     pub fn large_table(&mut self) -> [Proposal; 2] {
-        let create = "CREATE TABLE large (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR) WITH (layout = 'column')";
-        let empty = State::from([("large".to_owned(), Table::new(true, false))]);
-        let mut full = empty.clone();
-        let insert = full.get_mut("large").map(|table| self.insert_rows("large", table, 20_000)).expect("it is there");
-        [(create.to_owned(), empty), (insert, full)]
-            .map(|(statement, after)| Proposal { statements: vec![statement], after })
+        self.table_of("column", 20_000)
+    }
+
+    /// A table in heap pages, and some rows.
+    pub fn heap_table(&mut self) -> [Proposal; 2] {
+        self.table_of("pax", 1000)
+    }
+
+    fn table_of(&mut self, layout: &str, rows: i64) -> [Proposal; 2] {
+        let create = format!("CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR) WITH (layout = '{layout}')");
+        let (mut table, name) = (Table::new(true, layout != "column"), "t".to_owned());
+        let empty = State::from([(name.clone(), table.clone())]);
+        let insert = self.insert_rows(&name, &mut table, rows);
+        let full = State::from([(name, table)]);
+        [(create, empty), (insert, full)].map(|(statement, after)| Proposal { statements: vec![statement], after })
     }
 
     /// The next change: a statement, or a transaction of some.
