@@ -5,7 +5,7 @@
 
 use gingham::{Connection, Database};
 
-/// Layouts for `SET gingham.layout`.
+/// Layouts for `SET gingham.layout` of tables in columns.
 pub const LAYOUTS: &[&str] = &[
     "column",
     "row",
@@ -19,6 +19,8 @@ pub const LAYOUTS: &[&str] = &[
     "byteslice",
     "byteslice16",
 ];
+/// Layouts of tables in heap pages, which not everything is offered for.
+pub const PAGES: &[&str] = &["nsm", "dsm", "pax"];
 const ISAS: &[&str] = &["scalar", "avx2", "avx512"];
 const THREADS: &[&str] = &["1", "2", "7"];
 const EXECUTIONS: &[&str] = &["auto", "fused", "staged", "vectorized", "interpreted", "datafusion"];
@@ -50,20 +52,20 @@ impl Setting {
     }
 }
 
-/// The settings to test: a covering table, or under `GINGHAM_NIGHTLY` all of them.
-pub fn settings() -> Vec<Setting> {
+/// The settings to test with some layouts: a covering table, or under `GINGHAM_NIGHTLY` all of them.
+pub fn settings(layouts: &[&'static str]) -> Vec<Setting> {
     // An instruction set that the machine lacks is refused.
     let connection = Database::in_memory().expect("a scratch database opens").connect();
     let isas: Vec<&str> =
         ISAS.iter().copied().filter(|isa| connection.execute(&format!("SET gingham.isa = '{isa}'")).is_ok()).collect();
-    let product = product(&isas);
+    let product = product(layouts, &isas);
     if std::env::var_os("GINGHAM_NIGHTLY").is_some() { product } else { covering(&product) }
 }
 
 /// Every combination.
-fn product(isas: &[&'static str]) -> Vec<Setting> {
+fn product(layouts: &[&'static str], isas: &[&'static str]) -> Vec<Setting> {
     let mut product = Vec::new();
-    for layout in LAYOUTS {
+    for layout in layouts {
         for isa in isas {
             for threads in THREADS {
                 product.extend(EXECUTIONS.iter().map(|execution| Setting { layout, isa, threads, execution }));
@@ -102,9 +104,11 @@ fn pairs(setting: &Setting) -> [(usize, [&'static str; 2]); 6] {
 
 #[test]
 fn a_covering_table_has_every_pair_and_is_small() {
-    let product = product(ISAS);
-    let chosen = covering(&product);
-    let missing = product.iter().flat_map(pairs).find(|pair| !chosen.iter().any(|row| pairs(row).contains(pair)));
-    assert_eq!(missing, None);
-    assert!(chosen.len() < product.len() / 4, "{} of {}", chosen.len(), product.len());
+    for layouts in [LAYOUTS, PAGES] {
+        let product = product(layouts, ISAS);
+        let chosen = covering(&product);
+        let missing = product.iter().flat_map(pairs).find(|pair| !chosen.iter().any(|row| pairs(row).contains(pair)));
+        assert_eq!(missing, None);
+        assert!(chosen.len() < product.len() / 4, "{} of {}", chosen.len(), product.len());
+    }
 }

@@ -48,7 +48,7 @@ fn main() {
     collect(&folder, &mut files);
     files.sort();
     assert!(!files.is_empty(), "no .slt file under {}", folder.display());
-    let settings = if blessing() { Vec::new() } else { factors::settings() };
+    let settings = if blessing() { Vec::new() } else { factors::settings(factors::LAYOUTS) };
     let mut trials = Vec::new();
     for (number, file) in files.iter().enumerate() {
         let in_pages = if asks_for_columns(file) { Vec::new() } else { pages(&settings, number) };
@@ -80,9 +80,6 @@ fn shared(settings: &[Setting], number: usize) -> Vec<Setting> {
     factors::LAYOUTS.iter().filter_map(of_layout).collect()
 }
 
-/// Layouts of heap pages.
-const PAGES: &[&str] = &["nsm", "dsm", "pax"];
-
 /// Files whose statements need what heap pages do not have: columns that come and go, sorting, encodings.
 const OF_COLUMNS: &[&str] = &[
     "statements/alter.slt",
@@ -100,10 +97,10 @@ fn asks_for_columns(file: &Path) -> bool {
 /// The settings for file `number` under which tables lie in heap pages.
 fn pages(settings: &[Setting], number: usize) -> Vec<Setting> {
     let Some(other) = settings.get(number * 5 % settings.len().max(1)) else { return Vec::new() };
-    let all = PAGES.iter().map(|layout| Setting { layout, ..*other });
+    let all = factors::PAGES.iter().map(|layout| Setting { layout, ..*other });
     match std::env::var_os("GINGHAM_NIGHTLY") {
         Some(_) => all.collect(),
-        None => all.skip(number % PAGES.len()).take(1).collect(),
+        None => all.skip(number % factors::PAGES.len()).take(1).collect(),
     }
 }
 

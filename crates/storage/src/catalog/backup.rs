@@ -22,7 +22,7 @@ impl Store {
     /// Returns the bytes copied.
     pub fn backup(&self, to: &Path) -> Result<u64> {
         self.require_vacant(to)?;
-        fs::create_dir_all(to).map_err(Error::io("creating folder", to))?;
+        folder::make_with_parents(to)?;
         let mut attempt = 1;
         loop {
             let held = self.files.hold(self.path());

@@ -340,3 +340,32 @@ fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error 
         other => Error::Io { action, path: path.clone(), source: std::io::Error::other(other.to_string()) },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Store;
+    use crate::memory::MemoryBudget;
+
+    #[test]
+    fn a_full_map_refuses_a_transaction_and_takes_the_next() {
+        let store = Store::scratch(MemoryBudget::new(1 << 30)).expect("a scratch database");
+        let environment = &store.environment;
+        environment.resize(1 << 20).expect("a smaller map");
+        let put = |bytes: usize| -> Result<()> {
+            let (mut transaction, _shared) = environment.write()?;
+            let delta = environment.values(Name::Delta)?;
+            delta.put(&mut transaction, b"key", &vec![1; bytes]).map_err(environment.failed("writing"))?;
+            transaction.commit().map_err(environment.failed("committing to"))
+        };
+        let error = put(4 << 20).expect_err("it is more than the map has room for");
+        assert!(matches!(&error, Error::OutOfMemory(text) if text.contains("smaller parts")), "{error}");
+        put(1 << 10).expect("there is room for less");
+        let read = environment.read(|transaction| {
+            let value = environment.values(Name::Delta)?.get(transaction, b"key");
+            Ok(value.map_err(environment.failed("reading"))?.map(<[u8]>::len))
+        });
+        assert_eq!(read.expect("what was committed can be read"), Some(1 << 10));
+        store.write(|transaction| transaction.create_schema("s")).expect("the database goes on");
+    }
+}

@@ -65,6 +65,23 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io("syncing folder", folder))
 }
 
+/// Syncs the folder that `path` lies in, so that its name survives a power loss. One that may not be read can't be synced.
+pub(crate) fn sync_parent(path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match sync_folder(parent) {
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => Ok(()),
+        result => result,
+    }
+}
+
+/// Makes a folder, and those above it that are missing, so that they survive a power loss.
+pub(crate) fn make_with_parents(path: &Path) -> Result<()> {
+    let missing: Vec<&Path> =
+        path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
+    fs::create_dir_all(path).map_err(Error::io("creating folder", path))?;
+    missing.into_iter().rev().try_for_each(sync_parent)
+}
+
 /// The right to write a database, held by its lock file.
 #[derive(Debug)]
 pub(crate) struct WriterLock {
@@ -242,10 +259,14 @@ pub(crate) fn create(database: &Path, access: Access) -> Result<()> {
         }
         _ => write_format(database)?,
     }
-    publish_catalog(database)
+    match access {
+        Access::Scratch => fs::rename(&new, catalog(database)).map_err(Error::io("renaming", &new)),
+        _ => publish_catalog(database),
+    }
 }
 
-/// Gives the new catalog its name: from here on the folder is a database.
+/// Gives the new catalog its name: from here on the folder is a database, also after a power loss. Whatever else makes it
+/// one has its name before.
 pub(crate) fn publish_catalog(database: &Path) -> Result<()> {
     let (new, catalog) = (new_catalog(database), catalog(database));
     // LMDB makes its file for the owner alone; who may read it is the user's choice, as for every other file.
@@ -253,8 +274,10 @@ pub(crate) fn publish_catalog(database: &Path) -> Result<()> {
     let permissions = fs::metadata(&format).map_err(Error::io("reading", &format))?.permissions();
     fs::set_permissions(&data, permissions).map_err(Error::io("changing the permissions of", &data))?;
     sync_folder(&new)?;
+    sync_folder(database)?;
     fs::rename(&new, &catalog).map_err(Error::io("creating folder", &catalog))?;
-    sync_folder(database)
+    sync_folder(database)?;
+    sync_parent(database)
 }
 
 /// Commits `state` twice, so that both of LMDB's metas lead to a state that names its own transaction.

@@ -17,7 +17,6 @@ use crate::memory::MemoryBudget;
 use crate::segment::SegmentId;
 use crate::{Error, Result, TableId};
 use std::collections::HashSet;
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -83,7 +82,7 @@ impl Store {
             return Err(Error::InvalidInput(format!("{} is a file; a database is a folder", path.display())));
         }
         if options.create && !options.read_only {
-            fs::create_dir_all(path).map_err(Error::io("creating folder", path))?;
+            folder::make_with_parents(path)?;
         }
         let canonical = match path.canonicalize() {
             Ok(canonical) => canonical,

@@ -1,6 +1,7 @@
 //! What the tests of the store share: small tables and their records.
 #![allow(dead_code, missing_docs)]
 
+#[path = "../../../../tests/support/child.rs"]
 pub mod child;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};

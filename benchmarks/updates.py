@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Single-row updates by key of tables in heap pages, beside a reader that stays open and when it is gone.
+
+    python3 benchmarks/updates.py                one million updates of each layout, a reader for 60 s; writes to --work
+    python3 benchmarks/updates.py --updates 20000 --seconds 5       a quick look
+    python3 benchmarks/updates.py --record       into benchmarks/record/
+
+Two figures are wanted: the 99th percentile of a commit after all updates over that of a fresh database (at most 5), and the
+catalog's file over the bytes of the table's pages, once the reader is gone (at most 3).
+"""
+
+import argparse
+import datetime
+import json
+import pathlib
+import shutil
+import subprocess
+
+from harness import machine, prepare
+
+BENCHMARKS = pathlib.Path(__file__).resolve().parent
+ROOT = BENCHMARKS.parent
+LAYOUTS = ["nsm", "dsm", "pax"]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="databases and results")
+    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser.add_argument("--updates", type=int, default=1_000_000, help="updates of each layout")
+    parser.add_argument("--seconds", type=int, default=60, help="how long the reader stays")
+    parser.add_argument("--layouts", nargs="+", default=LAYOUTS, choices=LAYOUTS)
+    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
+    return parser.parse_args()
+
+
+def build(profile):
+    """Builds the example and returns its path, as cargo tells it."""
+    command = ["cargo", "build", "--locked", "--profile", profile, "-p", "gingham", "--example", "updates"]
+    command += ["--message-format", "json-render-diagnostics"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return next(message["executable"] for message in messages if message.get("executable"))
+
+
+def measure(program, folder, args, layout):
+    """The figures of one layout."""
+    database = folder / f"updates-{layout}"
+    shutil.rmtree(database, ignore_errors=True)
+    command = [program, str(database), str(args.updates), str(args.seconds), layout]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    shutil.rmtree(database)
+    return json.loads(done.stdout)
+
+
+def main():
+    args = arguments()
+    folder = args.work / "databases"
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
+    program = build(args.profile)
+    busy = machine.processor_times()
+    results = [measure(program, folder, args, layout) for layout in args.layouts]
+    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+
+    print(f"{'layout':6} {'updates':>9} {'fresh p99':>10} {'reader p99':>11} {'after p99':>10} {'ratio':>6} {'file/live':>10}")
+    for own in results:
+        fresh, beside, after = (own[phase]["p99"] for phase in ("fresh_ms", "beside_ms", "after_ms"))
+        size = own["file_bytes"] / own["live_bytes"]
+        print(f"{own['layout']:6} {own['updates']:9} {fresh:10.2f} {beside:11.2f} {after:10.2f} {after / fresh:6.2f} {size:10.2f}")
+    data = {"machine": facts, "seconds": args.seconds, "seconds_busy_stolen_idle": busy, "layouts": results}
+    name = f"{facts['date']}-{machine.name(facts)}-updates"
+    to = (BENCHMARKS / "record" if args.record else args.work) / name
+    to.mkdir(parents=True, exist_ok=True)
+    (to / "updates.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    print(f"written: {to}/updates.json")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+//! What a database must be when it is opened after its process or its machine has died.
+
+use crate::workload::{State, Table};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use gingham::{Connection, Database, DatabaseOptions, Error};
+use std::path::Path;
+
+/// Opens a database that should be there, or with `create` may be.
+pub fn open(path: &Path, create: bool) -> gingham::Result<Database> {
+    let options =
+        DatabaseOptions { create, memory_limit: Some(256 << 20), threads: Some(2), ..DatabaseOptions::default() };
+    Database::open_with(path, &options)
+}
+
+/// Opens the database in `path` and looks at all of it. It must hold exactly what one of the states `allowed` has. Says which
+/// one that is, or what is wrong.
+pub fn verify(path: &Path, create: bool, allowed: &[&State]) -> Result<usize, String> {
+    let database = open(path, create).map_err(|error| format!("it can't be opened: {error}"))?;
+    let report = database.check().map_err(|error| format!("it can't be checked: {error}"))?;
+    if let Some(error) = report.errors.first() {
+        return Err(format!("check finds {} errors: {error}", report.errors.len()));
+    }
+    let connection = database.connect();
+    let names = rows(&connection, "SELECT table_name FROM gingham_tables ORDER BY table_name")?;
+    let mut found = Vec::with_capacity(names.len());
+    for name in names {
+        let lines = rows(&connection, &format!("SELECT * FROM {name} ORDER BY id"))?;
+        found.push((name, lines));
+    }
+    let number = allowed.iter().position(|state| is(state, &found)).ok_or_else(|| difference(allowed, &found))?;
+    let counts: Vec<String> = found.iter().map(|(name, lines)| format!("{name}|{}", lines.len())).collect();
+    expect(&connection, "SELECT table_name, rows FROM gingham_tables ORDER BY table_name", &counts)?;
+    for (name, table) in allowed[number] {
+        summaries(&connection, name, table)?;
+    }
+    Ok(number)
+}
+
+fn is(state: &State, found: &[(String, Vec<String>)]) -> bool {
+    let same = |((name, table), (other, lines)): ((&String, &Table), &(String, Vec<String>))| {
+        name == other && table.rows.len() == lines.len() && table.lines() == *lines
+    };
+    state.len() == found.len() && state.iter().zip(found).all(same)
+}
+
+/// In a few words what was found and what was expected.
+fn difference(allowed: &[&State], found: &[(String, Vec<String>)]) -> String {
+    let found: Vec<String> = found.iter().map(|(name, lines)| format!("{name}: {} rows", lines.len())).collect();
+    let state = |state: &&State| -> String {
+        state.iter().map(|(name, table)| format!("{name}: {} rows ", table.rows.len())).collect()
+    };
+    let allowed: Vec<String> = allowed.iter().map(state).collect();
+    format!("it holds [{}], and should one of {allowed:?}", found.join(", "))
+}
+
+/// Holds what is known of a table without its rows, and looking up a single one, against the rows.
+fn summaries(connection: &Connection, name: &str, table: &Table) -> Result<(), String> {
+    let [known, counted] = table.summaries();
+    expect(connection, &format!("SELECT count(*), min(id), max(id) FROM {name}"), &[known])?;
+    expect(connection, &format!("SELECT sum(a), count(b), max(b) FROM {name}"), &[counted])?;
+    let middle = table.rows.keys().nth(table.rows.len() / 2);
+    middle.map_or(Ok(()), |id| expect(connection, &format!("SELECT id FROM {name} WHERE id = {id}"), &[id.to_string()]))
+}
+
+/// The last table takes a new row, and knows its key.
+pub fn usable(path: &Path, state: &State) -> Result<(), String> {
+    let Some((name, table)) = state.iter().next_back() else { return Ok(()) };
+    let connection = open(path, false).map_err(|error| format!("it can't be opened again: {error}"))?.connect();
+    let insert = |id: i64| connection.execute(&format!("INSERT INTO {name} (id) VALUES ({id})"));
+    if let (true, Some(id)) = (table.keyed, table.rows.keys().next_back()) {
+        match insert(*id) {
+            Err(Error::Constraint(_)) => {}
+            other => return Err(format!("id {id} of table {name} was given again: {other:?}")),
+        }
+    }
+    insert(-1).map_err(|error| format!("table {name} takes no row: {error}"))?;
+    expect(&connection, &format!("SELECT count(*) FROM {name}"), &[(table.rows.len() + 1).to_string()])
+}
+
+fn expect(connection: &Connection, sql: &str, expected: &[String]) -> Result<(), String> {
+    let found = rows(connection, sql)?;
+    if found == expected { Ok(()) } else { Err(format!("{sql} gives {found:?}, not {expected:?}")) }
+}
+
+/// All rows of a query as text, columns parted by `|`; NULL is empty.
+pub fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>, String> {
+    let failed = |error: Error| format!("{sql}: {error}");
+    let batches = connection.query(sql).and_then(gingham::QueryResult::collect_batches).map_err(failed)?;
+    let options = FormatOptions::default();
+    let mut rows = Vec::new();
+    for batch in batches {
+        let columns: Vec<_> =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a format")).collect();
+        for row in 0..batch.num_rows() {
+            rows.push(columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|"));
+        }
+    }
+    Ok(rows)
+}
