@@ -12,8 +12,10 @@
 //! | `reader` | a table at one commit, read in place |
 //! | `zones` | the same as a run of zones, for scans |
 //! | `verified` | which pages were checked |
+//! | `direct` | pages as the paper's operators read them, for experiments |
 
 mod convert;
+mod direct;
 pub(crate) mod keys;
 mod pairs;
 mod reader;
@@ -23,6 +25,7 @@ mod verified;
 mod writer;
 mod zones;
 
+pub use direct::{DirectPage, DirectPages, DirectRead, MinipageColumn, PageColumn, SlottedColumn};
 pub use reader::HeapReader;
 pub(crate) use reader::{HeapZone, place};
 pub(crate) use verified::Verified;
