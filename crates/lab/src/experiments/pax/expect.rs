@@ -86,9 +86,10 @@ pub fn converges(
     both.map(expectation).into_iter().collect()
 }
 
-/// The levels that a claim's own words don't name.
+/// The levels that a claim's own words don't name; all of them when these name all.
 fn place(point: &Point, at: At<'_>) -> String {
     let mut named: Vec<&str> = at.iter().map(|(factor, _)| *factor).collect();
     named.push("layout");
-    point.label(&named)
+    let place = point.label(&named);
+    if place.is_empty() { point.label(&["layout"]) } else { place }
 }

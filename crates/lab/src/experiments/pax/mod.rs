@@ -7,6 +7,8 @@
 mod expect;
 mod fig10;
 mod fig11;
+mod fig12;
+mod fig13;
 mod fig8;
 mod loads;
 mod misses;
@@ -15,7 +17,9 @@ mod relation;
 mod scan;
 mod simulated;
 mod space;
+mod sql;
 mod table1;
+mod tpch;
 
 use crate::experiment::Experiment;
 
@@ -27,6 +31,8 @@ pub static ALL: &[&Experiment] = &[
     &misses::FIG9,
     &fig10::FIG10,
     &fig11::FIG11,
+    &fig12::FIG12,
+    &fig13::FIG13,
     &misses::FIG14,
     &table1::TABLE1,
     &fig11::TABLE2,

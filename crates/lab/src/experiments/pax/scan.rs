@@ -50,43 +50,73 @@ impl Answer {
     }
 }
 
-/// The answer of a query, by the operators of the table's layout.
-pub fn run(pages: &DirectPages, query: &Query) -> Result<Answer> {
+/// What is done with the records of NSM and PAX pages.
+pub trait Operator {
+    /// The attributes that it reads.
+    fn attributes(&self) -> &[usize];
+    /// Takes a page: its attributes, in their order, and its number of records.
+    fn page<C: PageColumn>(&mut self, columns: &[C], rows: usize);
+}
+
+/// Runs an operator over the pages of an NSM or PAX table.
+pub fn scan(pages: &DirectPages, operator: &mut impl Operator) -> Result<()> {
     pages.read(|read| match pages.reader().record().options.layout {
-        HeapLayout::Nsm => in_pages(read, query, |page, schema, attribute| page.slotted(schema, attribute)),
-        HeapLayout::Pax => in_pages(read, query, |page, schema, attribute| page.minipage(schema, attribute)),
-        HeapLayout::Dsm => in_relations(read, query),
+        HeapLayout::Pax => in_pages(read, operator, |page, schema, attribute| page.minipage(schema, attribute)),
+        HeapLayout::Nsm | HeapLayout::Dsm => {
+            in_pages(read, operator, |page, schema, attribute| page.slotted(schema, attribute))
+        }
     })
 }
 
-/// NSM and PAX: all of a record lies in its page.
 fn in_pages<'p, C: PageColumn>(
     read: DirectRead<'p>,
-    query: &Query,
+    operator: &mut impl Operator,
     column: impl Fn(&DirectPage<'p>, &PageSchema, usize) -> C,
-) -> Result<Answer> {
-    let (schema, mut answer) = (read.schema(), Answer::none(query));
-    let (mut tested, mut projected) = (Vec::new(), Vec::new());
+) -> Result<()> {
+    let (schema, mut columns) = (read.schema(), Vec::new());
     for page in read.pages()? {
         let page = page?;
-        tested.clear();
-        tested.extend(query.ranges.iter().map(|range| (*range, column(&page, schema, range.attribute))));
-        projected.clear();
-        projected.extend(query.projected.iter().map(|attribute| column(&page, schema, *attribute)));
-        for row in 0..page.rows() {
-            if tested.iter().all(|(range, column)| range.holds(column.code(row))) {
-                answer.count += 1;
-                add(&mut answer.sums, &projected, row);
-            }
-        }
+        columns.clear();
+        columns.extend(operator.attributes().iter().map(|attribute| column(&page, schema, *attribute)));
+        operator.page(&columns, page.rows());
     }
-    Ok(answer)
+    Ok(())
 }
 
-#[inline]
-fn add<C: PageColumn>(sums: &mut [u64], columns: &[C], row: usize) {
-    for (sum, column) in sums.iter_mut().zip(columns) {
-        *sum = sum.wrapping_add(column.code(row));
+/// The answer of a query, by the operators of the table's layout.
+pub fn run(pages: &DirectPages, query: &Query) -> Result<Answer> {
+    if pages.reader().record().options.layout == HeapLayout::Dsm {
+        return pages.read(|read| in_relations(read, query));
+    }
+    let attributes = query.ranges.iter().map(|range| range.attribute).chain(query.projected.iter().copied()).collect();
+    let mut averages = Averages { query, attributes, answer: Answer::none(query) };
+    scan(pages, &mut averages)?;
+    Ok(averages.answer)
+}
+
+/// A query's sums: the attributes of its predicate, then those that it projects.
+struct Averages<'q> {
+    query: &'q Query,
+    attributes: Vec<usize>,
+    answer: Answer,
+}
+
+impl Operator for Averages<'_> {
+    fn attributes(&self) -> &[usize] {
+        &self.attributes
+    }
+
+    #[inline]
+    fn page<C: PageColumn>(&mut self, columns: &[C], rows: usize) {
+        let (tested, projected) = columns.split_at(self.query.ranges.len());
+        for row in 0..rows {
+            if self.query.ranges.iter().zip(tested).all(|(range, column)| range.holds(column.code(row))) {
+                self.answer.count += 1;
+                for (sum, column) in self.answer.sums.iter_mut().zip(projected) {
+                    *sum = sum.wrapping_add(column.code(row));
+                }
+            }
+        }
     }
 }
 

@@ -5,12 +5,13 @@
 use super::expect;
 use super::relation::{DEGREE, Relation};
 use crate::experiment::{
-    Bench, Design, Error, Factor, Levels, Measured, Mode, Point, Trial, Variant, levels, simulate,
+    Bench, Design, Error, Factor, Laps, Measured, Mode, Point, Subject, Trial, Variant, levels, simulate,
 };
 use crate::machine::callgrind::{self, Cache, Events, Hierarchy};
 use crate::random::Random;
 use gingham::storage::heap::HeapLayout;
 use serde_json::Value;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// Cycles that a miss of the first level costs the Xeon, when the second has the line.
@@ -19,6 +20,10 @@ const FIRST_MISS: f64 = 10.0;
 const SECOND_MISS: f64 = 75.0;
 /// Instructions that it retires in a cycle at most.
 const RETIRED: f64 = 3.0;
+/// Bytes that are read to empty the caches: twice the largest one.
+const EMPTIED: usize = 8 << 20;
+/// Bytes of the shortest lines.
+const SHORTEST_LINE: usize = 32;
 /// Time for one run under valgrind at most.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -29,6 +34,9 @@ pub struct Platform {
     pub name: &'static str,
     caches: Hierarchy,
 }
+
+/// The platform of variants that run and are not simulated.
+const HERE: &str = "this one";
 
 const fn cache(kibibytes: usize, ways: usize, line: usize) -> Cache {
     Cache { bytes: kibibytes << 10, ways, line }
@@ -52,16 +60,16 @@ pub const OTHERS: [Platform; 2] = [
     },
 ];
 
-/// Records of R: so many that one minipage's values exceed the second level several times in the lines that they can take there.
+/// Records of R.
 fn records(bench: &Bench) -> usize {
     match bench.settings.mode {
         Mode::Tiny => 1_500,
-        Mode::Quick => 20_000,
+        Mode::Quick => 10_000,
         Mode::Default | Mode::Full => 100_000,
     }
 }
 
-/// What is run: for each of `selectivities` in percent a query on one table per layout.
+/// What is run: for each of `selectivities` in percent a query on one table per layout; on DSM for the first one only.
 #[derive(Debug, Clone, Copy)]
 pub struct Selections {
     /// The experiment.
@@ -83,6 +91,7 @@ impl Selections {
             Factor::new("layout", "", expect::names(self.layouts)),
         ];
         let Some(counter) = &bench.settings.counter else {
+            factors.push(Factor::new("platform", "", [HERE]));
             let trial = Trial { name: "R".to_owned(), setup: Box::new(move |bench| self.variants(bench)) };
             return Ok(Design { factors, trials: vec![trial], ..Design::default() });
         };
@@ -105,19 +114,48 @@ impl Selections {
         let relation = Relation::new(bench, records(bench), DEGREE, self.layouts)?;
         let mut random = Random::named(bench.settings.seed, self.name);
         let (tested, projected) = self.attributes;
-        let of = |percent: &u32| {
+        let emptied: Rc<[u64]> = vec![1; EMPTIED / size_of::<u64>()].into();
+        let mut variants = Vec::new();
+        for (place, percent) in self.selectivities.iter().enumerate() {
             let queries = relation.queries(&mut random, f64::from(*percent), &[tested], &[projected]);
-            let levels: Levels = levels(&[("selectivity", percent)]);
-            relation.variants(&queries[..1], &levels)
-        };
-        Ok(self.selectivities.iter().flat_map(of).collect())
+            let levels = levels(&[("selectivity", percent), ("platform", &HERE)]);
+            for Variant { levels, units, facts, subject } in relation.variants(&queries[..1], &levels) {
+                // DSM's lookups would take longer than all else.
+                if place == 0 || !levels.contains(&("layout", HeapLayout::Dsm.name().to_owned())) {
+                    let subject = Box::new(Cold { subject, emptied: Rc::clone(&emptied) });
+                    variants.push(Variant { levels, units, facts, subject });
+                }
+            }
+        }
+        Ok(variants)
+    }
+}
+
+/// Work whose caches hold other data before each run, as they do when R is larger than they are.
+struct Cold {
+    subject: Box<dyn Subject>,
+    emptied: Rc<[u64]>,
+}
+
+impl Subject for Cold {
+    fn prepare(&mut self) {
+        self.subject.prepare();
+        std::hint::black_box(self.emptied.iter().step_by(SHORTEST_LINE / size_of::<u64>()).sum::<u64>());
+    }
+
+    fn run(&mut self, laps: &mut Laps) {
+        self.subject.run(laps);
+    }
+
+    fn check(&mut self) -> Result<(), String> {
+        self.subject.check()
     }
 }
 
 fn told(version: &str, records: usize) -> String {
     format!(
         "counted by callgrind ({version}) on simulated caches of the paper's sizes, of scalar code on {records} records and one \
-         query a run; stalls are misses times the paper's latencies: {FIRST_MISS} cycles where the second level has the line, \
+         query a run, before which the caches hold other data; stalls are misses times the paper's latencies: {FIRST_MISS} cycles where the second level has the line, \
          {SECOND_MISS} where it has not; nothing is prefetched, no misses overlap, and what mispredicted branches cost is not known"
     )
 }

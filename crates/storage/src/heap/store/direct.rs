@@ -8,8 +8,7 @@ use super::keys::{Key, PAGES, key, parse};
 use super::{HeapReader, RecordId, place_of, record_id};
 use crate::catalog::environment::{Name, Values};
 use crate::heap::attribute::{Kind, PageSchema};
-use crate::heap::bit;
-use crate::heap::head::{HEAD, HeapLayout, u16_at};
+use crate::heap::head::{CAPACITY, HEAD, HeapLayout, RECORDS, u16_at};
 use crate::heap::nsm::{ELSEWHERE, SLOT};
 use crate::{Error, Result};
 use heed::{RoTxn, WithoutTls};
@@ -70,7 +69,8 @@ pub struct MinipageColumn<'p> {
 }
 
 impl DirectPages {
-    /// Opens a table so, and checks all of its pages. Fails for one that has deleted records or long values.
+    /// Opens a table so, and checks all of its pages. Fails for one that has deleted records, long values, or columns that may be
+    /// NULL.
     pub fn open(reader: Arc<HeapReader>) -> Result<Self> {
         let schema = reader.schema();
         let pairs = (0..schema.attributes().len()).map(|at| schema.of_pairs(at)).collect();
@@ -83,6 +83,12 @@ impl DirectPages {
         let (reader, record) = (&self.reader, self.reader.record());
         let refused =
             |what: &str| Err(Error::Unsupported(format!("table {} has {what}; load it anew", reader.schema().table)));
+        if let Some(own) = reader.schema().attributes().iter().find(|own| own.nullable) {
+            let (table, name) = (&reader.schema().table, &own.name);
+            return Err(Error::Unsupported(format!(
+                "column '{name}' of table {table} may be NULL, which pages that are read directly can't tell; make it NOT NULL"
+            )));
+        }
         if record.next_overflow > 0 {
             return refused("values that lie outside its pages");
         }
@@ -198,7 +204,7 @@ impl<'p> DirectRead<'p> {
 impl<'p> DirectPage<'p> {
     /// The page that `bytes` are, whose head was checked when the table was opened.
     fn new(bytes: &'p [u8], number: u64) -> Self {
-        Self { bytes, number, rows: u16_at(bytes, HEAD - 10).into() }
+        Self { bytes, number, rows: u16_at(bytes, RECORDS).into() }
     }
 
     /// Records of the page.
@@ -232,15 +238,12 @@ impl<'p> DirectPage<'p> {
         let begin = |attribute: usize| usize::from(u16_at(self.bytes, HEAD + 2 * attribute) & !7);
         let end = if attribute + 1 < schema.attributes.len() { begin(attribute + 1) } else { self.bytes.len() };
         let minipage = &self.bytes[begin(attribute)..end];
-        let own = &schema.attributes[attribute];
-        let ends = match own.kind {
+        let kind = schema.attributes[attribute].kind;
+        let ends = match kind {
             Kind::Fixed(_) => 0,
-            Kind::Variable => {
-                let capacity = usize::from(u16_at(self.bytes, HEAD - 6));
-                minipage.len() - 2 * capacity - if own.nullable { bit::bytes(capacity) } else { 0 }
-            }
+            Kind::Variable => minipage.len() - 2 * usize::from(u16_at(self.bytes, CAPACITY)),
         };
-        MinipageColumn { minipage, kind: own.kind, ends }
+        MinipageColumn { minipage, kind, ends }
     }
 }
 
