@@ -3,7 +3,7 @@
 mod common;
 
 use arrow::array::{ArrayRef, Date32Array, Int32Array, Int64Array, RecordBatch, StringViewArray};
-use common::{budget, name, refused};
+use common::{budget, refused};
 use gingham_storage::catalog::Store;
 use gingham_storage::heap::{DirectPages, DirectRead, HeapLayout, HeapOptions, PageColumn, RecordId};
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition, TableId};
@@ -21,7 +21,7 @@ fn definition(nullable: bool) -> TableDefinition {
         default: None,
         initial: Datum::Null,
     });
-    TableDefinition { columns: columns.collect(), next_column: 6, ..common::definition(&name("t").table) }
+    TableDefinition { columns: columns.collect(), next_column: 6, ..common::definition("t") }
 }
 
 fn load(store: &Arc<Store>, definition: TableDefinition, layout: HeapLayout, rows: i64) -> TableId {
