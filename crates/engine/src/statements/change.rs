@@ -31,7 +31,6 @@ use datafusion::sql::sqlparser::ast::{
 };
 use std::sync::Arc;
 
-
 /// What becomes of the records that a condition holds for.
 #[derive(Debug, Clone)]
 pub(super) struct Change {

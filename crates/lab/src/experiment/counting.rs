@@ -8,6 +8,7 @@
 use super::design::{Experiment, Laps, Subject, Variant};
 use super::findings::{Findings, Measured, Point};
 use super::{Bench, Error};
+use crate::machine::callgrind::{Events, Hierarchy, SMALL};
 use crate::machine::{Clock, Counts, callgrind};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -121,24 +122,37 @@ impl Counted {
 /// What the child says of a variant, and its counts.
 type Line = (Value, Vec<Counts>);
 
-/// Starts the program under callgrind.
+/// The variants that a child says it has run, and their counts.
 fn run(experiment: &Experiment, counter: &Counter, limit: Duration) -> Result<Vec<Line>, String> {
+    let lines = simulate(experiment.name, counter, &SMALL, limit)?;
+    let counts = |events: Vec<Events>| events.iter().map(Events::counts).collect::<Result<_, _>>();
+    lines.into_iter().map(|(line, events)| Ok((line, counts(events)?))).collect()
+}
+
+/// Has the variants of an experiment run by this program under callgrind with these caches. Returns what the child says of each,
+/// which are its levels, units and what these are called, and what was counted of its runs.
+pub fn simulate(
+    experiment: &str,
+    counter: &Counter,
+    caches: &Hierarchy,
+    limit: Duration,
+) -> Result<Vec<(Value, Vec<Events>)>, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no folder for what was counted: {error}"))?;
     let mut arguments = counter.arguments.clone();
-    arguments.push(experiment.name.into());
+    arguments.push(experiment.into());
     let function = std::any::type_name_of_val(&counted_run);
-    let found = callgrind::run(&counter.program, &arguments, function, folder.path(), limit)?;
-    pair(&found.output, &found.counts)
+    let found = callgrind::run(&counter.program, &arguments, (function, caches), folder.path(), limit)?;
+    pair(&found.output, &found.events)
 }
 
 /// Each line with its runs' counts.
-fn pair(output: &str, counts: &[Counts]) -> Result<Vec<Line>, String> {
+fn pair<T: Clone>(output: &str, counts: &[T]) -> Result<Vec<(Value, Vec<T>)>, String> {
     let (runs, rest) = counts.as_chunks::<RUNS>();
     let lines: Vec<&str> = output.lines().filter(|line| line.starts_with('{')).collect();
     if lines.len() != runs.len() || !rest.is_empty() {
         return Err(format!("valgrind counted {} calls where {} variants have {RUNS} each", counts.len(), lines.len()));
     }
-    let line = |(line, runs): (&&str, &[Counts; RUNS])| {
+    let line = |(line, runs): (&&str, &[T; RUNS])| {
         let line = serde_json::from_str(line).map_err(|error| format!("a line of what was counted: {error}"))?;
         Ok((line, runs.to_vec()))
     };

@@ -4,6 +4,7 @@ use super::findings::{Context, Point};
 use super::judge::Judgement;
 use super::{Bench, Error};
 use crate::machine::Clock;
+use std::time::Duration;
 
 /// An experiment: everything that is known of it before it runs.
 pub struct Experiment {
@@ -36,6 +37,10 @@ pub struct Design {
     pub trials: Vec<Trial>,
     /// What a reader must know of this layout: sizes that were cut, parts that are left out.
     pub notes: Vec<String>,
+    /// Results that a simulated processor gave already.
+    pub found: Vec<Point>,
+    /// Measuring time that is enough for it, where that is less than the settings'.
+    pub enough: Option<Duration>,
 }
 
 /// Something that is varied.

@@ -21,7 +21,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use counting::{Counter, count};
+pub use counting::{Counter, count, simulate};
 pub use design::{
     Claim, Design, Experiment, Factor, Figure, FigureKind, Laps, Levels, Subject, Trial, Variant, levels,
 };

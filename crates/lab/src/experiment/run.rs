@@ -71,7 +71,8 @@ fn run_one(
     random.shuffle(&mut order);
     progress.begin(experiment, order.len());
 
-    let mut runner = Runner { experiment, bench, random, counters: Counters::open(), left: bench.settings.budget };
+    let left = design.enough.map_or(bench.settings.budget, |enough| enough.min(bench.settings.budget));
+    let mut runner = Runner { experiment, bench, random, counters: Counters::open(), left };
     let mut counted = None;
     if runner.counters.is_none() {
         progress.note("counting");
@@ -90,7 +91,8 @@ fn run_one(
         progress.advance();
     }
     done.sort_by_key(|(place, _)| *place);
-    let mut findings = Findings { points: done.into_iter().flat_map(|(_, points)| points).collect() };
+    let measured = done.into_iter().flat_map(|(_, points)| points);
+    let mut findings = Findings { points: measured.chain(design.found).collect() };
     let mut notes = design.notes;
     notes.extend(bench.told_cuts());
     notes.extend(counted.map(|counted| counted.add(&mut findings)));

@@ -62,6 +62,7 @@ fn design(_: &Bench) -> Result<Design, Error> {
         factors: vec![Factor::new("name", "", ["a", "bb", "c"])],
         trials: vec![trial(&["a", "bb"], false), trial(&["c"], false)],
         notes: vec!["a note".to_string()],
+        ..Design::default()
     })
 }
 

@@ -1,6 +1,7 @@
 //! The experiments, by name.
 
 mod byteslice;
+mod pax;
 mod rof;
 mod select;
 #[cfg(test)]
@@ -12,5 +13,5 @@ use crate::experiment::Experiment;
 
 /// Every experiment, in the order in which `lab list` shows them.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    [byteslice::ALL, rof::ALL].into_iter().flatten().copied()
+    [byteslice::ALL, pax::ALL, rof::ALL].into_iter().flatten().copied()
 }

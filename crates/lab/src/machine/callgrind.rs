@@ -6,6 +6,7 @@
 
 use super::Counts;
 use gingham::storage::Caches;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,59 @@ use std::time::{Duration, Instant};
 /// simulated processor too. There is no second cache; work that is to fit it fits the last.
 pub const SIMULATED: Caches = Caches { l1: 32 << 10, l2: 64 << 10, last: 128 << 10, known: true };
 
+/// A simulated cache.
+#[derive(Debug, Clone, Copy)]
+pub struct Cache {
+    /// Its size.
+    pub bytes: usize,
+    /// Lines of a set.
+    pub ways: usize,
+    /// Bytes of a line.
+    pub line: usize,
+}
+
+/// The caches of a simulated processor: two levels, the second for instructions and data.
+#[derive(Debug, Clone, Copy)]
+pub struct Hierarchy {
+    /// The first level's for instructions.
+    pub instructions: Cache,
+    /// The first level's for data.
+    pub data: Cache,
+    /// The second level.
+    pub last: Cache,
+}
+
+/// The caches of [`SIMULATED`].
+pub const SMALL: Hierarchy = {
+    let first = Cache { bytes: SIMULATED.l1, ways: 8, line: 64 };
+    Hierarchy { instructions: first, data: first, last: Cache { bytes: SIMULATED.last, ..first } }
+};
+
+/// What was counted of a call, by callgrind's names: Ir instructions, Dr and Dw data that was read and written, I1mr, D1mr and
+/// D1mw misses of the first level, ILmr, DLmr and DLmw misses of the second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Events(BTreeMap<String, u64>);
+
+impl Events {
+    /// How often an event occurred; an error when it was not counted.
+    pub fn of(&self, event: &str) -> Result<u64, String> {
+        self.0.get(event).copied().ok_or(format!("no event {event} was counted"))
+    }
+
+    /// Instructions, and misses of the last cache.
+    pub fn counts(&self) -> Result<Counts, String> {
+        let cache_misses = self.of("DLmr")? + self.of("DLmw")?;
+        Ok(Counts { instructions: self.of("Ir")?, cache_misses })
+    }
+}
+
 /// What a run under callgrind leaves.
 #[derive(Debug)]
 pub struct Callgrind {
     /// What the program wrote to its standard output.
     pub output: String,
-    /// The counts of each call of the function, in their order.
-    pub counts: Vec<Counts>,
+    /// What was counted of each call of the function, in their order.
+    pub events: Vec<Events>,
 }
 
 /// The version of valgrind, as it names itself; `None` where it is not installed.
@@ -35,15 +82,15 @@ pub fn version() -> Option<String> {
 /// How often a program that is counted is asked whether it has ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Runs a program under callgrind, for no longer than `limit`, and counts the calls of `function`, given by its path.
-/// `folder` is empty, for the files.
+/// Runs a program under callgrind with these caches, for no longer than `limit`, and counts the calls of `function`, given by
+/// its path. `folder` is empty, for the files.
 ///
 /// # Errors
 /// When valgrind or the program fails or takes longer, or a file can't be read: the message says which.
 pub fn run(
     program: &Path,
     arguments: &[impl AsRef<OsStr>],
-    function: &str,
+    (function, caches): (&str, &Hierarchy),
     folder: &Path,
     limit: Duration,
 ) -> Result<Callgrind, String> {
@@ -51,12 +98,12 @@ pub fn run(
     let (output, errors) = (folder.join("output"), folder.join("errors"));
     let create = |path: &Path| File::create(path).map_err(|error| format!("{}: {error}", path.display()));
     let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    let cache = |name: &str, bytes: usize| format!("--{name}={bytes},8,64");
+    let cache = |name: &str, of: Cache| format!("--{name}={},{},{}", of.bytes, of.ways, of.line);
     let mut out = std::ffi::OsString::from("--callgrind-out-file=");
     out.push(&file);
     let mut child = Command::new("valgrind")
         .args(["--tool=callgrind", "--cache-sim=yes"])
-        .args([cache("I1", SIMULATED.l1), cache("D1", SIMULATED.l1), cache("LL", SIMULATED.last)])
+        .args([cache("I1", caches.instructions), cache("D1", caches.data), cache("LL", caches.last)])
         .args([format!("--toggle-collect={function}"), format!("--dump-after={function}")])
         .arg(out)
         .arg(program)
@@ -74,14 +121,14 @@ pub fn run(
         let said = errors.lines().rev().find(|line| !line.starts_with("==") && !line.is_empty()).unwrap_or("no reason");
         return Err(format!("valgrind ended with {status}: {said}"));
     }
-    let counts = (1..).map(|number| numbered(&file, number)).take_while(|file| file.exists());
-    let counts = counts.map(|file| {
+    let files = (1..).map(|number| numbered(&file, number)).take_while(|file| file.exists());
+    let events = files.map(|file| {
         let text = std::fs::read_to_string(&file).map_err(|error| error.to_string());
         text.and_then(|text| parse(&text)).map_err(|error| format!("{}: {error}", file.display()))
     });
     Ok(Callgrind {
         output: String::from_utf8_lossy(&read(&output)?).into_owned(),
-        counts: counts.collect::<Result<_, _>>()?,
+        events: events.collect::<Result<_, _>>()?,
     })
 }
 
@@ -113,7 +160,7 @@ fn numbered(file: &Path, number: usize) -> PathBuf {
 
 /// What a file of callgrind counted in all: its line `events:` names what is counted, `summary:` has the numbers, of
 /// which zeros at the end are left out.
-pub fn parse(text: &str) -> Result<Counts, String> {
+pub fn parse(text: &str) -> Result<Events, String> {
     let of =
         |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).ok_or(format!("there is no line '{key}'"));
     let events: Vec<&str> = of("events:")?.split_whitespace().collect();
@@ -121,13 +168,11 @@ pub fn parse(text: &str) -> Result<Counts, String> {
     if numbers.len() > events.len() {
         return Err(format!("{} numbers for {} events", numbers.len(), events.len()));
     }
-    let count = |event: &str| -> Result<u64, String> {
-        let place = events.iter().position(|known| *known == event).ok_or(format!("no event {event} was counted"))?;
+    let count = |(place, event): (usize, &&str)| {
         let number = numbers.get(place).map_or(Ok(0), |number| number.parse());
-        number.map_err(|error| format!("{event}: {error}"))
+        number.map(|number| ((*event).to_owned(), number)).map_err(|error| format!("{event}: {error}"))
     };
-    let cache_misses = count("DLmr")? + count("DLmw")?;
-    Ok(Counts { instructions: count("Ir")?, cache_misses })
+    events.iter().enumerate().map(count).collect::<Result<_, _>>().map(Events)
 }
 
 #[cfg(test)]
@@ -139,18 +184,20 @@ pub(crate) mod tests {
 
     #[test]
     fn reads_what_callgrind_writes() {
-        assert_eq!(parse(FILE), Ok(Counts { instructions: 163_849, cache_misses: 32_769 }));
+        let counts = |text: &str| parse(text).and_then(|events| events.counts());
+        assert_eq!(counts(FILE), Ok(Counts { instructions: 163_849, cache_misses: 32_769 }));
         // Misses of writes, left out above, count too; misses of instructions and of the first cache don't.
         let more = FILE.replace("0 0 32769\n", "7 0 32769 5\n");
         assert_ne!(more, FILE);
-        assert_eq!(parse(&more), Ok(Counts { instructions: 163_849, cache_misses: 32_774 }));
+        assert_eq!(counts(&more), Ok(Counts { instructions: 163_849, cache_misses: 32_774 }));
         let none = FILE.replace("summary: 163849 32769 0 0 32769 0 0 32769\n", "summary: 0\n");
-        assert_eq!(parse(&none), Ok(Counts { instructions: 0, cache_misses: 0 }));
+        assert_eq!(counts(&none), Ok(Counts { instructions: 0, cache_misses: 0 }));
     }
 
     #[test]
     fn what_callgrind_did_not_count_is_no_zero() {
-        let without = |line: &str, other: &str| parse(&FILE.replace(line, other)).unwrap_err();
+        let without =
+            |line: &str, other: &str| parse(&FILE.replace(line, other)).and_then(|events| events.counts()).unwrap_err();
         assert_eq!(without("summary:", "sum:"), "there is no line 'summary:'");
         assert_eq!(without("events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw", "events: Ir"), "8 numbers for 1 events");
         assert_eq!(without("DLmw", "other"), "no event DLmw was counted");
@@ -166,11 +213,11 @@ pub(crate) mod tests {
         }
         let folder = tempfile::tempdir().unwrap();
         let limit = Duration::from_secs(60);
-        let error = run(Path::new("/bin/false"), &[""; 0], "none", folder.path(), limit).unwrap_err();
+        let error = run(Path::new("/bin/false"), &[""; 0], ("none", &SMALL), folder.path(), limit).unwrap_err();
         assert!(error.contains("exit status: 1"), "{error}");
-        let none = run(Path::new("/bin/echo"), &["two words"], "none", folder.path(), limit).unwrap();
-        assert_eq!((none.output.as_str(), none.counts.len()), ("two words\n", 0));
-        let error = run(Path::new("/bin/sleep"), &["60"], "none", folder.path(), Duration::ZERO).unwrap_err();
+        let none = run(Path::new("/bin/echo"), &["two words"], ("none", &SMALL), folder.path(), limit).unwrap();
+        assert_eq!((none.output.as_str(), none.events.len()), ("two words\n", 0));
+        let error = run(Path::new("/bin/sleep"), &["60"], ("none", &SMALL), folder.path(), Duration::ZERO).unwrap_err();
         assert_eq!(error, "valgrind would take longer than 0.0 s: raise --budget");
     }
 }

@@ -39,8 +39,8 @@ mod walker;
 
 pub use change::Change;
 pub use deleted::Deleted;
-pub use keys::Conflicts;
 pub use group::WriteOptions;
+pub use keys::Conflicts;
 pub use open_transaction::OpenTransaction;
 pub use redesign::Watch;
 pub use snapshot::{ColumnSummary, Snapshot, TableSnapshot, ViewDefinition};

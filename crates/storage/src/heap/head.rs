@@ -7,6 +7,9 @@ use crate::{Error, Result, TableId};
 pub(crate) const VERSION: u8 = 1;
 /// Bytes of the head.
 pub(crate) const HEAD: usize = 48;
+/// Where the head has the number of live records, and that of places in each minipage.
+pub(crate) const RECORDS: usize = 38;
+pub(crate) const CAPACITY: usize = 42;
 /// Bytes that LMDB puts before a value that has pages of its own.
 pub(crate) const BEFORE: usize = 16;
 /// Shortest page.

@@ -43,4 +43,5 @@ pub use nsm::NsmPage;
 pub use page::{Page, Update};
 pub use parts::PagePart;
 pub use pax::PaxPage;
+pub use store::{DirectPage, DirectPages, DirectRead, MinipageColumn, PageColumn, SlottedColumn};
 pub use store::{FoundPage, HeapReader, HeapRecord, HeapWriter, RECORD_IDS, RecordId};

@@ -4,6 +4,7 @@
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, FlagSetMode, RoTxn, WithoutTls};
 use std::any::Any;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,11 +51,16 @@ pub(crate) fn open(folder: &Path, access: Access, databases: u32) -> heed::Resul
             options.open(folder)
         };
         match &result {
-            Err(heed::Error::Io(error)) if error.kind() == std::io::ErrorKind::OutOfMemory => continue,
+            Err(heed::Error::Io(error)) if is_too_large(error.kind()) => continue,
             _ => break,
         }
     }
     result
+}
+
+/// Whether an error may mean that a map is too large: under valgrind, which counts the lab's cache misses, it is called invalid.
+fn is_too_large(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::OutOfMemory | ErrorKind::InvalidInput)
 }
 
 /// Sets the size of the map; 0 takes over the size that another process has grown it to. The caller guarantees that no

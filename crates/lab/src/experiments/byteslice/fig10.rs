@@ -60,7 +60,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
         Factor::new("early_stop", "", STOPS.map(|(level, _)| level)),
         Factor::new("packing", "", &packings),
     ];
-    Ok(Design { factors, trials, notes: Vec::new() })
+    Ok(Design { factors, trials, ..Design::default() })
 }
 
 /// Early stop on is faster than off, where there is something left to stop before.

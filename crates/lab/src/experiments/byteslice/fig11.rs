@@ -59,7 +59,7 @@ fn design(_: &Bench) -> Result<Design, Error> {
         Factor::new("value", "", values.chain(SELECTIVITIES.map(|part| part.to_string()))),
         Factor::new("packing", "", scan::packings()),
     ];
-    Ok(Design { factors, trials, notes: Vec::new() })
+    Ok(Design { factors, trials, ..Design::default() })
 }
 
 fn variants(bench: &Bench, sizing: Sizing, exponent: f64) -> Vec<Variant> {

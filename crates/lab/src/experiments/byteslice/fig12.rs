@@ -184,7 +184,7 @@ fn design(bench: &Bench, connective: Connective) -> Design {
         Isa::Scalar => vec!["plain kernels only: early stop is not worth its branches there".to_string()],
         _ => Vec::new(),
     };
-    Design { factors, trials: trials.collect(), notes }
+    Design { factors, trials: trials.collect(), notes, ..Design::default() }
 }
 
 fn variants(bench: &Bench, sizing: Sizing, connective: Connective) -> Vec<Variant> {

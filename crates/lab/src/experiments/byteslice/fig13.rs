@@ -77,7 +77,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
         Factor::new("threads", "", threads(bench)),
         Factor::new("packing", "", &packings),
     ];
-    Ok(Design { factors, trials: trials.collect(), notes: Vec::new() })
+    Ok(Design { factors, trials: trials.collect(), ..Design::default() })
 }
 
 /// The measured points, and for each packing and number of threads the mean throughput.

@@ -75,7 +75,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     });
     let factors = vec![Factor::new("query", "", NAMES), Factor::new("packing", "", scan::packings())];
     let notes = vec![format!("scale factor {}", scale(bench))];
-    Ok(Design { factors, trials: trials.collect(), notes })
+    Ok(Design { factors, trials: trials.collect(), notes, ..Design::default() })
 }
 
 /// The points with their speed-up over bit-packed: of each run over bit-packed's in the same round.
@@ -261,5 +261,5 @@ fn skewed_design(bench: &Bench) -> Result<Design, Error> {
         Factor::new("query", "", NAMES),
         Factor::new("packing", "", scan::packings()),
     ];
-    Ok(Design { factors, trials, notes: vec![format!("scale factor {}", scale(bench))] })
+    Ok(Design { factors, trials, notes: vec![format!("scale factor {}", scale(bench))], ..Design::default() })
 }

@@ -53,7 +53,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
         Factor::new("operation", "", OPERATIONS),
         Factor::new("packing", "", packings()),
     ];
-    Ok(Design { factors, trials, notes: Vec::new() })
+    Ok(Design { factors, trials, ..Design::default() })
 }
 
 fn variants(bench: &Bench, sizing: Sizing, width: u8) -> Result<Vec<Variant>, Error> {

@@ -92,7 +92,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
         Factor::new("query", "", ADULT.into_iter().chain(BASEBALL)),
         Factor::new("packing", "", scan::packings()),
     ];
-    Ok(Design { factors, trials, notes: Vec::new() })
+    Ok(Design { factors, trials, ..Design::default() })
 }
 
 /// How often data of so many rows is repeated.

@@ -53,7 +53,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
         Factor::new("order", "", lookup::ORDERS),
         Factor::new("packing", "", &packings),
     ];
-    Ok(Design { factors, trials, notes: Vec::new() })
+    Ok(Design { factors, trials, ..Design::default() })
 }
 
 /// Where the paper measures: a column far larger than the caches, TIDs in random order.

@@ -41,7 +41,7 @@ pub fn design(bench: &Bench, operators: &'static [Operator], selectivities: &'st
         Factor::new("selectivity", "%", selectivities.iter().map(|part| percent(*part))),
         Factor::new("packing", "", &packings),
     ];
-    Design { factors, trials, notes: Vec::new() }
+    Design { factors, trials, ..Design::default() }
 }
 
 /// A part in percent, as a level.

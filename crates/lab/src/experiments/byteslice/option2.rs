@@ -68,7 +68,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
         Factor::new("operation", "", OPERATIONS),
         Factor::new("packing", "", OPTIONS),
     ];
-    Ok(Design { factors, trials, notes: Vec::new() })
+    Ok(Design { factors, trials, ..Design::default() })
 }
 
 /// Codes in one of the options.

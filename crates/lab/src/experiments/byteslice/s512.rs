@@ -66,7 +66,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     if registers(bench).len() < 2 {
         notes.push(format!("this machine's best instruction set is {}: one register width only", bench.isa().name()));
     }
-    Ok(Design { factors, trials, notes })
+    Ok(Design { factors, trials, notes, ..Design::default() })
 }
 
 fn variants(bench: &Bench, sizing: Sizing, width: u8) -> Vec<Variant> {

@@ -65,7 +65,7 @@ fn design(_: &Bench) -> Result<Design, Error> {
         Factor::new("bits", "", bits),
         Factor::new("packing", "", KINDS.map(|kind| kind.name)),
     ];
-    Ok(Design { factors, trials, notes: Vec::new() })
+    Ok(Design { factors, trials, ..Design::default() })
 }
 
 fn variants(bench: &Bench, kind: Kind, segment: u32) -> Vec<Variant> {

@@ -61,7 +61,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
             Factor::new("mode", "", std::iter::once(&"auto").chain(forced)),
             Factor::new("plans", "", plans),
         ],
-        notes: Vec::new(),
+        ..Design::default()
     })
 }
 

@@ -53,6 +53,7 @@ pub fn design(number: usize, steps: &'static [Way<'static>]) -> Design {
              that compiling took."
                 .to_owned(),
         ],
+        ..Design::default()
     }
 }
 

@@ -48,6 +48,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
             Factor::new("threads", "", threads(bench)),
         ],
         notes: note.into_iter().collect(),
+        ..Design::default()
     })
 }
 

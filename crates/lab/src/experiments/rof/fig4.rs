@@ -79,6 +79,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
         factors: vec![Factor::new("table", "MB", &sizes), Factor::new("probing", "", PROBINGS.map(Probing::name))],
         notes: left_out.iter().map(note).collect(),
         trials: sizes.into_iter().map(trial).collect(),
+        ..Design::default()
     })
 }
 

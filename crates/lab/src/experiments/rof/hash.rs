@@ -68,7 +68,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
             Factor::new("hash", "", functions.iter().map(|function| function.name())),
             Factor::new("probing", "", PROBINGS.map(Probing::name)),
         ],
-        notes: Vec::new(),
+        ..Design::default()
     })
 }
 

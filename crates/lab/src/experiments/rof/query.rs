@@ -138,7 +138,7 @@ pub fn ways(queries: &[usize], factor: &'static str, ways: &'static [Way<'static
             Factor::new("query", "", queries.iter().copied().map(name)),
             Factor::new(factor, "", ways.iter().map(|way| way.name)),
         ],
-        notes: Vec::new(),
+        ..Design::default()
     }
 }
 
@@ -158,7 +158,7 @@ pub fn sizes(factor: &'static str, unit: &'static str, choice: &'static str, siz
     Design {
         trials: QUERIES.into_iter().map(of).collect(),
         factors: vec![Factor::new("query", "", QUERIES.map(name)), Factor::new(factor, unit, sizes)],
-        notes: Vec::new(),
+        ..Design::default()
     }
 }
 

@@ -60,7 +60,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
             Factor::new("probing", "", PROBINGS.map(gingham_kernels::key_table::Probing::name)),
         ],
         trials: powers.iter().map(trial).collect(),
-        notes: Vec::new(),
+        ..Design::default()
     })
 }
 

@@ -16,8 +16,10 @@
 //! | `reader` | a table at one commit, read in place |
 //! | `zones` | the same as a run of zones, for scans |
 //! | `verified` | which pages were checked |
+//! | `direct` | pages as the paper's operators read them, for experiments |
 
 mod convert;
+mod direct;
 pub(crate) mod indexes;
 pub(crate) mod keys;
 mod lookup;
@@ -31,6 +33,7 @@ mod verified;
 mod writer;
 mod zones;
 
+pub use direct::{DirectPage, DirectPages, DirectRead, MinipageColumn, PageColumn, SlottedColumn};
 pub(crate) use overlay::{Overlay, WrittenPages};
 pub(crate) use page_source::PageSource;
 pub use reader::HeapReader;

@@ -310,6 +310,11 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         self.index_some()
     }
 
+    /// How often the minipages of a page that the load at work has filled were sized anew, over all of these pages.
+    pub fn reorganised(&self) -> u64 {
+        self.loader.as_ref().map_or(0, PageLoader::reorganised)
+    }
+
     /// The loader at work, or one that is laid out by the first records.
     fn take_loader(&mut self, columns: &[FieldColumn], rows: usize) -> PageLoader {
         if let Some(loader) = self.loader.take() {

@@ -115,7 +115,7 @@ fn design(
         Factor::new("spread", "", spreads),
         Factor::new("packing", "", packings),
     ];
-    Design { factors, trials, notes: Vec::new() }
+    Design { factors, trials, ..Design::default() }
 }
 
 /// Codes in byte slices.
