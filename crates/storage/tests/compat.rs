@@ -32,7 +32,8 @@ fn design() -> Design {
 }
 
 /// What the kept databases hold: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table;
-/// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted records.
+/// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted
+/// records and indexes.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -56,7 +57,8 @@ fn verify(store: &Arc<Store>) {
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.schemas, ["public", "other"]);
     assert_eq!(snapshot.views[&name("v")].columns, ["one"]);
-    assert!(matches!(snapshot.tables.len(), 2 | 5 | 6), "two tables, three of heap pages, one with deleted records");
+    // Two tables, three of heap pages, one with deleted records, one with indexes.
+    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7), "{}", snapshot.tables.len());
     let parent = table(&snapshot, "parent");
     assert_eq!((parent.segments.len(), parent.delta.len(), parent.dictionaries[&2].versions.len()), (2, 1, 2));
     let expected = (0..16_500)
@@ -108,7 +110,36 @@ fn version_4_is_read_and_continued() {
     verify_deleted(&store, &[]);
     delete(&store, "shrunk", [0, 2, 30_000]).unwrap();
     verify_deleted(&store, &[0, 2, 30_000]);
+    let table = table(&store.snapshot().unwrap(), "indexed").definition.id;
+    let insert = |id: i64| {
+        let record = [Datum::Integer(id.into()), Datum::Bytes([b'x'].into())];
+        store.write(|transaction| transaction.heap(table, |heap| heap.insert(&record).map(drop)))
+    };
+    assert!(insert(77).is_err(), "the key is still known");
+    insert(1000).unwrap();
     assert!(store.check().unwrap().errors.is_empty());
+}
+
+/// A table in pages with the index of its key and another one, whose values are short, long or NULL.
+fn build_indexed(store: &Arc<Store>) {
+    let design = Design::of_pages(HeapOptions::new(HeapLayout::Pax));
+    let table = create(store, TableDefinition { design, ..keyed("indexed") }).unwrap();
+    store
+        .write(|transaction| {
+            transaction.create_index(table, "by_label", vec![2], false)?;
+            transaction.heap(table, |heap| {
+                for id in 0..200 {
+                    let label = match id % 10 {
+                        0 => Datum::Null,
+                        1 => Datum::Bytes("long ".repeat(200).into_bytes().into()),
+                        _ => Datum::Bytes(format!("label {}", id % 7).into_bytes().into()),
+                    };
+                    heap.insert(&[Datum::Integer(id), label])?;
+                }
+                Ok(())
+            })
+        })
+        .unwrap();
 }
 
 /// A table of 70,000 records in a segment and 10 in the delta: a few records of the first zone are deleted, most of the
@@ -234,6 +265,7 @@ fn write_when_missing() {
     build(&kept);
     build_heaps(&open(&kept).unwrap());
     build_deleted(&open(&kept).unwrap());
+    build_indexed(&open(&kept).unwrap());
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();
     }
