@@ -65,9 +65,10 @@ pub(crate) fn select(
     Ok(Some((schema, batch)))
 }
 
-/// Whether names mean the database's tables, and DataFusion is not asked for by name.
+/// Whether names mean the database's tables as they were committed last, and DataFusion is not asked for by name.
 fn is_offered(session: &Session) -> bool {
     session.existing_temp_store().is_none()
+        && !session.in_transaction()
         && session.with_settings(|settings| settings.execution != Execution::DataFusion)
 }
 

@@ -81,16 +81,29 @@ impl HeapReader {
         if key.has_null {
             return Ok(None);
         }
-        let environment = self.environment();
-        let table = self.definition().id;
-        let found = self.pin().read(|transaction| alike(environment, transaction, table, index, &key))?;
+        let (environment, table) = (self.environment(), self.definition().id);
+        let copies = self.overlay().is_some();
+        let found = match copies {
+            false => self.pin().read(|transaction| alike(environment, transaction, table, index, &key))?,
+            // What an open transaction has written has no entries that anybody could read.
+            true => self.ids()?,
+        };
         for id in found {
             let Some(record) = self.get(id)? else { continue };
-            if key.is_whole || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
+            if key.is_whole && !copies || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
                 return Ok(Some((id, record)));
             }
         }
         Ok(None)
+    }
+
+    fn ids(&self) -> Result<Vec<RecordId>> {
+        let mut ids = Vec::new();
+        self.each_id(|id| {
+            ids.push(id);
+            Ok(())
+        })?;
+        Ok(ids)
     }
 
     /// Calls `visit` with the id of each record.
