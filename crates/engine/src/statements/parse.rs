@@ -96,7 +96,6 @@ mod tests {
     #[test]
     fn refused_by_name_and_only_when_run() {
         let cases = [
-            ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
             ("BEGIN", "BEGIN is not supported yet"),
             ("start transaction", "START TRANSACTION is not supported yet"),
             ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
