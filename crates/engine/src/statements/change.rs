@@ -20,6 +20,8 @@ pub(super) use find::{Found, New, find};
 pub(super) use plan::EXCLUDED;
 pub(super) use returning::{Returned, Returning, from_table, select};
 
+use super::conflict::Upsert;
+use super::merge::Merging;
 use super::{fold, unsupported, writable, write};
 use crate::session::{Outcome, StatementContext, Target};
 use crate::{Error, Result};
@@ -32,7 +34,7 @@ use datafusion::sql::sqlparser::ast::{
 use std::sync::Arc;
 
 /// How often a statement reads its table anew because another one has changed it.
-pub(super) const ATTEMPTS: usize = 32;
+const ATTEMPTS: usize = 32;
 
 /// What becomes of the records that a condition holds for.
 #[derive(Debug, Clone)]
@@ -99,7 +101,8 @@ pub(super) async fn update(
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("UPDATE with FROM before SET".into())),
     };
     let from = std::iter::once(table).chain(others).collect();
-    run(context, Change { assignments, condition, returning, ..Change::of("UPDATE", name, from) }, parameters).await
+    let change = Change { assignments, condition, returning, ..Change::of("UPDATE", name, from) };
+    run(context, Work::Change(change), parameters).await
 }
 
 /// Runs DELETE.
@@ -135,7 +138,8 @@ pub(super) async fn delete(
     let name = plain_table("DELETE", &from)?;
     let returning = Returning::of(&from, returning);
     let from = std::iter::once(from).chain(using.into_iter().flatten()).collect();
-    run(context, Change { condition, returning, ..Change::of("DELETE", name, from) }, parameters).await
+    let change = Change { condition, returning, ..Change::of("DELETE", name, from) };
+    run(context, Work::Change(change), parameters).await
 }
 
 pub(super) fn refuse(verb: &str, clauses: &[(bool, &str)]) -> Result<()> {
@@ -173,15 +177,62 @@ pub(super) fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
     }
 }
 
-async fn run(context: &StatementContext, change: Change, parameters: Option<ParamValues>) -> Result<Outcome> {
+/// What is read anew when others have changed the table meanwhile.
+pub(super) enum Work {
+    Change(Change),
+    Upsert(Upsert),
+    Merge(Merging),
+}
+
+impl Work {
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Change(change) => change.verb,
+            Self::Upsert(_) => "INSERT",
+            Self::Merge(_) => "MERGE",
+        }
+    }
+
+    fn table(&self) -> &ObjectName {
+        match self {
+            Self::Change(change) => &change.table,
+            Self::Upsert(upsert) => &upsert.table,
+            Self::Merge(merging) => &merging.table,
+        }
+    }
+
+    fn returning(&self) -> Option<&Returning> {
+        match self {
+            Self::Change(change) => change.returning.as_ref(),
+            Self::Upsert(upsert) => upsert.returning.as_ref(),
+            Self::Merge(_) => None,
+        }
+    }
+
+    async fn find(
+        &self,
+        context: &StatementContext,
+        target: &Target,
+        parameters: Option<ParamValues>,
+    ) -> Result<Found> {
+        match self {
+            Self::Change(change) => find(context, target, change, parameters).await,
+            Self::Upsert(upsert) => upsert.find(context, target, parameters).await,
+            Self::Merge(merging) => merging.find(context, target, parameters).await,
+        }
+    }
+}
+
+/// Finds what a statement changes, and writes it.
+pub(super) async fn run(context: &StatementContext, work: Work, parameters: Option<ParamValues>) -> Result<Outcome> {
     // One after the other: none of them finds that another has changed what it read.
     let _turn = context.session.engine.changes.lock().await;
     context.cancel.check()?;
     for _ in 0..ATTEMPTS {
         let context = context.renewed()?;
-        let target = writable(&context, &change.table, change.verb)?;
-        let mut found = find(&context, &target, &change, parameters.clone()).await?;
-        let returned = match &change.returning {
+        let target = writable(&context, work.table(), work.verb())?;
+        let mut found = work.find(&context, &target, parameters.clone()).await?;
+        let returned = match work.returning() {
             Some(returning) => {
                 Some(returning.rows(&context, &target, found.take_returned(), parameters.clone()).await?)
             }
@@ -193,12 +244,13 @@ async fn run(context: &StatementContext, change: Change, parameters: Option<Para
     }
     Err(Error::InvalidInput(format!(
         "{} of table '{}' has read it {ATTEMPTS} times, and each time others changed it; try again",
-        change.verb, change.table
+        work.verb(),
+        work.table()
     )))
 }
 
 /// Writes the changes; `None` when the table is not as it was read.
-pub(super) async fn apply(context: &StatementContext, target: &Target, found: Found) -> Result<Option<u64>> {
+async fn apply(context: &StatementContext, target: &Target, found: Found) -> Result<Option<u64>> {
     let Found { change, new, referred, records, held } = found;
     if records == 0 {
         return Ok(Some(0));
