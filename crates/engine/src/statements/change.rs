@@ -102,7 +102,7 @@ pub(super) async fn update(
     };
     let from = std::iter::once(table).chain(others).collect();
     let change = Change { assignments, condition, returning, ..Change::of("UPDATE", name, from) };
-    run(context, Work::Change(change), parameters).await
+    run(context, Work::Change(Box::new(change)), parameters).await
 }
 
 /// Runs DELETE.
@@ -139,7 +139,7 @@ pub(super) async fn delete(
     let returning = Returning::of(&from, returning);
     let from = std::iter::once(from).chain(using.into_iter().flatten()).collect();
     let change = Change { condition, returning, ..Change::of("DELETE", name, from) };
-    run(context, Work::Change(change), parameters).await
+    run(context, Work::Change(Box::new(change)), parameters).await
 }
 
 pub(super) fn refuse(verb: &str, clauses: &[(bool, &str)]) -> Result<()> {
@@ -179,9 +179,9 @@ pub(super) fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
 
 /// What is read anew when others have changed the table meanwhile.
 pub(super) enum Work {
-    Change(Change),
-    Upsert(Upsert),
-    Merge(Merging),
+    Change(Box<Change>),
+    Upsert(Box<Upsert>),
+    Merge(Box<Merging>),
 }
 
 impl Work {

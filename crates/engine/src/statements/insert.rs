@@ -44,7 +44,7 @@ pub(super) async fn run(
         let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
         let (proposed, written_for) = (proposed.kept(), Arc::clone(&target.table.definition));
         let upsert = Upsert { table: name, on, returning, proposed, written_for };
-        return change::run(context, Work::Upsert(upsert), parameters).await;
+        return change::run(context, Work::Upsert(Box::new(upsert)), parameters).await;
     }
     let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
     let ingest = rows.fill(context, ingest).await?;

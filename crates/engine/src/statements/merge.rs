@@ -29,7 +29,7 @@ pub(super) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     let table = named(&statement)?;
-    change::run(context, Work::Merge(Merging { statement, table }), parameters).await
+    change::run(context, Work::Merge(Box::new(Merging { statement, table })), parameters).await
 }
 
 impl Merging {
