@@ -20,6 +20,8 @@ pub(super) use find::{Found, New, find};
 pub(super) use plan::EXCLUDED;
 pub(super) use returning::{Returned, Returning, from_table, select};
 
+use super::conflict::Upsert;
+use super::merge::Merging;
 use super::{fold, point, unsupported, writable, write};
 use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
@@ -96,7 +98,8 @@ pub(super) async fn update(
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("UPDATE with FROM before SET".into())),
     };
     let from = std::iter::once(table).chain(others).collect();
-    run(context, Change { assignments, condition, returning, ..Change::of("UPDATE", name, from) }, parameters).await
+    let change = Change { assignments, condition, returning, ..Change::of("UPDATE", name, from) };
+    run(context, Work::Change(Box::new(change)), parameters).await
 }
 
 /// Runs DELETE.
@@ -132,7 +135,8 @@ pub(super) async fn delete(
     let name = plain_table("DELETE", &from)?;
     let returning = Returning::of(&from, returning);
     let from = std::iter::once(from).chain(using.into_iter().flatten()).collect();
-    run(context, Change { condition, returning, ..Change::of("DELETE", name, from) }, parameters).await
+    let change = Change { condition, returning, ..Change::of("DELETE", name, from) };
+    run(context, Work::Change(Box::new(change)), parameters).await
 }
 
 pub(super) fn refuse(verb: &str, clauses: &[(bool, &str)]) -> Result<()> {
@@ -170,60 +174,91 @@ pub(super) fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
     }
 }
 
-async fn run(context: &StatementContext, change: Change, parameters: Option<ParamValues>) -> Result<Outcome> {
-    let target = writable(context, &change.table, change.verb)?;
-    if let Some(records) = point::change(context, &target, &change, parameters.as_ref()).await? {
-        return Ok(Outcome::Affected(records));
-    }
-    let change = &change;
-    twice(context, &change.table, change.verb, |context| attempt(context, change, parameters.clone())).await
+/// What is read anew when others have changed the table meanwhile.
+pub(super) enum Work {
+    Change(Box<Change>),
+    Upsert(Box<Upsert>),
+    Merge(Box<Merging>),
 }
 
-/// Runs a statement that reads tables and then changes one of them by `attempt`, which gives `None` when others have changed
-/// that table between the two. Then it is read again with the turn to write, so that nobody can.
-pub(super) async fn twice<F>(
-    context: &StatementContext,
-    table: &ObjectName,
-    verb: &str,
-    attempt: impl Fn(StatementContext) -> F,
-) -> Result<Outcome>
-where
-    F: Future<Output = Result<Option<Outcome>>> + Send,
-{
-    let target = writable(context, table, verb)?;
-    if let Some(outcome) = attempt(context.clone()).await? {
+impl Work {
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Change(change) => change.verb,
+            Self::Upsert(_) => "INSERT",
+            Self::Merge(_) => "MERGE",
+        }
+    }
+
+    fn table(&self) -> &ObjectName {
+        match self {
+            Self::Change(change) => &change.table,
+            Self::Upsert(upsert) => &upsert.table,
+            Self::Merge(merging) => &merging.table,
+        }
+    }
+
+    fn returning(&self) -> Option<&Returning> {
+        match self {
+            Self::Change(change) => change.returning.as_ref(),
+            Self::Upsert(upsert) => upsert.returning.as_ref(),
+            Self::Merge(_) => None,
+        }
+    }
+
+    async fn find(
+        &self,
+        context: &StatementContext,
+        target: &Target,
+        parameters: Option<ParamValues>,
+    ) -> Result<Found> {
+        match self {
+            Self::Change(change) => find(context, target, change, parameters).await,
+            Self::Upsert(upsert) => upsert.find(context, target, parameters).await,
+            Self::Merge(merging) => merging.find(context, target, parameters).await,
+        }
+    }
+}
+
+/// Finds what a statement changes, and writes it. When others have changed the table between the two, it is read again with the
+/// turn to write, so that nobody can.
+pub(super) async fn run(context: &StatementContext, work: Work, parameters: Option<ParamValues>) -> Result<Outcome> {
+    let target = writable(context, work.table(), work.verb())?;
+    if let Work::Change(change) = &work
+        && let Some(records) = point::change(context, &target, change, parameters.as_ref()).await?
+    {
+        return Ok(Outcome::Affected(records));
+    }
+    if let Some(outcome) = attempt(context, &work, parameters.clone()).await? {
         return Ok(outcome);
     }
     if context.transaction.is_some() {
         return Err(Error::Conflict(format!(
-            "another statement of this connection has changed table '{table}' meanwhile; run this one again"
+            "another statement of this connection has changed table '{}' meanwhile; run this one again",
+            work.table()
         )));
     }
     let (context, transaction) = context.as_writer(&target.store).await?;
-    let outcome = attempt(context).await?;
+    let outcome = attempt(&context, &work, parameters).await?;
     let outcome = outcome.ok_or_else(|| Error::Internal("a table was changed by two at once".into()))?;
     blocking(move || transaction.commit()).await?;
     Ok(outcome)
 }
 
 /// Reads the table and writes the changes; `None` when others have changed it between the two.
-async fn attempt(
-    context: StatementContext,
-    change: &Change,
-    parameters: Option<ParamValues>,
-) -> Result<Option<Outcome>> {
-    let target = writable(&context, &change.table, change.verb)?;
-    let mut found = find(&context, &target, change, parameters.clone()).await?;
-    let returned = match &change.returning {
-        Some(returning) => Some(returning.rows(&context, &target, found.take_returned(), parameters).await?),
+async fn attempt(context: &StatementContext, work: &Work, parameters: Option<ParamValues>) -> Result<Option<Outcome>> {
+    let target = writable(context, work.table(), work.verb())?;
+    let mut found = work.find(context, &target, parameters.clone()).await?;
+    let returned = match work.returning() {
+        Some(returning) => Some(returning.rows(context, &target, found.take_returned(), parameters).await?),
         None => None,
     };
-    let records = apply(&context, &target, found).await?;
+    let records = apply(context, &target, found).await?;
     Ok(records.map(|records| returned.map_or(Outcome::Affected(records), Returned::outcome)))
 }
 
 /// Writes the changes; `None` when the table is not as it was read.
-pub(super) async fn apply(context: &StatementContext, target: &Target, found: Found) -> Result<Option<u64>> {
+async fn apply(context: &StatementContext, target: &Target, found: Found) -> Result<Option<u64>> {
     let Found { change, new, referred, records, held } = found;
     if records == 0 {
         return Ok(Some(0));

@@ -3,9 +3,9 @@
 //! Which rows these are is found in the snapshot of the statement, by their keys alone; DO UPDATE is then an UPDATE of a join
 //! with them, under the name `excluded`. All is written in one transaction, unless the table was changed since.
 
-use super::change::{self, Change, EXCLUDED, Found, New, Returned, Returning, find, from_table};
-use super::{fold, unsupported, writable};
-use crate::session::{Outcome, StatementContext, Target};
+use super::change::{self, Change, EXCLUDED, Found, New, Returning, find, from_table};
+use super::{fold, unsupported};
+use crate::session::{StatementContext, Target, blocking};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
@@ -20,85 +20,65 @@ use gingham_storage::{KeyDefinition, TableDefinition};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// INSERT … ON CONFLICT, without its rows.
+/// INSERT … ON CONFLICT.
 pub(super) struct Upsert {
     pub(super) table: ObjectName,
     pub(super) on: OnConflict,
     pub(super) returning: Option<Returning>,
+    /// Its rows, as the table keeps them.
+    pub(super) proposed: Vec<RecordBatch>,
+    /// What they were made for.
+    pub(super) written_for: Arc<TableDefinition>,
 }
 
-/// Inserts `proposed`, which are rows as the table keeps them.
-pub(super) async fn run(
-    context: &StatementContext,
-    target: &Target,
-    upsert: Upsert,
-    proposed: &[RecordBatch],
-    parameters: Option<ParamValues>,
-) -> Result<Outcome> {
-    let written_for = &target.table.definition;
-    let upsert = &upsert;
-    change::twice(context, &upsert.table, "INSERT", |context| {
-        let parameters = parameters.clone();
-        async move {
-            let target = writable(&context, &upsert.table, "INSERT")?;
-            if target.table.definition != *written_for {
-                return Err(Error::InvalidInput(format!(
-                    "table '{}' was altered while rows were made for it; try again",
-                    written_for.name
-                )));
-            }
-            let mut found = plan(&context, &target, upsert, proposed, parameters.clone()).await?;
-            let returned = match &upsert.returning {
-                Some(returning) => Some(returning.rows(&context, &target, found.take_returned(), parameters).await?),
-                None => None,
-            };
-            let records = change::apply(&context, &target, found).await?;
-            Ok(records.map(|records| returned.map_or(Outcome::Affected(records), Returned::outcome)))
+impl Upsert {
+    /// What the statement changes.
+    pub(super) async fn find(
+        &self,
+        context: &StatementContext,
+        target: &Target,
+        parameters: Option<ParamValues>,
+    ) -> Result<Found> {
+        let definition = &target.table.definition;
+        if *definition != self.written_for {
+            return Err(Error::InvalidInput(format!(
+                "table '{}' was altered while rows were made for it; try again",
+                definition.name
+            )));
         }
-    })
-    .await
-}
-
-/// What the statement changes.
-async fn plan(
-    context: &StatementContext,
-    target: &Target,
-    upsert: &Upsert,
-    proposed: &[RecordBatch],
-    parameters: Option<ParamValues>,
-) -> Result<Found> {
-    let keys = keys_of(&target.table.definition, upsert.on.conflict_target.as_ref())?;
-    let returning = upsert.returning.is_some();
-    match &upsert.on.action {
-        OnConflictAction::DoNothing => {
-            let free = free_of_all(target, &keys, proposed)?;
-            Found::insert(context, target, &pick(proposed, &free)?, returning)
-        }
-        OnConflictAction::DoUpdate(update) => {
-            let [key] = keys.as_slice() else {
-                return Err(Error::InvalidInput(
-                    "ON CONFLICT DO UPDATE needs the columns of the key whose conflicts it is about: \
-                     ON CONFLICT (column, …) DO UPDATE"
-                        .into(),
-                ));
-            };
-            let conflicts = Conflicts::find(&target.table, key, proposed)?;
-            if conflicts.first.iter().enumerate().any(|(row, first)| row != *first) {
-                return Err(Error::Constraint(format!(
-                    "INSERT … ON CONFLICT DO UPDATE of table '{}': two of the new rows have the same key (constraint '{}')",
-                    target.table.definition.name, key.name
-                )));
+        let keys = keys_of(definition, self.on.conflict_target.as_ref())?;
+        let returning = self.returning.is_some();
+        match &self.on.action {
+            OnConflictAction::DoNothing => {
+                let free = free_of_all(target, &keys, &self.proposed).await?;
+                Found::insert(context, target, pick(&self.proposed, &free)?, returning).await
             }
-            let free: Vec<bool> = conflicts.exists.iter().map(|exists| !exists).collect();
-            let new = Found::insert(context, target, &pick(proposed, &free)?, returning)?;
-            let taken = pick(proposed, &conflicts.exists)?;
-            if taken.is_empty() {
-                return Ok(new);
+            OnConflictAction::DoUpdate(update) => {
+                let [key] = keys.as_slice() else {
+                    return Err(Error::InvalidInput(
+                        "ON CONFLICT DO UPDATE needs the columns of the key whose conflicts it is about: \
+                         ON CONFLICT (column, …) DO UPDATE"
+                            .into(),
+                    ));
+                };
+                let conflicts = conflicts(target, key, &self.proposed).await?;
+                if conflicts.first.iter().enumerate().any(|(row, first)| row != *first) {
+                    return Err(Error::Constraint(format!(
+                        "INSERT … ON CONFLICT DO UPDATE of table '{}': two of the new rows have the same key (constraint '{}')",
+                        target.table.definition.name, key.name
+                    )));
+                }
+                let free: Vec<bool> = conflicts.exists.iter().map(|exists| !exists).collect();
+                let new = Found::insert(context, target, pick(&self.proposed, &free)?, returning).await?;
+                let taken = pick(&self.proposed, &conflicts.exists)?;
+                if taken.is_empty() {
+                    return Ok(new);
+                }
+                let change = update_of(self, update, key, target, taken)?;
+                let mut found = find(context, target, &change, parameters).await?;
+                found.absorb(new);
+                Ok(found)
             }
-            let change = update_of(upsert, update, key, target, taken)?;
-            let mut found = find(context, target, &change, parameters).await?;
-            found.absorb(new);
-            Ok(found)
         }
     }
 }
@@ -138,9 +118,12 @@ fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Res
 }
 
 /// The new rows that no record of the table has a key of, and no row before them that is inserted.
-fn free_of_all(target: &Target, keys: &[KeyDefinition], proposed: &[RecordBatch]) -> Result<Vec<bool>> {
-    let conflicts = keys.iter().map(|key| Ok(Conflicts::find(&target.table, key, proposed)?));
-    let conflicts = conflicts.collect::<Result<Vec<_>>>()?;
+async fn free_of_all(target: &Target, keys: &[KeyDefinition], proposed: &[RecordBatch]) -> Result<Vec<bool>> {
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        found.push(conflicts(target, key, proposed).await?);
+    }
+    let conflicts = found;
     let mut taken: Vec<HashSet<usize>> = vec![HashSet::new(); conflicts.len()];
     let rows = proposed.iter().map(RecordBatch::num_rows).sum();
     let mut free = Vec::with_capacity(rows);
@@ -155,6 +138,12 @@ fn free_of_all(target: &Target, keys: &[KeyDefinition], proposed: &[RecordBatch]
         free.push(is_free);
     }
     Ok(free)
+}
+
+/// What new rows meet, found off the threads that drive queries.
+async fn conflicts(target: &Target, key: &KeyDefinition, proposed: &[RecordBatch]) -> Result<Conflicts> {
+    let (table, key, proposed) = (Arc::clone(&target.table), key.clone(), proposed.to_vec());
+    blocking(move || Ok(Conflicts::find(&table, &key, &proposed)?)).await
 }
 
 /// The rows for which it is true.
@@ -211,16 +200,19 @@ fn update_of(
 
 impl Found {
     /// New rows, which have the table's columns.
-    pub(super) fn insert(
+    pub(super) async fn insert(
         context: &StatementContext,
         target: &Target,
-        rows: &[RecordBatch],
+        rows: Vec<RecordBatch>,
         returning: bool,
     ) -> Result<Self> {
         let writer = target.store.table_writer(&target.table)?;
-        rows.iter().try_for_each(|batch| writer.append(0, batch.clone()))?;
         let records = rows.iter().map(|batch| batch.num_rows() as u64).sum();
-        let returned = if returning { rows.to_vec() } else { Vec::new() };
-        Self::of_new(context, target, New::Rows(writer.finish()?), records, returned)
+        let returned = if returning { rows.clone() } else { Vec::new() };
+        let written = blocking(move || {
+            rows.into_iter().filter(|batch| batch.num_rows() > 0).try_for_each(|batch| writer.append(0, batch))?;
+            Ok(writer.finish()?)
+        });
+        Self::of_new(context, target, New::Rows(written.await?), records, returned)
     }
 }

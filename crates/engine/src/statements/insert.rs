@@ -1,7 +1,7 @@
 //! INSERT INTO … VALUES and INSERT INTO … SELECT, with RETURNING. ON CONFLICT is in `conflict`.
 
-use super::change::{Returned, Returning, from_table};
-use super::conflict::{self, Upsert};
+use super::change::{self, Returned, Returning, Work, from_table};
+use super::conflict::Upsert;
 use super::ingest::{Converter, Ingest};
 use super::values::{self, Rows};
 use super::{fold, pipeline, unsupported};
@@ -42,8 +42,9 @@ pub(super) async fn run(
     let ingest = Ingest::new(context, &target.store, &target.table, given.as_deref())?;
     if let Some(on) = conflict {
         let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
-        let upsert = Upsert { table: name, on, returning };
-        return conflict::run(context, &target, upsert, &proposed.kept(), parameters).await;
+        let (proposed, written_for) = (proposed.kept(), Arc::clone(&target.table.definition));
+        let upsert = Upsert { table: name, on, returning, proposed, written_for };
+        return change::run(context, Work::Upsert(Box::new(upsert)), parameters).await;
     }
     let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
     let ingest = rows.fill(context, ingest).await?;

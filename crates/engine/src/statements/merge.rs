@@ -1,9 +1,9 @@
 //! MERGE INTO t USING s ON c WHEN …: each clause is a query of its own over the statement's snapshot, for the rows that no
 //! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
 
-use super::change::{self, Change, Found, find, select};
+use super::change::{self, Change, Found, Work, find, select};
 use super::ingest::Converter;
-use super::{fold, insert, unsupported, writable};
+use super::{fold, insert, unsupported};
 use crate::session::{Outcome, StatementContext, Target};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -16,6 +16,12 @@ use datafusion::sql::sqlparser::ast::{
 };
 use futures::TryStreamExt;
 
+/// MERGE.
+pub(super) struct Merging {
+    statement: Merge,
+    pub(super) table: ObjectName,
+}
+
 /// Runs MERGE.
 pub(super) async fn run(
     context: &StatementContext,
@@ -23,20 +29,24 @@ pub(super) async fn run(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     let table = named(&statement)?;
-    let (table, statement) = (&table, &statement);
-    change::twice(context, table, "MERGE", |context| {
-        let parameters = parameters.clone();
-        async move {
-            let target = writable(&context, table, "MERGE")?;
-            let mut all = Found::insert(&context, &target, &[], false)?;
-            for number in 0..statement.clauses.len() {
-                all.absorb(clause(&context, &target, statement, table, number, parameters.clone()).await?);
-            }
-            all.require_once(&target, "MERGE")?;
-            Ok(change::apply(&context, &target, all).await?.map(Outcome::Affected))
+    change::run(context, Work::Merge(Box::new(Merging { statement, table })), parameters).await
+}
+
+impl Merging {
+    /// What its clauses change.
+    pub(super) async fn find(
+        &self,
+        context: &StatementContext,
+        target: &Target,
+        parameters: Option<ParamValues>,
+    ) -> Result<Found> {
+        let mut all = Found::insert(context, target, Vec::new(), false).await?;
+        for number in 0..self.statement.clauses.len() {
+            all.absorb(clause(context, target, &self.statement, &self.table, number, parameters.clone()).await?);
         }
-    })
-    .await
+        all.require_once(target, "MERGE")?;
+        Ok(all)
+    }
 }
 
 /// The name of the table that is changed; other clauses are refused.
@@ -165,5 +175,5 @@ async fn inserted(
     converter.accept(plan.schema().as_arrow())?;
     let batches: Vec<RecordBatch> = context.rows(&plan).await?.try_collect().await?;
     let converted = batches.iter().map(|batch| Ok(converter.convert(batch)?)).collect::<Result<Vec<_>>>()?;
-    Found::insert(context, target, &converted, false)
+    Found::insert(context, target, converted, false).await
 }

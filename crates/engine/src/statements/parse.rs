@@ -96,7 +96,6 @@ mod tests {
     #[test]
     fn refused_by_name_and_only_when_run() {
         let cases = [
-            ("merge into t using u on t.a = u.a when matched then delete", "MERGE is not supported yet"),
             ("abort", "ABORT is not supported; use ROLLBACK"),
             ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
             ("CREATE FULLTEXT INDEX i ON t (a)", "CREATE FULLTEXT INDEX is not supported"),

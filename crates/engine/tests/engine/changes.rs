@@ -1,4 +1,4 @@
-//! INSERT, UPDATE, DELETE, OPTIMIZE and changes of layout at random, against a map; and tables with deleted records against
+//! INSERT, UPDATE, DELETE, ON CONFLICT, MERGE, OPTIMIZE and changes of layout at random, against a map; and tables with deleted records against
 //! the same records written anew.
 
 use crate::{connect, each_way, rows};
@@ -33,7 +33,7 @@ fn step(connection: &Connection, random: &mut Random, model: &mut Model, next: &
     let affected = |sql: &str| connection.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let (low, width) = (random.below((*next).max(1)), 1 + random.below(400));
     let high = low + width;
-    match random.below(12) {
+    match random.below(14) {
         0..=2 => {
             let count = [1, 3, 50, 2000, 18_000][random.below(5) as usize];
             let sql = format!(
@@ -90,6 +90,41 @@ fn step(connection: &Connection, random: &mut Random, model: &mut Model, next: &
             sql
         }
         10 => {
+            let sql = format!(
+                "INSERT INTO t SELECT value, value % 100, 'up' FROM generate_series({low}, {})
+                 ON CONFLICT (k) DO UPDATE SET v = excluded.v, s = t.s || excluded.s",
+                high - 1
+            );
+            assert_eq!(affected(&sql), width as u64, "{sql}");
+            for key in low..high {
+                let label = match model.get(&key) {
+                    None => Some("up".to_owned()),
+                    Some((_, label)) => label.as_ref().map(|label| format!("{label}up")),
+                };
+                model.insert(key, (Some(key % 100), label));
+            }
+            *next = high.max(*next);
+            sql
+        }
+        11 => {
+            let sql = format!(
+                "MERGE INTO t USING (SELECT value AS k FROM generate_series({low}, {})) n ON t.k = n.k
+                 WHEN MATCHED AND t.k % 2 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET v = NULL
+                 WHEN NOT MATCHED THEN INSERT (k, s) VALUES (n.k, 'merged')",
+                high - 1
+            );
+            assert_eq!(affected(&sql), width as u64, "{sql}");
+            for key in low..high {
+                match model.remove(&key) {
+                    None => drop(model.insert(key, (None, Some("merged".to_owned())))),
+                    Some((_, label)) if key % 2 != 0 => drop(model.insert(key, (None, label))),
+                    Some(_) => {}
+                }
+            }
+            *next = high.max(*next);
+            sql
+        }
+        12 => {
             affected("OPTIMIZE t");
             "OPTIMIZE t".to_owned()
         }

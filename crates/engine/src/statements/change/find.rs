@@ -8,7 +8,8 @@ use crate::session::{StatementContext, Target, blocking};
 use crate::statements::ingest::Converter;
 use crate::statements::{fold, insert, pipeline};
 use crate::{Error, Result};
-use arrow::array::{AsArray, RecordBatch};
+use arrow::array::{AsArray, BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::{Field, Int64Type, Schema};
 use datafusion::common::ParamValues;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
@@ -18,6 +19,7 @@ use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, SelectItem, SetExp
 use gingham_storage::catalog::{Change as Changed, TableWriter, WrittenRows};
 use gingham_storage::heap::RecordId;
 use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The records of a table that are to be changed.
@@ -121,7 +123,7 @@ pub(in crate::statements) async fn find(
     let held = Arc::into_inner(held).ok_or_else(|| Error::Internal("a lane of a change is still at work".into()))?;
     let reading = Arc::into_inner(reading).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
     let mut held = held.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (columns, read) = (reading.changed(change), Arc::clone(&reading.read));
+    let (columns, read, returning) = (reading.changed(change), Arc::clone(&reading.read), reading.returning);
     let new = match reading.writer {
         Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
         None => {
@@ -129,13 +131,17 @@ pub(in crate::statements) async fn find(
             New::InPlace { read, ids, batches }
         }
     };
+    let met = if returning { held.ids.clone() } else { Vec::new() };
     let mut ids = std::mem::take(&mut held.ids);
     ids.sort_unstable();
     let rows = ids.len();
     ids.dedup();
-    // A DELETE alone may meet a record several times.
-    if ids.len() < rows && (change.replaces || !change.assignments.is_empty()) {
-        return Err(taken_twice(target, change.verb));
+    if ids.len() < rows {
+        // A DELETE alone may meet a record several times.
+        if change.replaces || !change.assignments.is_empty() {
+            return Err(taken_twice(target, change.verb));
+        }
+        held.return_once(&met)?;
     }
     let records = ids.len() as u64;
     let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns };
@@ -167,6 +173,20 @@ impl Held {
             reservation,
             others: Vec::new(),
         }
+    }
+}
+
+impl Held {
+    /// Leaves of the rows for RETURNING, which are those of the records `met`, one for each record.
+    fn return_once(&mut self, met: &[u64]) -> Result<()> {
+        let (mut seen, mut rest) = (HashSet::new(), met);
+        for batch in &mut self.returned {
+            let (own, others) = rest.split_at(batch.num_rows());
+            let first: BooleanArray = own.iter().map(|id| Some(seen.insert(*id))).collect();
+            *batch = filter_record_batch(batch, &first)?;
+            rest = others;
+        }
+        Ok(())
     }
 }
 
