@@ -59,12 +59,9 @@ pub enum Error {
 /// What to do about an error of the operating system that comes with a disk's end.
 fn advice(source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
-    /// Of writes too that the system could only do in part, by LMDB's account.
-    const EIO: i32 = 5;
     match source.kind() {
-        StorageFull | QuotaExceeded | FileTooLarge => "; the statement changed nothing: make room and run it again",
+        StorageFull | QuotaExceeded | FileTooLarge => "; nothing was changed: make room and run it again",
         ReadOnlyFilesystem => "; open the database for reading only (--read-only)",
-        _ if source.raw_os_error() == Some(EIO) => "; the disk is full or failing: make room, and run check",
         _ => "",
     }
 }

@@ -319,11 +319,20 @@ impl Environment {
 /// LMDB's page size is the system's; 4096 underestimates it nowhere that matters for growing early enough.
 const PAGE: usize = 4096;
 
+/// LMDB takes a write that a full disk did in part for an error of the disk.
+fn explained(source: std::io::Error) -> std::io::Error {
+    const EIO: i32 = 5;
+    if source.raw_os_error() != Some(EIO) {
+        return source;
+    }
+    std::io::Error::new(std::io::ErrorKind::StorageFull, format!("the disk is full or failing ({source})"))
+}
+
 /// heed's error as ours: `action` on the catalog in `folder`.
 fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error + use<> {
     let path = folder.to_path_buf();
     move |error| match error {
-        heed::Error::Io(source) => Error::Io { action, path: path.clone(), source },
+        heed::Error::Io(source) => Error::Io { action, path: path.clone(), source: explained(source) },
         heed::Error::Mdb(MdbError::MapFull) => Error::OutOfMemory(format!(
             "the map of the catalog {} is full: the change is too large for one transaction; \
              raise the process's address space limit (ulimit -v) or load in smaller parts",
