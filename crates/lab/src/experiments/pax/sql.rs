@@ -116,6 +116,22 @@ impl Subject for Asked {
     fn check(&mut self) -> Result<(), String> {
         let (schema, batches) = self.found.as_ref().map_err(String::clone)?;
         let found = Answer::new(schema, batches).map_err(|error| error.to_string())?;
-        self.expected.check(self.number, &found)
+        if self.number > 0 {
+            return self.expected.check(self.number, &found);
+        }
+        // Selections come in any order.
+        let (rows, expected) = (sorted(&found), sorted(&self.expected));
+        if rows == expected {
+            return Ok(());
+        }
+        let other = rows.iter().zip(&expected).find(|(row, expected)| row != expected);
+        Err(format!("{} rows, {} expected; the first two that differ: {other:?}", rows.len(), expected.len()))
     }
+}
+
+/// The rows of an answer in an order that their texts determine.
+fn sorted(answer: &Answer) -> Vec<&[Option<String>]> {
+    let mut rows: Vec<_> = answer.rows().iter().map(Vec::as_slice).collect();
+    rows.sort_unstable();
+    rows
 }
