@@ -74,6 +74,7 @@ mod tests {
             references: Vec::new(),
             design: Design::default(),
             sort_by: vec![0],
+            indexes: Vec::new(),
         };
         assert_eq!(
             create_statement(&table),
