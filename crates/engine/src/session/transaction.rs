@@ -6,7 +6,7 @@
 
 use crate::session::{CancelToken, Engine, Session, StatementContext, blocking};
 use crate::{Error, Result};
-use gingham_storage::catalog::{OpenTransaction, Snapshot, Store, Transaction, WriteOptions};
+use gingham_storage::catalog::{OpenTransaction, SAVEPOINTS, Snapshot, Store, Transaction, WriteOptions};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -137,6 +137,11 @@ impl SessionTransaction {
     /// SAVEPOINT. Blocks, as do the others.
     pub(crate) fn savepoint(&self, name: String) -> Result<()> {
         let mut savepoints = self.savepoints();
+        if savepoints.len() >= SAVEPOINTS {
+            return Err(Error::InvalidInput(format!(
+                "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
+            )));
+        }
         for part in self.parts() {
             part.savepoint()?;
         }
