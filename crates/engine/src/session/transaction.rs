@@ -6,7 +6,7 @@
 
 use crate::session::{CancelToken, Engine, Session, StatementContext, blocking};
 use crate::{Error, Result};
-use gingham_storage::catalog::{OpenTransaction, Snapshot, Store, Transaction, WriteOptions};
+use gingham_storage::catalog::{OpenTransaction, SAVEPOINTS, Snapshot, Store, Transaction, WriteOptions};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub(crate) struct SessionTransaction {
     temp: OnceLock<OpenTransaction>,
     /// Savepoints, each known to both parts by its place. Locked while a part begins.
     savepoints: Mutex<Vec<String>>,
-    use_: Mutex<InUse>,
+    usage: Mutex<InUse>,
     /// When it began.
     pub(crate) since: Instant,
 }
@@ -50,9 +50,9 @@ pub(crate) struct Use(Arc<SessionTransaction>);
 
 impl Drop for Use {
     fn drop(&mut self) {
-        let mut use_ = self.0.in_use();
-        use_.statements -= 1;
-        use_.idle_since = Instant::now();
+        let mut usage = self.0.in_use();
+        usage.statements -= 1;
+        usage.idle_since = Instant::now();
     }
 }
 
@@ -66,9 +66,9 @@ impl std::ops::Deref for Use {
 
 impl SessionTransaction {
     fn new(began: Arc<Snapshot>) -> Self {
-        let use_ = Mutex::new(InUse { statements: 0, idle_since: Instant::now() });
+        let usage = Mutex::new(InUse { statements: 0, idle_since: Instant::now() });
         let (main, temp) = (OnceLock::new(), OnceLock::new());
-        Self { began, main, temp, savepoints: Mutex::default(), use_, since: Instant::now() }
+        Self { began, main, temp, savepoints: Mutex::default(), usage, since: Instant::now() }
     }
 
     /// One that has the turn to write the database from the start.
@@ -84,13 +84,13 @@ impl SessionTransaction {
     }
 
     fn in_use(&self) -> MutexGuard<'_, InUse> {
-        self.use_.lock().unwrap_or_else(PoisonError::into_inner)
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long no statement has been in it.
     pub(crate) fn idle(&self) -> Duration {
-        let use_ = self.in_use();
-        if use_.statements > 0 { Duration::ZERO } else { use_.idle_since.elapsed() }
+        let usage = self.in_use();
+        if usage.statements > 0 { Duration::ZERO } else { usage.idle_since.elapsed() }
     }
 
     /// Whether it has the turn to write.
@@ -137,6 +137,11 @@ impl SessionTransaction {
     /// SAVEPOINT. Blocks, as do the others.
     pub(crate) fn savepoint(&self, name: String) -> Result<()> {
         let mut savepoints = self.savepoints();
+        if savepoints.len() >= SAVEPOINTS {
+            return Err(Error::InvalidInput(format!(
+                "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
+            )));
+        }
         for part in self.parts() {
             part.savepoint()?;
         }

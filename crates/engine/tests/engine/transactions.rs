@@ -211,6 +211,23 @@ fn a_transaction_that_is_idle_is_rolled_back() {
     assert_eq!(rows(&one, "SELECT count(*) FROM gingham_transactions"), ["0"]);
 }
 
+/// As many as there may be are known to a part that begins to write behind them.
+#[test]
+fn savepoints_have_a_limit() {
+    let (one, _) = two("pax");
+    run(&one, "BEGIN");
+    for number in 0..64 {
+        run(&one, &format!("SAVEPOINT s{number}"));
+    }
+    let error = one.execute("SAVEPOINT more").expect_err("there are too many").to_string();
+    assert_eq!(error, "a transaction has at most 64 savepoints at a time; RELEASE some");
+    run(
+        &one,
+        "DELETE FROM t WHERE k < 4; ROLLBACK TO s30; DELETE FROM t WHERE k = 1; RELEASE s7; SAVEPOINT more; COMMIT",
+    );
+    assert_eq!(all(&one), ["9|540"]);
+}
+
 #[test]
 fn a_long_reader_stops_no_writer() {
     for layout in LAYOUTS {

@@ -41,7 +41,7 @@ pub use change::Change;
 pub use deleted::Deleted;
 pub use group::WriteOptions;
 pub use keys::Conflicts;
-pub use open_transaction::OpenTransaction;
+pub use open_transaction::{OpenTransaction, SAVEPOINTS};
 pub use redesign::Watch;
 pub use snapshot::{ColumnSummary, Snapshot, TableSnapshot, ViewDefinition};
 pub use store::{CheckReport, OpenOptions, Store};

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Most savepoints at a time.
-const LEVELS: usize = 64;
+/// Most savepoints of a transaction at a time.
+pub const SAVEPOINTS: usize = 64;
 /// Stack of the thread: as deep as those that run statements.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -179,9 +179,9 @@ impl OpenTransaction {
     pub fn savepoint(&self) -> Result<usize> {
         let _ordering = self.ordering();
         let number = self.now().before.len();
-        if number >= LEVELS {
+        if number >= SAVEPOINTS {
             return Err(Error::InvalidInput(format!(
-                "a transaction has at most {LEVELS} savepoints at a time; RELEASE some"
+                "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
             )));
         }
         self.wait_for(Order::Savepoint)?;
