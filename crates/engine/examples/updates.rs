@@ -37,6 +37,7 @@ fn main() -> Outcome<()> {
     let mut updater = Updater { statement: connection.prepare("UPDATE t SET a = $1 WHERE id = $2")?, seed: 1, done: 0 };
 
     let mut fresh = updater.run(SAMPLE, Duration::MAX)?;
+    let before = file_bytes(path)?;
     // The channel to its reader is full after some batches: it waits, and keeps what it began with.
     let mut reader = database.connect().query("SELECT * FROM t")?;
     reader.next().ok_or("the table is empty")??;
@@ -50,7 +51,7 @@ fn main() -> Outcome<()> {
     let live = live_bytes(&connection)?;
     println!(
         "{{\"layout\": \"{layout}\", \"updates\": {}, \"beside_reader\": {}, \"fresh_ms\": {}, \"beside_ms\": {}, \
-         \"after_ms\": {}, \"file_bytes_with_reader\": {with_reader}, \"file_bytes\": {}, \"live_bytes\": {live}}}",
+         \"after_ms\": {}, \"file_bytes_fresh\": {before}, \"file_bytes_with_reader\": {with_reader}, \"file_bytes\": {}, \"live_bytes\": {live}}}",
         updater.done,
         beside.len(),
         summary(&mut fresh),

@@ -2,7 +2,7 @@
 
 use crate::verify::{open, usable, verify};
 use crate::workload::Workload;
-use crate::{DATABASE, child, rounds};
+use crate::{DATABASE, child, rounds, wait_until_closed};
 use gingham::Error;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -57,6 +57,8 @@ fn what_was_acknowledged_survives_a_kill() {
             let next = workload.propose();
             let found = verify(&path, before == 0, &[&workload.state, &next.after])
                 .unwrap_or_else(|what| panic!("seed {seed}, life {life}, after {answers}: {what}"));
+            // The next child must get the lock.
+            wait_until_closed(&path);
             answers.push(if found == 1 { 'd' } else { 'r' });
             if found == 1 {
                 workload.state = next.after;
@@ -70,7 +72,10 @@ fn what_was_acknowledged_survives_a_kill() {
 fn lines_until_killed(argument: &str, wait: Duration) -> Vec<String> {
     let mut child = child::command("killed::writing_child", argument).spawn().expect("a child");
     let mut lines = BufReader::new(child.stdout.take().expect("its output is ours")).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line == "ready"), "the child did not come so far");
+    if !lines.any(|line| line == "ready") {
+        let output = child.wait_with_output().expect("it ends");
+        panic!("the child did not come so far: {}", String::from_utf8_lossy(&output.stderr));
+    }
     std::thread::sleep(wait);
     assert!(child.try_wait().expect("a child").is_none(), "the child ended by itself");
     child.kill().expect("it runs");

@@ -19,12 +19,13 @@ pub struct Table {
     /// `id` is its PRIMARY KEY.
     pub keyed: bool,
     heap: bool,
+    indexed: bool,
     added: usize,
 }
 
 impl Table {
     fn new(keyed: bool, heap: bool) -> Self {
-        Self { rows: Arc::default(), keyed, heap, added: 0 }
+        Self { rows: Arc::default(), keyed, heap, indexed: false, added: 0 }
     }
 
     /// The rows as a query of all columns in the order of `id` shows them.
@@ -141,7 +142,8 @@ impl Workload {
             }
             12..14 => self.rename(state),
             14..17 => self.add_column(state),
-            17..25 => format!("OPTIMIZE {}", self.pick(state)),
+            17..22 => format!("OPTIMIZE {}", self.pick(state)),
+            22..25 => self.create_index(state),
             25..34 => self.set_layout(state),
             34..37 => {
                 let name = self.pick(state);
@@ -208,9 +210,24 @@ impl Workload {
         format!("ALTER TABLE {name} ADD COLUMN x{} INTEGER DEFAULT {}", table.added, table.added)
     }
 
+    /// An index of a table in heap pages; other tables have none.
+    fn create_index(&mut self, state: &mut State) -> String {
+        let name = self.pick(state);
+        let table = state.get_mut(&name).expect("it was picked");
+        if !table.heap {
+            return self.insert_few(&name, table);
+        }
+        table.indexed = true;
+        format!("CREATE INDEX ON {name} (a)")
+    }
+
     fn set_layout(&mut self, state: &mut State) -> String {
-        let (name, (layout, heap)) = (self.pick(state), self.layout());
-        state.get_mut(&name).expect("it was picked").heap = heap;
+        let (name, (mut layout, heap)) = (self.pick(state), self.layout());
+        let table = state.get_mut(&name).expect("it was picked");
+        if table.indexed && !heap {
+            layout = "nsm";
+        }
+        table.heap = heap || table.indexed;
         format!("ALTER TABLE {name} SET (layout = '{layout}')")
     }
 
