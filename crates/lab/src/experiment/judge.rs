@@ -124,12 +124,25 @@ impl Expectation {
     /// The quotient `a.0 / a.1` is smaller than `b.0 / b.1`, judged on logarithms: the relative errors of the four means
     /// add up as squares.
     pub fn smaller_quotient(label: impl Into<String>, a: (&Summary, &Summary), b: (&Summary, &Summary)) -> Self {
-        let (qa, qb) = (a.0.mean / a.1.mean, b.0.mean / b.1.mean);
-        let parts = [a.0, a.1, b.0, b.1];
-        let error = parts.iter().map(|part| (part.relative_margin()).powi(2)).sum::<f64>().sqrt();
-        let difference = qa.ln() - qb.ln();
+        let (difference, error, figures) = quotients(a, b);
         let met = (difference.abs() > error).then_some(difference < 0.0);
-        Self { label: label.into(), figures: format!("{} against {}", number(qa), number(qb)), met, p: None }
+        Self { label: label.into(), figures, met, p: None }
+    }
+
+    /// The two quotients differ by no more than the factor, either way; judged in the same way.
+    pub fn alike_quotients(
+        label: impl Into<String>,
+        a: (&Summary, &Summary),
+        b: (&Summary, &Summary),
+        factor: f64,
+    ) -> Self {
+        let (difference, error, figures) = quotients(a, b);
+        let met = match (difference.abs() + error, difference.abs() - error) {
+            (most, _) if most <= factor.ln() => Some(true),
+            (_, least) if least > factor.ln() => Some(false),
+            _ => None,
+        };
+        Self { label: label.into(), figures, met, p: None }
     }
 
     /// Something that needs no statistics.
@@ -158,6 +171,14 @@ impl Expectation {
         evidence += &listed("for it", of(Some(true)));
         Judgement { verdict, evidence }
     }
+}
+
+/// The difference of the logarithms of two quotients, its error, and the quotients.
+fn quotients(a: (&Summary, &Summary), b: (&Summary, &Summary)) -> (f64, f64, String) {
+    let (qa, qb) = (a.0.mean / a.1.mean, b.0.mean / b.1.mean);
+    let parts = [a.0, a.1, b.0, b.1];
+    let error = parts.iter().map(|part| (part.relative_margin()).powi(2)).sum::<f64>().sqrt();
+    (qa.ln() - qb.ln(), error, format!("{} against {}", number(qa), number(qb)))
 }
 
 /// How many expectations are met when the tests of all are corrected together; `None` without tests.

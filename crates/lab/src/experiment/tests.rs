@@ -252,6 +252,10 @@ fn expectations_are_met_refuted_or_open() {
     assert_eq!(verdict(Expectation::smaller_quotient("", (&ten, &eleven), (&eleven, &ten))), Verdict::Holds);
     assert_eq!(verdict(Expectation::smaller_quotient("", (&eleven, &ten), (&ten, &eleven))), Verdict::Fails);
     assert_eq!(verdict(Expectation::smaller_quotient("", (&wide, &ten), (&ten, &wide))), Verdict::Unknown);
+    let alike = |a, b, factor| verdict(Expectation::alike_quotients("", a, b, factor));
+    assert_eq!(alike((&ten, &eleven), (&eleven, &ten), 1.3), Verdict::Holds);
+    assert_eq!(alike((&ten, &eleven), (&eleven, &ten), 1.05), Verdict::Fails);
+    assert_eq!(alike((&wide, &ten), (&ten, &wide), 1.05), Verdict::Unknown);
 }
 
 #[test]

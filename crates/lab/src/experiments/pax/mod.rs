@@ -1,8 +1,8 @@
 //! The experiments of the PAX paper (Ailamaki, DeWitt, Hill: "Data Page Layouts for Relational Databases on Deep Memory
 //! Hierarchies"), a file for each figure or table; those that differ in a constant share one.
 //!
-//! `scan` has the paper's own operators, `relation` its R, `loads` TPC-H in heap pages, `simulated` the processors that it
-//! measured.
+//! `scan` has the paper's own operators, `relation` its R, `loads` TPC-H in heap pages, `tpch` the queries by these operators and
+//! `sql` through SQL, `simulated` the processors that it measured.
 
 mod expect;
 mod fig10;

@@ -51,7 +51,7 @@ pub fn told_records(bench: &Bench) -> Option<String> {
     let bytes = records * DEGREE * 8;
     let fits = if bytes < last { ", which all fit the last cache here" } else { "" };
     (bytes < last || records < 1_200_000)
-        .then(|| format!("R has {records} records of {} MB{fits}; the paper's has 1200000", bytes / 1_000_000))
+        .then(|| format!("R has {records} records, {} MB in all{fits}; the paper's has 1200000", bytes / 1_000_000))
 }
 
 /// A definition of a table with attributes of these names and types, none of them NULL.
