@@ -265,8 +265,18 @@ fn equalities<'d>(
 /// way that may go wrong.
 fn constant_of(expr: &SqlExpr, column: &ColumnDefinition, parameters: Option<&ParamValues>) -> Option<Datum> {
     let logical_type = &column.logical_type;
-    // Blanks at the end of a CHAR are nobody's in a comparison.
-    if matches!(logical_type, LogicalType::Char(_)) {
+    // Of others a type's own bounds are not those of its values, or equal values have several forms.
+    let plain = matches!(
+        logical_type,
+        LogicalType::Boolean
+            | LogicalType::Int(_)
+            | LogicalType::UInt(_)
+            | LogicalType::Varchar(_)
+            | LogicalType::Binary
+            | LogicalType::Date
+            | LogicalType::Timestamp(..)
+    );
+    if !plain {
         return None;
     }
     match expr {
