@@ -12,7 +12,6 @@ use crate::random::Random;
 use gingham::storage::heap::HeapLayout;
 use serde_json::Value;
 use std::rc::Rc;
-use std::time::Duration;
 
 /// Cycles that a miss of the first level costs the Xeon, when the second has the line.
 const FIRST_MISS: f64 = 10.0;
@@ -24,8 +23,6 @@ const RETIRED: f64 = 3.0;
 const EMPTIED: usize = 8 << 20;
 /// Bytes of the shortest lines.
 const SHORTEST_LINE: usize = 32;
-/// Time for one run under valgrind at most.
-const LIMIT: Duration = Duration::from_secs(120);
 
 /// A processor of the paper, as far as its caches go.
 #[derive(Debug, Clone, Copy)]
@@ -101,8 +98,9 @@ impl Selections {
             return Ok(Design { factors, notes: vec![note.to_owned()], ..Design::default() });
         };
         let (mut found, mut notes) = (Vec::new(), vec![told(&version, records(bench))]);
+        let limit = bench.settings.budget;
         for platform in platforms {
-            match simulate(self.name, counter, &platform.caches, LIMIT).and_then(|lines| points(&lines, platform)) {
+            match simulate(self.name, counter, &platform.caches, limit).and_then(|lines| points(&lines, platform)) {
                 Ok(points) => found.extend(points),
                 Err(reason) => notes.push(format!("{}: not available; {reason}", platform.name)),
             }
