@@ -51,7 +51,8 @@ fn main() -> Outcome<()> {
     let live = live_bytes(&connection)?;
     println!(
         "{{\"layout\": \"{layout}\", \"updates\": {}, \"beside_reader\": {}, \"fresh_ms\": {}, \"beside_ms\": {}, \
-         \"after_ms\": {}, \"file_bytes_fresh\": {before}, \"file_bytes_with_reader\": {with_reader}, \"file_bytes\": {}, \"live_bytes\": {live}}}",
+         \"after_ms\": {}, \"file_bytes_fresh\": {before}, \"file_bytes_with_reader\": {with_reader}, \
+         \"file_bytes\": {}, \"live_bytes\": {live}}}",
         updater.done,
         beside.len(),
         summary(&mut fresh),

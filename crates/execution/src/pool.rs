@@ -128,15 +128,14 @@ impl Shared {
                 job.fail(Error::Internal(format!("a pipeline panicked: {}", panic_text(panic.as_ref()))));
                 false
             });
-            state = self.lock();
-            if state.give_back(number, worker, more) {
-                drop(state);
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.end())) {
-                    job.fail(Error::Internal(format!("a pipeline's end panicked: {}", panic_text(panic.as_ref()))));
-                    job.end();
-                }
-                state = self.lock();
+            let last = self.lock().give_back(number, worker, more);
+            if last && let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.end())) {
+                job.fail(Error::Internal(format!("a pipeline's end panicked: {}", panic_text(panic.as_ref()))));
+                job.end();
             }
+            // Whoever lets go of a job last may let go of the database with it, and so of this pool, whose end locks.
+            drop(job);
+            state = self.lock();
         }
     }
 }
