@@ -126,7 +126,7 @@ fn build_indexed(store: &Arc<Store>) {
     let table = create(store, TableDefinition { design, ..keyed("indexed") }).unwrap();
     store
         .write(|transaction| {
-            transaction.create_index(table, "by_label", vec![2], false)?;
+            transaction.create_index(table, "by_label", vec![2], false, &|| true)?;
             transaction.heap(table, |heap| {
                 for id in 0..200 {
                     let label = match id % 10 {

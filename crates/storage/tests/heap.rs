@@ -90,9 +90,9 @@ fn create(store: &Arc<Store>, options: HeapOptions) -> TableId {
     store
         .write(|transaction| {
             let table = transaction.create_heap_table(definition("t"), options)?;
-            transaction.create_index(table, "by_a", vec![1], false)?;
-            transaction.create_index(table, "by_b_c", vec![2, 3], false)?;
-            transaction.create_index(table, "by_d_a", vec![4, 1], false)?;
+            transaction.create_index(table, "by_a", vec![1], false, &|| true)?;
+            transaction.create_index(table, "by_b_c", vec![2, 3], false, &|| true)?;
+            transaction.create_index(table, "by_d_a", vec![4, 1], false, &|| true)?;
             Ok(table)
         })
         .unwrap()

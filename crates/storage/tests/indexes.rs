@@ -42,7 +42,7 @@ fn insert(store: &Arc<Store>, table: TableId, rows: &[(i64, &str)]) -> Result<Ve
 
 fn index(store: &Arc<Store>, table: TableId, columns: &[ColumnId], unique: bool) -> Result<()> {
     let columns = columns.to_vec();
-    store.write(|transaction| transaction.create_index(table, "i", columns, unique))
+    store.write(|transaction| transaction.create_index(table, "i", columns, unique, &|| true))
 }
 
 fn is_clean(store: &Arc<Store>) {

@@ -60,9 +60,11 @@ pub(super) async fn create(context: &StatementContext, statement: CreateIndex) -
         }
         None => free_name(snapshot, definition, &columns),
     };
-    let table = definition.id;
-    write(context, &target.store, move |transaction| Ok(transaction.create_index(table, &name, columns, unique)?))
-        .await?;
+    let (table, cancel) = (definition.id, context.cancel.clone());
+    write(context, &target.store, move |transaction| {
+        Ok(transaction.create_index(table, &name, columns, unique, &|| !cancel.is_cancelled())?)
+    })
+    .await?;
     Ok(Outcome::Done)
 }
 
@@ -107,16 +109,19 @@ fn free_name(snapshot: &Snapshot, definition: &TableDefinition, columns: &[Colum
     free.next().unwrap_or(name)
 }
 
-/// The table of a schema's index, and whether the index came with a constraint.
+/// The table of a schema's index, and whether the index came with a constraint; of two with the name one that did not, since a
+/// constraint may take a name that an index has.
 fn find<'s>(snapshot: &'s Snapshot, schema: &str, name: &str) -> Option<(&'s TableDefinition, bool)> {
     let tables = snapshot.tables.values().map(|table| &*table.definition);
-    tables.filter(|table| table.name.schema == schema).find_map(|table| {
+    let own = tables.filter(|table| table.name.schema == schema);
+    let named = own.filter_map(|table| {
         let index = table.indexes.iter().find(|index| index.name == name)?;
         Some((table, index.of_constraint))
-    })
+    });
+    named.min_by_key(|(_, of_constraint)| *of_constraint)
 }
 
-/// Runs DROP INDEX: all that are named, or none.
+/// Runs DROP INDEX: all that are named, or none; those of TEMP tables apart.
 pub(super) async fn drop_indexes(context: &StatementContext, names: &[ObjectName], if_exists: bool) -> Result<()> {
     let engine = &context.session.engine.store;
     let temp = context.temp.as_ref().zip(context.session.existing_temp_store());

@@ -5,13 +5,14 @@
 //! What is not plainly of this kind is nobody's here: every function says `None`, and the statement goes the usual way, which
 //! gives the same rows, and the errors.
 
-use super::change::Change;
+use super::change::{Change, referred_columns};
 use super::{Headings, Statement, fold, write};
 use crate::session::{Execution, Session, StatementContext, Target};
 use crate::table::{datum, scalar};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
+use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -41,7 +42,8 @@ pub(crate) fn select(
     let Some(select) = plain_select(query) else { return Ok(None) };
     let ([from], Some(condition)) = (select.from.as_slice(), &select.selection) else { return Ok(None) };
     let Some(name) = plain_name(from) else { return Ok(None) };
-    if !is_offered(session) {
+    let external = name.schema == DEFAULT_SCHEMA && session.externals.table_exist(&name.table);
+    if external || !is_offered(session) {
         return Ok(None);
     }
     let store = &session.engine.store;
@@ -207,6 +209,9 @@ fn columns_of(definition: &TableDefinition, projection: &[SelectItem]) -> Option
         }
     }
     // The same column twice is given other names, which is not this file's to do.
+    if places.is_empty() {
+        return None;
+    }
     let mut sorted = places.clone();
     sorted.sort_unstable();
     sorted.dedup();
@@ -274,7 +279,6 @@ fn constant_of(expr: &SqlExpr, column: &ColumnDefinition, parameters: Option<&Pa
             | LogicalType::Varchar(_)
             | LogicalType::Binary
             | LogicalType::Date
-            | LogicalType::Timestamp(..)
     );
     if !plain {
         return None;
@@ -347,6 +351,17 @@ pub(super) async fn change(
     let key = change.condition.as_ref().and_then(|condition| key_of(&target.table, condition, parameters));
     let changes = new_values(&definition, &change.assignments, parameters);
     let (Some(key), Some(changes)) = (key, changes) else { return Ok(None) };
+    if changes.is_empty() && !referred_columns(context, target).is_empty() {
+        return Ok(None);
+    }
+    let waits = context.transaction.as_ref().is_none_or(|transaction| !transaction.writes());
+    if waits
+        && let Some(pages) = &target.table.pages
+        && pages.record_by_key(&key.index, &key.values)?.is_none()
+    {
+        // There is nothing to write, and so no reason to wait for the turn.
+        return Ok(Some(0));
+    }
     write(context, &target.store, move |transaction| {
         if changes.is_empty() && !transaction.referred_columns(definition.id)?.is_empty() {
             return Ok(None);

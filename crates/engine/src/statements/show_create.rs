@@ -1,4 +1,4 @@
-//! SHOW CREATE TABLE and SHOW CREATE VIEW: the statement that makes the same again.
+//! SHOW CREATE TABLE and SHOW CREATE VIEW: the statement that makes the same again, and those of a table's indexes.
 
 use super::{describe, layout, system, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext, names_schema};
@@ -68,7 +68,12 @@ fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary:
     let options = options.iter().chain(&pages).filter(|(_, text)| !text.is_empty());
     let options: Vec<String> = options.map(|(name, text)| format!("{name} = '{}'", text.replace('\'', "''"))).collect();
     let (name, parts) = (full_name(&definition.name), parts.join(",\n  "));
-    Ok(format!("CREATE {}TABLE {name} (\n  {parts}\n) WITH ({})", temp(temporary), options.join(", ")))
+    let mut text = format!("CREATE {}TABLE {name} (\n  {parts}\n) WITH ({})", temp(temporary), options.join(", "));
+    for index in definition.indexes.iter().filter(|index| !index.of_constraint) {
+        let (unique, columns) = (if index.unique { "UNIQUE " } else { "" }, list(definition, &index.columns));
+        text += &format!(";\nCREATE {unique}INDEX {} ON {name} {columns}", quoted(&index.name));
+    }
+    Ok(text)
 }
 
 fn temp(temporary: bool) -> &'static str {

@@ -1,18 +1,26 @@
 //! Indexes of heap tables: made, dropped and checked. Their entries are crate::heap's.
 
 use crate::catalog::environment::Name;
-use crate::catalog::{CheckReport, Store, Transaction, values};
+use crate::catalog::{CheckReport, Snapshot, Store, Transaction, values};
 use crate::heap::index::IndexKey;
 use crate::heap::store::indexes::{entry_head, entry_key, entry_payload};
 use crate::heap::{Field, HeapReader};
 use crate::{ColumnId, Error, IndexDefinition, Result, TableDefinition, TableId};
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
 impl Transaction<'_> {
-    /// Makes an index of a heap table over its records. Fails when the table has one of that name or lies in no pages, and
-    /// for a unique one when two records have the same values.
-    pub fn create_index(&mut self, table: TableId, name: &str, columns: Vec<ColumnId>, unique: bool) -> Result<()> {
+    /// Makes an index of a heap table over its records. Fails when a table of its schema has one of that name, when it lies in
+    /// no pages, and for a unique one when two records have the same values. `wanted` is asked now and then.
+    pub fn create_index(
+        &mut self,
+        table: TableId,
+        name: &str,
+        columns: Vec<ColumnId>,
+        unique: bool,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let mut record = self.record(table)?;
         let definition = &mut record.definition;
         if record.heap.is_none() {
@@ -23,12 +31,15 @@ impl Transaction<'_> {
                 definition.design.text(definition)
             )));
         }
-        if definition.indexes.iter().any(|index| index.name == name) {
-            return Err(Error::InvalidInput(format!("table '{}' has an index '{name}' already", definition.name)));
+        for other in self.table_ids() {
+            let other = self.record(other)?.definition;
+            if other.name.schema == definition.name.schema && other.indexes.iter().any(|index| index.name == name) {
+                return Err(Error::InvalidInput(format!("index '{name}' already exists, of table '{}'", other.name)));
+            }
         }
         let number = add_index(definition, name, columns, unique, false);
         self.put_record(record)?;
-        self.heap(table, |heap| heap.fill_index(number))
+        self.heap(table, |heap| heap.fill_index(number, wanted))
     }
 
     /// Drops an index of a heap table. Fails for one that a constraint needs.
@@ -92,6 +103,7 @@ impl Store {
     /// Checks that the indexes of all heap tables have an entry for each record, and no others. The pages are whole.
     pub(crate) fn check_indexes(self: &Arc<Self>, report: &mut CheckReport) -> Result<()> {
         let snapshot = self.pinned()?;
+        self.check_owners_of_entries(&snapshot, report)?;
         for table in snapshot.tables.values() {
             let Some(pages) = &table.pages else { continue };
             for index in &table.definition.indexes {
@@ -103,6 +115,29 @@ impl Store {
                     ));
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// Reports entries of indexes that there are not.
+    fn check_owners_of_entries(&self, snapshot: &Snapshot, report: &mut CheckReport) -> Result<()> {
+        let tables = snapshot.tables.values().map(|table| &table.definition);
+        let known: HashSet<[u8; 12]> =
+            tables.flat_map(|table| table.indexes.iter().map(|index| entry_head(table.id, index.number))).collect();
+        let mut strangers = 0;
+        self.environment.read(|transaction| {
+            values::each_raw(&self.environment, transaction, Name::Indexes, &[], |key, _| {
+                strangers += u64::from(!key.first_chunk().is_some_and(|head| known.contains(head)));
+                Ok(())
+            })
+        })?;
+        if strangers > 0 {
+            report.errors.push(Error::corrupt(
+                self.environment.folder().join("data.mdb").display().to_string(),
+                format!("{strangers} entries belong to no index"),
+            ));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 //! A value is one byte that says whether it is NULL, then its code with the highest byte first, or its bytes, in which 0 is
 //! written as 0 255, and 0 0 as their end. LMDB's keys have at most 511 bytes: of longer ones the beginning is kept, with a
 //! checksum of the whole behind it, so that an entry may be found that was not asked for, but none is missed. Who looks an
-//! entry up compares the record. docs/formats/heap.md is the byte map.
+//! entry up compares the record. docs/formats/catalog.md is the byte map.
 
 use super::attribute::{Attribute, Field, PageSchema};
 use crate::view::float_order;

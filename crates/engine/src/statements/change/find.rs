@@ -156,7 +156,7 @@ fn taken_twice(target: &Target, verb: &str) -> Error {
 }
 
 /// The columns of a table that others refer to, in the statement's snapshot.
-fn referred_columns(context: &StatementContext, target: &Target) -> Vec<ColumnId> {
+pub(in crate::statements) fn referred_columns(context: &StatementContext, target: &Target) -> Vec<ColumnId> {
     let kept = Arc::ptr_eq(&target.store, &context.session.engine.store);
     let snapshot = context.temp.as_ref().filter(|_| !kept).unwrap_or(&context.snapshot);
     snapshot.referred_columns(target.table.definition.id)

@@ -10,11 +10,13 @@ use crate::catalog::keys::duplicate_entry;
 use crate::catalog::values;
 use crate::heap::attribute::{Attribute, Field};
 use crate::heap::index::IndexKey;
-use crate::{Datum, IndexDefinition, Result, TableId};
+use crate::{Datum, Error, IndexDefinition, Result, TableId};
 use std::collections::HashMap;
 
 /// Entries of a load that wait at most; they are put in order, so that LMDB fills its pages one after the other.
 const WAITING: usize = 1 << 19;
+/// Records of a new index after which someone looks whether it is still wanted.
+const TOGETHER: usize = 8192;
 /// Up to so many new entries are put in the order they came, so that a key's duplicate is named as rows follow each other.
 const FEW: usize = 1 << 13;
 
@@ -42,7 +44,7 @@ impl IndexChanges {
     /// What is to go and to come in the end: an entry may have come and gone again, more than once.
     fn take_net(&mut self) -> (Vec<Entry>, Vec<Entry>) {
         let (mut removed, mut added) = (std::mem::take(&mut self.removed), std::mem::take(&mut self.added));
-        if !removed.is_empty() {
+        if !removed.is_empty() && !added.is_empty() {
             let mut net: HashMap<Entry, i32> = HashMap::with_capacity(removed.len() + added.len());
             removed.iter().for_each(|entry| *net.entry(entry.clone()).or_default() -= 1);
             added.iter().for_each(|entry| *net.entry(entry.clone()).or_default() += 1);
@@ -165,9 +167,12 @@ impl HeapWriter<'_, '_> {
     }
 
     /// Notes all records for one index, a new one.
-    pub(crate) fn fill_index(&mut self, number: u32) -> Result<()> {
+    pub(crate) fn fill_index(&mut self, number: u32, wanted: &dyn Fn() -> bool) -> Result<()> {
         self.changed = true;
-        for id in self.record_ids()? {
+        for (done, id) in self.record_ids()?.into_iter().enumerate() {
+            if done % TOGETHER == 0 && !wanted() {
+                return Err(Error::Cancelled);
+            }
             let Some(record) = self.fields_of(id)? else { continue };
             let keys = self.index_keys_of(&record)?;
             for (changes, key) in self.indexes.iter_mut().zip(keys) {
@@ -180,17 +185,21 @@ impl HeapWriter<'_, '_> {
         Ok(())
     }
 
-    /// Puts the entries of a load away when they have become many. Those that can be told to be duplicates by their records
-    /// alone wait until all records can be read.
+    /// Makes the changes of the indexes so far when they have become many and all are of one kind. New ones that can be told to
+    /// be duplicates by their records alone wait until all records can be read.
     pub(super) fn index_some(&mut self) -> Result<()> {
-        let many = |changes: &IndexChanges| changes.added.len() >= WAITING && changes.removed.is_empty();
+        let many = |changes: &IndexChanges| match (changes.removed.len(), changes.added.len()) {
+            (0, one) | (one, 0) => one >= WAITING,
+            _ => false,
+        };
         if !self.indexes.iter().any(many) {
             return Ok(());
         }
         self.with_indexes(|writer, changes| {
-            if changes.added.len() < WAITING || !changes.removed.is_empty() {
+            if !many(changes) {
                 return Ok(());
             }
+            writer.remove_entries(&changes.index, std::mem::take(&mut changes.removed))?;
             let added = std::mem::take(&mut changes.added);
             let (whole, long): (Vec<_>, Vec<_>) = added.into_iter().partition(|(key, _)| key.is_whole);
             changes.added = long;
@@ -202,11 +211,7 @@ impl HeapWriter<'_, '_> {
     pub(super) fn finish_indexes(&mut self) -> Result<()> {
         self.with_indexes(|writer, changes| {
             let (removed, added) = changes.take_net();
-            for (key, id) in removed {
-                let key = entry_key(writer.table(), &changes.index, &key, id);
-                let transaction = &mut *writer.transaction;
-                values::delete(&transaction.store.environment, &mut transaction.transaction, Name::Indexes, &key)?;
-            }
+            writer.remove_entries(&changes.index, removed)?;
             writer.add_entries(&changes.index, &changes.places, added)
         })
     }
@@ -216,6 +221,16 @@ impl HeapWriter<'_, '_> {
         let result = indexes.iter_mut().try_for_each(|changes| work(self, changes));
         self.indexes = indexes;
         result
+    }
+
+    /// Removes entries.
+    fn remove_entries(&mut self, index: &IndexDefinition, entries: Vec<Entry>) -> Result<()> {
+        for (key, id) in entries {
+            let key = entry_key(self.table(), index, &key, id);
+            let transaction = &mut *self.transaction;
+            values::delete(&transaction.store.environment, &mut transaction.transaction, Name::Indexes, &key)?;
+        }
+        Ok(())
     }
 
     /// Adds entries. Fails when a unique key is there already.

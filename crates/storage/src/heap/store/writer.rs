@@ -257,6 +257,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         };
         if let Some(keys) = keys {
             self.index_removed(keys, id);
+            self.index_some()?;
         }
         self.heap.rows -= u64::from(found);
         Ok(found)
