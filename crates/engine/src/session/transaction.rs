@@ -30,11 +30,19 @@ pub(crate) struct SessionTransaction {
     /// The part that writes the database, once there is one; the other is for TEMP tables.
     main: OnceLock<OpenTransaction>,
     temp: OnceLock<OpenTransaction>,
-    /// Savepoints, each known to both parts by its place. Locked while a part begins.
-    savepoints: Mutex<Vec<String>>,
+    /// Locked while a part begins.
+    progress: Mutex<Progress>,
     usage: Mutex<InUse>,
     /// When it began.
     pub(crate) since: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// Savepoints, each known to both parts by its place.
+    savepoints: Vec<String>,
+    /// COMMIT or ROLLBACK has come: a statement that is late must not begin a part that nobody would end.
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -68,7 +76,7 @@ impl SessionTransaction {
     fn new(began: Arc<Snapshot>) -> Self {
         let usage = Mutex::new(InUse { statements: 0, idle_since: Instant::now() });
         let (main, temp) = (OnceLock::new(), OnceLock::new());
-        Self { began, main, temp, savepoints: Mutex::default(), usage, since: Instant::now() }
+        Self { began, main, temp, progress: Mutex::default(), usage, since: Instant::now() }
     }
 
     /// One that has the turn to write the database from the start.
@@ -115,10 +123,10 @@ impl SessionTransaction {
     fn part(&self, session: &Session, store: &Arc<Store>, options: &WriteOptions) -> Result<&OpenTransaction> {
         let main = Arc::ptr_eq(store, &session.engine.store);
         let part = if main { &self.main } else { &self.temp };
-        let savepoints = self.savepoints();
+        let progress = self.live()?;
         if part.get().is_none() {
             let begun = store.begin(options, main.then_some(self.began.commit))?;
-            for _ in savepoints.iter() {
+            for _ in &progress.savepoints {
                 begun.savepoint()?;
             }
             drop(part.set(begun));
@@ -130,14 +138,25 @@ impl SessionTransaction {
         [&self.main, &self.temp].into_iter().filter_map(OnceLock::get)
     }
 
-    fn savepoints(&self) -> MutexGuard<'_, Vec<String>> {
-        self.savepoints.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, and an error after the transaction's end.
+    fn live(&self) -> Result<MutexGuard<'_, Progress>> {
+        let progress = self.progress();
+        match progress.ended {
+            false => Ok(progress),
+            true => Err(Error::RolledBack(
+                "the transaction ended before this statement did, which has changed nothing; run it again".into(),
+            )),
+        }
     }
 
     /// SAVEPOINT. Blocks, as do the others.
     pub(crate) fn savepoint(&self, name: String) -> Result<()> {
-        let mut savepoints = self.savepoints();
-        if savepoints.len() >= SAVEPOINTS {
+        let mut progress = self.live()?;
+        if progress.savepoints.len() >= SAVEPOINTS {
             return Err(Error::InvalidInput(format!(
                 "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
             )));
@@ -145,35 +164,37 @@ impl SessionTransaction {
         for part in self.parts() {
             part.savepoint()?;
         }
-        savepoints.push(name);
+        progress.savepoints.push(name);
         Ok(())
     }
 
     /// ROLLBACK TO.
     pub(crate) fn back_to(&self, name: &str) -> Result<()> {
-        let mut savepoints = self.savepoints();
-        let place = place(&savepoints, name)?;
+        let mut progress = self.live()?;
+        let place = place(&progress.savepoints, name)?;
         self.parts().try_for_each(|part| part.back_to(place))?;
-        savepoints.truncate(place + 1);
+        progress.savepoints.truncate(place + 1);
         Ok(())
     }
 
     /// RELEASE.
     pub(crate) fn release(&self, name: &str) -> Result<()> {
-        let mut savepoints = self.savepoints();
-        let place = place(&savepoints, name)?;
+        let mut progress = self.live()?;
+        let place = place(&progress.savepoints, name)?;
         self.parts().try_for_each(|part| part.release(place))?;
-        savepoints.truncate(place);
+        progress.savepoints.truncate(place);
         Ok(())
     }
 
     /// COMMIT: the database first, whose commit may fail.
     pub(crate) fn commit(&self) -> Result<()> {
+        self.progress().ended = true;
         self.parts().try_for_each(|part| Ok(part.commit()?))
     }
 
     /// ROLLBACK.
     pub(crate) fn roll_back(&self) {
+        self.progress().ended = true;
         self.parts().for_each(OpenTransaction::roll_back);
     }
 }

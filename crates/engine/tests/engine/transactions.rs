@@ -211,6 +211,25 @@ fn a_transaction_that_is_idle_is_rolled_back() {
     assert_eq!(rows(&one, "SELECT count(*) FROM gingham_transactions"), ["0"]);
 }
 
+/// A statement that is late for its transaction's end says so, and its rows are nowhere.
+#[test]
+fn what_ends_behind_its_transaction_is_refused() {
+    for end in ["COMMIT", "ROLLBACK"] {
+        for first in ["", "INSERT INTO t VALUES (99, 1);"] {
+            let (one, other) = two("pax");
+            run(&one, &format!("BEGIN; {first}"));
+            let mut appender = one.appender("t").expect("an appender");
+            appender.append_row(&[11.into(), 1i64.into()]).expect("a row");
+            run(&one, end);
+            let error = appender.finish().expect_err("the transaction is over");
+            assert!(matches!(error, Error::RolledBack(_)), "{end}: {error}");
+            let kept = usize::from(end == "COMMIT" && !first.is_empty());
+            assert_eq!(rows(&other, "SELECT count(*) FROM t"), [(10 + kept).to_string()], "{end}");
+            run(&one, "INSERT INTO t VALUES (12, 1)");
+        }
+    }
+}
+
 /// As many as there may be are known to a part that begins to write behind them.
 #[test]
 fn savepoints_have_a_limit() {
