@@ -153,14 +153,15 @@ impl SessionTransaction {
         }
     }
 
-    /// SAVEPOINT. Blocks, as do the others.
-    pub(crate) fn savepoint(&self, name: String) -> Result<()> {
+    /// SAVEPOINT. Blocks, as do the others; none of them does anything once `cancel` has come.
+    pub(crate) fn savepoint(&self, name: String, cancel: &CancelToken) -> Result<()> {
         let mut progress = self.live()?;
         if progress.savepoints.len() >= SAVEPOINTS {
             return Err(Error::InvalidInput(format!(
                 "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
             )));
         }
+        cancel.commit_point()?;
         for part in self.parts() {
             part.savepoint()?;
         }
@@ -169,18 +170,20 @@ impl SessionTransaction {
     }
 
     /// ROLLBACK TO.
-    pub(crate) fn back_to(&self, name: &str) -> Result<()> {
+    pub(crate) fn back_to(&self, name: &str, cancel: &CancelToken) -> Result<()> {
         let mut progress = self.live()?;
         let place = place(&progress.savepoints, name)?;
+        cancel.commit_point()?;
         self.parts().try_for_each(|part| part.back_to(place))?;
         progress.savepoints.truncate(place + 1);
         Ok(())
     }
 
     /// RELEASE.
-    pub(crate) fn release(&self, name: &str) -> Result<()> {
+    pub(crate) fn release(&self, name: &str, cancel: &CancelToken) -> Result<()> {
         let mut progress = self.live()?;
         let place = place(&progress.savepoints, name)?;
+        cancel.commit_point()?;
         self.parts().try_for_each(|part| part.release(place))?;
         progress.savepoints.truncate(place);
         Ok(())
@@ -231,12 +234,13 @@ impl Session {
         }
     }
 
-    /// BEGIN, at `began`; `immediate` takes the turn to write at once. Blocks.
+    /// BEGIN, at `began`; `immediate` takes the turn to write at once. Nothing is begun once `cancel` has come. Blocks.
     pub(crate) fn begin_transaction(
         self: &Arc<Self>,
         began: Arc<Snapshot>,
         immediate: Option<&WriteOptions>,
         idle: Option<Duration>,
+        cancel: &CancelToken,
     ) -> Result<()> {
         let open = || Error::InvalidInput("a transaction is open already; COMMIT or ROLLBACK it first".into());
         if self.in_transaction() {
@@ -251,6 +255,7 @@ impl Session {
         if !matches!(*slot, Slot::None) {
             return Err(open());
         }
+        cancel.commit_point()?;
         *slot = Slot::Open(Arc::clone(&transaction));
         drop(slot);
         self.engine.note_transaction(&transaction);

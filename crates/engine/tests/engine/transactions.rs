@@ -230,6 +230,27 @@ fn what_ends_behind_its_transaction_is_refused() {
     }
 }
 
+/// One that was cancelled while it waited for its turn is not begun when the turn comes.
+#[test]
+fn a_cancelled_begin_begins_nothing() {
+    let (one, other) = two("pax");
+    run(&one, "BEGIN IMMEDIATE");
+    let handle = other.cancel_handle();
+    let cancelled = std::thread::scope(|scope| {
+        let begins = scope.spawn(|| other.execute("BEGIN IMMEDIATE"));
+        while !begins.is_finished() {
+            std::thread::sleep(Duration::from_millis(20));
+            handle.cancel();
+        }
+        begins.join().expect("no panic")
+    });
+    assert!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+    run(&one, "COMMIT; BEGIN IMMEDIATE; ROLLBACK");
+    let error = other.execute("COMMIT").expect_err("there is nothing to commit").to_string();
+    assert_eq!(error, "there is no transaction to commit; BEGIN starts one");
+    run(&one, "INSERT INTO t VALUES (11, 1)");
+}
+
 /// As many as there may be are known to a part that begins to write behind them.
 #[test]
 fn savepoints_have_a_limit() {
