@@ -106,6 +106,33 @@ fn dropped_or_rolled_back_nothing_is_left() {
     assert_eq!(ids(&store), [0, 1, 2, 3, 4]);
 }
 
+/// Who knows a table or a state of one from behind a savepoint must not take another for it.
+#[test]
+fn numbers_behind_a_savepoint_are_not_given_again() {
+    let store = scratch();
+    create(&store, definition("t")).unwrap();
+    let open = store.begin(&WriteOptions::default(), None).unwrap();
+    let mut seen = std::collections::HashSet::new();
+    for depth in 0..3 {
+        open.savepoint().unwrap();
+        for round in 0..3 {
+            let made = open.write(|transaction| transaction.create_table(definition("u"))).unwrap();
+            add(&store, &open, 0..5).unwrap();
+            assert!(seen.insert(made), "table {made} again, depth {depth}, round {round}");
+            assert!(seen.insert(u64::MAX - table(&open.snapshot(), "t").version), "depth {depth}, round {round}");
+            open.back_to(depth).unwrap();
+        }
+        add(&store, &open, 10..11).unwrap();
+        assert!(seen.insert(u64::MAX - table(&open.snapshot(), "t").version), "depth {depth}");
+    }
+    open.back_to(0).unwrap();
+    add(&store, &open, 20..21).unwrap();
+    assert!(seen.insert(u64::MAX - table(&open.snapshot(), "t").version));
+    open.commit().unwrap();
+    assert_eq!(ids(&store), [20]);
+    assert!(store.check().unwrap().errors.is_empty());
+}
+
 #[test]
 fn one_writes_and_others_wait() {
     let store = scratch();

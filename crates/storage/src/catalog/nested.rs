@@ -83,6 +83,15 @@ impl Transaction<'_> {
         }
     }
 
+    /// Gives no number again that a savepoint's level has given, which is undone: a statement may still be under way that
+    /// knows a table of that level by its number, or a state of a table by its version.
+    pub(super) fn pass_over(&mut self, spent: &State) {
+        let state = &mut self.state;
+        state.commit = state.commit.max(spent.commit + 1);
+        state.next_table = state.next_table.max(spent.next_table);
+        state.next_view = state.next_view.max(spent.next_view);
+    }
+
     /// The state with this transaction's changes, on top of what it builds on: what its own queries read.
     fn as_changed(&mut self) -> Result<Arc<Snapshot>> {
         if self.touched.is_empty() && self.pages.is_empty() && self.base.commit == self.state.commit {

@@ -135,9 +135,13 @@ fn levels_above(
         let mut undone = None;
         let ended = transaction.nested(true, |inner| {
             level(inner, depth + 1, told).map_err(|undo| {
-                undone = Some(undo);
+                undone = Some((undo, inner.state.clone()));
                 Error::Cancelled
             })
+        });
+        let undone = undone.map(|(undo, spent)| {
+            transaction.pass_over(&spent);
+            undo
         });
         match (ended, undone) {
             (_, Some(Undo::BackTo(to, again))) if to == depth => done = again,
