@@ -3,8 +3,9 @@
 mod common;
 
 use common::{batch, budget, create, definition, insert, keyed, name, open, open_read_only, plain_label, rows, table};
-use gingham_storage::catalog::{OpenTransaction, Store, WriteOptions};
+use gingham_storage::catalog::{OpenTransaction, Store, Transaction, WriteOptions};
 use gingham_storage::heap::{HeapLayout, HeapOptions};
+use gingham_storage::memory::MemoryBudget;
 use gingham_storage::{Datum, Error, Result, TableId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -301,6 +302,49 @@ fn jobs_that_wait_are_done_together() {
         assert!(store.check().unwrap().errors.is_empty());
         drop((known, store));
         assert_eq!(table(&open(folder.path()).unwrap().snapshot().unwrap(), "t").rows(), 200, "it is on disk");
+    }
+}
+
+/// A load before others is not copied for them: they have another transaction.
+#[test]
+fn a_load_before_others_needs_no_copies() {
+    // More pages than a group copies, and fewer for which there is no memory.
+    for (records, bytes) in [(3000i64, 64 << 20), (600, 1 << 20)] {
+        let store = Store::scratch(MemoryBudget::new(bytes)).unwrap();
+        let create = |transaction: &mut Transaction<'_>| {
+            transaction.create_heap_table(definition("t"), small(HeapLayout::Nsm))
+        };
+        let id = store.write(create).unwrap();
+        let blocker = store.begin(&WriteOptions::default(), None).unwrap();
+        std::thread::scope(|scope| {
+            let load = scope.spawn(|| {
+                store.submit(&WriteOptions::default(), move |transaction| {
+                    transaction.heap(id, |heap| {
+                        (0..records).try_for_each(|number| heap.insert(&record(number, &"x".repeat(3000))).map(drop))
+                    })
+                })
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            let others: Vec<_> = (0..3)
+                .map(|number| {
+                    let (store, name) = (&store, format!("s{number}"));
+                    scope.spawn(move || {
+                        store.submit(&WriteOptions::default(), move |transaction| {
+                            let seen = transaction.base().tables.values().map(|table| table.rows()).sum::<u64>();
+                            transaction.create_schema(&name).map(|()| seen)
+                        })
+                    })
+                })
+                .collect();
+            std::thread::sleep(Duration::from_millis(50));
+            blocker.roll_back();
+            load.join().unwrap().unwrap();
+            for other in others {
+                assert_eq!(other.join().unwrap().unwrap(), records as u64, "they came after it");
+            }
+        });
+        assert_eq!(store.snapshot().unwrap().schemas.len(), 4);
+        assert!(store.check().unwrap().errors.is_empty());
     }
 }
 

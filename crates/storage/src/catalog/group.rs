@@ -2,6 +2,7 @@
 //! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
 
 use crate::catalog::line::Entered;
+use crate::catalog::nested::Follows;
 use crate::catalog::{Store, Transaction};
 use crate::{Error, Result};
 use std::any::Any;
@@ -11,7 +12,8 @@ use std::time::Duration;
 
 /// Most jobs of a group.
 const TOGETHER: usize = 64;
-/// A group ends with the job by which so many heap pages have been written: each job after it would need copies of them.
+/// A group ends with the job by which so many heap pages have been written: each job after it would need copies of them. Those
+/// of a job that has written more by itself, as a load does, are never copied.
 const PAGES: usize = 1024;
 
 /// How a transaction writes.
@@ -170,9 +172,9 @@ impl Store {
         }
         let mut jobs = jobs.into_iter();
         while let Some(job) = jobs.next() {
-            let goes_on = jobs.len() > 0;
-            done.extend(job.run(|work| transaction.nested(goes_on, work)));
-            if transaction.base().copied_pages() > PAGES {
+            let follows = if jobs.len() > 0 { Follows::OthersUnless(PAGES) } else { Follows::Nothing };
+            done.extend(job.run(|work| transaction.nested(follows, work)));
+            if !transaction.can_go_on() || transaction.base().copied_pages() > PAGES {
                 break;
             }
         }
