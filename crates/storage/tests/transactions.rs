@@ -241,7 +241,7 @@ fn changed_pages_are_read_before_they_are_committed() {
 
 /// Deletes, changes and adds records; gives where the latter two are.
 fn change(
-    transaction: &mut gingham_storage::catalog::Transaction<'_>,
+    transaction: &mut Transaction<'_>,
     table: TableId,
     places: &BTreeMap<i64, u64>,
     (gone, new): &(Vec<i64>, Vec<(i64, String)>),
