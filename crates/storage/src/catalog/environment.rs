@@ -363,6 +363,11 @@ fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error 
              raise the process's address space limit (ulimit -v) or load in smaller parts",
             path.display()
         )),
+        heed::Error::Mdb(MdbError::TxnFull) => Error::OutOfMemory(format!(
+            "the change is too large for one transaction: the catalog {} takes 131,071 changed pages or values at a time; \
+             change or load less at once",
+            path.display()
+        )),
         heed::Error::Mdb(MdbError::ReadersFull) => Error::Locked(format!(
             "the catalog {} has no reader slot left: too many processes read it at once",
             path.display()
@@ -380,8 +385,8 @@ mod tests {
     use super::*;
     use crate::catalog::{Store, Transaction, WriteOptions};
     use crate::heap::{HeapLayout, HeapOptions};
-    use crate::{ColumnDefinition, Datum, Design, LogicalType, TableDefinition, TableName};
     use crate::memory::MemoryBudget;
+    use crate::{ColumnDefinition, Datum, Design, LogicalType, TableDefinition, TableName};
 
     /// Writers of heap tables read what they change in place, as their statements do.
     #[test]
