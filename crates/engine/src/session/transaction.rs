@@ -330,7 +330,15 @@ impl Writing {
         let failed = Arc::new(Mutex::new(None));
         let (aside, cancel) = (Arc::clone(&failed), self.cancel.clone());
         let work = move |transaction: &mut Transaction<'_>| {
-            let result = work(transaction).and_then(|result| cancel.commit_point().map(|()| result));
+            let result = work(transaction).and_then(|result| {
+                // Work that has found others' changes is done once more, and can be cancelled then.
+                if transaction.is_changed() {
+                    cancel.commit_point()?
+                } else {
+                    cancel.check()?
+                }
+                Ok(result)
+            });
             result.map_err(|error| {
                 *aside.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 gingham_storage::Error::Cancelled
