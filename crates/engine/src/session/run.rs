@@ -1,6 +1,6 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
-use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext, Stopwatch};
+use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext, Stopwatch, Use};
 use crate::{Error, QueryResult, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -27,6 +27,9 @@ enum Told {
     Later(oneshot::Receiver<Result<Head>>),
 }
 
+/// What a statement gives, and its part in the session's transaction, which is not idle while the rows are being read.
+type Running = (Outcome, Option<Arc<Use>>);
+
 /// A statement that was started.
 #[derive(Debug)]
 pub(crate) struct Started {
@@ -48,7 +51,8 @@ where
     let work = async move {
         let mut context = StatementContext::new(begun, own)?;
         context.watch = known;
-        work(context).await
+        let part = context.transaction.clone();
+        Ok((work(context).await?, part))
     };
     start_with(session, (cancel, watch), (Told::Later(head), Some(sender)), work, || ())
 }
@@ -61,7 +65,9 @@ where
 {
     let (session, known) = (Arc::clone(&context.session), (context.cancel.clone(), Arc::clone(&context.watch)));
     let (sender, head) = oneshot::channel();
-    start_with(&session, known, (Told::Later(head), Some(sender)), work(context), || ())
+    let part = context.transaction.clone();
+    let work = work(context);
+    start_with(&session, known, (Told::Later(head), Some(sender)), async move { Ok((work.await?, part)) }, || ())
 }
 
 /// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
@@ -72,7 +78,7 @@ pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: KeptPla
         session,
         (CancelToken::new(), Arc::new(watch)),
         (Told::Now(head), None),
-        async move { Ok(Outcome::Rows(kept.rows()?)) },
+        async move { Ok((Outcome::Rows(kept.rows()?), None)) },
         move || again.make_ready(),
     )
 }
@@ -94,7 +100,7 @@ fn start_with(
     session: &Arc<Session>,
     (cancel, watch): (CancelToken, Arc<Stopwatch>),
     (head, mut head_sender): (Told, Option<oneshot::Sender<Result<Head>>>),
-    work: impl Future<Output = Result<Outcome>> + Send + 'static,
+    work: impl Future<Output = Result<Running>> + Send + 'static,
     after: impl FnOnce() + Send + 'static,
 ) -> Result<Started> {
     let guard = session.running.enter(cancel.clone());
@@ -127,7 +133,7 @@ fn start_with(
 }
 
 async fn drive(
-    work: impl Future<Output = Result<Outcome>>,
+    work: impl Future<Output = Result<Running>>,
     watch: &Stopwatch,
     head: &mut Option<oneshot::Sender<Result<Head>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,
@@ -137,7 +143,8 @@ async fn drive(
             drop(head.send(Ok(Head { schema, affected })));
         }
     };
-    let outcome = work.await?;
+    let (outcome, part) = work.await?;
+    let _part = part.filter(|_| matches!(outcome, Outcome::Rows(_)));
     watch.is_planned();
     let mut rows = match outcome {
         Outcome::Rows(rows) => rows,

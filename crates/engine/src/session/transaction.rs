@@ -95,6 +95,12 @@ impl SessionTransaction {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether COMMIT or ROLLBACK has come; results may still be read from it then.
+    fn has_ended(&self) -> bool {
+        // Somebody who holds the lock for long waits for the turn to write.
+        self.progress.try_lock().is_ok_and(|progress| progress.ended)
+    }
+
     /// How long no statement has been in it.
     pub(crate) fn idle(&self) -> Duration {
         let usage = self.in_use();
@@ -393,6 +399,6 @@ impl Engine {
     /// The transactions that are open, the oldest first.
     pub(crate) fn open_transactions(&self) -> Vec<Arc<SessionTransaction>> {
         let open = self.transactions.lock().unwrap_or_else(PoisonError::into_inner);
-        open.iter().filter_map(Weak::upgrade).collect()
+        open.iter().filter_map(Weak::upgrade).filter(|transaction| !transaction.has_ended()).collect()
     }
 }

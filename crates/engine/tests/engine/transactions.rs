@@ -207,8 +207,15 @@ fn a_transaction_that_is_idle_is_rolled_back() {
     while begun.elapsed() < Duration::from_millis(300) {
         run(&one, "SELECT count(*) FROM generate_series(1, 200000)");
     }
+    // Nor is the reading of a result.
+    let mut result = one.query("SELECT value FROM generate_series(1, 1000000)").expect("a query");
+    result.next().expect("rows").expect("no error");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(result.all(|batch| batch.is_ok()));
+    let unread = one.query("SELECT value FROM generate_series(1, 1000000)").expect("a query");
     run(&one, "COMMIT");
     assert_eq!(rows(&one, "SELECT count(*) FROM gingham_transactions"), ["0"]);
+    drop(unread);
 }
 
 /// A statement that is late for its transaction's end says so, and its rows are nowhere.
