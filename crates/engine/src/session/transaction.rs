@@ -195,10 +195,16 @@ impl SessionTransaction {
         Ok(())
     }
 
-    /// COMMIT: the database first, whose commit may fail.
+    /// COMMIT: TEMP tables first, so that an error always means that the database is as it was.
     pub(crate) fn commit(&self) -> Result<()> {
         self.progress().ended = true;
-        self.parts().try_for_each(|part| Ok(part.commit()?))
+        for part in [&self.temp, &self.main].into_iter().filter_map(OnceLock::get) {
+            if let Err(error) = part.commit() {
+                self.roll_back();
+                return Err(error.into());
+            }
+        }
+        Ok(())
     }
 
     /// ROLLBACK.
