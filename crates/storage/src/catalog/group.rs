@@ -7,6 +7,7 @@ use crate::catalog::{Store, Transaction};
 use crate::{Error, Result};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -41,7 +42,11 @@ type Work = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send>;
 
 /// How a job ended.
 #[derive(Default)]
-struct Outcome(Mutex<Option<Ended>>);
+struct Outcome {
+    ended: Mutex<Option<Ended>>,
+    /// Its sender has waited for as long as it wanted to.
+    late: AtomicBool,
+}
 
 enum Ended {
     Committed,
@@ -57,7 +62,7 @@ impl std::fmt::Debug for Job {
 
 impl Outcome {
     fn get(&self) -> MutexGuard<'_, Option<Ended>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -79,8 +84,9 @@ impl Jobs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a job back that nobody has begun.
+    /// Takes a job back that nobody has begun; one that somebody has taken is not put back.
     fn withdraw(&self, outcome: &Arc<Outcome>) -> bool {
+        outcome.late.store(true, Ordering::Release);
         let mut list = self.list();
         let waiting = list.len();
         list.retain(|job| !Arc::ptr_eq(&job.outcome, outcome));
@@ -95,9 +101,14 @@ impl Jobs {
         list.drain(..together).collect()
     }
 
-    /// Puts jobs back for the next turn.
+    /// Puts jobs back for the next turn, but for those whose senders would have taken them back meanwhile.
     fn put_back(&self, jobs: Vec<Job>) {
-        self.list().splice(..0, jobs);
+        let mut list = self.list();
+        let (late, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.outcome.late.load(Ordering::Acquire));
+        list.splice(..0, jobs);
+        for job in late {
+            *job.outcome.get() = Some(Ended::Failed(waited(&job.options)));
+        }
     }
 }
 
