@@ -3,8 +3,9 @@
 mod common;
 
 use common::{batch, budget, create, definition, insert, keyed, name, open, open_read_only, plain_label, rows, table};
-use gingham_storage::catalog::{OpenTransaction, Store, WriteOptions};
+use gingham_storage::catalog::{OpenTransaction, Store, Transaction, WriteOptions};
 use gingham_storage::heap::{HeapLayout, HeapOptions};
+use gingham_storage::memory::MemoryBudget;
 use gingham_storage::{Datum, Error, Result, TableId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -104,6 +105,33 @@ fn dropped_or_rolled_back_nothing_is_left() {
     create(&store, definition("u")).unwrap();
     insert(&store, "t", 0..5).unwrap();
     assert_eq!(ids(&store), [0, 1, 2, 3, 4]);
+}
+
+/// Who knows a table or a state of one from behind a savepoint must not take another for it.
+#[test]
+fn numbers_behind_a_savepoint_are_not_given_again() {
+    let store = scratch();
+    create(&store, definition("t")).unwrap();
+    let open = store.begin(&WriteOptions::default(), None).unwrap();
+    let mut seen = std::collections::HashSet::new();
+    for depth in 0..3 {
+        open.savepoint().unwrap();
+        for round in 0..3 {
+            let made = open.write(|transaction| transaction.create_table(definition("u"))).unwrap();
+            add(&store, &open, 0..5).unwrap();
+            assert!(seen.insert(made), "table {made} again, depth {depth}, round {round}");
+            assert!(seen.insert(u64::MAX - table(&open.snapshot(), "t").version), "depth {depth}, round {round}");
+            open.back_to(depth).unwrap();
+        }
+        add(&store, &open, 10..11).unwrap();
+        assert!(seen.insert(u64::MAX - table(&open.snapshot(), "t").version), "depth {depth}");
+    }
+    open.back_to(0).unwrap();
+    add(&store, &open, 20..21).unwrap();
+    assert!(seen.insert(u64::MAX - table(&open.snapshot(), "t").version));
+    open.commit().unwrap();
+    assert_eq!(ids(&store), [20]);
+    assert!(store.check().unwrap().errors.is_empty());
 }
 
 #[test]
@@ -213,7 +241,7 @@ fn changed_pages_are_read_before_they_are_committed() {
 
 /// Deletes, changes and adds records; gives where the latter two are.
 fn change(
-    transaction: &mut gingham_storage::catalog::Transaction<'_>,
+    transaction: &mut Transaction<'_>,
     table: TableId,
     places: &BTreeMap<i64, u64>,
     (gone, new): &(Vec<i64>, Vec<(i64, String)>),
@@ -274,6 +302,48 @@ fn jobs_that_wait_are_done_together() {
         assert!(store.check().unwrap().errors.is_empty());
         drop((known, store));
         assert_eq!(table(&open(folder.path()).unwrap().snapshot().unwrap(), "t").rows(), 200, "it is on disk");
+    }
+}
+
+/// A load before others is not copied for them: they have another transaction.
+#[test]
+fn a_load_before_others_needs_no_copies() {
+    // More pages than a group copies, and fewer for which there is no memory.
+    for (records, bytes) in [(3000i64, 64 << 20), (600, 1 << 20)] {
+        let store = Store::scratch(MemoryBudget::new(bytes)).unwrap();
+        let create =
+            |transaction: &mut Transaction<'_>| transaction.create_heap_table(definition("t"), small(HeapLayout::Nsm));
+        let id = store.write(create).unwrap();
+        let blocker = store.begin(&WriteOptions::default(), None).unwrap();
+        std::thread::scope(|scope| {
+            let load = scope.spawn(|| {
+                store.submit(&WriteOptions::default(), move |transaction| {
+                    transaction.heap(id, |heap| {
+                        (0..records).try_for_each(|number| heap.insert(&record(number, &"x".repeat(3000))).map(drop))
+                    })
+                })
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            let others: Vec<_> = (0..3)
+                .map(|number| {
+                    let (store, name) = (&store, format!("s{number}"));
+                    scope.spawn(move || {
+                        store.submit(&WriteOptions::default(), move |transaction| {
+                            let seen = transaction.base().tables.values().map(|table| table.rows()).sum::<u64>();
+                            transaction.create_schema(&name).map(|()| seen)
+                        })
+                    })
+                })
+                .collect();
+            std::thread::sleep(Duration::from_millis(50));
+            blocker.roll_back();
+            load.join().unwrap().unwrap();
+            for other in others {
+                assert_eq!(other.join().unwrap().unwrap(), records as u64, "they came after it");
+            }
+        });
+        assert_eq!(store.snapshot().unwrap().schemas.len(), 4);
+        assert!(store.check().unwrap().errors.is_empty());
     }
 }
 

@@ -1,6 +1,6 @@
 //! Appending rows or batches to a table: they travel through a channel to one INSERT.
 
-use crate::session::{Outcome, Session, Started, Stopwatch, start, wait};
+use crate::session::{CancelToken, Outcome, Session, Started, start_in, wait};
 use crate::{Error, Result, statements};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::SchemaRef;
@@ -52,12 +52,13 @@ pub struct Appender {
 
 impl Appender {
     pub(crate) fn start(session: &Arc<Session>, reference: &TableReference) -> Result<Self> {
-        let context = session.begin(crate::session::CancelToken::new())?;
+        let context = session.begin(CancelToken::new())?;
         let definition = Arc::clone(&context.table(reference)?.table.definition);
         let schema = definition.arrow_schema();
         let (sender, receiver) = mpsc::channel(WAITING_BATCHES);
         let (rows_schema, reference) = (Arc::clone(&schema), reference.clone());
-        let insert = start(session, Stopwatch::start(), move |context| async move {
+        // The INSERT is part of the transaction that is open now, whenever its thread comes to it.
+        let insert = start_in(context, move |context| async move {
             let target = context.table(&reference)?;
             let rows = Box::pin(RecordBatchStreamAdapter::new(rows_schema, batches(receiver)));
             Ok(Outcome::Affected(statements::insert_stream(&context, &target, rows).await?))

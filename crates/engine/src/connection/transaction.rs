@@ -42,8 +42,10 @@ impl<'c> Transaction<'c> {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn commit(mut self) -> Result<()> {
-        self.open = false;
-        self.connection.execute("COMMIT").map(drop)
+        // What was not committed, as when COMMIT was cancelled, is rolled back.
+        let done = self.connection.execute("COMMIT");
+        self.open = done.is_err();
+        done.map(drop)
     }
 
     /// Undoes all changes, as dropping the transaction does.
@@ -57,8 +59,9 @@ impl<'c> Transaction<'c> {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn roll_back(mut self) -> Result<()> {
-        self.open = false;
-        self.connection.execute("ROLLBACK").map(drop)
+        let done = self.connection.execute("ROLLBACK");
+        self.open = done.is_err();
+        done.map(drop)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
-use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext, Stopwatch};
+use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext, Stopwatch, Use};
 use crate::{Error, QueryResult, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -27,6 +27,9 @@ enum Told {
     Later(oneshot::Receiver<Result<Head>>),
 }
 
+/// What a statement gives, and its part in the session's transaction, which is not idle while the rows are being read.
+type Running = (Outcome, Option<Arc<Use>>);
+
 /// A statement that was started.
 #[derive(Debug)]
 pub(crate) struct Started {
@@ -42,20 +45,29 @@ where
     W: FnOnce(StatementContext) -> F + Send + 'static,
     F: Future<Output = Result<Outcome>> + Send + 'static,
 {
-    let begun = Arc::clone(session);
-    let watch = Arc::new(watch);
+    let (begun, cancel, watch) = (Arc::clone(session), CancelToken::new(), Arc::new(watch));
+    let (own, known) = (cancel.clone(), Arc::clone(&watch));
     let (sender, head) = oneshot::channel();
-    start_with(
-        session,
-        Arc::clone(&watch),
-        (Told::Later(head), Some(sender)),
-        |cancel| async move {
-            let mut context = StatementContext::new(begun, cancel)?;
-            context.watch = watch;
-            work(context).await
-        },
-        || (),
-    )
+    let work = async move {
+        let mut context = StatementContext::new(begun, own)?;
+        context.watch = known;
+        let part = context.transaction.clone();
+        Ok((work(context).await?, part))
+    };
+    start_with(session, (cancel, watch), (Told::Later(head), Some(sender)), work, || ())
+}
+
+/// Starts `work` in a context that is there already: in the transaction that the session was in when it was made.
+pub(crate) fn start_in<F, W>(context: StatementContext, work: W) -> Result<Started>
+where
+    W: FnOnce(StatementContext) -> F,
+    F: Future<Output = Result<Outcome>> + Send + 'static,
+{
+    let (session, known) = (Arc::clone(&context.session), (context.cancel.clone(), Arc::clone(&context.watch)));
+    let (sender, head) = oneshot::channel();
+    let part = context.transaction.clone();
+    let work = work(context);
+    start_with(&session, known, (Told::Later(head), Some(sender)), async move { Ok((work.await?, part)) }, || ())
 }
 
 /// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
@@ -64,9 +76,9 @@ pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: KeptPla
     let again = kept.clone();
     start_with(
         session,
-        Arc::new(watch),
+        (CancelToken::new(), Arc::new(watch)),
         (Told::Now(head), None),
-        |_| async move { Ok(Outcome::Rows(kept.rows()?)) },
+        async move { Ok((Outcome::Rows(kept.rows()?), None)) },
         move || again.make_ready(),
     )
 }
@@ -84,18 +96,13 @@ pub(crate) fn finished(watch: Stopwatch, schema: SchemaRef, batch: RecordBatch) 
 }
 
 /// Starts `work`, and does `after` when all that it gave was taken.
-fn start_with<F, W>(
+fn start_with(
     session: &Arc<Session>,
-    watch: Arc<Stopwatch>,
+    (cancel, watch): (CancelToken, Arc<Stopwatch>),
     (head, mut head_sender): (Told, Option<oneshot::Sender<Result<Head>>>),
-    work: W,
+    work: impl Future<Output = Result<Running>> + Send + 'static,
     after: impl FnOnce() + Send + 'static,
-) -> Result<Started>
-where
-    W: FnOnce(CancelToken) -> F + Send + 'static,
-    F: Future<Output = Result<Outcome>> + Send + 'static,
-{
-    let cancel = CancelToken::new();
+) -> Result<Started> {
     let guard = session.running.enter(cancel.clone());
     let (sender, batches) = mpsc::channel(WAITING_BATCHES);
     let started = Started { head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch) };
@@ -104,7 +111,7 @@ where
     handle.spawn(async move {
         // Moved in, and so dropped after all that the statement holds. The session has the threads that run this.
         let (_session, _guard) = (session, guard);
-        let drive = drive(work(cancel.clone()), &watch, &mut head_sender, &sender);
+        let drive = drive(work, &watch, &mut head_sender, &sender);
         let result = tokio::select! {
             biased;
             () = cancel.cancelled() => Err(Error::Cancelled),
@@ -126,7 +133,7 @@ where
 }
 
 async fn drive(
-    work: impl Future<Output = Result<Outcome>>,
+    work: impl Future<Output = Result<Running>>,
     watch: &Stopwatch,
     head: &mut Option<oneshot::Sender<Result<Head>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,
@@ -136,7 +143,8 @@ async fn drive(
             drop(head.send(Ok(Head { schema, affected })));
         }
     };
-    let outcome = work.await?;
+    let (outcome, part) = work.await?;
+    let _part = part.filter(|_| matches!(outcome, Outcome::Rows(_)));
     watch.is_planned();
     let mut rows = match outcome {
         Outcome::Rows(rows) => rows,

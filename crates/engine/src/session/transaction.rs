@@ -30,11 +30,19 @@ pub(crate) struct SessionTransaction {
     /// The part that writes the database, once there is one; the other is for TEMP tables.
     main: OnceLock<OpenTransaction>,
     temp: OnceLock<OpenTransaction>,
-    /// Savepoints, each known to both parts by its place. Locked while a part begins.
-    savepoints: Mutex<Vec<String>>,
+    /// Locked while a part begins.
+    progress: Mutex<Progress>,
     usage: Mutex<InUse>,
     /// When it began.
     pub(crate) since: Instant,
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// Savepoints, each known to both parts by its place.
+    savepoints: Vec<String>,
+    /// COMMIT or ROLLBACK has come: a statement that is late must not begin a part that nobody would end.
+    ended: bool,
 }
 
 #[derive(Debug)]
@@ -68,7 +76,7 @@ impl SessionTransaction {
     fn new(began: Arc<Snapshot>) -> Self {
         let usage = Mutex::new(InUse { statements: 0, idle_since: Instant::now() });
         let (main, temp) = (OnceLock::new(), OnceLock::new());
-        Self { began, main, temp, savepoints: Mutex::default(), usage, since: Instant::now() }
+        Self { began, main, temp, progress: Mutex::default(), usage, since: Instant::now() }
     }
 
     /// One that has the turn to write the database from the start.
@@ -85,6 +93,12 @@ impl SessionTransaction {
 
     fn in_use(&self) -> MutexGuard<'_, InUse> {
         self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether COMMIT or ROLLBACK has come; results may still be read from it then.
+    fn has_ended(&self) -> bool {
+        // Somebody who holds the lock for long waits for the turn to write.
+        self.progress.try_lock().is_ok_and(|progress| progress.ended)
     }
 
     /// How long no statement has been in it.
@@ -115,10 +129,10 @@ impl SessionTransaction {
     fn part(&self, session: &Session, store: &Arc<Store>, options: &WriteOptions) -> Result<&OpenTransaction> {
         let main = Arc::ptr_eq(store, &session.engine.store);
         let part = if main { &self.main } else { &self.temp };
-        let savepoints = self.savepoints();
+        let progress = self.live()?;
         if part.get().is_none() {
             let begun = store.begin(options, main.then_some(self.began.commit))?;
-            for _ in savepoints.iter() {
+            for _ in &progress.savepoints {
                 begun.savepoint()?;
             }
             drop(part.set(begun));
@@ -130,50 +144,72 @@ impl SessionTransaction {
         [&self.main, &self.temp].into_iter().filter_map(OnceLock::get)
     }
 
-    fn savepoints(&self) -> MutexGuard<'_, Vec<String>> {
-        self.savepoints.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// SAVEPOINT. Blocks, as do the others.
-    pub(crate) fn savepoint(&self, name: String) -> Result<()> {
-        let mut savepoints = self.savepoints();
-        if savepoints.len() >= SAVEPOINTS {
+    /// The same, and an error after the transaction's end.
+    fn live(&self) -> Result<MutexGuard<'_, Progress>> {
+        let progress = self.progress();
+        match progress.ended {
+            false => Ok(progress),
+            true => Err(Error::RolledBack(
+                "the transaction ended before this statement did, which has changed nothing; run it again".into(),
+            )),
+        }
+    }
+
+    /// SAVEPOINT. Blocks, as do the others; none of them does anything once `cancel` has come.
+    pub(crate) fn savepoint(&self, name: String, cancel: &CancelToken) -> Result<()> {
+        let mut progress = self.live()?;
+        if progress.savepoints.len() >= SAVEPOINTS {
             return Err(Error::InvalidInput(format!(
                 "a transaction has at most {SAVEPOINTS} savepoints at a time; RELEASE some"
             )));
         }
+        cancel.commit_point()?;
         for part in self.parts() {
             part.savepoint()?;
         }
-        savepoints.push(name);
+        progress.savepoints.push(name);
         Ok(())
     }
 
     /// ROLLBACK TO.
-    pub(crate) fn back_to(&self, name: &str) -> Result<()> {
-        let mut savepoints = self.savepoints();
-        let place = place(&savepoints, name)?;
+    pub(crate) fn back_to(&self, name: &str, cancel: &CancelToken) -> Result<()> {
+        let mut progress = self.live()?;
+        let place = place(&progress.savepoints, name)?;
+        cancel.commit_point()?;
         self.parts().try_for_each(|part| part.back_to(place))?;
-        savepoints.truncate(place + 1);
+        progress.savepoints.truncate(place + 1);
         Ok(())
     }
 
     /// RELEASE.
-    pub(crate) fn release(&self, name: &str) -> Result<()> {
-        let mut savepoints = self.savepoints();
-        let place = place(&savepoints, name)?;
+    pub(crate) fn release(&self, name: &str, cancel: &CancelToken) -> Result<()> {
+        let mut progress = self.live()?;
+        let place = place(&progress.savepoints, name)?;
+        cancel.commit_point()?;
         self.parts().try_for_each(|part| part.release(place))?;
-        savepoints.truncate(place);
+        progress.savepoints.truncate(place);
         Ok(())
     }
 
-    /// COMMIT: the database first, whose commit may fail.
+    /// COMMIT: TEMP tables first, so that an error always means that the database is as it was.
     pub(crate) fn commit(&self) -> Result<()> {
-        self.parts().try_for_each(|part| Ok(part.commit()?))
+        self.progress().ended = true;
+        for part in [&self.temp, &self.main].into_iter().filter_map(OnceLock::get) {
+            if let Err(error) = part.commit() {
+                self.roll_back();
+                return Err(error.into());
+            }
+        }
+        Ok(())
     }
 
     /// ROLLBACK.
     pub(crate) fn roll_back(&self) {
+        self.progress().ended = true;
         self.parts().for_each(OpenTransaction::roll_back);
     }
 }
@@ -210,12 +246,13 @@ impl Session {
         }
     }
 
-    /// BEGIN, at `began`; `immediate` takes the turn to write at once. Blocks.
+    /// BEGIN, at `began`; `immediate` takes the turn to write at once. Nothing is begun once `cancel` has come. Blocks.
     pub(crate) fn begin_transaction(
         self: &Arc<Self>,
         began: Arc<Snapshot>,
         immediate: Option<&WriteOptions>,
         idle: Option<Duration>,
+        cancel: &CancelToken,
     ) -> Result<()> {
         let open = || Error::InvalidInput("a transaction is open already; COMMIT or ROLLBACK it first".into());
         if self.in_transaction() {
@@ -230,6 +267,7 @@ impl Session {
         if !matches!(*slot, Slot::None) {
             return Err(open());
         }
+        cancel.commit_point()?;
         *slot = Slot::Open(Arc::clone(&transaction));
         drop(slot);
         self.engine.note_transaction(&transaction);
@@ -304,7 +342,15 @@ impl Writing {
         let failed = Arc::new(Mutex::new(None));
         let (aside, cancel) = (Arc::clone(&failed), self.cancel.clone());
         let work = move |transaction: &mut Transaction<'_>| {
-            let result = work(transaction).and_then(|result| cancel.commit_point().map(|()| result));
+            let result = work(transaction).and_then(|result| {
+                // Work that has found others' changes is done once more, and can be cancelled then.
+                if transaction.is_changed() {
+                    cancel.commit_point()?
+                } else {
+                    cancel.check()?
+                }
+                Ok(result)
+            });
             result.map_err(|error| {
                 *aside.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
                 gingham_storage::Error::Cancelled
@@ -359,6 +405,6 @@ impl Engine {
     /// The transactions that are open, the oldest first.
     pub(crate) fn open_transactions(&self) -> Vec<Arc<SessionTransaction>> {
         let open = self.transactions.lock().unwrap_or_else(PoisonError::into_inner);
-        open.iter().filter_map(Weak::upgrade).collect()
+        open.iter().filter_map(Weak::upgrade).filter(|transaction| !transaction.has_ended()).collect()
     }
 }

@@ -31,10 +31,10 @@ pub(super) async fn begin(context: &StatementContext, statement: Sql) -> Result<
         Some(other) => return Err(unsupported(format!("BEGIN {other}"))),
     };
     let (session, began) = (Arc::clone(&context.session), Arc::clone(&context.snapshot));
-    let settings = context.settings();
+    let (settings, cancel) = (context.settings(), context.cancel.clone());
     blocking(move || {
         let options = settings.write_options();
-        session.begin_transaction(began, immediate.then_some(&options), settings.idle_timeout)
+        session.begin_transaction(began, immediate.then_some(&options), settings.idle_timeout, &cancel)
     })
     .await?;
     Ok(Outcome::Done)
@@ -55,6 +55,7 @@ fn accept(mode: &TransactionMode) -> Result<()> {
 /// Runs COMMIT or END.
 pub(super) async fn commit(context: &StatementContext, chain: bool) -> Result<Outcome> {
     refuse_chain("COMMIT", chain)?;
+    context.cancel.commit_point()?;
     match context.session.leave_transaction() {
         Slot::None => Err(none("commit")),
         Slot::RolledBack(why) => Err(Error::RolledBack(why)),
@@ -69,10 +70,11 @@ pub(super) async fn commit(context: &StatementContext, chain: bool) -> Result<Ou
 pub(super) async fn roll_back(context: &StatementContext, chain: bool, savepoint: Option<String>) -> Result<Outcome> {
     refuse_chain("ROLLBACK", chain)?;
     if let Some(name) = savepoint {
-        let transaction = open(context, "roll back to a savepoint of")?;
-        blocking(move || transaction.back_to(&name)).await?;
+        let (transaction, cancel) = (open(context, "roll back to a savepoint of")?, context.cancel.clone());
+        blocking(move || transaction.back_to(&name, &cancel)).await?;
         return Ok(Outcome::Done);
     }
+    context.cancel.commit_point()?;
     match context.session.leave_transaction() {
         Slot::None => return Err(none("roll back")),
         Slot::RolledBack(_) => {}
@@ -89,14 +91,15 @@ pub(super) async fn roll_back(context: &StatementContext, chain: bool, savepoint
 
 /// Runs SAVEPOINT or RELEASE.
 pub(super) async fn savepoint(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    let cancel = context.cancel.clone();
     match statement {
         Sql::Savepoint { name } => {
             let (transaction, name) = (open(context, "set a savepoint in")?, fold(&name));
-            blocking(move || transaction.savepoint(name)).await?;
+            blocking(move || transaction.savepoint(name, &cancel)).await?;
         }
         Sql::ReleaseSavepoint { name } => {
             let (transaction, name) = (open(context, "release a savepoint of")?, fold(&name));
-            blocking(move || transaction.release(&name)).await?;
+            blocking(move || transaction.release(&name, &cancel)).await?;
         }
         _ => return Err(Error::Internal("not SAVEPOINT".into())),
     }

@@ -207,8 +207,55 @@ fn a_transaction_that_is_idle_is_rolled_back() {
     while begun.elapsed() < Duration::from_millis(300) {
         run(&one, "SELECT count(*) FROM generate_series(1, 200000)");
     }
+    // Nor is the reading of a result.
+    let mut result = one.query("SELECT value FROM generate_series(1, 1000000)").expect("a query");
+    result.next().expect("rows").expect("no error");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(result.all(|batch| batch.is_ok()));
+    let unread = one.query("SELECT value FROM generate_series(1, 1000000)").expect("a query");
     run(&one, "COMMIT");
     assert_eq!(rows(&one, "SELECT count(*) FROM gingham_transactions"), ["0"]);
+    drop(unread);
+}
+
+/// A statement that is late for its transaction's end says so, and its rows are nowhere.
+#[test]
+fn what_ends_behind_its_transaction_is_refused() {
+    for end in ["COMMIT", "ROLLBACK"] {
+        for first in ["", "INSERT INTO t VALUES (99, 1);"] {
+            let (one, other) = two("pax");
+            run(&one, &format!("BEGIN; {first}"));
+            let mut appender = one.appender("t").expect("an appender");
+            appender.append_row(&[11.into(), 1i64.into()]).expect("a row");
+            run(&one, end);
+            let error = appender.finish().expect_err("the transaction is over");
+            assert!(matches!(error, Error::RolledBack(_)), "{end}: {error}");
+            let kept = usize::from(end == "COMMIT" && !first.is_empty());
+            assert_eq!(rows(&other, "SELECT count(*) FROM t"), [(10 + kept).to_string()], "{end}");
+            run(&one, "INSERT INTO t VALUES (12, 1)");
+        }
+    }
+}
+
+/// One that was cancelled while it waited for its turn is not begun when the turn comes.
+#[test]
+fn a_cancelled_begin_begins_nothing() {
+    let (one, other) = two("pax");
+    run(&one, "BEGIN IMMEDIATE");
+    let handle = other.cancel_handle();
+    let cancelled = std::thread::scope(|scope| {
+        let begins = scope.spawn(|| other.execute("BEGIN IMMEDIATE"));
+        while !begins.is_finished() {
+            std::thread::sleep(Duration::from_millis(20));
+            handle.cancel();
+        }
+        begins.join().expect("no panic")
+    });
+    assert!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+    run(&one, "COMMIT; BEGIN IMMEDIATE; ROLLBACK");
+    let error = other.execute("COMMIT").expect_err("there is nothing to commit").to_string();
+    assert_eq!(error, "there is no transaction to commit; BEGIN starts one");
+    run(&one, "INSERT INTO t VALUES (11, 1)");
 }
 
 /// As many as there may be are known to a part that begins to write behind them.

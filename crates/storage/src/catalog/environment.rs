@@ -13,7 +13,7 @@ use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
 use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 /// The databases of a catalog. All are made with the catalog, since LMDB makes databases in transactions of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,10 +232,8 @@ impl Environment {
     /// Begins the write transaction; the guard must outlive it. Grows the map first when it is more than half full.
     pub(crate) fn write(&self) -> Result<(RwTxn<'_>, RwLockReadGuard<'_, ()>)> {
         loop {
-            let info = self.env.info();
-            let used = (info.last_page_number + 1).saturating_mul(PAGE);
-            if used > info.map_size / 2 {
-                self.resize(info.map_size.saturating_mul(2))?;
+            if let Some(size) = self.growth() {
+                self.resize(size)?;
             }
             let shared = self.shared();
             match self.env.write_txn() {
@@ -245,6 +243,33 @@ impl Environment {
             }
             drop(shared);
             self.resize(0)?;
+        }
+    }
+
+    /// The size that the map should have: twice its own when it is more than half full.
+    fn growth(&self) -> Option<usize> {
+        let info = self.env.info();
+        let used = (info.last_page_number + 1).saturating_mul(PAGE);
+        (used > info.map_size / 2).then(|| info.map_size.saturating_mul(2))
+    }
+
+    /// Grows the map when it is more than half full, nothing points into it just now, and nobody writes. Called by those who
+    /// are about to pin what they read: statements over heap tables do, and the map can't grow before the last of them has ended.
+    pub(crate) fn grow_when_idle(&self) -> Result<()> {
+        if self.growth().is_none() {
+            return Ok(());
+        }
+        let _exclusive = match self.gate.try_write() {
+            Ok(exclusive) => exclusive,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(()),
+        };
+        // Another may have grown it meanwhile.
+        match self.growth() {
+            Some(size) if self.pins.load(Ordering::Acquire) == 0 => {
+                lmdb::resize(&self.env, size).map_err(self.failed("growing the map of"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -338,6 +363,11 @@ fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error 
              raise the process's address space limit (ulimit -v) or load in smaller parts",
             path.display()
         )),
+        heed::Error::Mdb(MdbError::TxnFull) => Error::OutOfMemory(format!(
+            "the change is too large for one transaction: the catalog {} takes 131,071 changed pages or values at a time; \
+             change or load less at once",
+            path.display()
+        )),
         heed::Error::Mdb(MdbError::ReadersFull) => Error::Locked(format!(
             "the catalog {} has no reader slot left: too many processes read it at once",
             path.display()
@@ -353,8 +383,49 @@ fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalog::Store;
+    use crate::catalog::{Store, Transaction, WriteOptions};
+    use crate::heap::{HeapLayout, HeapOptions};
     use crate::memory::MemoryBudget;
+    use crate::{ColumnDefinition, Datum, Design, LogicalType, TableDefinition, TableName};
+
+    /// Writers of heap tables read what they change in place, as their statements do.
+    #[test]
+    fn the_map_grows_beside_heap_tables() {
+        let store = Store::scratch(MemoryBudget::new(1 << 30)).expect("a scratch database");
+        let definition = TableDefinition {
+            id: 0,
+            name: TableName { schema: "public".into(), table: "t".into() },
+            columns: vec![ColumnDefinition {
+                id: 1,
+                name: "id".into(),
+                logical_type: LogicalType::Int(64),
+                nullable: true,
+                default: None,
+                initial: Datum::Null,
+            }],
+            next_column: 2,
+            keys: Vec::new(),
+            checks: Vec::new(),
+            references: Vec::new(),
+            design: Design::of_pages(HeapOptions::new(HeapLayout::Pax)),
+            sort_by: Vec::new(),
+            indexes: Vec::new(),
+        };
+        store.write(|transaction| transaction.create_table(definition)).expect("a heap table");
+        store.environment.resize(1 << 20).expect("a smaller map");
+        for number in 0..64u64 {
+            // A statement has its snapshot while it writes.
+            let _own = store.pinned().expect("a snapshot");
+            let put = move |transaction: &mut Transaction<'_>| {
+                let delta = transaction.environment().values(Name::Delta)?;
+                let put = delta.put(&mut transaction.transaction, &number.to_be_bytes(), &vec![1; 100_000]);
+                put.map_err(transaction.environment().failed("writing"))?;
+                transaction.create_schema(&format!("s{number}"))
+            };
+            store.submit(&WriteOptions::default(), put).expect("the map has grown");
+        }
+        assert!(store.environment.env.info().map_size >= 64 * 100_000);
+    }
 
     #[test]
     fn a_full_map_refuses_a_transaction_and_takes_the_next() {

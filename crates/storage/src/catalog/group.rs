@@ -2,16 +2,19 @@
 //! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
 
 use crate::catalog::line::Entered;
+use crate::catalog::nested::Follows;
 use crate::catalog::{Store, Transaction};
 use crate::{Error, Result};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Most jobs of a group.
 const TOGETHER: usize = 64;
-/// A group ends with the job by which so many heap pages have been written: each job after it would need copies of them.
+/// A group ends with the job by which so many heap pages have been written: each job after it would need copies of them. Those
+/// of a job that has written more by itself, as a load does, are never copied.
 const PAGES: usize = 1024;
 
 /// How a transaction writes.
@@ -39,7 +42,11 @@ type Work = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send>;
 
 /// How a job ended.
 #[derive(Default)]
-struct Outcome(Mutex<Option<Ended>>);
+struct Outcome {
+    ended: Mutex<Option<Ended>>,
+    /// Its sender has waited for as long as it wanted to.
+    late: AtomicBool,
+}
 
 enum Ended {
     Committed,
@@ -55,7 +62,7 @@ impl std::fmt::Debug for Job {
 
 impl Outcome {
     fn get(&self) -> MutexGuard<'_, Option<Ended>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,8 +84,9 @@ impl Jobs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a job back that nobody has begun.
+    /// Takes a job back that nobody has begun; one that somebody has taken is not put back.
     fn withdraw(&self, outcome: &Arc<Outcome>) -> bool {
+        outcome.late.store(true, Ordering::Release);
         let mut list = self.list();
         let waiting = list.len();
         list.retain(|job| !Arc::ptr_eq(&job.outcome, outcome));
@@ -93,9 +101,14 @@ impl Jobs {
         list.drain(..together).collect()
     }
 
-    /// Puts jobs back for the next turn.
+    /// Puts jobs back for the next turn, but for those whose senders would have taken them back meanwhile.
     fn put_back(&self, jobs: Vec<Job>) {
-        self.list().splice(..0, jobs);
+        let mut list = self.list();
+        let (late, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.outcome.late.load(Ordering::Acquire));
+        list.splice(..0, jobs);
+        for job in late {
+            *job.outcome.get() = Some(Ended::Failed(waited(&job.options)));
+        }
     }
 }
 
@@ -170,9 +183,9 @@ impl Store {
         }
         let mut jobs = jobs.into_iter();
         while let Some(job) = jobs.next() {
-            let goes_on = jobs.len() > 0;
-            done.extend(job.run(|work| transaction.nested(goes_on, work)));
-            if transaction.base().copied_pages() > PAGES {
+            let follows = if jobs.len() > 0 { Follows::OthersUnless(PAGES) } else { Follows::Nothing };
+            done.extend(job.run(|work| transaction.nested(follows, work)));
+            if !transaction.can_go_on() || transaction.base().copied_pages() > PAGES {
                 break;
             }
         }

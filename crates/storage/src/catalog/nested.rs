@@ -8,11 +8,23 @@ use crate::catalog::{Snapshot, Transaction};
 use crate::heap::HeapReader;
 use crate::heap::store::{Overlay, PageSource, WrittenPages};
 use crate::io::lmdb::ReadPin;
-use crate::{Result, TableName};
+use crate::{Error, Result, TableName};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What the outer transaction does after one within it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// Nothing that reads.
+    Nothing,
+    /// Others, which build on the result; what a query reads of it are copies of pages.
+    Others,
+    /// The same, unless more than so many pages would have to be copied, or there is no memory for them: then what would have
+    /// followed is left to another transaction.
+    OthersUnless(usize),
+}
 
 /// What a transaction has come to, for the outer one to take over.
 struct After {
@@ -27,12 +39,12 @@ struct After {
 
 impl Transaction<'_> {
     /// Runs `work` in a transaction within this one, whose changes become this one's when it succeeds and are undone when it
-    /// does not. With `goes_on` this one then builds on the result, as the next `nested` needs it.
+    /// does not. This one then builds on the result, as the next `nested` needs it, where `follows` says so.
     ///
     /// Each has a number of its own among commits, so that no two states of a table have the same version.
     pub(crate) fn nested<R>(
         &mut self,
-        goes_on: bool,
+        follows: Follows,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
     ) -> Result<R> {
         let (store, mut state) = (self.store, self.state.clone());
@@ -53,19 +65,27 @@ impl Transaction<'_> {
             relaxed: self.relaxed,
         };
         let result = work(&mut inner)?;
-        if let Some(after) = inner.end(goes_on)? {
+        if let Some(after) = inner.end(follows)? {
             self.take_over(after);
         }
         Ok(result)
     }
 
     /// Hands the changes to the outer transaction; `None` when there are none.
-    fn end(mut self, goes_on: bool) -> Result<Option<After>> {
+    fn end(mut self, follows: Follows) -> Result<Option<After>> {
         self.require_whole()?;
         if !self.changed {
             return Ok(None);
         }
-        let base = goes_on.then(|| self.as_changed()).transpose()?;
+        let base = match follows {
+            Follows::Nothing => None,
+            Follows::Others => Some(self.as_changed()?),
+            Follows::OthersUnless(most) if self.pages.len() > most => None,
+            Follows::OthersUnless(_) => match self.as_changed() {
+                Err(Error::OutOfMemory(_)) => None,
+                changed => Some(changed?),
+            },
+        };
         let environment = self.environment();
         self.transaction.commit().map_err(environment.failed("writing"))?;
         let (state, names, made, replaced, changed) = (self.state, self.names, self.made, self.replaced, self.changed);
@@ -81,6 +101,20 @@ impl Transaction<'_> {
         if let Some(base) = base {
             self.base = base;
         }
+    }
+
+    /// Gives no number again that a savepoint's level has given, which is undone: a statement may still be under way that
+    /// knows a table of that level by its number, or a state of a table by its version.
+    pub(super) fn pass_over(&mut self, spent: &State) {
+        let state = &mut self.state;
+        state.commit = state.commit.max(spent.commit + 1);
+        state.next_table = state.next_table.max(spent.next_table);
+        state.next_view = state.next_view.max(spent.next_view);
+    }
+
+    /// Whether it builds on all that transactions within it have changed, so that another one can follow.
+    pub(super) fn can_go_on(&self) -> bool {
+        !self.changed || self.base.commit == self.state.commit
     }
 
     /// The state with this transaction's changes, on top of what it builds on: what its own queries read.

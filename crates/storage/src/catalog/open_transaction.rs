@@ -1,6 +1,7 @@
 //! A transaction that stays open from one statement to the next. LMDB's belongs to one thread, which has the turn in the line
 //! of writers until the end, and does what it is told: statements as transactions within, savepoints as levels of these.
 
+use crate::catalog::nested::Follows;
 use crate::catalog::{Snapshot, Store, Transaction, WriteOptions};
 use crate::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -133,11 +134,15 @@ fn levels_above(
     loop {
         let _ = done.send(());
         let mut undone = None;
-        let ended = transaction.nested(true, |inner| {
+        let ended = transaction.nested(Follows::Others, |inner| {
             level(inner, depth + 1, told).map_err(|undo| {
-                undone = Some(undo);
+                undone = Some((undo, inner.state.clone()));
                 Error::Cancelled
             })
+        });
+        let undone = undone.map(|(undo, spent)| {
+            transaction.pass_over(&spent);
+            undo
         });
         match (ended, undone) {
             (_, Some(Undo::BackTo(to, again))) if to == depth => done = again,
@@ -166,7 +171,7 @@ impl OpenTransaction {
         let (answer, answered) = sync_channel(1);
         let ordering = self.ordering();
         self.order(Order::Write(Box::new(move |transaction| {
-            let result = catch_unwind(AssertUnwindSafe(|| transaction.nested(true, work)));
+            let result = catch_unwind(AssertUnwindSafe(|| transaction.nested(Follows::Others, work)));
             drop(answer.send((result, Arc::clone(&transaction.base))));
         })))?;
         let (result, snapshot) = answered.recv().map_err(|_| gone())?;

@@ -260,6 +260,9 @@ impl Store {
             if snapshot.tables.values().all(|table| table.heap.is_none()) {
                 return Ok(snapshot);
             }
+            if !self.is_read_only() {
+                self.environment.grow_when_idle()?;
+            }
             let owner = Arc::clone(self);
             let pin = self.environment.pin(owner)?;
             let commit = pin.read(|transaction| records::state(&self.environment, transaction))?.commit;

@@ -157,6 +157,11 @@ impl<'store> Transaction<'store> {
         &self.base
     }
 
+    /// Whether it has changed anything so far.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
     /// Creates a schema. Errors when it exists.
     pub fn create_schema(&mut self, name: &str) -> Result<()> {
         if self.state.schemas.iter().any(|schema| schema == name) {

@@ -11,8 +11,11 @@ use crate::segment::{ColumnMeta, SegmentId, ZONE_ROWS};
 use crate::{ColumnDefinition, ColumnId, Datum, Design, Error, Group, Layout, Packing, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch};
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::Path;
+
+/// How often a segment's folder is made again: each time another writer must have removed it in the moment between.
+const FOLDER_TRIES: usize = 100;
 
 /// A segment that is written but not yet visible; the catalog's commit makes it so.
 #[derive(Debug)]
@@ -65,7 +68,7 @@ pub(crate) fn write_file(
     sync: bool,
     zone_rows: usize,
 ) -> Result<WrittenSegment> {
-    let file = File::create(path).map_err(Error::io("creating", path))?;
+    let file = create(path).map_err(Error::io("creating", path))?;
     let written = SegmentWriter::new(BufWriter::with_capacity(1 << 18, file), path, true, zone_rows)
         .and_then(|writer| writer.write(id, definition, batches))
         .and_then(|(written, buffered)| {
@@ -81,6 +84,20 @@ pub(crate) fn write_file(
         let _ = std::fs::remove_file(path);
     }
     written
+}
+
+/// Creates a file. Another writer may just have removed its folder, which was empty: then makes that again.
+fn create(path: &Path) -> std::io::Result<File> {
+    for _ in 0..FOLDER_TRIES {
+        match (File::create(path), path.parent()) {
+            (Err(error), Some(folder)) if error.kind() == ErrorKind::NotFound => match std::fs::create_dir(folder) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            },
+            (created, _) => return created,
+        }
+    }
+    File::create(path)
 }
 
 /// [`write_segment_image`] with any zone size.

@@ -61,6 +61,11 @@ impl WrittenPages {
         self.0.is_empty()
     }
 
+    /// How many.
+    pub(crate) fn len(&self) -> usize {
+        self.0.values().map(|table| table.keys.len()).sum()
+    }
+
     /// Those of a table.
     pub(crate) fn of(&self, table: TableId) -> Option<&WrittenTable> {
         self.0.get(&table)
