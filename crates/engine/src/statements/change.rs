@@ -146,9 +146,13 @@ pub(super) fn refuse(verb: &str, clauses: &[(bool, &str)]) -> Result<()> {
     }
 }
 
-/// The name of the one table that a statement changes.
+/// The name of the one table that a statement changes. An alias may not rename its columns: SET and RETURNING know them by the
+/// names that the table gives them.
 pub(super) fn plain_table(verb: &str, table: &TableWithJoins) -> Result<ObjectName> {
     match &table.relation {
+        TableFactor::Table { alias: Some(alias), .. } if !alias.columns.is_empty() => {
+            Err(unsupported(format!("{verb} of a table whose alias names columns ({alias})")))
+        }
         TableFactor::Table { name, args: None, with_hints, version: None, partitions, sample: None, .. }
             if table.joins.is_empty() && with_hints.is_empty() && partitions.is_empty() =>
         {

@@ -17,18 +17,22 @@ use std::sync::Arc;
 pub(in crate::statements) const EXCLUDED: &str = "excluded";
 
 /// The plan of a query that reads `target` first, in which the table gives the ids of its records behind its columns, and the
-/// query behind its own.
+/// query behind its own. The column of ids has a name that no column of the query's tables has.
 pub(super) fn with_ids(plan: LogicalPlan, target: &Target, verb: &str) -> Result<LogicalPlan> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = plan else { return Err(aggregates(verb)) };
+    let known = |name: &str| {
+        let read = input.schema().fields().iter().any(|field| field.name() == name);
+        read || target.table.definition.column(name).is_some()
+    };
     let mut name = "record id".to_owned();
-    while target.table.definition.column(&name).is_some() {
+    while known(&name) {
         name.push('_');
     }
     let table = GinghamTable::new(Arc::new(target.table.with_record_ids(name.clone())))?;
     let input = in_place_of(Arc::unwrap_or_clone(input), target, Arc::new(table), verb)?;
-    // Its table comes first.
-    let id = input.schema().columns().into_iter().find(|column| column.name == name).map(Expr::Column);
-    let expr = expr.into_iter().chain(id).collect();
+    let id = input.schema().columns().into_iter().find(|column| column.name == name);
+    let id = id.ok_or_else(|| Error::Internal(format!("{verb}: the query lost the ids of the records")))?;
+    let expr = expr.into_iter().chain([Expr::Column(id)]).collect();
     Ok(LogicalPlan::Projection(Projection::try_new(expr, Arc::new(input))?))
 }
 
