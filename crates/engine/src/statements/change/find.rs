@@ -16,7 +16,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, SelectItem, SetExpr, Statement as Sql, TableFactor};
-use gingham_storage::catalog::{Change as Changed, TableWriter, WrittenRows};
+use gingham_storage::catalog::{Change as Changed, TableWriter, WrittenRows, batch_bytes};
 use gingham_storage::heap::RecordId;
 use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
 use std::collections::HashSet;
@@ -80,7 +80,7 @@ impl Found {
         returned: Vec<RecordBatch>,
     ) -> Result<Self> {
         let mut held = Held::new(context, "insert");
-        held.reservation.try_grow(returned.iter().map(RecordBatch::get_array_memory_size).sum())?;
+        held.reservation.try_grow(returned.iter().map(batch_bytes).sum())?;
         held.returned = returned;
         let referred = referred_columns(context, target);
         Ok(Self { change: Changed::default(), new, referred, records, held })
@@ -289,7 +289,7 @@ impl Reading {
             (Some(_), _) => None,
             (None, converted) => converted,
         };
-        let bytes = [&kept, &returned, &referred].into_iter().flatten().map(RecordBatch::get_array_memory_size);
+        let bytes = [&kept, &returned, &referred].into_iter().flatten().map(batch_bytes);
         let bytes = bytes.sum::<usize>() + size_of::<u64>() * ids.len();
         let mut held = lock(held);
         held.reservation.try_grow(bytes)?;
