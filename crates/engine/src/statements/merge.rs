@@ -1,12 +1,11 @@
 //! MERGE INTO t USING s ON c WHEN …: each clause is a query of its own over the statement's snapshot, for the rows that no
 //! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
 
-use super::change::{self, Change, Found, Work, find, select};
-use super::ingest::Converter;
-use super::{fold, insert, unsupported};
-use crate::session::{Outcome, StatementContext, Target};
+use super::change::{self, Change, Found, New, Work, find, select};
+use super::ingest::Ingest;
+use super::{fold, insert, pipeline, unsupported};
+use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
-use arrow::array::RecordBatch;
 use datafusion::common::ParamValues;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -14,7 +13,6 @@ use datafusion::sql::sqlparser::ast::{
     MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, Statement as Sql, TableFactor,
     TableWithJoins,
 };
-use futures::TryStreamExt;
 
 /// MERGE.
 pub(super) struct Merging {
@@ -159,8 +157,8 @@ async fn inserted(
     let given = given.collect::<Option<Vec<_>>>();
     let given = given.ok_or_else(|| Error::InvalidInput("MERGE … INSERT (…) names columns of the table".into()))?;
     insert::check_columns(definition, &given)?;
-    let converter =
-        Converter::new(&context.state, definition, Some(given.as_slice()).filter(|given| !given.is_empty()))?;
+    let given = Some(given.as_slice()).filter(|given| !given.is_empty());
+    let ingest = Ingest::new(context, &target.store, &target.table, given)?;
     let item = |(at, value): (usize, &SqlExpr)| {
         let alias = Ident::with_quote('"', format!("column{}", at + 1));
         SelectItem::ExprWithAlias { expr: value.clone(), alias }
@@ -172,8 +170,9 @@ async fn inserted(
     super::query::refuse_ignored(&mut query)?;
     let statement = DataFusionStatement::Statement(Box::new(Sql::Query(query)));
     let plan = context.plan(statement, parameters).await?;
-    converter.accept(plan.schema().as_arrow())?;
-    let batches: Vec<RecordBatch> = context.rows(&plan).await?.try_collect().await?;
-    let converted = batches.iter().map(|batch| Ok(converter.convert(batch)?)).collect::<Result<Vec<_>>>()?;
-    Found::insert(context, target, converted, false).await
+    ingest.converter().accept(plan.schema().as_arrow())?;
+    let ingest = pipeline::fill(context, context.physical_plan(&plan).await?, ingest).await?;
+    let written = blocking(move || ingest.written()).await?;
+    let records = written.rows;
+    Found::of_new(context, target, New::Rows(written), records, Vec::new())
 }

@@ -21,7 +21,7 @@ use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use gingham_storage::TableDefinition;
-use gingham_storage::catalog::{Store, TableSnapshot, TableWriter, batch_bytes};
+use gingham_storage::catalog::{Store, TableSnapshot, TableWriter, WrittenRows, batch_bytes};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Converts batches and writes them to segment files, in lanes; nothing is visible before [`Ingest::finish`]. Its
@@ -126,6 +126,11 @@ impl Ingest {
             }
         }
         Ok(self.writer.append(lane, batch)?)
+    }
+
+    /// The records, for a change of which they are a part.
+    pub(crate) fn written(self) -> Result<WrittenRows> {
+        Ok(self.writer.finish()?)
     }
 
     /// Makes all records visible, or none. Returns their number.
