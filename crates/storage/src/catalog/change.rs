@@ -61,7 +61,7 @@ impl Transaction<'_> {
             return if rows.rows > 0 { self.put_into_pages(&definition, &new) } else { Ok(()) };
         }
         if rows.rows > 0 {
-            self.check_ranges(table, &definition, &rows)?;
+            self.check_ranges(table, &definition, &rows, &change.ids)?;
             let written_for = rows.table;
             if let Some(files) = rows.take_files() {
                 self.made.absorb(files);
