@@ -247,7 +247,11 @@ impl Reading {
             let given = change.assignments.iter().find(|(known, _)| *known == column.name);
             item(given.map_or_else(|| of_table(&column.name), |(_, value)| value.clone()), &column.name)
         });
-        let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("old {}", column.name)));
+        let mut prefix = "old ".to_owned();
+        while self.read.columns.iter().any(|column| column.name.starts_with(&prefix)) {
+            prefix.push('_');
+        }
+        let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("{prefix}{}", column.name)));
         refuse_one_name(change)?;
         let mut query = select(change.from.clone(), new.chain(old).collect())?;
         if let SetExpr::Select(select) = &mut *query.body {
