@@ -17,7 +17,7 @@ mod plan;
 mod returning;
 
 pub(super) use find::{Found, New, find};
-pub(super) use plan::EXCLUDED;
+pub(super) use plan::{EXCLUDED, refuse_volatile};
 pub(super) use returning::{Returned, Returning, from_table, select};
 
 use super::conflict::Upsert;
@@ -50,13 +50,15 @@ pub(super) struct Change {
     pub(super) excluded: Option<Arc<dyn TableProvider>>,
     /// Records are replaced, not changed in place: others are inserted with them.
     pub(super) replaces: bool,
+    /// Other queries of the statement read `from` and what `condition` looks at too, and must find the same.
+    pub(super) repeated: bool,
 }
 
 impl Change {
     /// A change of the records of `from` for which a condition holds.
     pub(super) fn of(verb: &'static str, table: ObjectName, from: Vec<TableWithJoins>) -> Self {
         let (assignments, condition, returning) = (Vec::new(), None, None);
-        Self { verb, table, from, assignments, condition, returning, excluded: None, replaces: false }
+        Self { verb, table, from, assignments, condition, returning, excluded: None, replaces: false, repeated: false }
     }
 }
 

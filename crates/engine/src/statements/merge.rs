@@ -74,21 +74,23 @@ async fn clause(
         By::Source => (&statement.table, &statement.source, false),
     };
     let from = joined(first, second, inner, &statement.on);
+    let repeated = statement.clauses.len() > 1;
     match (&own.action, by(own.clause_kind)) {
         (MergeAction::Insert(insert), By::Target) => {
-            inserted(context, target, insert, from, condition, parameters).await
+            inserted(context, target, insert, (from, condition, repeated), parameters).await
         }
         (MergeAction::Update(update), By::Both | By::Source) => {
             let predicates =
                 [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
             change::refuse("MERGE … UPDATE", &predicates)?;
             let assignments = update.assignments.iter().cloned().map(change::assignment).collect::<Result<Vec<_>>>()?;
-            let change =
-                Change { assignments, condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
+            let change = Change::of("MERGE", table.clone(), vec![from]);
+            let change = Change { assignments, condition, replaces: true, repeated, ..change };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Delete { .. }, By::Both | By::Source) => {
-            let change = Change { condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
+            let change = Change::of("MERGE", table.clone(), vec![from]);
+            let change = Change { condition, replaces: true, repeated, ..change };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Insert(_), _) => Err(unsupported(format!("MERGE … WHEN {} THEN INSERT", own.clause_kind))),
@@ -135,13 +137,13 @@ fn joined(first: &TableFactor, second: &TableFactor, inner: bool, on: &SqlExpr) 
     TableWithJoins { relation: first.clone(), joins: vec![join] }
 }
 
-/// The rows that a clause inserts: `SELECT values FROM source LEFT ANTI JOIN table ON … WHERE …`.
+/// The rows that a clause inserts: `SELECT values FROM source LEFT ANTI JOIN table ON … WHERE …`, of which other clauses read all
+/// but the values too if `repeated`.
 async fn inserted(
     context: &StatementContext,
     target: &Target,
     insert: &MergeInsertExpr,
-    from: TableWithJoins,
-    condition: Option<SqlExpr>,
+    (from, condition, repeated): (TableWithJoins, Option<SqlExpr>, bool),
     parameters: Option<ParamValues>,
 ) -> Result<Found> {
     let definition = &target.table.definition;
@@ -170,6 +172,9 @@ async fn inserted(
     super::query::refuse_ignored(&mut query)?;
     let statement = DataFusionStatement::Statement(Box::new(Sql::Query(query)));
     let plan = context.plan(statement, parameters).await?;
+    if repeated {
+        change::refuse_volatile(&plan)?;
+    }
     ingest.converter().accept(plan.schema().as_arrow())?;
     let ingest = pipeline::fill(context, context.physical_plan(&plan).await?, ingest).await?;
     let written = blocking(move || ingest.written()).await?;

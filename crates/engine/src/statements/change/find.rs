@@ -2,7 +2,7 @@
 //! the lanes of a writer as those of INSERT do.
 
 use super::Change;
-use super::plan::{with_excluded, with_ids};
+use super::plan::{refuse_volatile, with_excluded, with_ids};
 use super::returning::select;
 use crate::session::{StatementContext, Target, blocking};
 use crate::statements::ingest::Converter;
@@ -114,6 +114,9 @@ pub(in crate::statements) async fn find(
         Some(rows) => with_excluded(plan, rows)?,
         None => plan,
     };
+    if change.repeated {
+        refuse_volatile(&plan)?;
+    }
     let plan = with_ids(plan, target, change.verb)?;
     reading.accept(&plan)?;
     let physical = context.physical_plan(&plan).await?;
