@@ -94,6 +94,18 @@ fn what_has_no_record_left_goes_and_what_has_few_is_written_anew() {
 }
 
 #[test]
+fn a_deletion_that_nobody_wants_writes_no_segment_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = filled(folder.path());
+    let table = table(&store.snapshot().unwrap(), "t");
+    let change = Change { ids: (0..90_000).collect(), ..Change::default() };
+    let none = store.table_writer(&table).unwrap().finish().unwrap();
+    let failed = store.write(|transaction| transaction.change(table.definition.id, &change, none, &|| false));
+    assert!(matches!(failed, Err(Error::Cancelled)), "{failed:?}");
+    assert_eq!(left(&store, "t").len(), 100_050);
+}
+
+#[test]
 fn deletions_beside_a_rewrite_are_not_lost() {
     let folder = tempfile::tempdir().unwrap();
     let store = filled(folder.path());

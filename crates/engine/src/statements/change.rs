@@ -17,7 +17,7 @@ mod plan;
 mod returning;
 
 pub(super) use find::{Found, New, find, referred_columns};
-pub(super) use plan::EXCLUDED;
+pub(super) use plan::{EXCLUDED, refuse_volatile};
 pub(super) use returning::{Returned, Returning, from_table, select};
 
 use super::conflict::Upsert;
@@ -50,13 +50,15 @@ pub(super) struct Change {
     pub(super) excluded: Option<Arc<dyn TableProvider>>,
     /// Records are replaced, not changed in place: others are inserted with them.
     pub(super) replaces: bool,
+    /// Other queries of the statement read `from` and what `condition` looks at too, and must find the same.
+    pub(super) repeated: bool,
 }
 
 impl Change {
     /// A change of the records of `from` for which a condition holds.
     pub(super) fn of(verb: &'static str, table: ObjectName, from: Vec<TableWithJoins>) -> Self {
         let (assignments, condition, returning) = (Vec::new(), None, None);
-        Self { verb, table, from, assignments, condition, returning, excluded: None, replaces: false }
+        Self { verb, table, from, assignments, condition, returning, excluded: None, replaces: false, repeated: false }
     }
 }
 
@@ -146,9 +148,13 @@ pub(super) fn refuse(verb: &str, clauses: &[(bool, &str)]) -> Result<()> {
     }
 }
 
-/// The name of the one table that a statement changes.
+/// The name of the one table that a statement changes. An alias may not rename its columns: SET and RETURNING know them by the
+/// names that the table gives them.
 pub(super) fn plain_table(verb: &str, table: &TableWithJoins) -> Result<ObjectName> {
     match &table.relation {
+        TableFactor::Table { alias: Some(alias), .. } if !alias.columns.is_empty() => {
+            Err(unsupported(format!("{verb} of a table whose alias names columns ({alias})")))
+        }
         TableFactor::Table { name, args: None, with_hints, version: None, partitions, sample: None, .. }
             if table.joins.is_empty() && with_hints.is_empty() && partitions.is_empty() =>
         {

@@ -1,12 +1,11 @@
 //! MERGE INTO t USING s ON c WHEN …: each clause is a query of its own over the statement's snapshot, for the rows that no
 //! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
 
-use super::change::{self, Change, Found, Work, find, select};
-use super::ingest::Converter;
-use super::{fold, insert, unsupported};
-use crate::session::{Outcome, StatementContext, Target};
+use super::change::{self, Change, Found, New, Work, find, select};
+use super::ingest::Ingest;
+use super::{fold, insert, pipeline, unsupported};
+use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
-use arrow::array::RecordBatch;
 use datafusion::common::ParamValues;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
@@ -14,7 +13,6 @@ use datafusion::sql::sqlparser::ast::{
     MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, Statement as Sql, TableFactor,
     TableWithJoins,
 };
-use futures::TryStreamExt;
 
 /// MERGE.
 pub(super) struct Merging {
@@ -76,21 +74,23 @@ async fn clause(
         By::Source => (&statement.table, &statement.source, false),
     };
     let from = joined(first, second, inner, &statement.on);
+    let repeated = statement.clauses.len() > 1;
     match (&own.action, by(own.clause_kind)) {
         (MergeAction::Insert(insert), By::Target) => {
-            inserted(context, target, insert, from, condition, parameters).await
+            inserted(context, target, insert, (from, condition, repeated), parameters).await
         }
         (MergeAction::Update(update), By::Both | By::Source) => {
             let predicates =
                 [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
             change::refuse("MERGE … UPDATE", &predicates)?;
             let assignments = update.assignments.iter().cloned().map(change::assignment).collect::<Result<Vec<_>>>()?;
-            let change =
-                Change { assignments, condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
+            let change = Change::of("MERGE", table.clone(), vec![from]);
+            let change = Change { assignments, condition, replaces: true, repeated, ..change };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Delete { .. }, By::Both | By::Source) => {
-            let change = Change { condition, replaces: true, ..Change::of("MERGE", table.clone(), vec![from]) };
+            let change = Change::of("MERGE", table.clone(), vec![from]);
+            let change = Change { condition, replaces: true, repeated, ..change };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Insert(_), _) => Err(unsupported(format!("MERGE … WHEN {} THEN INSERT", own.clause_kind))),
@@ -137,13 +137,13 @@ fn joined(first: &TableFactor, second: &TableFactor, inner: bool, on: &SqlExpr) 
     TableWithJoins { relation: first.clone(), joins: vec![join] }
 }
 
-/// The rows that a clause inserts: `SELECT values FROM source LEFT ANTI JOIN table ON … WHERE …`.
+/// The rows that a clause inserts: `SELECT values FROM source LEFT ANTI JOIN table ON … WHERE …`, of which other clauses read all
+/// but the values too if `repeated`.
 async fn inserted(
     context: &StatementContext,
     target: &Target,
     insert: &MergeInsertExpr,
-    from: TableWithJoins,
-    condition: Option<SqlExpr>,
+    (from, condition, repeated): (TableWithJoins, Option<SqlExpr>, bool),
     parameters: Option<ParamValues>,
 ) -> Result<Found> {
     let definition = &target.table.definition;
@@ -159,8 +159,8 @@ async fn inserted(
     let given = given.collect::<Option<Vec<_>>>();
     let given = given.ok_or_else(|| Error::InvalidInput("MERGE … INSERT (…) names columns of the table".into()))?;
     insert::check_columns(definition, &given)?;
-    let converter =
-        Converter::new(&context.state, definition, Some(given.as_slice()).filter(|given| !given.is_empty()))?;
+    let given = Some(given.as_slice()).filter(|given| !given.is_empty());
+    let ingest = Ingest::new(context, &target.store, &target.table, given)?;
     let item = |(at, value): (usize, &SqlExpr)| {
         let alias = Ident::with_quote('"', format!("column{}", at + 1));
         SelectItem::ExprWithAlias { expr: value.clone(), alias }
@@ -172,8 +172,12 @@ async fn inserted(
     super::query::refuse_ignored(&mut query)?;
     let statement = DataFusionStatement::Statement(Box::new(Sql::Query(query)));
     let plan = context.plan(statement, parameters).await?;
-    converter.accept(plan.schema().as_arrow())?;
-    let batches: Vec<RecordBatch> = context.rows(&plan).await?.try_collect().await?;
-    let converted = batches.iter().map(|batch| Ok(converter.convert(batch)?)).collect::<Result<Vec<_>>>()?;
-    Found::insert(context, target, converted, false).await
+    if repeated {
+        change::refuse_volatile(&plan)?;
+    }
+    ingest.converter().accept(plan.schema().as_arrow())?;
+    let ingest = pipeline::fill(context, context.physical_plan(&plan).await?, ingest).await?;
+    let written = blocking(move || ingest.written()).await?;
+    let records = written.rows;
+    Found::of_new(context, target, New::Rows(written), records, Vec::new())
 }

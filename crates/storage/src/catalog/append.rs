@@ -3,7 +3,7 @@
 
 use crate::catalog::environment::Name;
 use crate::catalog::records::{DeltaRecord, SegmentRecord, TableRecord, pair_key};
-use crate::catalog::rows::{read_rows, sort_rows};
+use crate::catalog::rows::{batch_bytes, read_rows, sort_rows};
 use crate::catalog::{Change, Transaction, WrittenRows, dictionaries, folder, values};
 use crate::segment::{WrittenSegment, write_segment_file, write_segment_image};
 use crate::{Error, Result, TableDefinition, TableId};
@@ -96,7 +96,7 @@ impl Transaction<'_> {
     /// Adds few records after the segments, or merges the delta when it has grown too large.
     pub(crate) fn add_to_delta(&mut self, record: &mut TableRecord, batches: Vec<RecordBatch>) -> Result<()> {
         let new_rows: u64 = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-        let new_bytes: u64 = batches.iter().map(|batch| batch.get_array_memory_size() as u64).sum();
+        let new_bytes: u64 = batches.iter().map(|batch| batch_bytes(batch) as u64).sum();
         let (rows, bytes) = record
             .delta
             .iter()

@@ -42,7 +42,7 @@ impl Transaction<'_> {
     /// Deletes records and makes new ones visible after checking PRIMARY KEY, UNIQUE and REFERENCES, of the table and of
     /// those that refer to it, and that the table's columns are those that the records were written for. A violated
     /// constraint is named, with the values. Nobody may have changed the table since the ids were read. While a heap table is
-    /// changed, `wanted` is asked now and then.
+    /// changed, and while segments are written anew, `wanted` is asked now and then.
     pub fn change(
         &mut self,
         table: TableId,
@@ -61,7 +61,7 @@ impl Transaction<'_> {
             return if rows.rows > 0 { self.put_into_pages(&definition, &new) } else { Ok(()) };
         }
         if rows.rows > 0 {
-            self.check_ranges(table, &definition, &rows)?;
+            self.check_ranges(table, &definition, &rows, &change.ids)?;
             let written_for = rows.table;
             if let Some(files) = rows.take_files() {
                 self.made.absorb(files);
@@ -73,7 +73,7 @@ impl Transaction<'_> {
             keys::check(self, &definition, &new, Some(&rows), change)?;
         }
         let before = self.current(table)?;
-        self.delete_numbers(&mut record, &before, &change.ids)?;
+        self.delete_numbers(&mut record, &before, &change.ids, wanted)?;
         for segment in &rows.segments {
             self.add_segment(&mut record, segment)?;
         }

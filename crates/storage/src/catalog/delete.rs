@@ -17,12 +17,14 @@ use std::sync::Arc;
 const FEW: u64 = 4;
 
 impl Transaction<'_> {
-    /// Deletes the records of these numbers, which ascend, from `table`, as this transaction sees it.
+    /// Deletes the records of these numbers, which ascend, from `table`, as this transaction sees it. Before each segment that
+    /// is written anew, `wanted` is asked.
     pub(crate) fn delete_numbers(
         &mut self,
         record: &mut TableRecord,
         table: &TableSnapshot,
         numbers: &[u64],
+        wanted: &dyn Fn() -> bool,
     ) -> Result<()> {
         let (mut rest, mut first) = (numbers, 0);
         let (mut emptied, mut shrunk) = (HashSet::new(), Vec::new());
@@ -49,7 +51,7 @@ impl Transaction<'_> {
             return Err(Error::InvalidInput(format!("record {number} of table {}", table.definition.name)));
         }
         self.remove_emptied(record, &emptied)?;
-        self.write_anew(record, table, shrunk)
+        self.write_anew(record, table, shrunk, wanted)
     }
 
     /// Deletes some records of a segment or delta block, by their numbers in it.
@@ -106,13 +108,22 @@ impl Transaction<'_> {
     }
 
     /// Writes what is left of segments anew, each in its place.
-    fn write_anew(&mut self, record: &mut TableRecord, table: &TableSnapshot, shrunk: Vec<Arc<Segment>>) -> Result<()> {
+    fn write_anew(
+        &mut self,
+        record: &mut TableRecord,
+        table: &TableSnapshot,
+        shrunk: Vec<Arc<Segment>>,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<()> {
         if shrunk.is_empty() {
             return Ok(());
         }
         let now = self.store.loader().table(&self.transaction, record.clone(), Some(table))?;
         let places = records::segments(self.environment(), &self.transaction, record)?;
         for segment in shrunk {
+            if !wanted() {
+                return Err(Error::Cancelled);
+            }
             let Some((position, _)) = places.iter().find(|(_, place)| place.id == segment.id()) else { continue };
             let rows = read_rows(&Arc::new(now.reduced(vec![Arc::clone(&segment)], Vec::new())))?;
             let written = self.write_segment(&record.definition, rows)?;

@@ -43,6 +43,7 @@ pub use group::WriteOptions;
 pub use keys::Conflicts;
 pub use open_transaction::{OpenTransaction, SAVEPOINTS};
 pub use redesign::Watch;
+pub use rows::batch_bytes;
 pub use snapshot::{ColumnSummary, Snapshot, TableSnapshot, ViewDefinition};
 pub use store::{CheckReport, OpenOptions, Store};
 pub use summary::Summaries;

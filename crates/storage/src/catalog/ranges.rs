@@ -6,26 +6,42 @@ use crate::catalog::{TableSnapshot, Transaction, WrittenRows};
 use crate::design::{ColumnChoice, EncodingChoice};
 use crate::encoding::bounds::{may_be_wide, too_wide};
 use crate::encoding::integers;
-use crate::{ColumnDefinition, Datum, Design, Result, TableDefinition, TableId};
+use crate::segment::Segment;
+use crate::{ColumnDefinition, Datum, Design, Error, Result, TableDefinition, TableId};
 
 /// Smallest and largest value.
 type Range = Option<(i128, i128)>;
 
 impl Transaction<'_> {
-    /// Refuses new records whose values, with those that are there, no segment could hold as the table's design says.
-    pub(crate) fn check_ranges(&self, table: TableId, definition: &TableDefinition, rows: &WrittenRows) -> Result<()> {
+    /// Refuses new records whose values, with those that are there without the records of the numbers `gone`, which ascend, no
+    /// segment could hold as the table's design says. A segment or delta block with a record left counts with all that it had.
+    pub(crate) fn check_ranges(
+        &self,
+        table: TableId,
+        definition: &TableDefinition,
+        rows: &WrittenRows,
+        gone: &[u64],
+    ) -> Result<()> {
         if bounded(&definition.design, definition).next().is_none() {
             return Ok(());
         }
         let now = self.current(table)?;
+        let left = left_without(&now, gone);
+        let deleted = now.has_deleted() || !gone.is_empty();
         for (place, column, choice) in bounded(&definition.design, definition) {
-            let mut range = range_of(&now, column);
+            let mut range = range_of(left.iter().copied(), column);
             for segment in &rows.segments {
                 let own = segment.ranges.iter().find(|(id, ..)| *id == column.id);
                 range = joined(range, own.map(|(_, low, high)| (*low, *high)));
             }
             let delta: Vec<_> = rows.delta.iter().map(|batch| batch.column(place).clone()).collect();
-            require(column, choice, joined(range, integers::range(&delta)?))?;
+            require(column, choice, joined(range, integers::range(&delta)?)).map_err(|error| match error {
+                Error::Unsupported(why) if deleted => Error::Unsupported(format!(
+                    "{why}; values of deleted records count until OPTIMIZE {}",
+                    definition.name
+                )),
+                other => other,
+            })?;
         }
         Ok(())
     }
@@ -34,7 +50,7 @@ impl Transaction<'_> {
 /// Refuses a design that a table's values do not allow.
 pub(crate) fn check_design(table: &TableSnapshot, design: &Design) -> Result<()> {
     bounded(design, &table.definition)
-        .try_for_each(|(_, column, choice)| require(column, choice, range_of(table, column)))
+        .try_for_each(|(_, column, choice)| require(column, choice, range_of(sources(table), column)))
 }
 
 /// The columns that must stay within 64 bits, with their places in the definition.
@@ -49,12 +65,28 @@ fn bounded<'a>(
     })
 }
 
-fn range_of(table: &TableSnapshot, column: &ColumnDefinition) -> Range {
+fn sources(table: &TableSnapshot) -> impl Iterator<Item = &Segment> {
+    table.segments.iter().chain(&table.delta).map(AsRef::as_ref)
+}
+
+/// The segments and delta blocks that a deletion of the records of these numbers leaves.
+fn left_without<'a>(table: &'a TableSnapshot, gone: &[u64]) -> Vec<&'a Segment> {
+    let (mut rest, mut end) = (gone, 0);
+    let is_left = |segment: &&Segment| {
+        end += segment.rows() as u64;
+        let (own, others) = rest.split_at(rest.partition_point(|number| *number < end));
+        rest = others;
+        (own.len() as u64) < table.live_rows(segment)
+    };
+    sources(table).filter(is_left).collect()
+}
+
+fn range_of<'a>(sources: impl Iterator<Item = &'a Segment>, column: &ColumnDefinition) -> Range {
     let of = |min: &Datum, max: &Datum| match (min, max) {
         (Datum::Integer(min), Datum::Integer(max)) => Some((*min, *max)),
         _ => None,
     };
-    table.segments.iter().chain(&table.delta).fold(None, |range, segment| {
+    sources.fold(None, |range, segment| {
         let own = match segment.column(column.id) {
             Some(meta) => of(&meta.statistics.min, &meta.statistics.max),
             None => of(&column.initial, &column.initial),

@@ -75,7 +75,7 @@ impl Transaction<'_> {
             told(rows)
         })?;
         let mut rows = writer.finish()?;
-        self.check_ranges(id, &definition, &rows)?;
+        self.check_ranges(id, &definition, &rows, &[])?;
         let mut record = self.record(id)?;
         self.remove_rows(&mut record)?;
         (record.definition, record.heap) = (definition, None);

@@ -1,10 +1,12 @@
-//! Whole tables as Arrow batches, for merging and for key checks, and batches sorted as the table wants.
+//! Whole tables as Arrow batches, for merging and for key checks, batches sorted as the table wants, and the bytes that their
+//! records take.
 
 use crate::catalog::TableSnapshot;
 use crate::scan::TableScan;
 use crate::{ColumnId, Predicate, Result, TableDefinition};
-use arrow::array::{Array, RecordBatch, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take};
+use arrow::datatypes::DataType;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -103,7 +105,58 @@ fn sort_order(definition: &TableDefinition, batch: &RecordBatch) -> Result<UInt3
     Ok(lexsort_to_indices(&columns, None)?)
 }
 
-/// Bytes that a batch's records take, counting slices by their part.
-pub(crate) fn batch_bytes(batch: &RecordBatch) -> usize {
-    batch.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
+/// Bytes of a view that may hold its value itself.
+const WITHIN_VIEW: u32 = 12;
+
+/// Bytes that a batch's records take: slices by their part, byte strings by their lengths. The buffers that views point into may
+/// hold a whole dictionary, which many batches share: of them the values that the batch has are counted.
+pub fn batch_bytes(batch: &RecordBatch) -> usize {
+    batch.columns().iter().map(|column| slice_bytes(column) + outside_views(column)).sum()
+}
+
+/// Bytes of an array's slice; of views, of themselves alone.
+fn slice_bytes(array: &ArrayRef) -> usize {
+    array.to_data().get_slice_memory_size().unwrap_or(0)
+}
+
+/// Bytes of the values that do not fit into views.
+fn outside_views(array: &ArrayRef) -> usize {
+    let views = match array.data_type() {
+        DataType::Utf8View => array.as_string_view().views(),
+        DataType::BinaryView => array.as_binary_view().views(),
+        _ => return 0,
+    };
+    // The low half of a view's first word is the length of its value.
+    let lengths = views.iter().map(|view| *view as u32).filter(|length| *length > WITHIN_VIEW);
+    lengths.map(|length| length as usize).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{BinaryViewArray, Int32Array, StringViewArray};
+
+    fn of(column: ArrayRef) -> RecordBatch {
+        RecordBatch::try_from_iter_with_nullable([("c", column, true)]).unwrap()
+    }
+
+    #[test]
+    fn views_count_their_values() {
+        let long = "x".repeat(1000);
+        let texts = || (0..100).map(|row| if row % 2 == 0 { long.as_str() } else { "twelve bytes" });
+        let batch = of(Arc::new(StringViewArray::from_iter_values(texts())));
+        assert_eq!(batch_bytes(&batch), 100 * 16 + 50 * 1000);
+        assert_eq!(batch_bytes(&batch.slice(10, 10)), 10 * 16 + 5 * 1000);
+        let bytes = of(Arc::new(BinaryViewArray::from_iter_values(texts().map(str::as_bytes))));
+        assert_eq!(batch_bytes(&bytes), batch_bytes(&batch));
+        assert_eq!(batch_bytes(&of(Arc::new(Int32Array::from_iter_values(0..100))).slice(5, 10)), 40);
+    }
+
+    #[test]
+    fn a_shared_buffer_counts_for_the_records_that_use_it() {
+        let dictionary = StringViewArray::from_iter_values((0..10_000).map(|id| format!("entry number {id:8}")));
+        let few = of(Arc::new(dictionary.slice(7, 2)));
+        assert_eq!(batch_bytes(&few), 2 * (16 + 21));
+        assert!(few.get_array_memory_size() > 200_000);
+    }
 }

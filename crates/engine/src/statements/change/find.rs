@@ -2,7 +2,7 @@
 //! the lanes of a writer as those of INSERT do.
 
 use super::Change;
-use super::plan::{with_excluded, with_ids};
+use super::plan::{refuse_volatile, with_excluded, with_ids};
 use super::returning::select;
 use crate::session::{StatementContext, Target, blocking};
 use crate::statements::ingest::Converter;
@@ -16,7 +16,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, SelectItem, SetExpr, Statement as Sql, TableFactor};
-use gingham_storage::catalog::{Change as Changed, TableWriter, WrittenRows};
+use gingham_storage::catalog::{Change as Changed, TableWriter, WrittenRows, batch_bytes};
 use gingham_storage::heap::RecordId;
 use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
 use std::collections::HashSet;
@@ -80,7 +80,7 @@ impl Found {
         returned: Vec<RecordBatch>,
     ) -> Result<Self> {
         let mut held = Held::new(context, "insert");
-        held.reservation.try_grow(returned.iter().map(RecordBatch::get_array_memory_size).sum())?;
+        held.reservation.try_grow(returned.iter().map(batch_bytes).sum())?;
         held.returned = returned;
         let referred = referred_columns(context, target);
         Ok(Self { change: Changed::default(), new, referred, records, held })
@@ -114,6 +114,9 @@ pub(in crate::statements) async fn find(
         Some(rows) => with_excluded(plan, rows)?,
         None => plan,
     };
+    if change.repeated {
+        refuse_volatile(&plan)?;
+    }
     let plan = with_ids(plan, target, change.verb)?;
     reading.accept(&plan)?;
     let physical = context.physical_plan(&plan).await?;
@@ -247,7 +250,11 @@ impl Reading {
             let given = change.assignments.iter().find(|(known, _)| *known == column.name);
             item(given.map_or_else(|| of_table(&column.name), |(_, value)| value.clone()), &column.name)
         });
-        let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("old {}", column.name)));
+        let mut prefix = "old ".to_owned();
+        while self.read.columns.iter().any(|column| column.name.starts_with(&prefix)) {
+            prefix.push('_');
+        }
+        let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("{prefix}{}", column.name)));
         refuse_one_name(change)?;
         let mut query = select(change.from.clone(), new.chain(old).collect())?;
         if let SetExpr::Select(select) = &mut *query.body {
@@ -289,7 +296,7 @@ impl Reading {
             (Some(_), _) => None,
             (None, converted) => converted,
         };
-        let bytes = [&kept, &returned, &referred].into_iter().flatten().map(RecordBatch::get_array_memory_size);
+        let bytes = [&kept, &returned, &referred].into_iter().flatten().map(batch_bytes);
         let bytes = bytes.sum::<usize>() + size_of::<u64>() * ids.len();
         let mut held = lock(held);
         held.reservation.try_grow(bytes)?;

@@ -6,10 +6,10 @@ use crate::statements::unsupported;
 use crate::table::GinghamTable;
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
-use datafusion::logical_expr::{Expr, LogicalPlan, Projection, SubqueryAlias};
+use datafusion::logical_expr::{Expr, LogicalPlan, Projection, SubqueryAlias, Volatility};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -17,18 +17,22 @@ use std::sync::Arc;
 pub(in crate::statements) const EXCLUDED: &str = "excluded";
 
 /// The plan of a query that reads `target` first, in which the table gives the ids of its records behind its columns, and the
-/// query behind its own.
+/// query behind its own. The column of ids has a name that no column of the query's tables has.
 pub(super) fn with_ids(plan: LogicalPlan, target: &Target, verb: &str) -> Result<LogicalPlan> {
     let LogicalPlan::Projection(Projection { expr, input, .. }) = plan else { return Err(aggregates(verb)) };
+    let known = |name: &str| {
+        let read = input.schema().fields().iter().any(|field| field.name() == name);
+        read || target.table.definition.column(name).is_some()
+    };
     let mut name = "record id".to_owned();
-    while target.table.definition.column(&name).is_some() {
+    while known(&name) {
         name.push('_');
     }
     let table = GinghamTable::new(Arc::new(target.table.with_record_ids(name.clone())))?;
     let input = in_place_of(Arc::unwrap_or_clone(input), target, Arc::new(table), verb)?;
-    // Its table comes first.
-    let id = input.schema().columns().into_iter().find(|column| column.name == name).map(Expr::Column);
-    let expr = expr.into_iter().chain(id).collect();
+    let id = input.schema().columns().into_iter().find(|column| column.name == name);
+    let id = id.ok_or_else(|| Error::Internal(format!("{verb}: the query lost the ids of the records")))?;
+    let expr = expr.into_iter().chain([Expr::Column(id)]).collect();
     Ok(LogicalPlan::Projection(Projection::try_new(expr, Arc::new(input))?))
 }
 
@@ -76,6 +80,29 @@ pub(super) fn with_excluded(plan: LogicalPlan, rows: &Arc<dyn TableProvider>) ->
         other => Ok(Transformed::no(other)),
     });
     Ok(replaced?.data)
+}
+
+/// Refuses what a clause of MERGE reads when other clauses, which read it too, would find something else: a function in USING,
+/// ON or AND that gives another value each time. What the clause makes of each row, at the plan's top, may have some.
+pub(in crate::statements) fn refuse_volatile(plan: &LogicalPlan) -> Result<()> {
+    let mut found = None;
+    let mut look = |part: &Expr| match part {
+        Expr::ScalarFunction(call) if call.func.signature().volatility == Volatility::Volatile => {
+            found = Some(call.name().to_owned());
+            Ok(TreeNodeRecursion::Stop)
+        }
+        _ => Ok(TreeNodeRecursion::Continue),
+    };
+    for input in plan.inputs() {
+        input.apply_with_subqueries(|node| node.apply_expressions(|expression| expression.apply(&mut look)))?;
+    }
+    match found {
+        None => Ok(()),
+        Some(name) => Err(Error::InvalidInput(format!(
+            "MERGE: each of several clauses reads what USING, ON and AND give, and {name} gives something else each time; put \
+             the rows into a table first, with CREATE TEMP TABLE … AS"
+        ))),
+    }
 }
 
 fn aggregates(verb: &str) -> Error {

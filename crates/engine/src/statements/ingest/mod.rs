@@ -21,7 +21,7 @@ use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use gingham_storage::TableDefinition;
-use gingham_storage::catalog::{Store, TableSnapshot, TableWriter};
+use gingham_storage::catalog::{Store, TableSnapshot, TableWriter, WrittenRows, batch_bytes};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Converts batches and writes them to segment files, in lanes; nothing is visible before [`Ingest::finish`]. Its
@@ -119,13 +119,18 @@ impl Ingest {
         }
         if let Some(kept) = &self.kept {
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.reservation.try_grow(batch.get_array_memory_size())?;
+            kept.reservation.try_grow(batch_bytes(&batch))?;
             kept.rows.push((lane, batch.clone()));
             if !kept.writes {
                 return Ok(());
             }
         }
         Ok(self.writer.append(lane, batch)?)
+    }
+
+    /// The records, for a change of which they are a part.
+    pub(crate) fn written(self) -> Result<WrittenRows> {
+        Ok(self.writer.finish()?)
     }
 
     /// Makes all records visible, or none. Returns their number.
