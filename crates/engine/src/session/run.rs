@@ -28,7 +28,7 @@ enum Told {
 }
 
 /// What a statement gives, and its part in the session's transaction, which is not idle while the rows are being read.
-type Running = (Outcome, Option<Arc<Use>>);
+type Given = (Outcome, Option<Arc<Use>>);
 
 /// A statement that was started.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ fn start_with(
     session: &Arc<Session>,
     (cancel, watch): (CancelToken, Arc<Stopwatch>),
     (head, mut head_sender): (Told, Option<oneshot::Sender<Result<Head>>>),
-    work: impl Future<Output = Result<Running>> + Send + 'static,
+    work: impl Future<Output = Result<Given>> + Send + 'static,
     after: impl FnOnce() + Send + 'static,
 ) -> Result<Started> {
     let guard = session.running.enter(cancel.clone());
@@ -133,7 +133,7 @@ fn start_with(
 }
 
 async fn drive(
-    work: impl Future<Output = Result<Running>>,
+    work: impl Future<Output = Result<Given>>,
     watch: &Stopwatch,
     head: &mut Option<oneshot::Sender<Result<Head>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,

@@ -418,7 +418,7 @@ mod tests {
             let _own = store.pinned().expect("a snapshot");
             let put = move |transaction: &mut Transaction<'_>| {
                 let delta = transaction.environment().values(Name::Delta)?;
-                let put = delta.put(&mut transaction.transaction, &number.to_be_bytes(), &vec![1; 100_000]);
+                let put = delta.put(&mut transaction.transaction, &number.to_be_bytes(), &[1; 100_000]);
                 put.map_err(transaction.environment().failed("writing"))?;
                 transaction.create_schema(&format!("s{number}"))
             };

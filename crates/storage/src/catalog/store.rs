@@ -260,7 +260,8 @@ impl Store {
             if snapshot.tables.values().all(|table| table.heap.is_none()) {
                 return Ok(snapshot);
             }
-            if !self.is_read_only() {
+            // Who only reads needs no more room.
+            if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
                 self.environment.grow_when_idle()?;
             }
             let owner = Arc::clone(self);
