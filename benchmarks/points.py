@@ -41,15 +41,6 @@ def arguments():
     return parser.parse_args()
 
 
-def build(profile):
-    """Builds the example and returns its path, as cargo tells it."""
-    command = ["cargo", "build", "--locked", "--profile", profile, "-p", "gingham", "--example", "points"]
-    command += ["--message-format", "json-render-diagnostics"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
-    return next(message["executable"] for message in messages if message.get("executable"))
-
-
 def ask(program, database, *words):
     """What the example prints."""
     command = [program, str(database), *(str(word) for word in words)]
@@ -112,7 +103,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
     facts["sqlite"] = sqlite3.sqlite_version
-    program = build(args.profile)
+    program = prepare.example(ROOT, args.profile, "points")
     busy = machine.processor_times()
     figures = measure(program, folder, args)
     busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]

@@ -34,15 +34,6 @@ def arguments():
     return parser.parse_args()
 
 
-def build(profile):
-    """Builds the example and returns its path, as cargo tells it."""
-    command = ["cargo", "build", "--locked", "--profile", profile, "-p", "gingham", "--example", "updates"]
-    command += ["--message-format", "json-render-diagnostics"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
-    return next(message["executable"] for message in messages if message.get("executable"))
-
-
 def measure(program, folder, args, layout):
     """The figures of one layout."""
     database = folder / f"updates-{layout}"
@@ -58,7 +49,7 @@ def main():
     folder = args.work / "databases"
     folder.mkdir(parents=True, exist_ok=True)
     facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    program = build(args.profile)
+    program = prepare.example(ROOT, args.profile, "updates")
     busy = machine.processor_times()
     results = [measure(program, folder, args, layout) for layout in args.layouts]
     busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]

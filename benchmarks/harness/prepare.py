@@ -44,6 +44,15 @@ def build(root, profile):
     return paths
 
 
+def example(root, profile, name):
+    """Builds an example of the engine and returns its path, as cargo tells it."""
+    command = ["cargo", "build", "--locked", "--profile", profile, "-p", "gingham", "--example", name]
+    command += ["--message-format", "json-render-diagnostics"]
+    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    return next(message["executable"] for message in messages if message.get("executable"))
+
+
 def data(work, runner, scale):
     """Generates the Parquet files once and returns their folder."""
     folder = work / f"tpch-{scale:g}"

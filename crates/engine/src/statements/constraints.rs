@@ -191,7 +191,7 @@ fn add_key(definition: &mut TableDefinition, key: Key, names: &mut Names) -> Res
 }
 
 /// Numbers of the columns of those names, each once.
-fn find_columns(definition: &TableDefinition, names: &[String], what: &str) -> Result<Vec<ColumnId>> {
+pub(super) fn find_columns(definition: &TableDefinition, names: &[String], what: &str) -> Result<Vec<ColumnId>> {
     let mut columns = Vec::with_capacity(names.len());
     for name in names {
         let existing = definition.columns.iter().map(|column| column.name.as_str());

@@ -38,7 +38,8 @@ pub(super) async fn create(context: &StatementContext, statement: CreateIndex) -
     }
     let target = writable(context, &table_name, "CREATE INDEX")?;
     let definition = &target.table.definition;
-    let columns = columns_of(definition, &constraints::key_columns(&columns)?)?;
+    let names = constraints::key_columns(&columns)?;
+    let columns = constraints::find_columns(definition, &names, "CREATE INDEX")?;
     let given = name.as_ref().map(index_name).transpose()?;
     let snapshot = if Arc::ptr_eq(&target.store, &context.session.engine.store) {
         &context.snapshot
@@ -66,26 +67,6 @@ pub(super) async fn create(context: &StatementContext, statement: CreateIndex) -
     })
     .await?;
     Ok(Outcome::Done)
-}
-
-/// The numbers of columns, each given once.
-fn columns_of(definition: &TableDefinition, names: &[String]) -> Result<Vec<ColumnId>> {
-    let mut columns = Vec::with_capacity(names.len());
-    for name in names {
-        let column = definition.column(name).ok_or_else(|| {
-            let known = definition.columns.iter().map(|column| column.name.as_str());
-            Error::InvalidInput(format!(
-                "table '{}' has no column '{name}'{}",
-                definition.name,
-                did_you_mean(name, known)
-            ))
-        })?;
-        if columns.contains(&column.id) {
-            return Err(Error::InvalidInput(format!("column '{name}' is given twice for the index")));
-        }
-        columns.push(column.id);
-    }
-    Ok(columns)
 }
 
 /// The name of an index, which stands in the schema of its table.
