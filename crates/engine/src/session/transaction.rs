@@ -310,7 +310,11 @@ async fn end_when_idle((session, transaction): (Weak<Session>, Weak<SessionTrans
         let Some((session, transaction)) = session.upgrade().zip(transaction.upgrade()) else { return };
         let Some(left) = session.end_idle(&transaction, limit) else {
             // Its changes are undone where the last one lets go of it, which may block for a moment.
-            drop(blocking(move || Ok(drop((session, transaction)))).await);
+            let ended = blocking(move || {
+                drop((session, transaction));
+                Ok(())
+            });
+            drop(ended.await);
             return;
         };
         wait = left;
