@@ -11,11 +11,14 @@ const LAYOUTS: [&str; 8] = ["nsm", "dsm", "pax", "pax", "column", "row", "mempax
 /// All tables by name.
 pub type State = BTreeMap<String, Table>;
 
+/// What a record has beside its key.
+type Record = (Option<i64>, Option<String>);
+
 /// A table (id BIGINT, a BIGINT, b VARCHAR), and columns that were added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// Its records by `id`.
-    pub rows: Arc<BTreeMap<i64, (Option<i64>, Option<String>)>>,
+    pub rows: Arc<BTreeMap<i64, Record>>,
     /// `id` is its PRIMARY KEY.
     pub keyed: bool,
     heap: bool,

@@ -378,7 +378,7 @@ fn transfer(connection: &Connection, writer: u64, step: u64) -> Result<(), Error
     transaction.execute(&format!("SAVEPOINT s; DELETE FROM t WHERE k = {to}; ROLLBACK TO s"))?;
     transaction.execute(&format!("UPDATE t SET v = v + 1 WHERE k = {to}"))?;
     assert_eq!(all(&transaction), ["10|10000"]);
-    if step % 5 == 0 { transaction.roll_back() } else { transaction.commit() }
+    if step.is_multiple_of(5) { transaction.roll_back() } else { transaction.commit() }
 }
 
 #[test]
