@@ -123,6 +123,22 @@ pub struct TableDefinition {
 }
 
 impl TableDefinition {
+    /// A table of these columns without constraints, in the default design, that has no number yet.
+    pub fn new(name: TableName, columns: Vec<ColumnDefinition>) -> Self {
+        Self {
+            id: 0,
+            name,
+            next_column: columns.iter().map(|column| column.id + 1).max().unwrap_or(0),
+            columns,
+            keys: Vec::new(),
+            checks: Vec::new(),
+            references: Vec::new(),
+            design: Design::default(),
+            sort_by: Vec::new(),
+            indexes: Vec::new(),
+        }
+    }
+
     /// The column of that name.
     pub fn column(&self, name: &str) -> Option<&ColumnDefinition> {
         self.columns.iter().find(|column| column.name == name)

@@ -40,18 +40,7 @@ fn definition(table: &str) -> TableDefinition {
         default: None,
         initial: Datum::Null,
     });
-    TableDefinition {
-        id: 0,
-        name: name(table),
-        columns: columns.collect(),
-        next_column: 6,
-        keys: Vec::new(),
-        checks: Vec::new(),
-        references: Vec::new(),
-        design: Design::default(),
-        sort_by: Vec::new(),
-        indexes: Vec::new(),
-    }
+    TableDefinition::new(name(table), columns.collect())
 }
 
 fn value(random: &mut Random, column: usize) -> Datum {

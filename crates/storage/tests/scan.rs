@@ -11,8 +11,8 @@ use gingham_storage::memory::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::segment::{Encoding, Segment, write_segment_file, write_segment_image};
 use gingham_storage::{
-    ColumnDefinition, ColumnTest, Datum, Design, FloatBits, IntegerSet, LogicalType, Predicate, Result,
-    TableDefinition, TableName, Unit, ValueClass,
+    ColumnDefinition, ColumnTest, Datum, FloatBits, IntegerSet, LogicalType, Predicate, Result, TableDefinition,
+    TableName, Unit, ValueClass,
 };
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
@@ -157,18 +157,7 @@ const SEGMENTS: [usize; 4] = [1000, 1, 777, 66_000];
 const DELTA: [usize; 2] = [3, 130];
 
 fn definition(columns: Vec<ColumnDefinition>) -> TableDefinition {
-    TableDefinition {
-        id: 1,
-        name: TableName { schema: "public".into(), table: "t".into() },
-        next_column: columns.len() as u32,
-        columns,
-        keys: vec![],
-        checks: vec![],
-        references: vec![],
-        design: Design::default(),
-        sort_by: vec![],
-        indexes: Vec::new(),
-    }
+    TableDefinition { id: 1, ..TableDefinition::new(TableName { schema: "public".into(), table: "t".into() }, columns) }
 }
 
 fn table(folder: &Path, seed: u64) -> Table {

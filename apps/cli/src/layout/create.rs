@@ -49,7 +49,7 @@ fn column(column: &ColumnDefinition) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gingham::storage::{CheckDefinition, Datum, Design, KeyDefinition, LogicalType, TableName};
+    use gingham::storage::{CheckDefinition, Datum, KeyDefinition, LogicalType, TableName};
 
     #[test]
     fn the_statement_says_all_that_the_table_has() {
@@ -63,18 +63,16 @@ mod tests {
         };
         let table = TableDefinition {
             id: 1,
-            name: TableName { schema: "public".into(), table: "t".into() },
-            columns: vec![
-                column(0, "id", LogicalType::Int(64), false),
-                column(1, "capital-gain", LogicalType::Decimal { precision: 9, scale: 2 }, true),
-            ],
-            next_column: 2,
             keys: vec![KeyDefinition { name: "t_pkey".into(), columns: vec![0], primary: true }],
             checks: vec![CheckDefinition { name: "c".into(), condition: "id > 0".into() }],
-            references: Vec::new(),
-            design: Design::default(),
             sort_by: vec![0],
-            indexes: Vec::new(),
+            ..TableDefinition::new(
+                TableName { schema: "public".into(), table: "t".into() },
+                vec![
+                    column(0, "id", LogicalType::Int(64), false),
+                    column(1, "capital-gain", LogicalType::Decimal { precision: 9, scale: 2 }, true),
+                ],
+            )
         };
         assert_eq!(
             create_statement(&table),

@@ -150,21 +150,10 @@ fn by_name(definition: &TableDefinition, names: &[String], all: &[String]) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gingham_storage::{Design, TableName};
+    use gingham_storage::TableName;
 
     fn table(names: &[&str]) -> TableDefinition {
-        let mut definition = TableDefinition {
-            id: 0,
-            name: TableName { schema: "public".into(), table: "t".into() },
-            columns: Vec::new(),
-            next_column: 0,
-            keys: Vec::new(),
-            checks: Vec::new(),
-            references: Vec::new(),
-            design: Design::default(),
-            sort_by: Vec::new(),
-            indexes: Vec::new(),
-        };
+        let mut definition = TableDefinition::new(TableName { schema: "public".into(), table: "t".into() }, Vec::new());
         add_columns(&mut definition, names.iter().map(|name| ((*name).to_owned(), LogicalType::Int(32))));
         definition
     }

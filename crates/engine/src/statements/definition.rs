@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle,
     SqlOption, TableConstraint, Value,
 };
-use gingham_storage::{ColumnDefinition, ColumnId, Datum, Design, LogicalType, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, TableDefinition, TableName};
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(super) fn build(
@@ -19,18 +19,7 @@ pub(super) fn build(
     statement: &CreateTable,
     source: Option<&Schema>,
 ) -> Result<TableDefinition> {
-    let mut definition = TableDefinition {
-        id: 0,
-        name,
-        columns: Vec::new(),
-        next_column: 0,
-        keys: Vec::new(),
-        checks: Vec::new(),
-        references: Vec::new(),
-        design: Design::default(),
-        sort_by: Vec::new(),
-        indexes: Vec::new(),
-    };
+    let mut definition = TableDefinition::new(name, Vec::new());
     let mut constraints = Constraints::default();
     match source {
         Some(source) => columns_of_query(&mut definition, &statement.columns, source, &mut constraints)?,

@@ -19,7 +19,7 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, GroupByExpr, ObjectName, Query, Select, SelectItem, SetExpr, Statement as Sql,
     TableFactor, TableWithJoins, UnaryOperator, Value,
 };
-use gingham_storage::catalog::{Snapshot, TableSnapshot};
+use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::{
     ColumnDefinition, DEFAULT_SCHEMA, Datum, IndexDefinition, LogicalType, TableDefinition, TableName,
 };
@@ -46,16 +46,11 @@ pub(crate) fn select(
     if external || !is_offered(session) {
         return Ok(None);
     }
-    let store = &session.engine.store;
-    let taken = store.snapshot()?;
-    let found = |snapshot: &Snapshot| snapshot.tables.get(&name).cloned();
-    let Some(table) = found(&taken) else { return Ok(None) };
+    let snapshot = session.engine.store.pinned()?;
+    let Some(table) = snapshot.tables.get(&name) else { return Ok(None) };
     let Some(places) = columns_of(&table.definition, &select.projection) else { return Ok(None) };
-    let Some(key) = key_of(&table, condition, parameters) else { return Ok(None) };
-    let pinned = store.pinned()?;
-    // Another commit may have come: the key must be one of the same definition.
-    let Some(now) = found(&pinned).filter(|now| now.definition == table.definition) else { return Ok(None) };
-    let Some(pages) = &now.pages else { return Ok(None) };
+    let Some(key) = key_of(table, condition, parameters) else { return Ok(None) };
+    let Some(pages) = &table.pages else { return Ok(None) };
     let record = pages.record_by_key(&key.index, &key.values)?;
     let columns: Vec<&ColumnDefinition> = places.iter().map(|at| &table.definition.columns[*at]).collect();
     let fields = table.definition.arrow_schema().project(&places)?;

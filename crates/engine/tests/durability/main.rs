@@ -17,6 +17,8 @@ mod killed;
 mod raised;
 mod recorder;
 mod refused;
+#[path = "../../../../tests/support/rows.rs"]
+mod rows;
 mod verify;
 mod workload;
 

@@ -1,7 +1,7 @@
 //! What a database must be when it is opened after its process or its machine has died.
 
+use crate::rows;
 use crate::workload::{State, Table};
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gingham::{Connection, Database, DatabaseOptions, Error};
 use std::path::Path;
 
@@ -86,18 +86,7 @@ fn expect(connection: &Connection, sql: &str, expected: &[String]) -> Result<(),
     if found == expected { Ok(()) } else { Err(format!("{sql} gives {found:?}, not {expected:?}")) }
 }
 
-/// All rows of a query as text, columns parted by `|`; NULL is empty.
+/// All rows of a query as text, or what is wrong with it.
 pub fn rows(connection: &Connection, sql: &str) -> Result<Vec<String>, String> {
-    let failed = |error: Error| format!("{sql}: {error}");
-    let batches = connection.query(sql).and_then(gingham::QueryResult::collect_batches).map_err(failed)?;
-    let options = FormatOptions::default();
-    let mut rows = Vec::new();
-    for batch in batches {
-        let columns: Vec<_> =
-            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a format")).collect();
-        for row in 0..batch.num_rows() {
-            rows.push(columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|"));
-        }
-    }
-    Ok(rows)
+    rows::rows(connection, sql).map_err(|error| format!("{sql}: {error}"))
 }

@@ -18,13 +18,14 @@ mod oracle;
 mod pipelines;
 mod predicate_order;
 mod repeated;
+#[path = "../../../../tests/support/rows.rs"]
+mod rows;
 mod shapes;
 mod sorted;
 mod statements;
 mod transactions;
 mod value_maps;
 
-use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gingham::{Connection, Database};
 
 /// A connection to a fresh database in memory.
@@ -34,18 +35,7 @@ fn connect() -> Connection {
 
 /// All rows of a query as text, columns parted by `|`; NULL is empty.
 fn rows(connection: &Connection, sql: &str) -> Vec<String> {
-    let result = connection.query(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let batches = result.collect_batches().unwrap_or_else(|error| panic!("{sql}: {error}"));
-    let options = FormatOptions::default();
-    let mut rows = Vec::new();
-    for batch in batches {
-        let columns: Vec<_> =
-            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).expect("a format")).collect();
-        for row in 0..batch.num_rows() {
-            rows.push(columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|"));
-        }
-    }
-    rows
+    rows::rows(connection, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
 /// The error of a statement, while it is planned or run.

@@ -109,14 +109,12 @@ impl Environment {
             .map_err(failed("creating", folder))?
             .commit()
             .ok_or_else(|| Error::corrupt(folder.display().to_string(), "the catalog's databases can't be made"))?;
-        Ok(Self {
-            env,
-            databases,
-            pins: Arc::default(),
-            relaxed: AtomicBool::new(false),
-            gate: RwLock::new(()),
-            folder: folder.to_path_buf(),
-        })
+        Ok(Self::of(env, databases, folder))
+    }
+
+    fn of(env: Env<WithoutTls>, databases: [Option<Values>; DATABASES], folder: &Path) -> Self {
+        let (pins, relaxed, gate) = (Arc::default(), AtomicBool::new(false), RwLock::new(()));
+        Self { env, databases, pins, relaxed, gate, folder: folder.to_path_buf() }
     }
 
     /// Opens the environment in `folder`.
@@ -134,14 +132,7 @@ impl Environment {
             .map_err(failed("opening", folder))?
             .commit()
             .unwrap_or([None; DATABASES]);
-        let opened = Self {
-            env,
-            databases,
-            pins: Arc::default(),
-            relaxed: AtomicBool::new(false),
-            gate: RwLock::new(()),
-            folder: folder.to_path_buf(),
-        };
+        let opened = Self::of(env, databases, folder);
         Name::ALL.into_iter().filter(|name| !name.is_later()).try_for_each(|name| opened.values(name).map(drop))?;
         Ok(opened)
     }

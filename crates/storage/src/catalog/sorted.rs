@@ -229,7 +229,7 @@ fn compact(column: &ArrayRef) -> ArrayRef {
 mod tests {
     use super::*;
     use crate::catalog::rows::sort_rows;
-    use crate::{ColumnDefinition, Datum, Design, LogicalType, TableName};
+    use crate::{ColumnDefinition, Datum, LogicalType, TableName};
     use arrow::array::{Float64Array, Int32Array, StringViewArray, UInt64Array};
     use arrow::compute::concat_batches;
     use proptest::prelude::*;
@@ -246,15 +246,11 @@ mod tests {
         };
         TableDefinition {
             id: 1,
-            name: TableName { schema: "public".into(), table: "t".into() },
-            columns: (0..).zip(types).map(column).collect(),
-            next_column: 4,
-            keys: vec![],
-            checks: vec![],
-            references: vec![],
-            design: Design::default(),
             sort_by: vec![2, 0, 1],
-            indexes: vec![],
+            ..TableDefinition::new(
+                TableName { schema: "public".into(), table: "t".into() },
+                (0..).zip(types).map(column).collect(),
+            )
         }
     }
 

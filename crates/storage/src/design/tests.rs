@@ -14,15 +14,10 @@ fn table(columns: &[(&str, LogicalType)]) -> TableDefinition {
     };
     TableDefinition {
         id: 1,
-        name: TableName { schema: "public".into(), table: "t".into() },
-        columns: columns.iter().enumerate().map(column).collect(),
-        next_column: columns.len() as ColumnId,
-        keys: Vec::new(),
-        checks: Vec::new(),
-        references: Vec::new(),
-        design: Design::default(),
-        sort_by: Vec::new(),
-        indexes: Vec::new(),
+        ..TableDefinition::new(
+            TableName { schema: "public".into(), table: "t".into() },
+            columns.iter().enumerate().map(column).collect(),
+        )
     }
 }
 

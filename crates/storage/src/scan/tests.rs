@@ -11,8 +11,8 @@ use crate::dictionary::DictionaryVersion;
 use crate::segment::{GroupMeta, ZoneMap};
 use crate::view::{ColumnView, Meaning, Shape, float_order, real_order};
 use crate::{
-    ColumnDefinition, ColumnId, ColumnTest, Datum, Design, FloatBits, Layout, LogicalType, Predicate, Result,
-    TableDefinition, TableName, Unit,
+    ColumnDefinition, ColumnId, ColumnTest, Datum, FloatBits, Layout, LogicalType, Predicate, Result, TableDefinition,
+    TableName, Unit,
 };
 use arrow::array::*;
 use arrow::buffer::{BooleanBuffer, Buffer};
@@ -445,15 +445,10 @@ fn predicate(numbers: &mut Numbers, columns: &[Column], depth: usize) -> (Predic
 fn table(columns: &[Column]) -> TableDefinition {
     TableDefinition {
         id: 1,
-        name: TableName { schema: "public".into(), table: "t".into() },
-        columns: columns.iter().map(|column| column.definition.clone()).collect(),
-        next_column: columns.len() as u32,
-        keys: vec![],
-        checks: vec![],
-        references: vec![],
-        design: Design::default(),
-        sort_by: vec![],
-        indexes: Vec::new(),
+        ..TableDefinition::new(
+            TableName { schema: "public".into(), table: "t".into() },
+            columns.iter().map(|column| column.definition.clone()).collect(),
+        )
     }
 }
 

@@ -10,7 +10,7 @@ use gingham_storage::catalog::{Change, OpenOptions, Snapshot, Store, TableSnapsh
 use gingham_storage::memory::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{
-    ColumnDefinition, Datum, Design, Error, KeyDefinition, LogicalType, Predicate, ReferenceDefinition, Result,
+    ColumnDefinition, Datum, Error, KeyDefinition, LogicalType, Predicate, ReferenceDefinition, Result,
     TableDefinition, TableId, TableName,
 };
 use std::path::Path;
@@ -42,18 +42,10 @@ pub fn definition(table: &str) -> TableDefinition {
         default: None,
         initial: Datum::Null,
     };
-    TableDefinition {
-        id: 0,
-        name: name(table),
-        columns: vec![column(1, "id", LogicalType::Int(64)), column(2, "label", LogicalType::Varchar(None))],
-        next_column: 3,
-        keys: Vec::new(),
-        checks: Vec::new(),
-        references: Vec::new(),
-        design: Design::default(),
-        sort_by: Vec::new(),
-        indexes: Vec::new(),
-    }
+    TableDefinition::new(
+        name(table),
+        vec![column(1, "id", LogicalType::Int(64)), column(2, "label", LogicalType::Varchar(None))],
+    )
 }
 
 /// The same with PRIMARY KEY (id).

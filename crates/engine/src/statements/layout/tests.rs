@@ -15,15 +15,10 @@ fn table() -> TableDefinition {
     };
     TableDefinition {
         id: 1,
-        name: TableName { schema: "public".into(), table: "t".into() },
-        columns: ["amount", "b", "c", "D \"x\"", "e"].into_iter().enumerate().map(column).collect(),
-        next_column: 5,
-        keys: Vec::new(),
-        checks: Vec::new(),
-        references: Vec::new(),
-        design: Design::default(),
-        sort_by: Vec::new(),
-        indexes: Vec::new(),
+        ..TableDefinition::new(
+            TableName { schema: "public".into(), table: "t".into() },
+            ["amount", "b", "c", "D \"x\"", "e"].into_iter().enumerate().map(column).collect(),
+        )
     }
 }
 

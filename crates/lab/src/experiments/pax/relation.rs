@@ -8,9 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use gingham::storage::catalog::Store;
 use gingham::storage::heap::{DirectPages, HeapLayout, HeapOptions};
 use gingham::storage::memory::MemoryBudget;
-use gingham::storage::{
-    ColumnDefinition, DEFAULT_SCHEMA, Datum, Design, LogicalType, TableDefinition, TableId, TableName,
-};
+use gingham::storage::{ColumnDefinition, DEFAULT_SCHEMA, Datum, LogicalType, TableDefinition, TableId, TableName};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -67,18 +65,7 @@ pub fn definition<'n>(table: &str, columns: impl Iterator<Item = (&'n str, Logic
             initial: Datum::Null,
         })
         .collect();
-    TableDefinition {
-        id: 0,
-        name: TableName { schema: DEFAULT_SCHEMA.to_owned(), table: table.to_owned() },
-        next_column: columns.len() as u32 + 1,
-        columns,
-        keys: Vec::new(),
-        checks: Vec::new(),
-        references: Vec::new(),
-        design: Design::default(),
-        sort_by: Vec::new(),
-        indexes: Vec::new(),
-    }
+    TableDefinition::new(TableName { schema: DEFAULT_SCHEMA.to_owned(), table: table.to_owned() }, columns)
 }
 
 /// A database that is not synced, with memory for what experiments load.

@@ -35,15 +35,7 @@ fn table(types: &[LogicalType]) -> TableDefinition {
     });
     TableDefinition {
         id: 3,
-        name: TableName { schema: "public".into(), table: "t".into() },
-        columns: columns.collect(),
-        next_column: types.len() as u32,
-        keys: vec![],
-        checks: vec![],
-        references: vec![],
-        design: Design::default(),
-        sort_by: vec![],
-        indexes: Vec::new(),
+        ..TableDefinition::new(TableName { schema: "public".into(), table: "t".into() }, columns.collect())
     }
 }
 
