@@ -9,11 +9,14 @@
 //! tried. What is known of 64 codes stays in registers from slice to slice, and branches go wrong only where the data
 //! changes.
 
+mod apart;
+
 use super::super::test::{Comparison, Relation};
 use super::super::{Combine, Options};
 use super::vector::{Column, Constant, Operand, Vector};
 use super::{Slices, Ways};
 use crate::cache::{fence, store_past};
+use apart::Waiting;
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 /// Words of 64 codes in a group.
@@ -229,6 +232,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         let count = self.slices.count;
         let groups = out.len() / GROUP;
         let mut patience = PATIENCE.0;
+        let mut waiting = Waiting::none();
         let mut place = Place { group: 0, depth: if self.early_stop { 1 } else { count } };
         // SAFETY: the caller's.
         unsafe {
@@ -239,9 +243,9 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 let next = sweep(self, place, &mut out[..end * GROUP]);
                 if next.depth > place.depth && next.group >= start + TRIAL {
                     // A group here and there that needs more does so alone.
-                    let alone = &mut out[..(next.group + 1) * GROUP];
-                    let after = V::sweep::<O, KIND, WAY, 0, false>(self, Place { depth: count, ..next }, alone);
-                    place = Place { depth: place.depth, ..after };
+                    self.finish::<KIND, WAY>(waiting, out);
+                    waiting = self.words_apart::<KIND, WAY>(next.group, place.depth, out);
+                    place = Place { group: next.group + 1, depth: place.depth };
                 } else if next.depth > place.depth {
                     patience = (patience * 2).min(PATIENCE.1);
                     place = next;
@@ -249,6 +253,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     place = Place { depth: next.depth.max(2) - 1, ..next };
                 }
             }
+            self.finish::<KIND, WAY>(waiting, out);
             if !out.len().is_multiple_of(GROUP) {
                 // Fewer words than a group, as deep as it goes.
                 V::sweep::<O, KIND, WAY, 0, false>(self, Place { group: groups, depth: count }, out);
@@ -339,20 +344,26 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         if open {
             return true;
         }
-        if WAY == PAST {
-            for (out, answer) in out.iter_mut().zip(scratch) {
-                // SAFETY: a scan of this way reads no answers, and `run` ends it with a fence.
-                unsafe { store_past(out, answer ^ self.negate) };
-            }
-        } else if WAY != SET {
-            for (out, answer) in out.iter_mut().zip(scratch) {
-                let answer = answer ^ self.negate;
-                *out = *out & answer | (*out | answer) & self.or;
-            }
+        if WAY != SET {
+            out.iter_mut().zip(scratch).for_each(|(out, answer)| self.put::<WAY>(out, answer));
         } else if self.negate != 0 {
             out.iter_mut().for_each(|word| *word = !*word);
         }
         false
+    }
+
+    /// Stores the answer for a word, or combines it with what is there.
+    #[inline(always)]
+    fn put<const WAY: u8>(&self, out: &mut u64, answer: u64) {
+        let answer = answer ^ self.negate;
+        if WAY == PAST {
+            // SAFETY: a scan of this way reads no answers, and `run` ends it with a fence.
+            unsafe { store_past(out, answer) };
+        } else if WAY == SET {
+            *out = answer;
+        } else {
+            *out = *out & answer | (*out | answer) & self.or;
+        }
     }
 
     /// [`Scan::group`] without negation and previous bits, for any comparison.
@@ -375,28 +386,22 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 let within = if WAY == EXPANDED { V::expand(*interest) } else { V::all() };
                 let (mut chain, mut low) = (Chain::<V>::new(within), Chain::<V>::new(within));
                 for slice in 0..depth - 1 {
-                    self.step::<KIND, false>(&mut chain, &mut low, bytes, slice, offset);
+                    self.step::<KIND, false>(&mut chain, &mut low, load_ahead(bytes), slice, offset);
                     bytes = bytes.add(lines.stride);
                 }
-                self.step::<KIND, LAST>(&mut chain, &mut low, bytes, depth - 1, offset);
+                self.step::<KIND, LAST>(&mut chain, &mut low, load_ahead(bytes), depth - 1, offset);
                 if !last {
                     open.add::<KIND, WAY>(&chain, &low, *interest);
                 }
-                let mask = match KIND {
-                    EQUAL if !piped(WAY) => V::same(chain.equal, chain.difference),
-                    EQUAL => chain.equal,
-                    LESS => chain.less,
-                    _ => V::and_not(chain.less, low.less),
-                };
                 // Volatile, because the compiler would otherwise carry one word after the other into vector registers,
                 // just to store them together; that costs more than the comparisons.
-                std::ptr::from_mut(answer).write_volatile(V::bits(mask));
+                std::ptr::from_mut(answer).write_volatile(answer_bits::<V, KIND, WAY>(&chain, &low));
             }
             !last && open.any::<WAY>()
         }
     }
 
-    /// The same from one or two slices and against constants, when nothing is known before: what is less in the second
+    /// [`Scan::chains`] from one or two slices and against constants, when nothing is known before: what is less in the second
     /// slice raises the constant's unit in the first by one. That takes fewer comparisons than the chain.
     #[inline(always)]
     unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool>(
@@ -462,13 +467,12 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         &self,
         chain: &mut Chain<V>,
         low: &mut Chain<V>,
-        bytes: *const u8,
+        units: V,
         slice: usize,
         offset: usize,
     ) {
         // SAFETY: the caller's.
         unsafe {
-            let units = load_ahead::<V>(bytes);
             if KIND == EQUAL {
                 chain.step::<false, LAST>(units, self.operands[0].get(slice, offset));
             } else {
@@ -478,6 +482,23 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                 low.step::<true, LAST>(units, self.operands[1].get(slice, offset));
             }
         }
+    }
+}
+
+/// A bit per code: the answer that its slices have given.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+unsafe fn answer_bits<V: Vector, const KIND: u8, const WAY: u8>(chain: &Chain<V>, low: &Chain<V>) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
+        V::bits(match KIND {
+            EQUAL if !piped(WAY) => V::same(chain.equal, chain.difference),
+            EQUAL => chain.equal,
+            LESS => chain.less,
+            _ => V::and_not(chain.less, low.less),
+        })
     }
 }
 
