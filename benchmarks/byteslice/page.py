@@ -5,7 +5,7 @@ import re
 
 from harness import statistics
 
-PLACES = {"cache": "in cache", "memory": "out of cache"}
+PLACES = {"first cache": "in the first cache", "cache": "in the second cache", "memory": "out of cache"}
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 
 

@@ -33,6 +33,8 @@ WIDTHS = [8, 12, 16, 24, 32]
 # Our instruction sets, with the processor flag that each needs, and the name of the other side.
 OURS = {"avx2": "avx2", "avx512": "avx512bw"}
 REFERENCE = "reference"
+# Bytes of a column, at most, that is measured in the first cache: that of any processor with AVX2.
+FIRST_CACHE = 2**15
 # Bits of a memory word of our vertical packings, as tables have it. Theirs is 256, as in the paper.
 SEGMENT_BITS = 512
 
@@ -126,18 +128,21 @@ def measure(bench, settings):
         _, seconds = bench.ours.ask("read", settings["bytes"], settings["seconds"])
         bandwidths.append(settings["bytes"] / float(seconds) / 1e9)
 
-    for place in ("cache", "memory"):
+    for place in page.PLACES:
         for packing in settings["packings"]:
             for width in settings["widths"]:
-                rows = settings["rows"]
                 if place == "memory":
                     rows = settings["bytes"] * 8 // width // 2**20 * 2**20
                     bandwidth()
+                else:
+                    rows = settings["rows"][place]
+                if place == "first cache" and rows * width > FIRST_CACHE * 8:
+                    continue
                 bench.column(packing, width, rows)
                 cell = {"packing": packing, "width": width, "rows": rows, "place": place}
                 constant = max(2**width // 10, 1)
                 # A scan of memory is long enough by itself.
-                seconds = settings["seconds"] if place == "cache" else 0
+                seconds = 0 if place == "memory" else settings["seconds"]
                 cell["huge_bytes"] = {"ours": bench.ours.huge_bytes(), "theirs": bench.theirs.huge_bytes()}
                 times = rounds(bench, settings["rounds"], rng, ("scan", constant, seconds), rows)
                 results.append({**cell, "what": "scan", "times": times})
@@ -169,7 +174,7 @@ def settings_of(args):
         "packings": args.packings.split(","),
         "widths": [int(width) for width in args.widths.split(",")],
         "rounds": args.rounds,
-        "rows": 2**17,
+        "rows": {"first cache": 2**15, "cache": 2**17},
         "bytes": max(4 * page.last_level_cache(), 2**27),
         "seconds": 0.02,
         "lookups": 10**6,
