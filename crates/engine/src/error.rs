@@ -26,7 +26,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// let fails = |sql| connection.execute(sql).unwrap_err();
 /// assert!(matches!(fails("SELEKT 1"), Error::InvalidInput(_)));
 /// assert!(matches!(fails("INSERT INTO t VALUES (1), (1)"), Error::Constraint(_)));
-/// assert!(matches!(fails("VACUUM"), Error::Unsupported(_)));
+/// assert!(matches!(fails("REINDEX"), Error::Unsupported(_)));
 /// assert_eq!(fails("SELECT * FROM tt").to_string(), "table 'tt' does not exist; did you mean 't'?");
 /// # Ok::<(), gingham::Error>(())
 /// ```

@@ -40,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) idle_timeout: Option<Duration>,
     /// `gingham.durability`: whether a power loss may undo the last commit.
     pub(crate) relaxed: bool,
+    /// `gingham.auto_vacuum`: whether commits let the catalog's file be made smaller in the background.
+    pub(crate) auto_vacuum: bool,
     /// `gingham.show_code`: the pipeline whose code EXPLAIN ANALYZE shows.
     pub(crate) show_code: Option<usize>,
     /// Who wants to know more of a plan: EXPLAIN, no setting.
@@ -111,6 +113,8 @@ const LOCK_TIMEOUT: &str =
 const IDLE_TIMEOUT: &str =
     "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
 const DURABILITY: &str = "full: a commit survives a power loss; relaxed: the last one may not, but never in part";
+const AUTO_VACUUM: &str =
+    "Make the catalog's file smaller in the background when a commit leaves more than half of it free: true or false";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
 /// The zone in which TIMESTAMP WITH TIME ZONE is read and shown.
@@ -134,7 +138,7 @@ impl Settings {
 
     /// How statements write.
     pub(crate) fn write_options(&self) -> WriteOptions {
-        WriteOptions { lock_timeout: self.lock_timeout, relaxed: self.relaxed }
+        WriteOptions { lock_timeout: self.lock_timeout, relaxed: self.relaxed, keeps_size: !self.auto_vacuum }
     }
 
     /// Sizes of the caches that choices go by.
@@ -159,6 +163,7 @@ impl Settings {
             lock_timeout: Some(DEFAULT_LOCK_TIMEOUT),
             idle_timeout: None,
             relaxed: false,
+            auto_vacuum: true,
             show_code: None,
             notes: None,
         }
@@ -184,10 +189,11 @@ impl Settings {
                 let refused = |detail| Error::InvalidInput(format!("gingham.lab_stages: {detail}"));
                 self.lab_stages = value.parse().map_err(refused)?;
             }
-            "keep_plans" => self.keep_plans = parse_switch(value)?,
+            "keep_plans" => self.keep_plans = parse_switch(key, value)?,
             "machine" => self.machine = parse_machine(value)?,
             "lock_timeout" => self.lock_timeout = durations::parse(key, value)?,
             "idle_in_transaction_timeout" => self.idle_timeout = durations::parse(key, value)?,
+            "auto_vacuum" => self.auto_vacuum = parse_switch(key, value)?,
             "durability" => self.relaxed = parse_durability(value)?,
             "show_code" => self.show_code = parse_show_code(value)?,
             _ => {
@@ -242,6 +248,7 @@ impl ExtensionOptions for Settings {
             entry("lock_timeout", durations::show(self.lock_timeout), LOCK_TIMEOUT),
             entry("idle_in_transaction_timeout", durations::show(self.idle_timeout), IDLE_TIMEOUT),
             entry("durability", if self.relaxed { "relaxed" } else { "full" }.to_owned(), DURABILITY),
+            entry("auto_vacuum", self.auto_vacuum.to_string(), AUTO_VACUUM),
             entry("show_code", self.show_code.map_or("off".to_owned(), |number| number.to_string()), SHOW_CODE),
         ]
     }
@@ -359,11 +366,11 @@ impl std::fmt::Display for Execution {
     }
 }
 
-fn parse_switch(value: &str) -> Result<bool> {
+fn parse_switch(name: &str, value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "true" | "on" => Ok(true),
         "false" | "off" => Ok(false),
-        _ => Err(Error::InvalidInput(format!("gingham.keep_plans is true or false, not '{value}'"))),
+        _ => Err(Error::InvalidInput(format!("gingham.{name} is true or false, not '{value}'"))),
     }
 }
 

@@ -14,6 +14,7 @@
 //! | `conflict`, `merge` | INSERT … ON CONFLICT, MERGE |
 //! | `index` | CREATE INDEX, DROP INDEX |
 //! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
+//! | `vacuum` | VACUUM |
 //! | `transaction` | BEGIN, COMMIT, ROLLBACK, savepoints |
 //! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
 //! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
@@ -54,6 +55,7 @@ mod transaction;
 mod transfer;
 mod types;
 mod untyped;
+mod vacuum;
 mod values;
 mod view;
 pub(crate) mod walk;
@@ -124,6 +126,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::AlterTable(statement) => alter::run(context, statement).await,
         Sql::Drop { .. } => objects::drop_objects(context, statement).await,
         Sql::Truncate(statement) => objects::truncate(context, statement).await,
+        Sql::Vacuum(statement) => vacuum::run(context, statement).await,
         Sql::OptimizeTable { .. } => objects::optimize(context, statement).await,
         Sql::StartTransaction { .. } => transaction::begin(context, statement).await,
         Sql::Commit { chain, end: _, modifier: _ } => transaction::commit(context, chain).await,

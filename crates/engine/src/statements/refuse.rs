@@ -53,7 +53,6 @@ const NEVER: &[(&str, &str)] = &[
     ("UNLOAD", "; use COPY t TO 'file'"),
     ("UNLOCK", ""),
     ("USE", "; name the schema in the statement: s.t"),
-    ("VACUUM", "; OPTIMIZE t merges the delta of a table"),
     ("WAITFOR", ""),
 ];
 

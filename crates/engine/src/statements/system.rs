@@ -7,7 +7,7 @@ use crate::table::scalar;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
-use gingham_storage::catalog::{Snapshot, TableSnapshot};
+use gingham_storage::catalog::{Snapshot, Store, TableSnapshot};
 use gingham_storage::heap::{Attribute, HeapLayout, Kind};
 use gingham_storage::segment::{ColumnMeta, Encoding, GroupMeta, Segment};
 use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Packing, TableDefinition};
@@ -29,7 +29,7 @@ pub(crate) fn table(
         .flat_map(|(snapshot, temporary)| snapshot.tables.values().map(move |table| Described { table, temporary }))
         .collect();
     let batch = match name {
-        "gingham_tables" => tables(&all)?,
+        "gingham_tables" => tables(&all, &session.engine.store)?,
         "gingham_columns" => columns(&all)?,
         "gingham_segments" => segments(&all)?,
         "gingham_transactions" => transactions(session)?,
@@ -58,6 +58,26 @@ impl Described<'_> {
             .as_ref()
             .map_or(0, |heap| heap.pages * heap.options.page_bytes.next_multiple_of(4096) as u64);
         pages + self.parts().map(|part| part.bytes()).sum::<u64>()
+    }
+
+    /// Bytes that hold nothing any more: the share of deleted records in segments and delta blocks, what is free in heap pages.
+    /// `None` where that is not known: in dsm.
+    fn dead_bytes(&self) -> Result<Option<u64>> {
+        if let Some(pages) = &self.table.pages {
+            return Ok(pages.free_bytes()?);
+        }
+        let dead = self.parts().map(|part| {
+            let (bytes, deleted) = (u128::from(part.bytes()), u128::from(self.table.deleted_rows(part)));
+            (bytes * deleted / (part.rows() as u128).max(1)) as u64
+        });
+        Ok((self.table.heap.is_none()).then(|| dead.sum()))
+    }
+
+    /// Age of the oldest reader that sees the table's pages as they were before its last change.
+    fn oldest_reader_ms(&self, store: &Store) -> Option<u64> {
+        let in_pages = self.table.heap.is_some() && !self.temporary;
+        let age = in_pages.then(|| store.oldest_reader(self.table.version)).flatten()?;
+        u64::try_from(age.as_millis()).ok()
     }
 }
 
@@ -88,7 +108,7 @@ impl Columns {
     }
 }
 
-fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
+fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
     let definition = |table: &Described<'_>| Arc::clone(&table.table.definition);
     let rows = |table: &TableSnapshot| Some(table.delta.iter().map(|block| table.live_rows(block)).sum());
     let deleted = |table: &Described<'_>| Some(table.parts().map(|part| table.table.deleted_rows(part)).sum());
@@ -121,6 +141,11 @@ fn tables(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number("deleted_rows", all.iter().map(deleted));
     columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));
     columns.number("bytes", all.iter().map(|table| Some(table.bytes())));
+    columns
+        .number("delta_bytes", all.iter().map(|table| Some(table.table.delta.iter().map(|part| part.bytes()).sum())));
+    let dead = all.iter().map(Described::dead_bytes).collect::<Result<Vec<_>>>()?;
+    columns.number("dead_bytes", dead.into_iter());
+    columns.number("oldest_reader_ms", all.iter().map(|table| table.oldest_reader_ms(store)));
     columns.batch()
 }
 

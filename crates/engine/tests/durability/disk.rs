@@ -70,7 +70,7 @@ impl<'log> Disk<'log> {
                 self.nodes.push(if *folder { Node::Folder(Entries::new()) } else { file() });
                 self.names.push(event);
             }
-            Event::Remove { .. } | Event::Rename { .. } => self.names.push(event),
+            Event::Remove { .. } | Event::Rename { .. } | Event::Exchange { .. } => self.names.push(event),
             Event::Write { node, .. } | Event::Truncate { node, .. } => {
                 if let Node::File { pending, .. } = &mut self.nodes[*node] {
                     pending.push(event);
@@ -220,6 +220,7 @@ fn touched(event: &Event) -> Vec<&Name> {
     match event {
         Event::Create { name, .. } | Event::Remove { name } => vec![name],
         Event::Rename { from, to, .. } => vec![from, to],
+        Event::Exchange { one, other } => vec![&one.0, &other.0],
         _ => Vec::new(),
     }
 }
@@ -242,6 +243,7 @@ fn change_names(event: &Event, mut set: impl FnMut(&Name, Option<NodeId>)) {
             set(from, None);
             set(to, Some(*node));
         }
+        Event::Exchange { one, other } => [one, other].into_iter().for_each(|(name, node)| set(name, Some(*node))),
         _ => {}
     }
 }
@@ -308,4 +310,30 @@ fn barriers_decide_what_is_left() {
     assert_eq!(left(11, Fate::Last), [Some(1400), None, None], "names change in any order");
     assert_eq!(left(12, Fate::Lost), [None, Some(700), Some(700)], "a move is one change of two folders");
     assert_eq!(left(12, Fate::Kept), [None, None, Some(1400)]);
+}
+
+#[test]
+fn an_exchange_is_one_change() {
+    let (one, other) = ((0, b"one".to_vec()), (0, b"other".to_vec()));
+    let create = |name: &Name, node| Event::Create { name: name.clone(), node, folder: false };
+    let write = |node, length: usize| Event::Write { node, at: 0, bytes: vec![1; length], synced: true };
+    let events = [
+        create(&one, 1),
+        create(&other, 2),
+        write(1, 100),
+        write(2, 200),
+        Event::Sync { node: 0 },
+        Event::Exchange { one: (one, 2), other: (other, 1) },
+        Event::Sync { node: 0 },
+    ];
+    let left = |end: usize, fate| {
+        let image = tempfile::tempdir().expect("a folder");
+        let mut disk = Disk::new();
+        events[..end].iter().for_each(|event| disk.apply(event));
+        disk.lose_power(None, [fate; 2], &mut Generator::new(1), image.path());
+        ["one", "other"].map(|name| fs::read(image.path().join(name)).ok().map(|bytes| bytes.len()))
+    };
+    assert_eq!(left(6, Fate::Lost), [Some(100), Some(200)]);
+    assert_eq!(left(6, Fate::Kept), [Some(200), Some(100)]);
+    assert_eq!(left(7, Fate::Lost), [Some(200), Some(100)]);
 }

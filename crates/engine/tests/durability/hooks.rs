@@ -8,7 +8,8 @@
 
 use crate::recorder::{self, Event, Inode, Name, NodeId, Recorder};
 use libc::{
-    AT_FDCWD, AT_REMOVEDIR, SYS_unlinkat, SYS_write, SYS_writev, c_char, c_int, c_long, c_void, iovec, mode_t, stat,
+    AT_FDCWD, AT_REMOVEDIR, SYS_unlinkat, SYS_write, SYS_writev, c_char, c_int, c_long, c_uint, c_void, iovec, mode_t,
+    stat,
 };
 use libc::{SYS_ftruncate, SYS_mkdirat, SYS_openat, SYS_pwrite64, SYS_pwritev, SYS_renameat2};
 use std::ffi::{CStr, OsStr};
@@ -81,6 +82,9 @@ interposed! {
     }
     fn rename(from: *const c_char, to: *const c_char) -> c_int {
         on_rename(from, to)
+    }
+    fn renameat2(one_folder: c_int, one: *const c_char, other_folder: c_int, other: *const c_char, flags: c_uint) -> c_int {
+        on_exchange((one_folder, one), (other_folder, other), flags)
     }
     fn unlink(path: *const c_char) -> c_int {
         on_remove(AT_FDCWD, path, 0)
@@ -217,6 +221,23 @@ fn on_rename(from: *const c_char, to: *const c_char) -> c_int {
             && let Some(node) = recorder::inode(&path).and_then(|inode| recorder.node(inode))
         {
             recorder.push(Event::Rename { from, to, node });
+        }
+        done
+    })
+}
+
+/// The one use of this call: two names change places.
+fn on_exchange(one: (c_int, *const c_char), other: (c_int, *const c_char), flags: c_uint) -> c_int {
+    recorder::with_recorder(|recorder| {
+        let done = system!(SYS_renameat2, one.0, one.1, other.0, other.1, flags) as c_int;
+        let Some(recorder) = recorder.filter(|_| done == 0) else { return done };
+        assert_eq!(flags, libc::RENAME_EXCHANGE, "a way to rename that is not recorded");
+        let found = |(folder, path): (c_int, *const c_char)| {
+            let (name, path) = name(recorder, folder, path)?;
+            Some((name, recorder.node(recorder::inode(&path)?)?))
+        };
+        if let (Some(one), Some(other)) = (found(one), found(other)) {
+            recorder.push(Event::Exchange { one, other });
         }
         done
     })

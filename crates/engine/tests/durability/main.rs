@@ -19,13 +19,14 @@ mod recorder;
 mod refused;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;
+mod vacuum;
 mod verify;
 mod workload;
 
 use disk::{Disk, Fate};
 use generator::Generator;
 use gingham::Database;
-use recorder::Event;
+use recorder::{Event, NodeId};
 use std::path::Path;
 use std::time::Duration;
 use workload::{State, Workload};
@@ -104,12 +105,26 @@ fn acknowledged(events: &[Event], end: usize) -> Option<usize> {
     })
 }
 
+/// The catalog's file: the first, or the one that a VACUUM has put in its place for good.
+fn catalog(events: &[Event]) -> Option<NodeId> {
+    let (mut current, mut built, mut exchanged_in) = (None, None, None);
+    for event in events {
+        match event {
+            Event::Create { name, node, .. } if name.1 == b"data.mdb" => {
+                built = Some(*node);
+                current = current.or(built);
+            }
+            Event::Exchange { one, .. } => exchanged_in = Some(one.0.0),
+            Event::Sync { node } if exchanged_in == Some(*node) => (current, exchanged_in) = (built, None),
+            _ => {}
+        }
+    }
+    current
+}
+
 /// Where the last commit was written that nothing has synced yet: LMDB's write of a meta page. The end when there is none.
 fn last_commit(events: &[Event]) -> usize {
-    let catalog = events.iter().find_map(|event| match event {
-        Event::Create { name, node, .. } if name.1 == b"data.mdb" => Some(*node),
-        _ => None,
-    });
+    let catalog = catalog(events);
     let of_meta = |event: &Event| match event {
         Event::Write { node, at, bytes, .. } => Some(*node) == catalog && *at < 2 * 4096 && bytes.len() < 4096,
         _ => false,

@@ -28,6 +28,8 @@ pub enum Event {
     Remove { name: Name },
     /// A file or folder has another name.
     Rename { from: Name, to: Name, node: NodeId },
+    /// Two names have changed places: each with what it stands for from then on.
+    Exchange { one: (Name, NodeId), other: (Name, NodeId) },
     /// Bytes were written; with `synced` they were on the disk when the call came back.
     Write { node: NodeId, at: u64, bytes: Vec<u8>, synced: bool },
     /// A file has another length.

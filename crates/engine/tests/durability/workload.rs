@@ -148,6 +148,7 @@ impl Workload {
             17..22 => format!("OPTIMIZE {}", self.pick(state)),
             22..25 => self.create_index(state),
             25..34 => self.set_layout(state),
+            37..41 => "VACUUM".into(),
             34..37 => {
                 let name = self.pick(state);
                 state.get_mut(&name).expect("it was picked").rows = Arc::default();

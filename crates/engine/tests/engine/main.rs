@@ -24,6 +24,7 @@ mod shapes;
 mod sorted;
 mod statements;
 mod transactions;
+mod vacuum;
 mod value_maps;
 
 use gingham::{Connection, Database};

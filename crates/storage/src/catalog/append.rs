@@ -70,7 +70,7 @@ impl Transaction<'_> {
         segment: &WrittenSegment,
         position: u64,
     ) -> Result<()> {
-        let (environment, table) = (&self.store.environment, record.definition.id);
+        let (environment, table) = (self.environment, record.definition.id);
         let mut versions = Vec::with_capacity(segment.dictionaries.len());
         for (column, entries) in &segment.dictionaries {
             let next = record.next_dictionary;
@@ -116,7 +116,7 @@ impl Transaction<'_> {
         let id = self.store.allocate_segment();
         let (written, image) = write_segment_image(id, &record.definition, gathered)?;
         let key = pair_key(record.definition.id, id);
-        values::put(&self.store.environment, &mut self.transaction, Name::Delta, &key, &image)?;
+        values::put(self.environment, &mut self.transaction, Name::Delta, &key, &image)?;
         record.delta.push(DeltaRecord { id, rows: written.rows, bytes: image.len() as u64 });
         Ok(())
     }
@@ -148,8 +148,11 @@ impl Transaction<'_> {
     fn read_delta(&self, record: &TableRecord, blocks: &[DeltaRecord]) -> Result<Vec<RecordBatch>> {
         let mut part = record.clone();
         part.delta = blocks.to_vec();
-        let table =
-            self.store.loader().delta_table(&self.transaction, part, self.base().table_by_id(record.definition.id))?;
+        let table = self.store.loader(self.environment).delta_table(
+            &self.transaction,
+            part,
+            self.base().table_by_id(record.definition.id),
+        )?;
         read_rows(&Arc::new(table))
     }
 }

@@ -65,7 +65,7 @@ impl Store {
         let new = folder::new_catalog(to);
         fs::create_dir(&new).map_err(Error::io("creating folder", &new))?;
         let data = new.join("data.mdb");
-        self.environment.copy_to(&data)?;
+        self.environment()?.copy_to(&data)?;
         let segments = label_copy(&new)?;
         let mut bytes = fs::metadata(&data).map_err(Error::io("reading", &data))?.len();
         let root = folder::segments(to);

@@ -1,7 +1,7 @@
 //! `check`: LMDB's structure, every catalog value and what it refers to, every block of every segment.
 
 use crate::catalog::deleted::{Deleted, zone_of_key};
-use crate::catalog::environment::Name;
+use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key};
 use crate::catalog::{CheckReport, Store, ViewDefinition, WriteOptions, dictionaries, folder, values, walker};
 use crate::dictionary::Dictionary;
@@ -45,7 +45,8 @@ impl Store {
                 // The map of a damaged file must not be touched.
                 return Ok(report);
             }
-            self.environment.read(|transaction| self.check_values(transaction, &mut report))?
+            let environment = self.environment()?;
+            environment.read(|transaction| self.check_values(&environment, transaction, &mut report))?
         };
         if report.errors.is_empty() {
             self.check_indexes(&mut report)?;
@@ -59,9 +60,14 @@ impl Store {
     }
 
     /// Checks all values and opens all segments and delta blocks.
-    fn check_values(&self, transaction: &RoTxn<'_>, report: &mut CheckReport) -> Result<Vec<Arc<Segment>>> {
+    fn check_values(
+        &self,
+        environment: &Environment,
+        transaction: &RoTxn<'_>,
+        report: &mut CheckReport,
+    ) -> Result<Vec<Arc<Segment>>> {
         for name in Name::ALL.into_iter().filter(|name| *name != Name::Heap) {
-            values::each_raw(&self.environment, transaction, name, &[], |key, value| {
+            values::each_raw(environment, transaction, name, &[], |key, value| {
                 let place =
                     || format!("{}, {}", folder::catalog(self.path()).display(), values::describe_key(name, key));
                 report.verified += 1;
@@ -74,18 +80,18 @@ impl Store {
         if !report.errors.is_empty() {
             return Ok(Vec::new());
         }
-        records::state(&self.environment, transaction)?;
-        values::each(&self.environment, transaction, Name::Views, &[], |key, payload| {
-            if let Err(error) = values::parse_at::<ViewDefinition>(&self.environment, Name::Views, key, payload) {
+        records::state(environment, transaction)?;
+        values::each(environment, transaction, Name::Views, &[], |key, payload| {
+            if let Err(error) = values::parse_at::<ViewDefinition>(environment, Name::Views, key, payload) {
                 report.errors.push(error);
             }
             Ok(())
         })?;
-        let tables = records::tables(&self.environment, transaction)?;
+        let tables = records::tables(environment, transaction)?;
         let mut opened = Vec::new();
         let mut known = HashSet::new();
         for table in &tables {
-            let segments = match records::segments(&self.environment, transaction, table) {
+            let segments = match records::segments(environment, transaction, table) {
                 Ok(segments) => segments,
                 Err(error) => {
                     report.errors.push(error);
@@ -93,10 +99,10 @@ impl Store {
                 }
             };
             known.extend(segments.iter().map(|(_, segment)| (table.definition.id, segment.id)));
-            self.check_table(transaction, table, &segments, &mut opened, report)?;
+            self.check_table(environment, transaction, table, &segments, &mut opened, report)?;
         }
-        self.check_owners(transaction, &tables, report)?;
-        self.check_pages(transaction, &tables, report)?;
+        self.check_owners(environment, transaction, &tables, report)?;
+        self.check_pages(environment, transaction, &tables, report)?;
         for orphan in folder::orphans(self.path(), &known)? {
             if !self.files.is_uncommitted(&orphan) {
                 report
@@ -110,6 +116,7 @@ impl Store {
     /// Opens what a table names.
     fn check_table(
         &self,
+        environment: &Environment,
         transaction: &RoTxn<'_>,
         table: &TableRecord,
         segments: &[(u64, SegmentRecord)],
@@ -117,8 +124,8 @@ impl Store {
         report: &mut CheckReport,
     ) -> Result<()> {
         let definition = &table.definition;
-        let loader = self.loader();
-        let dictionaries = self.check_dictionaries(transaction, table, segments, report)?;
+        let loader = self.loader(environment);
+        let dictionaries = self.check_dictionaries(environment, transaction, table, segments, report)?;
         let mut own: Vec<Arc<Segment>> = Vec::with_capacity(segments.len() + table.delta.len());
         for (_, segment) in segments {
             match loader.segment(definition.id, segment, &dictionaries, None) {
@@ -138,9 +145,7 @@ impl Store {
         }
         for deleted in &table.deleted {
             let loaded = match own.iter().find(|segment| segment.id() == deleted.segment) {
-                Some(segment) => {
-                    Deleted::load(&self.environment, transaction, definition.id, deleted, segment).map(drop)
-                }
+                Some(segment) => Deleted::load(environment, transaction, definition.id, deleted, segment).map(drop),
                 // One that can't be opened is told already.
                 None if segments.len() + table.delta.len() > own.len() => Ok(()),
                 None => Err(Error::corrupt(
@@ -157,6 +162,7 @@ impl Store {
     /// Loads every dictionary version that a table's segments name, live column or not.
     fn check_dictionaries(
         &self,
+        environment: &Environment,
         transaction: &RoTxn<'_>,
         table: &TableRecord,
         segments: &[(u64, SegmentRecord)],
@@ -165,7 +171,7 @@ impl Store {
         let definition = &table.definition;
         let used: BTreeSet<(ColumnId, u32)> =
             segments.iter().flat_map(|(_, segment)| segment.dictionaries.iter().copied()).collect();
-        let stored = dictionaries::versions(&self.environment, transaction, definition.id, None)?;
+        let stored = dictionaries::versions(environment, transaction, definition.id, None)?;
         for (column, version) in stored.iter().filter(|pair| !used.contains(pair)) {
             report.notes.push(format!(
                 "dictionary version {version} of column {column} of table {} is not used",
@@ -177,7 +183,7 @@ impl Store {
             // The type of a dropped column is not kept; its entries are looked at as bytes.
             let logical_type =
                 definition.column_by_id(column).map_or(LogicalType::Binary, |live| live.logical_type.clone());
-            match dictionaries::load(&self.environment, transaction, definition.id, column, version, &logical_type) {
+            match dictionaries::load(environment, transaction, definition.id, column, version, &logical_type) {
                 Ok(entries) => lists.entry(column).or_default().push((version, entries)),
                 Err(error) => report.errors.push(error),
             }
@@ -194,10 +200,16 @@ impl Store {
     }
 
     /// Values that belong to no table, and delta images and deleted records that no table names.
-    fn check_owners(&self, transaction: &RoTxn<'_>, tables: &[TableRecord], report: &mut CheckReport) -> Result<()> {
+    fn check_owners(
+        &self,
+        environment: &Environment,
+        transaction: &RoTxn<'_>,
+        tables: &[TableRecord],
+        report: &mut CheckReport,
+    ) -> Result<()> {
         let tables: HashMap<TableId, &TableRecord> = tables.iter().map(|table| (table.definition.id, table)).collect();
         for name in [Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta, Name::Deleted] {
-            values::each_raw(&self.environment, transaction, name, &[], |key, _| {
+            values::each_raw(environment, transaction, name, &[], |key, _| {
                 let (owner, second) = match name {
                     Name::Tables => (id_of_key(key), None),
                     Name::Deleted => zone_of_key(key).map(|(table, segment, _)| (table, segment)).unzip(),

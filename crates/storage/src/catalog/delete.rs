@@ -82,7 +82,7 @@ impl Transaction<'_> {
         }
         for (zone, bits) in &changed {
             let key = zone_key(record.definition.id, segment.id(), *zone);
-            values::put(&self.store.environment, &mut self.transaction, Name::Deleted, &key, &bits.encode())?;
+            values::put(self.environment, &mut self.transaction, Name::Deleted, &key, &bits.encode())?;
         }
         record.deleted.retain(|known| known.segment != segment.id());
         let number = self.store.allocate_segment();
@@ -118,7 +118,7 @@ impl Transaction<'_> {
         if shrunk.is_empty() {
             return Ok(());
         }
-        let now = self.store.loader().table(&self.transaction, record.clone(), Some(table))?;
+        let now = self.store.loader(self.environment).table(&self.transaction, record.clone(), Some(table))?;
         let places = records::segments(self.environment(), &self.transaction, record)?;
         for segment in shrunk {
             if !wanted() {
@@ -138,7 +138,7 @@ impl Transaction<'_> {
         record.delta.retain(|known| known.id != block);
         self.forget_deleted(record, block)?;
         let key = pair_key(record.definition.id, block);
-        values::delete(&self.store.environment, &mut self.transaction, Name::Delta, &key)
+        values::delete(self.environment, &mut self.transaction, Name::Delta, &key)
     }
 
     /// Removes the bits of a segment or delta block that goes.

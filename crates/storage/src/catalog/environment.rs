@@ -4,15 +4,17 @@
 //! long, keeps LMDB from reusing pages (docs/decisions/0006-snapshots-copy.md). Heap pages alone are read in place, under a
 //! pin that its reader holds.
 
+use crate::catalog::pin::Pin;
 use crate::catalog::records::{STATE_KEY, State};
 use crate::catalog::values;
 use crate::io::lmdb::{self, Access, ReadPin};
+use crate::io::system::FileIdentity;
 use crate::{Error, Result};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
 use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 /// The databases of a catalog. All are made with the catalog, since LMDB makes databases in transactions of their own.
@@ -91,6 +93,10 @@ pub(crate) struct Environment {
     /// Held shared by transactions, exclusively while the map changes.
     gate: RwLock<()>,
     folder: PathBuf,
+    /// One that was opened later has a greater number. LMDB's own numbers of commits begin anew in each file.
+    generation: u64,
+    /// Which file it is; `None` where the system does not say.
+    identity: Option<FileIdentity>,
 }
 
 impl Environment {
@@ -113,8 +119,11 @@ impl Environment {
     }
 
     fn of(env: Env<WithoutTls>, databases: [Option<Values>; DATABASES], folder: &Path) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let identity = FileIdentity::of(&folder.join("data.mdb")).ok();
+        let generation = NEXT.fetch_add(1, Ordering::Relaxed);
         let (pins, relaxed, gate) = (Arc::default(), AtomicBool::new(false), RwLock::new(()));
-        Self { env, databases, pins, relaxed, gate, folder: folder.to_path_buf() }
+        Self { env, databases, pins, relaxed, gate, folder: folder.to_path_buf(), generation, identity }
     }
 
     /// Opens the environment in `folder`.
@@ -174,6 +183,41 @@ impl Environment {
         &self.folder
     }
 
+    /// The same, whose folder has another name now.
+    pub(crate) fn renamed(self, folder: PathBuf) -> Self {
+        Self { folder, ..self }
+    }
+
+    /// Which file it is.
+    pub(crate) fn identity(&self) -> Option<&FileIdentity> {
+        self.identity.as_ref()
+    }
+
+    /// Its number among those that this process has opened.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Bytes of its file, and of those that the latest commit uses.
+    pub(crate) fn sizes(&self) -> Result<(u64, u64)> {
+        let pages = self.env.info().last_page_number as u64 + 1;
+        let used = self.read(|transaction| {
+            let mut used = METAS;
+            let failed = self.failed("reading");
+            for values in self.databases.iter().flatten() {
+                let stat = values.stat(transaction).map_err(&failed)?;
+                used += stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
+            }
+            Ok(used as u64)
+        })?;
+        Ok((pages * PAGE as u64, used * PAGE as u64))
+    }
+
+    /// Bytes of its file.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        (self.env.info().last_page_number as u64 + 1) * PAGE as u64
+    }
+
     /// Frees the slots of readers whose processes are gone.
     pub(crate) fn clear_stale_readers(&self) -> Result<usize> {
         self.env.clear_stale_readers().map_err(self.failed("clearing readers of"))
@@ -191,12 +235,12 @@ impl Environment {
 
     /// A read transaction that lives as long as what is read from it, and keeps `owner`. While it lives, LMDB reuses no page
     /// that it sees, and the map does not grow.
-    pub(crate) fn pin(&self, owner: Arc<dyn Any + Send + Sync>) -> Result<Arc<ReadPin>> {
+    pub(crate) fn pin(self: &Arc<Self>, owner: Arc<dyn Any + Send + Sync>) -> Result<Pin> {
         loop {
             {
                 let _shared = self.shared();
                 match ReadPin::begin(&self.env, &self.pins, Arc::clone(&owner)) {
-                    Ok(pin) => return Ok(Arc::new(pin)),
+                    Ok(pin) => return Ok(Pin::new(Arc::new(pin), Arc::clone(self))),
                     Err(heed::Error::Mdb(MdbError::MapResized)) => {}
                     Err(error) => return Err(self.failed("reading")(error)),
                 }
@@ -334,6 +378,8 @@ impl Environment {
 
 /// LMDB's page size is the system's; 4096 underestimates it nowhere that matters for growing early enough.
 const PAGE: usize = 4096;
+/// Pages of a file that are always there: two metas, and the one that names the databases.
+const METAS: usize = 3;
 
 /// LMDB takes a write that a full disk did in part for an error of the disk.
 fn explained(source: std::io::Error) -> std::io::Error {
@@ -403,7 +449,7 @@ mod tests {
             indexes: Vec::new(),
         };
         store.write(|transaction| transaction.create_table(definition)).expect("a heap table");
-        store.environment.resize(1 << 20).expect("a smaller map");
+        store.environment().expect("an environment").resize(1 << 20).expect("a smaller map");
         for number in 0..64u64 {
             // A statement has its snapshot while it writes.
             let _own = store.pinned().expect("a snapshot");
@@ -415,13 +461,13 @@ mod tests {
             };
             store.submit(&WriteOptions::default(), put).expect("the map has grown");
         }
-        assert!(store.environment.env.info().map_size >= 64 * 100_000);
+        assert!(store.environment().expect("an environment").env.info().map_size >= 64 * 100_000);
     }
 
     #[test]
     fn a_full_map_refuses_a_transaction_and_takes_the_next() {
         let store = Store::scratch(MemoryBudget::new(1 << 30)).expect("a scratch database");
-        let environment = &store.environment;
+        let environment = store.environment().expect("an environment");
         environment.resize(1 << 20).expect("a smaller map");
         let put = |bytes: usize| -> Result<()> {
             let (mut transaction, _shared) = environment.write()?;

@@ -45,6 +45,12 @@ pub(crate) fn new_catalog(database: &Path) -> PathBuf {
     database.join(NEW_CATALOG)
 }
 
+/// The folder in which the VACUUM of that number builds an environment. Each of a process has its own, since LMDB's may stay
+/// open for readers under the name that they were opened by.
+pub(crate) fn vacuumed_catalog(database: &Path, number: u64) -> PathBuf {
+    database.join(format!("{NEW_CATALOG}.{number}"))
+}
+
 /// The folder of all segment files.
 pub(crate) fn segments(database: &Path) -> PathBuf {
     database.join(SEGMENTS)
@@ -269,15 +275,30 @@ pub(crate) fn create(database: &Path, access: Access) -> Result<()> {
 /// one has its name before.
 pub(crate) fn publish_catalog(database: &Path) -> Result<()> {
     let (new, catalog) = (new_catalog(database), catalog(database));
-    // LMDB makes its file for the owner alone; who may read it is the user's choice, as for every other file.
-    let (format, data) = (database.join(FORMAT_FILE), new.join("data.mdb"));
-    let permissions = fs::metadata(&format).map_err(Error::io("reading", &format))?.permissions();
-    fs::set_permissions(&data, permissions).map_err(Error::io("changing the permissions of", &data))?;
+    let format = database.join(FORMAT_FILE);
+    give_permissions(&format, &new.join("data.mdb"))?;
     sync_folder(&new)?;
     sync_folder(database)?;
     fs::rename(&new, &catalog).map_err(Error::io("creating folder", &catalog))?;
     sync_folder(database)?;
     sync_parent(database)
+}
+
+/// LMDB makes its file for the owner alone; who may read it is the user's choice, as for every other file.
+pub(crate) fn give_permissions(from: &Path, data: &Path) -> Result<()> {
+    let permissions = fs::metadata(from).map_err(Error::io("reading", from))?.permissions();
+    fs::set_permissions(data, permissions).map_err(Error::io("changing the permissions of", data))
+}
+
+/// Removes catalogs that were built or taken out of use, and not removed by who did that.
+pub(crate) fn remove_new_catalogs(database: &Path) -> Result<()> {
+    for path in list(database)? {
+        let is_new = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(NEW_CATALOG));
+        if is_new {
+            fs::remove_dir_all(&path).map_err(Error::io("removing", &path))?;
+        }
+    }
+    Ok(())
 }
 
 /// Commits `state` twice, so that both of LMDB's metas lead to a state that names its own transaction.

@@ -24,6 +24,8 @@ pub struct WriteOptions {
     pub lock_timeout: Option<Duration>,
     /// Its commit may be undone by a power loss, which never leaves a part of one.
     pub relaxed: bool,
+    /// The catalog's file is left as it is, however much of it is free after the commit.
+    pub keeps_size: bool,
 }
 
 /// Jobs that wait.
@@ -166,7 +168,9 @@ impl Store {
 
     /// Does jobs in one transaction; gives back those that are to have another one.
     fn do_together(self: &Arc<Self>, mut jobs: Vec<Job>, options: &WriteOptions) -> Vec<Job> {
-        let mut transaction = match self.begin_writing(options) {
+        let begun = self.environment();
+        let begun = begun.as_ref().map_err(Error::again);
+        let mut transaction = match begun.and_then(|environment| self.begin_writing(environment, options)) {
             Ok(transaction) => transaction,
             Err(error) => {
                 end(jobs.into_iter().map(|job| job.outcome), Err(error));

@@ -1,6 +1,6 @@
 //! Heap tables in the catalog: made, changed and checked. Their pages are crate::heap's.
 
-use crate::catalog::environment::Name;
+use crate::catalog::environment::{Environment, Name};
 use crate::catalog::keys::NewRows;
 use crate::catalog::records::{self, TableRecord};
 use crate::catalog::{CheckReport, Store, Transaction, values};
@@ -118,6 +118,7 @@ impl Store {
     /// Checks every heap page and what belongs to it.
     pub(crate) fn check_pages(
         &self,
+        environment: &Environment,
         transaction: &RoTxn<'_>,
         tables: &[TableRecord],
         report: &mut CheckReport,
@@ -130,7 +131,7 @@ impl Store {
                 (record.definition.id, Counted { record, schema, rows: HashMap::new(), damaged: false })
             })
             .collect();
-        values::each_raw(&self.environment, transaction, Name::Heap, &[], |key, value| {
+        values::each_raw(environment, transaction, Name::Heap, &[], |key, value| {
             report.verified += 1;
             let owner = keys::parse(key)
                 .and_then(|(table, attribute, number)| Some((found.get_mut(&table)?, attribute, number)));
@@ -140,7 +141,7 @@ impl Store {
                     .push(Error::corrupt(values::describe_key(Name::Heap, key), "it belongs to no heap table"));
                 return Ok(());
             };
-            let place = || place(&self.environment, schema, attribute, number);
+            let place = || place(environment, schema, attribute, number);
             let checked = if keys::is_page(attribute) {
                 check_page(record, schema, attribute, number, value, &place)
             } else {
@@ -219,12 +220,12 @@ fn check_page(
 
 /// Definition and record of a heap table, and the commit that last changed it.
 pub(crate) fn heap_record(
-    store: &Store,
+    environment: &Environment,
     transaction: &RoTxn<'_>,
     table: TableId,
 ) -> Result<(TableDefinition, HeapRecord, u64)> {
     let missing = || Error::InvalidInput(format!("table number {table} does not exist (any more)"));
-    let record = records::table(&store.environment, transaction, table)?.ok_or_else(missing)?;
+    let record = records::table(environment, transaction, table)?.ok_or_else(missing)?;
     match record.heap {
         Some(heap) => Ok((record.definition, heap, record.version)),
         None => Err(Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))),

@@ -107,7 +107,7 @@ impl Store {
         for table in snapshot.tables.values() {
             let Some(pages) = &table.pages else { continue };
             for index in &table.definition.indexes {
-                let entries = pages.check_index(index, &self.environment, report)?;
+                let entries = pages.check_index(index, pages.pin().environment(), report)?;
                 if entries != table.rows() {
                     report.errors.push(Error::corrupt(
                         format!("index '{}' of table {}", index.name, table.definition.name),
@@ -127,15 +127,16 @@ impl Store {
         let known: HashSet<[u8; 12]> =
             tables.flat_map(|table| table.indexes.iter().map(|index| entry_head(table.id, index.number))).collect();
         let mut strangers = 0;
-        self.environment.read(|transaction| {
-            values::each_raw(&self.environment, transaction, Name::Indexes, &[], |key, _| {
+        let environment = self.environment()?;
+        environment.read(|transaction| {
+            values::each_raw(&environment, transaction, Name::Indexes, &[], |key, _| {
                 strangers += u64::from(!key.first_chunk().is_some_and(|head| known.contains(head)));
                 Ok(())
             })
         })?;
         if strangers > 0 {
             report.errors.push(Error::corrupt(
-                self.environment.folder().join("data.mdb").display().to_string(),
+                environment.folder().join("data.mdb").display().to_string(),
                 format!("{strangers} entries belong to no index"),
             ));
         }

@@ -2,14 +2,13 @@
 //! and sees on top of the latest commit what the outer one has changed so far.
 
 use crate::catalog::pending::WrittenFiles;
+use crate::catalog::pin::Pin;
 use crate::catalog::records::State;
 use crate::catalog::transaction::Entry;
 use crate::catalog::{Snapshot, Transaction};
 use crate::heap::HeapReader;
 use crate::heap::store::{Overlay, PageSource, WrittenPages};
-use crate::io::lmdb::ReadPin;
 use crate::{Error, Result, TableName};
-use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,12 +46,13 @@ impl Transaction<'_> {
         follows: Follows,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
     ) -> Result<R> {
-        let (store, mut state) = (self.store, self.state.clone());
+        let (store, environment, mut state) = (self.store, self.environment, self.state.clone());
         state.commit += u64::from(self.changed);
         let mut inner = Transaction {
-            transaction: store.environment.nested(&mut self.transaction)?,
+            transaction: environment.nested(&mut self.transaction)?,
             _gate: None,
             store,
+            environment,
             base: Arc::clone(&self.base),
             state,
             names: self.names.clone(),
@@ -63,6 +63,7 @@ impl Transaction<'_> {
             changed: false,
             broken: false,
             relaxed: self.relaxed,
+            keeps_size: self.keeps_size,
         };
         let result = work(&mut inner)?;
         if let Some(after) = inner.end(follows)? {
@@ -122,7 +123,8 @@ impl Transaction<'_> {
         if self.touched.is_empty() && self.pages.is_empty() && self.base.commit == self.state.commit {
             return Ok(Arc::clone(&self.base));
         }
-        let loaded = self.store.loader().snapshot(&self.transaction, self.state.clone(), Some(&self.base))?;
+        let loaded =
+            self.store.loader(self.environment).snapshot(&self.transaction, self.state.clone(), Some(&self.base))?;
         if loaded.tables.values().all(|table| table.heap.is_none() || table.pages.is_some()) {
             return Ok(Arc::new(loaded));
         }
@@ -133,20 +135,17 @@ impl Transaction<'_> {
             let (id, name) = (table.definition.id, table.definition.name.to_string());
             let before = self.base.table_by_id(id).and_then(|table| table.pages.as_ref()?.overlay());
             let overlay = Overlay::after(before, written.of(id), environment, &self.transaction, id, &store.budget)?;
-            let source = PageSource::new(Arc::clone(store), Arc::clone(&pin), id, name, Some(Arc::new(overlay)));
+            let source = PageSource::new(Arc::clone(store), pin.clone(), id, name, Some(Arc::new(overlay)));
             Ok(HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version))
         })?;
         Ok(Arc::new(readable))
     }
 
     /// A read transaction of LMDB's at the latest commit, which the transaction's own is built on.
-    fn pin(&self) -> Result<Arc<ReadPin>> {
+    fn pin(&self) -> Result<Pin> {
         match self.base.tables.values().find_map(|table| table.pages.as_ref()) {
-            Some(pages) => Ok(pages.pin()),
-            None => {
-                let owner: Arc<dyn Any + Send + Sync> = Arc::clone(self.store) as _;
-                self.environment().pin(owner)
-            }
+            Some(pages) => Ok(pages.pin().clone()),
+            None => Ok(self.store.pin()?.0),
         }
     }
 }

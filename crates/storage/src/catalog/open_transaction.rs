@@ -90,7 +90,8 @@ impl Store {
         told: &Receiver<Order>,
     ) -> Result<()> {
         let _turn = self.turn(options)?;
-        let mut transaction = self.begin_writing(options)?;
+        let environment = self.environment()?;
+        let mut transaction = self.begin_writing(&environment, options)?;
         if on.is_some_and(|on| on != transaction.base.commit) {
             return Err(Error::Conflict(
                 "another transaction has committed since this one began to read; roll back and do it again".into(),

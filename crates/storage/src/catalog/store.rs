@@ -1,13 +1,16 @@
 //! An open database: its folder, its LMDB environment, its snapshots and its writer.
 
 use crate::cache::BlockCache;
+use crate::catalog::current::{Current, open_for_reading};
 use crate::catalog::environment::Environment;
 use crate::catalog::folder::{self, Kind, WriterLock};
 use crate::catalog::group::{Jobs, WriteOptions, waited};
 use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
+use crate::catalog::pin::Readers;
 use crate::catalog::registry::{self, Registration};
+use crate::catalog::vacuum::Vacuums;
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
 use crate::heap::HeapReader;
 use crate::heap::store::{PageSource, Verified};
@@ -36,7 +39,7 @@ pub struct OpenOptions {
 pub struct Store {
     // Dropped in this order: the environment closes before the lock is given up, the folder of a scratch database goes
     // after both, and the path is free for another `open` last.
-    pub(crate) environment: Environment,
+    current: Current,
     lock: Option<WriterLock>,
     _temporary: Option<tempfile::TempDir>,
     path: PathBuf,
@@ -44,8 +47,8 @@ pub struct Store {
     pub(crate) durable: bool,
     pub(crate) budget: Arc<MemoryBudget>,
     cache: Arc<BlockCache>,
-    /// The latest snapshot taken, with LMDB's number of the commit that it shows.
-    latest: Mutex<Option<(usize, Arc<Snapshot>)>>,
+    /// The latest snapshot taken, with the number of its environment and LMDB's of the commit that it shows.
+    latest: Mutex<Option<(Seen, Arc<Snapshot>)>>,
     /// Who writes in this process, and who waits to.
     pub(crate) line: Line,
     /// Jobs of those who wait and let others do them.
@@ -58,8 +61,13 @@ pub struct Store {
     pub(crate) verified: Verified,
     /// What was odd when the store was opened, for `check`.
     pub(crate) opening_notes: Vec<String>,
+    pub(crate) vacuums: Vacuums,
+    pub(crate) readers: Readers,
     _registration: Option<Registration>,
 }
+
+/// A commit as LMDB counts: the number of the environment, and of the commit in it.
+type Seen = (u64, usize);
 
 /// What `check` found.
 #[derive(Debug, Default)]
@@ -111,7 +119,7 @@ impl Store {
         let lock = WriterLock::take(&path)?;
         folder::create(&path, Access::Scratch)?;
         let environment = Environment::open(&folder::catalog(&path), Access::Scratch)?;
-        let mut store = Self::assemble(&path, environment, Some(lock), false, budget)?;
+        let mut store = Self::assemble(&path, environment, Some(lock), Access::Scratch, budget)?;
         store._temporary = Some(temporary);
         Ok(Arc::new(store))
     }
@@ -134,8 +142,7 @@ impl Store {
             if folder::inspect(path)? == Kind::Vacant {
                 return Err(missing(path));
             }
-            walker::verify_for_opening(&folder::catalog(path), folder::is_relaxed(path))?;
-            Self::assemble(path, open_for_reading(path)?, None, true, budget)?
+            Self::assemble(path, open_for_reading(path)?, None, Access::Read, budget)?
         } else {
             if folder::inspect(path)? == Kind::Vacant && !options.create {
                 return Err(missing(path));
@@ -158,7 +165,7 @@ impl Store {
                 folder::raise_format(path)?;
                 environment.add_missing(state)?;
             }
-            Self::assemble(path, environment, Some(lock), true, budget)?
+            Self::assemble(path, environment, Some(lock), Access::Durable, budget)?
         };
         store._registration = Some(registration);
         if !store.is_read_only() {
@@ -171,7 +178,7 @@ impl Store {
         path: &Path,
         environment: Environment,
         lock: Option<WriterLock>,
-        durable: bool,
+        access: Access,
         budget: Arc<MemoryBudget>,
     ) -> Result<Self> {
         let state = environment.read(|transaction| {
@@ -189,11 +196,11 @@ impl Store {
             opening_notes.push("the last writer of this database did not close it; its structure was verified".into());
         }
         Ok(Self {
-            environment,
+            current: Current::new(environment, access),
             lock,
             _temporary: None,
             path: path.to_path_buf(),
-            durable,
+            durable: access != Access::Scratch,
             cache: BlockCache::new(Arc::clone(&budget)),
             budget,
             latest: Mutex::new(None),
@@ -205,6 +212,8 @@ impl Store {
             files: Arc::default(),
             verified: Verified::default(),
             opening_notes,
+            vacuums: Vacuums::default(),
+            readers: Readers::default(),
             _registration: None,
         })
     }
@@ -223,16 +232,17 @@ impl Store {
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         let mut tried = None;
         loop {
-            let mut seen = 0;
-            let result = self.environment.read(|transaction| {
-                seen = transaction.id();
+            let mut seen = (0, 0);
+            let environment = self.environment()?;
+            let result = environment.read(|transaction| {
+                seen = (environment.generation(), transaction.id());
                 let before = match &*self.latest() {
                     Some((id, snapshot)) if *id == seen => return Ok(Arc::clone(snapshot)),
                     before => before.clone(),
                 };
-                let state = records::state(&self.environment, transaction)?;
+                let state = records::state(&environment, transaction)?;
                 let previous = before.as_ref().map(|(_, snapshot)| snapshot.as_ref());
-                let loaded = Arc::new(self.loader().snapshot(transaction, state, previous)?);
+                let loaded = Arc::new(self.loader(&environment).snapshot(transaction, state, previous)?);
                 let mut latest = self.latest();
                 if latest.as_ref().is_none_or(|(id, _)| *id < seen) {
                     *latest = Some((seen, Arc::clone(&loaded)));
@@ -262,16 +272,14 @@ impl Store {
             }
             // Who only reads needs no more room.
             if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
-                self.environment.grow_when_idle()?;
+                self.environment()?.grow_when_idle()?;
             }
-            let owner = Arc::clone(self);
-            let pin = self.environment.pin(owner)?;
-            let commit = pin.read(|transaction| records::state(&self.environment, transaction))?.commit;
+            let (pin, commit) = self.pin()?;
             // Another commit may have come between the two.
             if commit == snapshot.commit {
                 return Ok(Arc::new(snapshot.with_pages(|table, heap| {
                     let (id, name) = (table.definition.id, table.definition.name.to_string());
-                    let source = PageSource::new(Arc::clone(self), Arc::clone(&pin), id, name, None);
+                    let source = PageSource::new(Arc::clone(self), pin.clone(), id, name, None);
                     HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
                 })));
             }
@@ -280,8 +288,9 @@ impl Store {
 
     /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.
     pub fn taken_snapshot(&self) -> Result<Option<Arc<Snapshot>>> {
-        let id = self.environment.read(|transaction| Ok(transaction.id()))?;
-        Ok(self.latest().as_ref().filter(|(taken, _)| *taken == id).map(|(_, snapshot)| Arc::clone(snapshot)))
+        let environment = self.environment()?;
+        let seen = (environment.generation(), environment.read(|transaction| Ok(transaction.id()))?);
+        Ok(self.latest().as_ref().filter(|(taken, _)| *taken == seen).map(|(_, snapshot)| Arc::clone(snapshot)))
     }
 
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
@@ -297,15 +306,21 @@ impl Store {
         work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
     ) -> Result<R> {
         let _turn = self.turn(options)?;
-        let mut transaction = self.begin_writing(options)?;
+        let environment = self.environment()?;
+        let mut transaction = self.begin_writing(&environment, options)?;
         let result = work(&mut transaction)?;
         transaction.commit()?;
         Ok(result)
     }
 
-    /// Begins the write transaction. The caller has the turn in the line of writers.
-    pub(crate) fn begin_writing(self: &Arc<Self>, options: &WriteOptions) -> Result<Transaction<'_>> {
-        let lock = self.lock.as_ref().ok_or_else(|| self.read_only_error())?;
+    /// Begins the write transaction of the current environment. The caller has the turn in the line of writers.
+    pub(crate) fn begin_writing<'t>(
+        self: &'t Arc<Self>,
+        environment: &'t Arc<Environment>,
+        options: &WriteOptions,
+    ) -> Result<Transaction<'t>> {
+        let lock = self.writer_lock()?;
+        self.settle_vacuum()?;
         if self.durable && options.relaxed && !self.marked_relaxed.load(Ordering::Relaxed) {
             lock.mark_relaxed()?;
             self.marked_relaxed.store(true, Ordering::Relaxed);
@@ -317,7 +332,7 @@ impl Store {
         }
         // Keys are looked for in the pages of heap tables as they were before.
         let base = self.pinned()?;
-        Transaction::begin(self, base, options.relaxed)
+        Transaction::begin(self, environment, base, options)
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
@@ -334,13 +349,32 @@ impl Store {
     /// The heap table of that number at the latest commit, to be read in place. For as long as the reader lives, LMDB keeps
     /// what later commits replace.
     pub fn heap(self: &Arc<Self>, table: TableId) -> Result<HeapReader> {
-        let owner = Arc::clone(self);
-        HeapReader::open(Arc::clone(self), self.environment.pin(owner)?, table)
+        HeapReader::open(Arc::clone(self), self.pin()?.0, table)
+    }
+
+    /// What is read and written now. Who has the turn to write keeps it so: VACUUM needs the turn too.
+    pub(crate) fn environment(&self) -> Result<Arc<Environment>> {
+        self.current.get(&self.path)
+    }
+
+    /// What is read and written from now on. The caller has the turn.
+    pub(crate) fn set_environment(&self, environment: Environment) {
+        self.current.set(environment);
+    }
+
+    /// Cache of the segments' blocks.
+    pub(crate) fn cache(&self) -> &Arc<BlockCache> {
+        &self.cache
+    }
+
+    /// The right to write; an error where there is none.
+    pub(crate) fn writer_lock(&self) -> Result<&WriterLock> {
+        self.lock.as_ref().ok_or_else(|| self.read_only_error())
     }
 
     /// Where snapshots are loaded from.
-    pub(crate) fn loader(&self) -> Loader<'_> {
-        Loader { environment: &self.environment, database: &self.path, cache: &self.cache }
+    pub(crate) fn loader<'s>(&'s self, environment: &'s Environment) -> Loader<'s> {
+        Loader { environment, database: &self.path, cache: &self.cache }
     }
 
     /// A number for a new segment or delta block.
@@ -360,11 +394,12 @@ impl Store {
 
     /// Every segment that the catalog names.
     pub(crate) fn known_segments(&self) -> Result<HashSet<(TableId, SegmentId)>> {
-        self.environment.read(|transaction| {
+        let environment = self.environment()?;
+        environment.read(|transaction| {
             let mut known = HashSet::new();
-            for table in records::tables(&self.environment, transaction)? {
+            for table in records::tables(&environment, transaction)? {
                 let id = table.definition.id;
-                let segments = records::segments(&self.environment, transaction, &table)?;
+                let segments = records::segments(&environment, transaction, &table)?;
                 known.extend(segments.into_iter().map(|(_, segment)| (id, segment.id)));
             }
             Ok(known)
@@ -379,12 +414,13 @@ impl Store {
         }
     }
 
-    fn latest(&self) -> MutexGuard<'_, Option<(usize, Arc<Snapshot>)>> {
+    fn latest(&self) -> MutexGuard<'_, Option<(Seen, Arc<Snapshot>)>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes segment files that no commit names: left by a crash between writing and commit.
+    /// Removes segment files that no commit names, left by a crash between writing and commit, and what a VACUUM has left.
     fn sweep(&self) -> Result<()> {
+        folder::remove_new_catalogs(&self.path)?;
         let orphans = folder::orphans(&self.path, &self.known_segments()?)?;
         if !orphans.is_empty() {
             tracing::info!("{}: removing {} files that no commit names", self.path.display(), orphans.len());
@@ -402,23 +438,10 @@ impl Drop for Store {
     fn drop(&mut self) {
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
-            && self.environment.sync_relaxed()
+            && self.environment().is_ok_and(|environment| environment.sync_relaxed())
         {
             lock.mark_clean();
         }
-    }
-}
-
-/// Opens the environment with a reader slot, or without one where the folder can't be written.
-fn open_for_reading(path: &Path) -> Result<Environment> {
-    let catalog = folder::catalog(path);
-    match Environment::open(&catalog, Access::Read) {
-        Err(Error::Io { source, .. })
-            if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
-        {
-            Environment::open(&catalog, Access::ReadUnlocked)
-        }
-        result => result,
     }
 }
 

@@ -5,7 +5,9 @@
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
-use crate::catalog::{Snapshot, Store, TableSnapshot, ViewDefinition, dictionaries, folder, heap, indexes, values};
+use crate::catalog::{
+    Snapshot, Store, TableSnapshot, ViewDefinition, WriteOptions, dictionaries, folder, heap, indexes, values,
+};
 use crate::heap::store::WrittenPages;
 use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
@@ -19,6 +21,8 @@ pub struct Transaction<'store> {
     pub(crate) transaction: RwTxn<'store>,
     pub(super) _gate: Option<RwLockReadGuard<'store, ()>>,
     pub(crate) store: &'store Arc<Store>,
+    /// The current one for as long as the transaction lives: VACUUM needs the turn too.
+    pub(crate) environment: &'store Arc<Environment>,
     pub(super) base: Arc<Snapshot>,
     pub(crate) state: State,
     pub(super) names: BTreeMap<TableName, Entry>,
@@ -35,6 +39,8 @@ pub struct Transaction<'store> {
     pub(crate) broken: bool,
     /// Whether a power loss may undo its commit.
     pub(super) relaxed: bool,
+    /// Whether the catalog's file is left as large as its commit makes it.
+    pub(super) keeps_size: bool,
 }
 
 /// What a name stands for.
@@ -52,12 +58,17 @@ impl std::fmt::Debug for Transaction<'_> {
 
 impl<'store> Transaction<'store> {
     /// Begins on `base`, the latest commit; the caller has the turn in the line of writers.
-    pub(crate) fn begin(store: &'store Arc<Store>, base: Arc<Snapshot>, relaxed: bool) -> Result<Self> {
-        let (transaction, gate) = store.environment.write()?;
-        let mut state = records::state(&store.environment, &transaction)?;
+    pub(crate) fn begin(
+        store: &'store Arc<Store>,
+        environment: &'store Arc<Environment>,
+        base: Arc<Snapshot>,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let (transaction, gate) = environment.write()?;
+        let mut state = records::state(environment, &transaction)?;
         let mut names: BTreeMap<TableName, Entry> =
             base.tables.iter().map(|(name, table)| (name.clone(), Entry::Table(table.definition.id))).collect();
-        for (id, view) in records::views(&store.environment, &transaction)? {
+        for (id, view) in records::views(environment, &transaction)? {
             names.insert(view.name, Entry::View(id));
         }
         state.commit += 1;
@@ -66,6 +77,7 @@ impl<'store> Transaction<'store> {
             transaction,
             _gate: Some(gate),
             store,
+            environment,
             base,
             state,
             names,
@@ -75,7 +87,8 @@ impl<'store> Transaction<'store> {
             replaced: Vec::new(),
             changed: false,
             broken: false,
-            relaxed,
+            relaxed: options.relaxed,
+            keeps_size: options.keeps_size,
         })
     }
 
@@ -87,7 +100,7 @@ impl<'store> Transaction<'store> {
         }
         self.state.next_segment = self.store.next_segment();
         let state = self.state.clone();
-        let (environment, store) = (&self.store.environment, self.store);
+        let (environment, store, keeps_size) = (self.environment, self.store, self.keeps_size);
         records::put_state(environment, &mut self.transaction, &state)?;
         if store.durable {
             // Files that it replaces go at once: the commit before, which names them, must not come back.
@@ -99,6 +112,9 @@ impl<'store> Transaction<'store> {
         self.made.keep();
         committed?;
         store.files.remove(store.path(), self.replaced);
+        if !keeps_size {
+            store.vacuum_when_wasteful(environment);
+        }
         Ok(())
     }
 
@@ -113,7 +129,7 @@ impl<'store> Transaction<'store> {
     }
 
     pub(crate) fn environment(&self) -> &'store Environment {
-        &self.store.environment
+        self.environment
     }
 
     /// The record of an existing table, as this transaction has changed it.
@@ -127,7 +143,7 @@ impl<'store> Transaction<'store> {
         record.version = self.state.commit;
         self.touched.insert(record.definition.id);
         self.changed = true;
-        records::put_table(&self.store.environment, &mut self.transaction, &record)
+        records::put_table(self.environment, &mut self.transaction, &record)
     }
 
     /// A table with this transaction's changes.
@@ -137,7 +153,7 @@ impl<'store> Transaction<'store> {
             Some(base) if !self.touched.contains(&table) => Ok(Arc::clone(base)),
             _ => {
                 let record = self.record(table)?;
-                let loader = self.store.loader();
+                let loader = self.store.loader(self.environment);
                 Ok(Arc::new(loader.table(&self.transaction, record, base.map(Arc::as_ref))?))
             }
         }
@@ -276,7 +292,7 @@ impl<'store> Transaction<'store> {
     fn remove_table(&mut self, name: &TableName, id: TableId) -> Result<()> {
         let mut record = self.record(id)?;
         self.remove_rows(&mut record)?;
-        values::delete(&self.store.environment, &mut self.transaction, Name::Tables, &id_key(id))?;
+        values::delete(self.environment, &mut self.transaction, Name::Tables, &id_key(id))?;
         self.names.remove(name);
         self.touched.insert(id);
         self.changed = true;
@@ -350,7 +366,7 @@ impl<'store> Transaction<'store> {
         };
         self.names.insert(view.name.clone(), Entry::View(id));
         self.changed = true;
-        values::put_json(&self.store.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
+        values::put_json(self.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
     }
 
     /// Drops a view.
@@ -362,7 +378,7 @@ impl<'store> Transaction<'store> {
         };
         self.names.remove(name);
         self.changed = true;
-        values::delete(&self.store.environment, &mut self.transaction, Name::Views, &id_key(id))
+        values::delete(self.environment, &mut self.transaction, Name::Views, &id_key(id))
     }
 
     /// Removes all records of a table. Errors when a table that has records refers to it.
@@ -403,7 +419,7 @@ impl<'store> Transaction<'store> {
         self.forget_deleted(record, segment)?;
         self.replaced.push(folder::segment_file(self.store.path(), table, segment));
         let key = pair_key(table, position);
-        values::delete(&self.store.environment, &mut self.transaction, Name::Segments, &key)
+        values::delete(self.environment, &mut self.transaction, Name::Segments, &key)
     }
 
     /// Removes all delta blocks.

@@ -1,5 +1,7 @@
-//! Questions to the operating system: the limit on open files, and whether a folder lies on a network.
+//! Questions to the operating system: the limit on open files, whether a folder lies on a network, which file a name stands
+//! for; and the exchange of two names.
 
+use std::io;
 use std::path::Path;
 
 /// Raises the soft limit of open files to the hard limit: a snapshot holds every segment file of its tables open.
@@ -51,4 +53,61 @@ pub(crate) fn network_file_system(path: &Path) -> Option<&'static str> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn network_file_system(_path: &Path) -> Option<&'static str> {
     None
+}
+
+/// Which file or folder a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileIdentity(u64, u64);
+
+impl FileIdentity {
+    /// What stands under `path` now.
+    #[cfg(unix)]
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(path).map(|facts| Self(facts.dev(), facts.ino()))
+    }
+
+    /// Not known elsewhere.
+    #[cfg(not(unix))]
+    pub(crate) fn of(_path: &Path) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Makes `link` another name for the file `to`.
+#[cfg(unix)]
+pub(crate) fn link(to: &Path, link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, link)
+}
+
+/// Not needed elsewhere.
+#[cfg(not(unix))]
+pub(crate) fn link(_to: &Path, _link: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Exchanges what two names stand for, in one step: at no moment is one of them missing.
+#[cfg(target_os = "linux")]
+pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    let (one, other) =
+        (std::ffi::CString::new(one.as_os_str().as_bytes())?, std::ffi::CString::new(other.as_os_str().as_bytes())?);
+    let here = libc::AT_FDCWD;
+    // SAFETY: both are NUL-terminated strings that live through the call.
+    match unsafe { libc::renameat2(here, one.as_ptr(), here, other.as_ptr(), libc::RENAME_EXCHANGE) } {
+        0 => Ok(()),
+        _ => Err(match io::Error::last_os_error() {
+            // A file system that knows no exchange.
+            error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
+                io::ErrorKind::Unsupported.into()
+            }
+            error => error,
+        }),
+    }
+}
+
+/// Not offered elsewhere.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }

@@ -42,7 +42,7 @@ impl<'r> NewRows<'r> {
             };
             let versions = dictionaries.iter().filter_map(version).collect();
             let path = folder::segment_file(store.path(), table, segment.id);
-            let cache = Arc::clone(store.loader().cache);
+            let cache = Arc::clone(store.cache());
             segments.push(Arc::new(Segment::open(&path, segment.id, segment.directory_checksum, versions, cache)?));
         }
         let segments = TableSnapshot {

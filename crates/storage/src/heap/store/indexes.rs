@@ -228,7 +228,7 @@ impl HeapWriter<'_, '_> {
         for (key, id) in entries {
             let key = entry_key(self.table(), index, &key, id);
             let transaction = &mut *self.transaction;
-            values::delete(&transaction.store.environment, &mut transaction.transaction, Name::Indexes, &key)?;
+            values::delete(transaction.environment, &mut transaction.transaction, Name::Indexes, &key)?;
         }
         Ok(())
     }
@@ -251,7 +251,7 @@ impl HeapWriter<'_, '_> {
             let bytes = entry_key(self.table(), index, key, *id);
             let payload = entry_payload(index, key, *id);
             let transaction = &mut *self.transaction;
-            let (environment, into) = (&transaction.store.environment, &mut transaction.transaction);
+            let (environment, into) = (transaction.environment, &mut transaction.transaction);
             values::put(environment, into, Name::Indexes, &bytes, &payload)?;
         }
         Ok(())

@@ -4,9 +4,9 @@
 use super::keys::{OVERFLOW, key, parse};
 use super::overlay::Overlay;
 use crate::catalog::environment::{Environment, Name};
+use crate::catalog::pin::Pin;
 use crate::catalog::{Store, values};
 use crate::heap::attribute::OverflowReference;
-use crate::io::lmdb::ReadPin;
 use crate::{Error, Result, TableId};
 use arrow::buffer::Buffer;
 use heed::RoTxn;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct PageSource {
     pub(super) store: Arc<Store>,
-    pub(super) pin: Arc<ReadPin>,
+    pub(super) pin: Pin,
     table: TableId,
     name: String,
     pub(super) overlay: Option<Arc<Overlay>>,
@@ -27,7 +27,7 @@ impl PageSource {
     /// The pages of table `name` as `pin` sees them, under `overlay`.
     pub(crate) fn new(
         store: Arc<Store>,
-        pin: Arc<ReadPin>,
+        pin: Pin,
         table: TableId,
         name: String,
         overlay: Option<Arc<Overlay>>,
@@ -45,9 +45,7 @@ impl PageSource {
         if let Some(copied) = self.copied(attribute, number) {
             return Ok(copied.map(|bytes| (bytes, true)));
         }
-        let environment = &self.store.environment;
-        let key = key(self.table, attribute, number);
-        let found = self.pin.get(environment.values(Name::Heap)?, &key).map_err(environment.failed("reading"))?;
+        let found = self.pin.get(Name::Heap, &key(self.table, attribute, number))?;
         Ok(found.map(|bytes| (Buffer::from(bytes::Bytes::from_owner(bytes)), false)))
     }
 
@@ -62,7 +60,7 @@ impl PageSource {
                 Err(Error::corrupt(place, format!("{found}, {length} were written")))
             }
             None => {
-                let environment = &self.store.environment;
+                let environment = self.pin.environment();
                 self.pin.read(|transaction| long_value(environment, transaction, &self.name, self.table, reference))
             }
         }
@@ -88,7 +86,7 @@ impl PageSource {
     }
 
     fn stored_up_to(&self, attribute: u32, last: u64) -> Result<Option<u64>> {
-        let environment = &self.store.environment;
+        let environment = self.pin.environment();
         let (stored, wanted) = (environment.values(Name::Heap)?, key(self.table, attribute, last));
         self.pin.read(|transaction| {
             let found =
@@ -109,7 +107,7 @@ impl PageSource {
         let own = self.overlay.iter().flat_map(|overlay| overlay.up_from(attribute, range.start, last));
         let mut own = own.peekable();
         if !self.is_cleared() {
-            let environment = &self.store.environment;
+            let environment = self.pin.environment();
             let stored = environment.values(Name::Heap)?;
             let (from, to) = (key(self.table, attribute, range.start), key(self.table, attribute, last));
             self.pin.read(|transaction| -> Result<()> {

@@ -5,15 +5,16 @@ use super::keys::PAGES;
 use super::overlay::Overlay;
 use super::page_source::PageSource;
 use super::pairs::slot_of;
+use super::space::free_bytes;
 use super::verified::{Checked, TablePages, once};
 use super::{HeapRecord, RecordId, place_of, record_id};
 use crate::catalog::environment::Environment;
+use crate::catalog::pin::Pin;
 use crate::catalog::{Store, heap};
 use crate::heap::attribute::{Field, OverflowReference, PageSchema};
 use crate::heap::columns::gathered;
 use crate::heap::head::{Head, HeapLayout};
 use crate::heap::page::Page;
-use crate::io::lmdb::ReadPin;
 use crate::view::ColumnView;
 use crate::{Datum, Error, Result, TableDefinition, TableId};
 use arrow::buffer::Buffer;
@@ -41,8 +42,8 @@ pub struct HeapReader {
 
 impl HeapReader {
     /// The table as `pin` sees it.
-    pub(crate) fn open(store: Arc<Store>, pin: Arc<ReadPin>, table: TableId) -> Result<Self> {
-        let record = pin.read(|transaction| heap::heap_record(&store, transaction, table))?;
+    pub(crate) fn open(store: Arc<Store>, pin: Pin, table: TableId) -> Result<Self> {
+        let record = pin.read(|transaction| heap::heap_record(pin.environment(), transaction, table))?;
         let source = PageSource::new(store, pin, table, record.0.name.to_string(), None);
         Ok(Self::of(source, Arc::new(record.0), record.1, record.2))
     }
@@ -61,9 +62,19 @@ impl HeapReader {
         self.source.overlay.as_deref()
     }
 
+    /// Bytes of its pages that are free, about; `None` in dsm, whose pages have no map of free space.
+    pub fn free_bytes(&self) -> Result<Option<u64>> {
+        let (options, environment, table) = (self.heap.options, self.environment(), self.definition.id);
+        if options.layout == HeapLayout::Dsm {
+            return Ok(None);
+        }
+        let free = self.pin().read(|transaction| free_bytes(environment, transaction, table, options.page_bytes))?;
+        Ok(Some(free))
+    }
+
     /// The read transaction under which pages are read in place.
-    pub(crate) fn pin(&self) -> Arc<ReadPin> {
-        Arc::clone(&self.source.pin)
+    pub(crate) fn pin(&self) -> &Pin {
+        &self.source.pin
     }
 
     /// What was checked of the table as this reader sees it.
@@ -72,7 +83,7 @@ impl HeapReader {
     }
 
     pub(super) fn environment(&self) -> &Environment {
-        &self.source.store.environment
+        self.source.pin.environment()
     }
 
     /// The table.

@@ -13,6 +13,22 @@ const CHUNK: u64 = 4096;
 /// The number that the bytes of the chunks go by.
 const CHUNKS: u64 = u64::MAX;
 
+/// Free bytes of a table's pages, as its map knows them.
+pub(super) fn free_bytes(
+    environment: &Environment,
+    transaction: &RoTxn<'_>,
+    table: TableId,
+    page_bytes: usize,
+) -> Result<u64> {
+    let mut classes = 0;
+    let most = values::get(environment, transaction, Name::Heap, &key(table, SPACE, CHUNKS))?;
+    for chunk in 0..most.map_or(0, <[u8]>::len) as u64 {
+        let pages = values::get(environment, transaction, Name::Heap, &key(table, SPACE, chunk))?;
+        classes += pages.unwrap_or_default().iter().map(|class| u64::from(*class)).sum::<u64>();
+    }
+    Ok(classes * page_bytes as u64 / 255)
+}
+
 /// The map of one table, as far as a writer has looked at it.
 #[derive(Debug)]
 pub(super) struct Space {

@@ -1,0 +1,26 @@
+//! VACUUM: makes the catalog's file smaller. It is about the whole database, as heap pages of all tables lie in one file.
+
+use super::unsupported;
+use crate::Result;
+use crate::session::{Outcome, StatementContext, blocking};
+use datafusion::sql::sqlparser::ast::VacuumStatement;
+use std::sync::Arc;
+
+/// Runs VACUUM.
+pub(super) async fn run(context: &StatementContext, statement: VacuumStatement) -> Result<Outcome> {
+    let VacuumStatement { full, sort_only, delete_only, reindex, recluster, table_name, threshold, boost } = statement;
+    if full || sort_only || delete_only || reindex || recluster || threshold.is_some() || boost {
+        return Err(unsupported("VACUUM with options".into()));
+    }
+    if table_name.is_some() {
+        return Err(crate::Error::Unsupported(
+            "VACUUM of one table is not supported; VACUUM makes the file of all of them smaller, OPTIMIZE t merges the delta \
+             of a table"
+                .into(),
+        ));
+    }
+    context.require_alone("VACUUM")?;
+    let (store, options) = (Arc::clone(&context.session.engine.store), context.settings().write_options());
+    blocking(move || Ok(store.vacuum(&options).map(drop)?)).await?;
+    Ok(Outcome::Done)
+}

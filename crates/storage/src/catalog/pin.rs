@@ -1,0 +1,111 @@
+//! Readers of heap pages: each holds a read transaction of LMDB's, a pin. What they see is kept from being reused, so the store
+//! lists them with their age.
+
+use crate::Result;
+use crate::catalog::Store;
+use crate::catalog::environment::{Environment, Name};
+use crate::catalog::records;
+use crate::io::lmdb::{Pinned, ReadPin};
+use heed::{RoTxn, WithoutTls};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A read transaction that lives as long as what is read from it, and the environment that it reads, which need not be the
+/// current one: VACUUM may have put another in its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Pin {
+    transaction: Arc<ReadPin>,
+    environment: Arc<Environment>,
+}
+
+impl Pin {
+    /// A pin of `environment`.
+    pub(crate) fn new(transaction: Arc<ReadPin>, environment: Arc<Environment>) -> Self {
+        Self { transaction, environment }
+    }
+
+    /// What it reads.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// Reads within the transaction.
+    pub(crate) fn read<R>(&self, work: impl FnOnce(&RoTxn<'_, WithoutTls>) -> R) -> R {
+        self.transaction.read(work)
+    }
+
+    /// The value under `key`, in place.
+    pub(crate) fn get(&self, name: Name, key: &[u8]) -> Result<Option<Pinned>> {
+        let values = self.environment.values(name)?;
+        self.transaction.get(values, key).map_err(self.environment.failed("reading"))
+    }
+}
+
+/// The readers of a store: the commit that each sees, and when it began.
+#[derive(Debug, Default)]
+pub(crate) struct Readers(Mutex<List>);
+
+#[derive(Debug, Default)]
+struct List {
+    next: u64,
+    readers: BTreeMap<u64, (u64, Instant)>,
+}
+
+impl Readers {
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a pin keeps: the store, and a place among its readers.
+#[derive(Debug)]
+struct Reader {
+    store: Arc<Store>,
+    number: u64,
+}
+
+impl Reader {
+    /// Lists one, of which it is not known yet what it sees: nothing that is older than any commit.
+    fn enter(store: &Arc<Store>) -> Self {
+        let mut list = store.readers.list();
+        let number = list.next;
+        list.next += 1;
+        list.readers.insert(number, (u64::MAX, Instant::now()));
+        drop(list);
+        Self { store: Arc::clone(store), number }
+    }
+
+    fn sees(&self, commit: u64) {
+        if let Some((seen, _)) = self.store.readers.list().readers.get_mut(&self.number) {
+            *seen = commit;
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.store.readers.list().readers.remove(&self.number);
+    }
+}
+
+impl Store {
+    /// A pin of the current environment, and the commit that it sees. For as long as what is read under it lives, LMDB keeps what
+    /// later commits replace.
+    pub(crate) fn pin(self: &Arc<Self>) -> Result<(Pin, u64)> {
+        let environment = self.environment()?;
+        let reader = Arc::new(Reader::enter(self));
+        let pin = environment.pin(Arc::clone(&reader) as _)?;
+        let commit = pin.read(|transaction| records::state(&environment, transaction))?.commit;
+        reader.sees(commit);
+        Ok((pin, commit))
+    }
+
+    /// How long ago the oldest reader of heap pages began that sees the database as it was before a commit; `None` when there
+    /// is none.
+    pub fn oldest_reader(&self, before: u64) -> Option<Duration> {
+        let list = self.readers.list();
+        let begun = list.readers.values().filter(|(commit, _)| *commit < before).map(|(_, begun)| *begun).min();
+        begun.map(|begun| begun.elapsed())
+    }
+}
