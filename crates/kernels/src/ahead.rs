@@ -3,6 +3,8 @@
 //! more are under way. Scans ask too: what processors fetch by themselves of a run of bytes doesn't use all of the
 //! bandwidth.
 
+/// Bytes of a line of the cache.
+const LINE: usize = 64;
 /// Bytes of a column from which on lookups go ahead: smaller ones stay in the second-level cache of most processors,
 /// where the second pass over the TIDs costs more than it brings.
 const FAR: usize = 1 << 20;
@@ -20,6 +22,12 @@ pub(crate) fn read_ahead(bytes: &[u8], tids: &[u32], count: usize, touch: impl F
         next.iter().take(count).for_each(|tid| touch(*tid));
         read(now);
     }
+}
+
+/// Asks for the cache lines of `bytes`: for who is about to read many short runs that lie far from each other.
+#[inline]
+pub fn fetch_ahead(bytes: &[u8]) {
+    (0..bytes.len()).step_by(LINE).for_each(|at| prefetch(bytes, at));
 }
 
 /// Asks for the cache line of the byte that is `at` bytes from the start of `run`, which it need not belong to.

@@ -5,7 +5,7 @@ use crate::Result;
 use crate::catalog::Store;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records;
-use crate::io::lmdb::{Pinned, ReadPin};
+use crate::io::lmdb::{Pinned, PinnedRun, ReadPin};
 use heed::{RoTxn, WithoutTls};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,6 +39,12 @@ impl Pin {
     pub(crate) fn get(&self, name: Name, key: &[u8]) -> Result<Option<Pinned>> {
         let values = self.environment.values(name)?;
         self.transaction.get(values, key).map_err(self.environment.failed("reading"))
+    }
+
+    /// The values under the keys from `first` to `last`, in place, each with what `number` makes of its key.
+    pub(crate) fn run(&self, name: Name, keys: [&[u8]; 2], number: impl Fn(&[u8]) -> u64) -> Result<PinnedRun> {
+        let values = self.environment.values(name)?;
+        self.transaction.run(values, keys, number).map_err(self.environment.failed("reading"))
     }
 }
 

@@ -1,6 +1,11 @@
 //! Values of an attribute brought together from records or pages, as one view: what kernels get where the values of a run of
 //! records do not lie in one piece, and where deleted records lie between them.
 
+mod bare;
+mod pool;
+
+pub(crate) use bare::Minipages;
+
 use super::attribute::{Attribute, Field, Kind};
 use super::columns::Fetch;
 use crate::view::{ColumnView, Shape};
@@ -29,7 +34,7 @@ impl<'a> Gather<'a> {
     /// An empty view with room for the codes of `rows` records.
     pub(crate) fn new(own: &'a Attribute, rows: usize, fetch: Fetch<'a>) -> Self {
         let (bytes, mut offsets) = match own.kind {
-            Kind::Fixed(width) => (MutableBuffer::with_capacity(width * rows + PADDING), MutableBuffer::new(0)),
+            Kind::Fixed(width) => (pool::take(width * rows + PADDING), MutableBuffer::new(0)),
             Kind::Variable => (MutableBuffer::new(0), MutableBuffer::with_capacity(4 * (rows + 1) + PADDING)),
         };
         if own.kind == Kind::Variable {
@@ -59,15 +64,21 @@ impl<'a> Gather<'a> {
     }
 
     fn push_bytes(&mut self, value: &[u8]) -> Result<()> {
-        if self.bytes.len() + value.len() > MOST_BYTES {
-            return Err(Error::Unsupported(format!(
-                "column '{}': {} records that lie together have more than 2 GiB of values",
-                self.own.name, self.rows
-            )));
-        }
+        self.has_room(value.len())?;
         self.bytes.extend_from_slice(value);
         self.offsets.push(self.bytes.len() as u32);
         Ok(())
+    }
+
+    /// Fails when so many more bytes of strings are too many for a view.
+    fn has_room(&self, more: usize) -> Result<()> {
+        if self.bytes.len() + more <= MOST_BYTES {
+            return Ok(());
+        }
+        Err(Error::Unsupported(format!(
+            "column '{}': {} records that lie together have more than 2 GiB of values",
+            self.own.name, self.rows
+        )))
     }
 
     /// Adds the rows of a view of the same attribute that are set in `live`, or all of them.
@@ -130,5 +141,5 @@ impl<'a> Gather<'a> {
 fn padded(mut bytes: MutableBuffer) -> Buffer {
     let length = bytes.len();
     bytes.extend_zeros(PADDING);
-    Buffer::from(bytes).slice_with_length(0, length)
+    pool::lend(bytes).slice_with_length(0, length)
 }

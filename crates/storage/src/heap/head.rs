@@ -7,8 +7,9 @@ use crate::{Error, Result, TableId};
 pub(crate) const VERSION: u8 = 1;
 /// Bytes of the head.
 pub(crate) const HEAD: usize = 48;
-/// Where the head has the number of live records, and that of places in each minipage.
+/// Where the head has the numbers of live records and of slots, and that of places in each minipage.
 pub(crate) const RECORDS: usize = 38;
+pub(crate) const SLOTS: usize = 40;
 pub(crate) const CAPACITY: usize = 42;
 /// Bytes that LMDB puts before a value that has pages of its own.
 pub(crate) const BEFORE: usize = 16;
@@ -181,6 +182,11 @@ impl Head {
             free,
         })
     }
+}
+
+/// Whether a page's head says that places of deleted records are kept.
+pub(crate) fn is_deferred(page: &[u8]) -> bool {
+    page[6] == 1
 }
 
 /// Two bytes at `at`, which the caller knows to be there.

@@ -5,6 +5,7 @@ use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, FlagSetMode, RoTxn, WithoutTls};
 use std::any::Any;
 use std::io::ErrorKind;
+use std::ops::Bound;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -127,6 +128,23 @@ impl ReadPin {
             Ok(value.map(|bytes| Pinned { start: bytes.as_ptr(), length: bytes.len(), _pin: Arc::clone(self) }))
         })
     }
+
+    /// The values under the keys from `first` to `last`, in place, each with the number that its key ends with.
+    pub(crate) fn run(
+        self: &Arc<Self>,
+        values: &Database<Bytes, Bytes>,
+        [first, last]: [&[u8]; 2],
+        number: impl Fn(&[u8]) -> u64,
+    ) -> heed::Result<PinnedRun> {
+        self.read(|transaction| {
+            let found = values.range(transaction, &(Bound::Included(first), Bound::Included(last)))?;
+            let place = |entry: heed::Result<(&[u8], &[u8])>| {
+                let (key, bytes) = entry?;
+                Ok((number(key), bytes.as_ptr(), bytes.len()))
+            };
+            Ok(PinnedRun { values: found.map(place).collect::<heed::Result<_>>()?, _pin: Arc::clone(self) })
+        })
+    }
 }
 
 /// A value in the map, which stays there for as long as this lives.
@@ -149,5 +167,27 @@ impl AsRef<[u8]> for Pinned {
         // transaction can see, and `Environment::resize` leaves the map where it is while a pin is counted, which this one is
         // until it is dropped.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+/// Values in the map, which stay there for as long as this lives: their numbers, and where they lie.
+#[derive(Debug)]
+pub(crate) struct PinnedRun {
+    values: Vec<(u64, *const u8, usize)>,
+    _pin: Arc<ReadPin>,
+}
+
+// SAFETY: as for `Pinned`.
+unsafe impl Send for PinnedRun {}
+// SAFETY: as for `Pinned`.
+unsafe impl Sync for PinnedRun {}
+
+impl PinnedRun {
+    /// The numbers and bytes.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.values.iter().map(|(number, start, length)| {
+            // SAFETY: as for `Pinned`.
+            (*number, unsafe { std::slice::from_raw_parts(*start, *length) })
+        })
     }
 }

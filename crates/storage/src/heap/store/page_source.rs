@@ -7,6 +7,7 @@ use crate::catalog::environment::{Environment, Name};
 use crate::catalog::pin::Pin;
 use crate::catalog::{Store, values};
 use crate::heap::attribute::OverflowReference;
+use crate::io::lmdb::PinnedRun;
 use crate::{Error, Result, TableId};
 use arrow::buffer::Buffer;
 use heed::RoTxn;
@@ -47,6 +48,13 @@ impl PageSource {
         }
         let found = self.pin.get(Name::Heap, &key(self.table, attribute, number))?;
         Ok(found.map(|bytes| (Buffer::from(bytes::Bytes::from_owner(bytes)), false)))
+    }
+
+    /// The pages of an attribute whose numbers lie in `range`, in place, as the commit has them: there is no overlay.
+    pub(super) fn run(&self, attribute: u32, range: Range<u64>) -> Result<PinnedRun> {
+        debug_assert!(self.overlay.is_none(), "copies would be left out");
+        let [first, last] = [range.start, range.end.saturating_sub(1)].map(|number| key(self.table, attribute, number));
+        self.pin.run(Name::Heap, [&first, &last], |key| parse(key).map_or(0, |(.., number)| number))
     }
 
     /// A value that is too long for a page.

@@ -18,6 +18,7 @@ use crate::heap::page::Page;
 use crate::view::ColumnView;
 use crate::{Datum, Error, Result, TableDefinition, TableId};
 use arrow::buffer::Buffer;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -200,6 +201,18 @@ impl HeapReader {
     /// The page of a relation that a record id belongs to.
     pub(super) fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<Page<Buffer>>> {
         self.source.last_up_to(column, id)?.map(|first| self.whole_page(column, first)).transpose()
+    }
+
+    /// Calls `visit` with the schema and bytes of each page of a relation, all checked before, that has record ids in `ids`.
+    pub(super) fn each_page_of_pairs(
+        &self,
+        column: u32,
+        ids: Range<RecordId>,
+        mut visit: impl FnMut(&PageSchema, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let first = self.source.last_up_to(column, ids.start)?.unwrap_or(ids.start);
+        let Some(at) = self.schema.attributes().iter().position(|own| own.column == column) else { return Ok(()) };
+        self.source.run(column, first..ids.end)?.iter().try_for_each(|(_, page)| visit(&self.pairs[at], page))
     }
 
     /// Calls `visit` with the pairs of a relation whose record ids lie in `start..end`, ascending.

@@ -3,9 +3,10 @@
 
 use super::zones::PageZone;
 use crate::TableId;
+use crate::heap::gather::Minipages;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// What was checked, by table.
 #[derive(Debug, Default)]
@@ -18,7 +19,36 @@ pub(crate) struct Verified {
 pub(crate) struct TablePages {
     pages: RwLock<HashMap<(u32, u64), Arc<Checked>>>,
     /// The zones of the table as one commit left it.
-    zones: Mutex<Option<(u64, Arc<[PageZone]>)>>,
+    zones: Mutex<Option<(u64, Arc<Zones>)>>,
+}
+
+/// The zones of a table as one commit left it.
+#[derive(Debug)]
+pub(super) struct Zones {
+    pub(super) zones: Vec<PageZone>,
+    /// For each zone and attribute whether all that a view of it is made of was checked.
+    checked: Box<[AtomicBool]>,
+    /// PAX: where the minipages of each zone's pages lie, once somebody has looked.
+    minipages: Box<[OnceLock<Minipages>]>,
+}
+
+impl Zones {
+    /// Of these zones nothing was checked.
+    pub(super) fn new(zones: Vec<PageZone>, attributes: usize) -> Self {
+        let checked = (0..zones.len() * attributes).map(|_| AtomicBool::new(false)).collect();
+        let minipages = zones.iter().map(|_| OnceLock::new()).collect();
+        Self { zones, checked, minipages }
+    }
+
+    /// Where the minipages of a zone's pages lie: what is known, or what `find` finds.
+    pub(super) fn minipages(&self, zone: usize, find: impl FnOnce() -> Minipages) -> &Minipages {
+        self.minipages[zone].get_or_init(find)
+    }
+
+    /// Whether the heads of a zone's pages and an attribute's minipages were checked.
+    pub(super) fn checked(&self, zone: usize, attribute: usize) -> &AtomicBool {
+        &self.checked[zone * (self.checked.len() / self.zones.len()) + attribute]
+    }
 }
 
 /// What was checked of a page as one commit wrote it.
@@ -43,16 +73,12 @@ impl Verified {
 
 impl TablePages {
     /// The zones of the table as commit `version` left it: those that are known, or what `cut` finds.
-    pub(super) fn zones(
-        &self,
-        version: u64,
-        cut: impl FnOnce() -> crate::Result<Vec<PageZone>>,
-    ) -> crate::Result<Arc<[PageZone]>> {
+    pub(super) fn zones(&self, version: u64, cut: impl FnOnce() -> crate::Result<Zones>) -> crate::Result<Arc<Zones>> {
         let mut known = self.zones.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, zones)) = known.as_ref().filter(|(of, _)| *of == version) {
             return Ok(Arc::clone(zones));
         }
-        let zones: Arc<[PageZone]> = cut()?.into();
+        let zones = Arc::new(cut()?);
         // A reader of an older commit does not take the place of a newer one's.
         if known.as_ref().is_none_or(|(of, _)| *of < version) {
             *known = Some((version, Arc::clone(&zones)));

@@ -5,13 +5,14 @@
 use super::keys::PAGES;
 use super::pairs::slot_of;
 use super::reader::{HeapReader, place};
-use super::verified::once;
+use super::verified::{Zones, once};
 use super::{RecordId, place_of, record_id};
 use crate::heap::attribute::{Attribute, Field, Kind};
-use crate::heap::gather::Gather;
+use crate::heap::gather::{Gather, Minipages};
 use crate::heap::head::{Head, HeapLayout};
 use crate::heap::page::Page;
 use crate::heap::parts::PagePart;
+use crate::io::lmdb::PinnedRun;
 use crate::scan::decode;
 use crate::segment::ZoneMap;
 use crate::view::ColumnView;
@@ -21,7 +22,8 @@ use arrow::datatypes::Int64Type;
 use gingham_kernels::Isa;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Records of a zone, but for what the last page has more or less: their codes of a column fit the second cache.
 const ZONE_ROWS: usize = 16 << 10;
@@ -66,7 +68,9 @@ pub(crate) struct PageZone {
 #[derive(Debug)]
 pub(crate) struct PageZones {
     reader: Arc<HeapReader>,
-    zones: Arc<[PageZone]>,
+    zones: Arc<Zones>,
+    /// Where the pages of each zone lie, found when the first view of it is made; empty in dsm, where each column has its own.
+    runs: Box<[OnceLock<PinnedRun>]>,
     ids: Attribute,
     /// Views of zones and columns, the one asked for last at the end.
     kept: Mutex<VecDeque<(usize, ColumnId, ColumnView)>>,
@@ -77,23 +81,25 @@ impl PageZones {
     pub(crate) fn open(reader: &Arc<HeapReader>) -> Result<Self> {
         let zones = reader.checked().zones(reader.version, || reader.cut())?;
         let ids = Attribute::new(&id_column("record id".to_owned()));
-        Ok(Self { reader: Arc::clone(reader), zones, ids, kept: Mutex::default() })
+        let runs = zones.zones.iter().map(|_| OnceLock::new()).collect();
+        Ok(Self { reader: Arc::clone(reader), zones, runs, ids, kept: Mutex::default() })
     }
 
     /// The zones, in record order.
     pub(crate) fn zones(&self) -> &[PageZone] {
-        &self.zones
+        &self.zones.zones
     }
 
     /// Of each zone whether an index leaves it for a predicate; `None` when no index says anything of it, or too little.
     pub(crate) fn candidates(&self, predicate: &Predicate) -> Result<Option<Vec<bool>>> {
-        let most = self.zones.len().saturating_mul(FEW_OF_ZONE);
+        let zones = self.zones();
+        let most = zones.len().saturating_mul(FEW_OF_ZONE);
         let Some(ids) = self.reader.candidates(predicate, most)? else { return Ok(None) };
         let paged = self.reader.record().options.layout != HeapLayout::Dsm;
-        let mut wanted = vec![false; self.zones.len()];
+        let mut wanted = vec![false; zones.len()];
         for id in ids {
             let place = if paged { place_of(id).0 } else { id };
-            let zone = self.zones.partition_point(|zone| zone.place.end <= place);
+            let zone = zones.partition_point(|zone| zone.place.end <= place);
             if let Some(wanted) = wanted.get_mut(zone) {
                 *wanted = true;
             }
@@ -103,7 +109,7 @@ impl PageZones {
 
     /// Records.
     pub(crate) fn rows(&self) -> usize {
-        self.zones.last().map_or(0, |zone| zone.rows.end)
+        self.zones().last().map_or(0, |zone| zone.rows.end)
     }
 
     /// The attribute that a column is.
@@ -148,17 +154,15 @@ impl PageZones {
     }
 
     /// The values of a column in a zone, from its pages.
-    fn gather(&self, column: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
-        let zone = &self.zones[zone];
+    fn gather(&self, column: &ColumnDefinition, number: usize) -> Result<ColumnView> {
+        let zone = &self.zones()[number];
         let fetch = |reference| self.reader.fetch(reference);
         let mut gather = Gather::new(self.attribute(column)?, zone.rows.len(), &fetch);
-        match self.reader.record().options.layout {
-            HeapLayout::Dsm => self.gather_pairs(column.id, zone, &mut gather)?,
-            HeapLayout::Nsm | HeapLayout::Pax => {
-                for number in zone.place.clone() {
-                    self.gather_page(column.id, number, &mut gather)?;
-                }
-            }
+        let attribute = self.reader.schema().attributes().iter().position(|own| own.column == column.id);
+        let checked = attribute.map(|at| (at, self.zones.checked(number, at)));
+        match checked.filter(|(_, checked)| checked.load(Ordering::Acquire)) {
+            Some((at, _)) if self.reader.overlay().is_none() => self.gather_checked(at, number, &mut gather)?,
+            _ => self.gather_unchecked(column.id, zone, &mut gather)?,
         }
         if gather.rows() != zone.rows.len() {
             return Err(Error::corrupt(
@@ -166,7 +170,42 @@ impl PageZones {
                 format!("{} records in {:?} where their heads say {}", gather.rows(), zone.place, zone.rows.len()),
             ));
         }
+        checked.inspect(|(_, checked)| checked.store(true, Ordering::Release));
         Ok(gather.finish())
+    }
+
+    /// Adds the values of an attribute in a zone of which all that this takes was checked before.
+    fn gather_checked(&self, at: usize, zone: usize, gather: &mut Gather<'_>) -> Result<()> {
+        let (schema, layout) = (self.reader.schema(), self.reader.record().options.layout);
+        let (place, column) = (self.zones()[zone].place.clone(), schema.attributes()[at].column);
+        if layout == HeapLayout::Dsm {
+            return self
+                .reader
+                .each_page_of_pairs(column, place.clone(), |schema, page| gather.extend_pairs(schema, &place, page));
+        }
+        let run = match self.runs[zone].get() {
+            Some(run) => run,
+            None => {
+                let found = self.reader.source.run(PAGES, place)?;
+                self.runs[zone].get_or_init(|| found)
+            }
+        };
+        if layout == HeapLayout::Nsm {
+            return run.iter().try_for_each(|(_, page)| gather.extend_slots(schema, at, page));
+        }
+        let minipages =
+            self.zones.minipages(zone, || Minipages::of(schema.attributes().len(), run.iter().map(|(_, page)| page)));
+        gather.extend_minipages(minipages, at, run, |number, gather| self.gather_page(column, number, gather))
+    }
+
+    /// The same of a zone of which not all may have been checked.
+    fn gather_unchecked(&self, column: ColumnId, zone: &PageZone, gather: &mut Gather<'_>) -> Result<()> {
+        match self.reader.record().options.layout {
+            HeapLayout::Dsm => self.gather_pairs(column, zone, gather),
+            HeapLayout::Nsm | HeapLayout::Pax => {
+                zone.place.clone().try_for_each(|number| self.gather_page(column, number, gather))
+            }
+        }
     }
 
     /// Adds what the live records of a page have.
@@ -234,7 +273,7 @@ impl HeapReader {
     }
 
     /// Cuts the table into zones: whole pages, and no more records than a zone's unless one page has them.
-    fn cut(&self) -> Result<Vec<PageZone>> {
+    fn cut(&self) -> Result<Zones> {
         let environment = self.environment();
         let layout = self.record().options.layout;
         let attribute = match layout {
@@ -268,6 +307,6 @@ impl HeapReader {
                 format!("{}, pages of table {}", environment.folder().join("data.mdb").display(), self.schema().table);
             return Err(Error::corrupt(place, format!("{found} records are found, the table has {}", self.rows())));
         }
-        Ok(zones)
+        Ok(Zones::new(zones, self.schema().attributes().len()))
     }
 }

@@ -1,0 +1,67 @@
+//! Memory of views that were dropped, for the next ones: fresh memory comes from the system page by page, and each page's
+//! first touch takes longer than what is copied into it.
+
+use arrow::buffer::{Buffer, MutableBuffer};
+use std::sync::{Mutex, PoisonError};
+
+/// Pieces that are kept, and bytes of each at most: 16 MiB for the process.
+const PIECES: usize = 64;
+const MOST_BYTES: usize = 1 << 18;
+
+static FREE: Mutex<Vec<MutableBuffer>> = Mutex::new(Vec::new());
+
+/// Memory that goes back to those that are kept.
+struct Lent(MutableBuffer);
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < PIECES {
+            self.0.clear();
+            free.push(std::mem::take(&mut self.0));
+        }
+    }
+}
+
+/// Empty memory with room for so many bytes.
+pub(super) fn take(bytes: usize) -> MutableBuffer {
+    let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+    match free.iter().rposition(|piece| piece.capacity() >= bytes) {
+        Some(found) => free.swap_remove(found),
+        None => MutableBuffer::with_capacity(bytes),
+    }
+}
+
+/// The memory as a buffer, which gives it back when it is dropped unless it is a large one.
+pub(super) fn lend(bytes: MutableBuffer) -> Buffer {
+    if bytes.capacity() > MOST_BYTES {
+        return bytes.into();
+    }
+    Buffer::from(bytes::Bytes::from_owner(Lent(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_is_empty_again_and_none_is_lent_twice() {
+        let mut first = take(1000);
+        first.extend_from_slice(&[7u8; 1000]);
+        let first = lend(first);
+        let mut second = take(1000);
+        assert!(second.is_empty());
+        second.extend_from_slice(&[8u8; 1000]);
+        assert_eq!(first.as_slice(), [7u8; 1000]);
+        drop(first);
+        let third = take(1000);
+        assert!(third.is_empty() && third.capacity() >= 1000);
+        assert_eq!(second.as_slice(), [8u8; 1000]);
+    }
+}

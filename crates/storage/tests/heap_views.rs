@@ -1,0 +1,115 @@
+//! Scans of heap tables read pages the first time with every check, and then without: both must give what was inserted, for
+//! fixed values of each width, NULLs, strings and deleted records.
+
+mod common;
+
+use arrow::array::RecordBatch;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use common::{budget, name};
+use gingham_kernels::Isa;
+use gingham_storage::catalog::Store;
+use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, RecordId};
+use gingham_storage::scan::TableScan;
+use gingham_storage::{ColumnDefinition, Datum, LogicalType, Predicate, TableDefinition};
+use std::sync::Arc;
+
+const ROWS: i128 = 20_000;
+
+/// Five columns of fixed widths without NULLs, and a number and a string that may be NULL.
+fn definition() -> TableDefinition {
+    let decimal = LogicalType::Decimal { precision: 38, scale: 0 };
+    let fixed = [8, 16, 32, 64].map(LogicalType::Int).into_iter().chain([decimal]).map(|of| (of, false));
+    let nullable = [LogicalType::Int(32), LogicalType::Varchar(None)].map(|of| (of, true));
+    let columns = (1..).zip(fixed.chain(nullable)).map(|(id, (logical_type, nullable))| ColumnDefinition {
+        id,
+        name: format!("c{id}"),
+        logical_type,
+        nullable,
+        default: None,
+        initial: Datum::Null,
+    });
+    TableDefinition::new(name("t"), columns.collect())
+}
+
+fn record(row: i128) -> Vec<Datum> {
+    let number = |modulus: i128| Datum::Integer(row * 7919 % modulus - modulus / 2);
+    let text = format!("{}{}", row % 1000, "x".repeat((row % 13) as usize));
+    vec![
+        number(200),
+        number(60_000),
+        number(1 << 31),
+        number(1 << 62),
+        Datum::Integer((row << 90) - 5),
+        if row % 5 == 0 { Datum::Null } else { number(1000) },
+        if row % 11 == 0 { Datum::Null } else { Datum::Bytes(text.into_bytes().into()) },
+    ]
+}
+
+fn text(batch: &RecordBatch, row: usize) -> Vec<String> {
+    let options = FormatOptions::default().with_null("NULL");
+    let cell = |column| ArrayFormatter::try_new(column, &options).unwrap().value(row).to_string();
+    batch.columns().iter().map(|column| cell(column.as_ref())).collect()
+}
+
+fn expected(row: i128) -> Vec<String> {
+    let cell = |value: Datum| match value {
+        Datum::Integer(value) => value.to_string(),
+        Datum::Bytes(value) => String::from_utf8(value.to_vec()).unwrap(),
+        _ => "NULL".to_owned(),
+    };
+    record(row).into_iter().map(cell).collect()
+}
+
+/// Every record that a scan gives, in its order.
+fn scanned(store: &Arc<Store>) -> Vec<Vec<String>> {
+    let table = Arc::clone(&store.pinned().unwrap().tables[&name("t")]);
+    let columns = (1..=7).collect();
+    let scan = TableScan::new(table, columns, Predicate::Constant(true), 4096, Isa::best()).unwrap();
+    let scan = Arc::new(scan);
+    let batches = (0..scan.morsels()).flat_map(|morsel| scan.read(morsel).unwrap().map(Result::unwrap));
+    batches.flat_map(|batch| (0..batch.num_rows()).map(|row| text(&batch, row)).collect::<Vec<_>>()).collect()
+}
+
+#[test]
+fn what_was_checked_reads_as_what_was_not() {
+    for (layout, deletes) in [
+        (HeapLayout::Nsm, Deletes::Compact),
+        (HeapLayout::Dsm, Deletes::Compact),
+        (HeapLayout::Pax, Deletes::Compact),
+        (HeapLayout::Pax, Deletes::Defer),
+    ] {
+        let store = Store::scratch(budget()).unwrap();
+        let options = HeapOptions { deletes, ..HeapOptions::new(layout) };
+        let (table, ids): (_, Vec<RecordId>) = store
+            .write(|transaction| {
+                let table = transaction.create_heap_table(definition(), options)?;
+                let ids = transaction
+                    .heap(table, |heap| (0..ROWS).map(|row| heap.insert(&record(row))).collect::<Result<_, _>>())?;
+                Ok((table, ids))
+            })
+            .unwrap();
+        let mut rows: Vec<Vec<String>> = (0..ROWS).map(expected).collect();
+        for deleted in [0, 37] {
+            if deleted > 0 {
+                let gone = |at: &usize| at % deleted == 3;
+                store
+                    .write(|transaction| {
+                        transaction.heap(table, |heap| {
+                            (0..ids.len())
+                                .filter(gone)
+                                .try_for_each(|at| heap.delete(ids[at]).map(|found| assert!(found)))
+                        })
+                    })
+                    .unwrap();
+                rows = (0..ids.len()).filter(|at| !gone(at)).map(|at| expected(at as i128)).collect();
+            }
+            for scan in ["checks", "copies", "copies again"] {
+                let found = scanned(&store);
+                assert_eq!(found.len(), rows.len(), "{layout}, {deletes:?}, the scan that {scan}");
+                for (row, (found, wanted)) in found.iter().zip(&rows).enumerate() {
+                    assert_eq!(found, wanted, "{layout}, {deletes:?}, the scan that {scan}, record {row}");
+                }
+            }
+        }
+    }
+}
