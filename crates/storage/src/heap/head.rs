@@ -190,6 +190,7 @@ pub(crate) fn is_deferred(page: &[u8]) -> bool {
 }
 
 /// Two bytes at `at`, which the caller knows to be there.
+#[inline]
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }

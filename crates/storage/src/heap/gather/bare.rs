@@ -112,24 +112,19 @@ impl Gather<'_> {
 
     /// Adds what the live records of an NSM page have of attribute `at`.
     pub(crate) fn extend_slots(&mut self, schema: &PageSchema, at: usize, page: &[u8]) -> Result<()> {
-        let slots = usize::from(u16_at(page, SLOTS));
-        let records = (0..slots).map(|slot| span_of(page, slot)).filter(|span| span.start > 0);
-        self.extend_records(schema, at, page, records)
+        self.extend_records(schema, at, page, records(page))
     }
 
-    /// Adds the values of pairs of a record id and a value, for the ids that lie in `ids`. Fails when the page has none beyond
-    /// them, so that whoever asks goes on to the next one.
+    /// Adds the values of pairs of a record id and a value, for the ids that lie in `ids`; the page's pairs ascend.
     pub(crate) fn extend_pairs(&mut self, schema: &PageSchema, ids: &Range<u64>, page: &[u8]) -> Result<()> {
-        let slots = usize::from(u16_at(page, SLOTS));
-        let id_of = |span: &Range<usize>| match field_of(schema, &page[span.clone()], 0) {
-            Field::Code(id) => id as u64,
-            _ => 0,
-        };
-        let pairs = (0..slots).map(|slot| span_of(page, slot)).filter(|span| span.start > 0);
-        let pairs = pairs.skip_while(|span| id_of(span) < ids.start).take_while(|span| id_of(span) < ids.end);
+        let place = schema.places[0];
+        let id_of =
+            |span: &Range<usize>| page[span.start + place..].first_chunk().map_or(0, |id| u64::from_le_bytes(*id));
+        let pairs = records(page).skip_while(|span| id_of(span) < ids.start).take_while(|span| id_of(span) < ids.end);
         self.extend_records(schema, 1, page, pairs)
     }
 
+    #[inline]
     fn extend_records(
         &mut self,
         schema: &PageSchema,
@@ -154,13 +149,16 @@ impl Gather<'_> {
         Ok(())
     }
 
+    #[inline]
     fn extend_codes<const WIDTH: usize>(&mut self, page: &[u8], starts: impl Iterator<Item = usize>) {
         let before = self.bytes.len();
         self.bytes.resize(before + usize::from(u16_at(page, SLOTS)) * WIDTH, 0);
         let (codes, _) = self.bytes.as_slice_mut()[before..].as_chunks_mut::<WIDTH>();
         let mut rows = 0;
         for (code, start) in codes.iter_mut().zip(starts) {
-            code.copy_from_slice(&page[start..start + WIDTH]);
+            if let Some(value) = page[start..].first_chunk() {
+                *code = *value;
+            }
             rows += 1;
         }
         self.bytes.truncate(before + rows * WIDTH);
@@ -171,9 +169,14 @@ impl Gather<'_> {
     }
 }
 
-/// Where the record of a slot lies; at 0 when there is none.
-fn span_of(page: &[u8], slot: usize) -> Range<usize> {
-    let at = page.len() - SLOT * (slot + 1);
-    let start = usize::from(u16_at(page, at));
-    start..start + usize::from(u16_at(page, at + 2))
+/// Where the live records of an NSM page lie.
+#[inline]
+fn records(page: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let (slots, _) = page[page.len() - SLOT * usize::from(u16_at(page, SLOTS))..].as_chunks::<SLOT>();
+    let spans = slots.iter().rev().map(|slot| {
+        let [start, length] =
+            [[slot[0], slot[1]], [slot[2], slot[3]]].map(|word| usize::from(u16::from_le_bytes(word)));
+        start..start + length
+    });
+    spans.filter(|span| span.start > 0)
 }
