@@ -22,6 +22,7 @@ mod merge;
 mod nested;
 mod open_transaction;
 mod pending;
+mod points;
 mod ranges;
 pub(crate) mod records;
 mod redesign;

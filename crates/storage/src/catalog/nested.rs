@@ -2,15 +2,15 @@
 //! and sees on top of the latest commit what the outer one has changed so far.
 
 use crate::catalog::pending::WrittenFiles;
-use crate::catalog::records::State;
+use crate::catalog::records::{State, TableRecord};
 use crate::catalog::transaction::Entry;
 use crate::catalog::{Snapshot, Transaction};
 use crate::heap::HeapReader;
 use crate::heap::store::{Overlay, PageSource, WrittenPages};
 use crate::io::lmdb::ReadPin;
-use crate::{Error, Result, TableName};
+use crate::{Error, Result, TableId, TableName};
 use std::any::Any;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ struct After {
     /// The state as the transaction leaves it; `None` when nobody needs it.
     base: Option<Arc<Snapshot>>,
     state: State,
-    names: BTreeMap<TableName, Entry>,
+    names: Option<BTreeMap<TableName, Entry>>,
+    records: HashMap<TableId, TableRecord>,
     made: WrittenFiles,
     replaced: Vec<PathBuf>,
     changed: bool,
@@ -57,6 +58,7 @@ impl Transaction<'_> {
             state,
             names: self.names.clone(),
             touched: HashSet::new(),
+            records: HashMap::new(),
             pages: WrittenPages::default(),
             made: store.written_files(),
             replaced: Vec::new(),
@@ -88,13 +90,14 @@ impl Transaction<'_> {
         };
         let environment = self.environment();
         self.transaction.commit().map_err(environment.failed("writing"))?;
-        let (state, names, made, replaced, changed) = (self.state, self.names, self.made, self.replaced, self.changed);
-        Ok(Some(After { base, state, names, made, replaced, changed }))
+        let Transaction { state, names, records, made, replaced, changed, .. } = self;
+        Ok(Some(After { base, state, names, records, made, replaced, changed }))
     }
 
     fn take_over(&mut self, after: After) {
-        let After { base, state, names, made, replaced, changed } = after;
+        let After { base, state, names, records, made, replaced, changed } = after;
         (self.state, self.names) = (state, names);
+        self.records.extend(records);
         self.made.absorb(made);
         self.replaced.extend(replaced);
         self.changed |= changed;

@@ -7,16 +7,17 @@ use crate::catalog::group::{Jobs, WriteOptions, waited};
 use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
+use crate::catalog::records::{State, TableRecord};
 use crate::catalog::registry::{self, Registration};
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
-use crate::heap::HeapReader;
 use crate::heap::store::{PageSource, Verified};
-use crate::io::lmdb::Access;
+use crate::heap::{HeapReader, HeapRecord};
+use crate::io::lmdb::{Access, ReadPin};
 use crate::io::system;
 use crate::memory::MemoryBudget;
 use crate::segment::SegmentId;
-use crate::{Error, Result, TableId};
-use std::collections::HashSet;
+use crate::{Error, Result, TableId, TableName};
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,8 +45,8 @@ pub struct Store {
     pub(crate) durable: bool,
     pub(crate) budget: Arc<MemoryBudget>,
     cache: Arc<BlockCache>,
-    /// The latest snapshot taken, with LMDB's number of the commit that it shows.
-    latest: Mutex<Option<(usize, Arc<Snapshot>)>>,
+    /// The latest snapshot taken.
+    latest: Mutex<Option<Latest>>,
     /// Who writes in this process, and who waits to.
     pub(crate) line: Line,
     /// Jobs of those who wait and let others do them.
@@ -59,6 +60,15 @@ pub struct Store {
     /// What was odd when the store was opened, for `check`.
     pub(crate) opening_notes: Vec<String>,
     _registration: Option<Registration>,
+}
+
+/// A snapshot as it is kept, without pages, for those who come before the next commit.
+#[derive(Debug, Clone)]
+struct Latest {
+    /// LMDB's number of the commit that it shows.
+    transaction: usize,
+    snapshot: Arc<Snapshot>,
+    state: State,
 }
 
 /// What `check` found.
@@ -221,22 +231,24 @@ impl Store {
 
     /// The latest committed state. Cheap when nothing was committed since the last call.
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        Ok(self.latest_taken()?.snapshot)
+    }
+
+    fn latest_taken(&self) -> Result<Latest> {
         let mut tried = None;
         loop {
             let mut seen = 0;
             let result = self.environment.read(|transaction| {
                 seen = transaction.id();
                 let before = match &*self.latest() {
-                    Some((id, snapshot)) if *id == seen => return Ok(Arc::clone(snapshot)),
+                    Some(latest) if latest.transaction == seen => return Ok(latest.clone()),
                     before => before.clone(),
                 };
                 let state = records::state(&self.environment, transaction)?;
-                let previous = before.as_ref().map(|(_, snapshot)| snapshot.as_ref());
-                let loaded = Arc::new(self.loader().snapshot(transaction, state, previous)?);
-                let mut latest = self.latest();
-                if latest.as_ref().is_none_or(|(id, _)| *id < seen) {
-                    *latest = Some((seen, Arc::clone(&loaded)));
-                }
+                let previous = before.as_ref().map(|latest| latest.snapshot.as_ref());
+                let snapshot = Arc::new(self.loader().snapshot(transaction, state.clone(), previous)?);
+                let loaded = Latest { transaction: seen, snapshot, state };
+                self.keep(loaded.clone());
                 Ok(loaded)
             });
             match result {
@@ -252,13 +264,57 @@ impl Store {
         }
     }
 
+    /// Keeps a snapshot unless a later one is kept.
+    fn keep(&self, taken: Latest) {
+        let mut latest = self.latest();
+        if latest.as_ref().is_none_or(|known| known.transaction < taken.transaction) {
+            *latest = Some(taken);
+        }
+    }
+
+    /// The state before LMDB's transaction of that number, when a snapshot of it was taken.
+    pub(crate) fn state_before(&self, transaction: usize) -> Option<State> {
+        self.latest().as_ref().filter(|latest| latest.transaction + 1 == transaction).map(|latest| latest.state.clone())
+    }
+
+    /// Takes the snapshot of a commit by what it has changed in the one before, where that is records of heap tables alone: who
+    /// comes next need not read the catalog. The caller has the turn to write; `records` are of all tables that the commit
+    /// changed, and names mean what they meant.
+    pub(crate) fn publish(&self, transaction: usize, state: State, records: HashMap<TableId, TableRecord>) {
+        let before = self.latest().clone().filter(|latest| latest.transaction + 1 == transaction);
+        if let Some(snapshot) = before.and_then(|before| before.snapshot.after_commit(state.commit, records)) {
+            self.keep(Latest { transaction, snapshot: Arc::new(snapshot), state });
+        }
+    }
+
     /// The latest committed state, in which heap tables can be read: in place, for which the snapshot holds a read
     /// transaction of LMDB's when there are any such tables. Others' commits keep what it sees until it is dropped.
     pub fn pinned(self: &Arc<Self>) -> Result<Arc<Snapshot>> {
+        let (snapshot, pin) = self.under_pin(|snapshot| snapshot.tables.values().any(|table| table.heap.is_some()))?;
+        let Some(pin) = pin else { return Ok(snapshot) };
+        Ok(Arc::new(snapshot.with_pages(|table, heap| self.reader(&pin, table, heap))))
+    }
+
+    /// The same of one table; `None` when there is none of that name.
+    pub fn pinned_table(self: &Arc<Self>, name: &TableName) -> Result<Option<Arc<TableSnapshot>>> {
+        let is_heap = |snapshot: &Snapshot| snapshot.tables.get(name).is_some_and(|table| table.heap.is_some());
+        let (snapshot, pin) = self.under_pin(is_heap)?;
+        let Some(table) = snapshot.tables.get(name) else { return Ok(None) };
+        Ok(Some(match (&pin, &table.heap) {
+            (Some(pin), Some(heap)) => table.with_reader(self.reader(pin, table, heap)),
+            _ => Arc::clone(table),
+        }))
+    }
+
+    /// The latest snapshot, and a read transaction at its commit where `wanted` says that pages of it are to be read.
+    fn under_pin(
+        self: &Arc<Self>,
+        wanted: impl Fn(&Snapshot) -> bool,
+    ) -> Result<(Arc<Snapshot>, Option<Arc<ReadPin>>)> {
         loop {
-            let snapshot = self.snapshot()?;
-            if snapshot.tables.values().all(|table| table.heap.is_none()) {
-                return Ok(snapshot);
+            let latest = self.latest_taken()?;
+            if !wanted(&latest.snapshot) {
+                return Ok((latest.snapshot, None));
             }
             // Who only reads needs no more room.
             if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
@@ -266,22 +322,23 @@ impl Store {
             }
             let owner = Arc::clone(self);
             let pin = self.environment.pin(owner)?;
-            let commit = pin.read(|transaction| records::state(&self.environment, transaction))?.commit;
             // Another commit may have come between the two.
-            if commit == snapshot.commit {
-                return Ok(Arc::new(snapshot.with_pages(|table, heap| {
-                    let (id, name) = (table.definition.id, table.definition.name.to_string());
-                    let source = PageSource::new(Arc::clone(self), Arc::clone(&pin), id, name, None);
-                    HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
-                })));
+            if pin.read(|transaction| transaction.id()) == latest.transaction {
+                return Ok((latest.snapshot, Some(pin)));
             }
         }
+    }
+
+    fn reader(self: &Arc<Self>, pin: &Arc<ReadPin>, table: &TableSnapshot, heap: &HeapRecord) -> HeapReader {
+        let (id, name) = (table.definition.id, table.definition.name.to_string());
+        let source = PageSource::new(Arc::clone(self), Arc::clone(pin), id, name, None);
+        HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
     }
 
     /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.
     pub fn taken_snapshot(&self) -> Result<Option<Arc<Snapshot>>> {
         let id = self.environment.read(|transaction| Ok(transaction.id()))?;
-        Ok(self.latest().as_ref().filter(|(taken, _)| *taken == id).map(|(_, snapshot)| Arc::clone(snapshot)))
+        Ok(self.latest().as_ref().filter(|taken| taken.transaction == id).map(|taken| Arc::clone(&taken.snapshot)))
     }
 
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
@@ -305,6 +362,16 @@ impl Store {
 
     /// Begins the write transaction. The caller has the turn in the line of writers.
     pub(crate) fn begin_writing(self: &Arc<Self>, options: &WriteOptions) -> Result<Transaction<'_>> {
+        // Keys are looked for in the pages of heap tables as they were before.
+        self.begin_on(Self::pinned, options)
+    }
+
+    /// The same, on the latest snapshot as `base` takes it.
+    pub(crate) fn begin_on(
+        self: &Arc<Self>,
+        base: impl FnOnce(&Arc<Self>) -> Result<Arc<Snapshot>>,
+        options: &WriteOptions,
+    ) -> Result<Transaction<'_>> {
         let lock = self.lock.as_ref().ok_or_else(|| self.read_only_error())?;
         if self.durable && options.relaxed && !self.marked_relaxed.load(Ordering::Relaxed) {
             lock.mark_relaxed()?;
@@ -315,8 +382,7 @@ impl Store {
             lock.mark_writing()?;
             self.marked_writing.store(true, Ordering::Relaxed);
         }
-        // Keys are looked for in the pages of heap tables as they were before.
-        let base = self.pinned()?;
+        let base = base(self)?;
         Transaction::begin(self, base, options.relaxed)
     }
 
@@ -373,13 +439,13 @@ impl Store {
 
     /// Waits for the turn to write; nobody else of this process commits while it lives.
     pub(crate) fn turn(&self, options: &WriteOptions) -> Result<Turn<'_>> {
-        match self.line.enter(options.lock_timeout, || false) {
+        match self.line.enter(options.lock_timeout, None, || false) {
             Entered::Turn(turn) => Ok(turn),
             Entered::Answered | Entered::TooLate => Err(waited(options)),
         }
     }
 
-    fn latest(&self) -> MutexGuard<'_, Option<(usize, Arc<Snapshot>)>> {
+    fn latest(&self) -> MutexGuard<'_, Option<Latest>> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
