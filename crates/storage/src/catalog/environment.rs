@@ -6,14 +6,14 @@
 
 use crate::catalog::records::{STATE_KEY, State};
 use crate::catalog::values;
-use crate::io::lmdb::{self, Access, ReadPin};
+use crate::io::lmdb::{self, Access, ReadPin, Syncs};
 use crate::{Error, Result};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
 use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 /// The databases of a catalog. All are made with the catalog, since LMDB makes databases in transactions of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,8 +86,8 @@ pub(crate) struct Environment {
     databases: [Option<Values>; DATABASES],
     /// Read transactions that outlive a closure.
     pins: Arc<AtomicUsize>,
-    /// Whether the last commit was a relaxed one.
-    relaxed: AtomicBool,
+    /// What commits wait for.
+    syncs: Mutex<Syncs>,
     /// Held shared by transactions, exclusively while the map changes.
     gate: RwLock<()>,
     folder: PathBuf,
@@ -113,8 +113,8 @@ impl Environment {
     }
 
     fn of(env: Env<WithoutTls>, databases: [Option<Values>; DATABASES], folder: &Path) -> Self {
-        let (pins, relaxed, gate) = (Arc::default(), AtomicBool::new(false), RwLock::new(()));
-        Self { env, databases, pins, relaxed, gate, folder: folder.to_path_buf() }
+        let (pins, syncs, gate) = (Arc::default(), Mutex::new(Syncs::Both), RwLock::new(()));
+        Self { env, databases, pins, syncs, gate, folder: folder.to_path_buf() }
     }
 
     /// Opens the environment in `folder`.
@@ -270,18 +270,19 @@ impl Environment {
         self.env.nested_write_txn(parent).map_err(self.failed("writing"))
     }
 
-    /// Says of the write transaction that is about to commit whether it may be lost when the power fails. Called by the one
-    /// writer. The pages of a relaxed commit are synced, and where its tree begins is not: that is with the next commit.
-    pub(crate) fn set_relaxed(&self, relaxed: bool) -> Result<()> {
-        if self.relaxed.swap(relaxed, Ordering::AcqRel) == relaxed {
-            return Ok(());
+    /// Says what the write transaction that is about to commit waits for. Called by the one writer.
+    pub(crate) fn set_syncs(&self, syncs: Syncs) -> Result<()> {
+        let mut set = self.syncs.lock().unwrap_or_else(PoisonError::into_inner);
+        if *set != syncs {
+            lmdb::set_syncs(&self.env, syncs).map_err(self.failed("writing"))?;
+            *set = syncs;
         }
-        lmdb::set_relaxed(&self.env, relaxed).map_err(self.failed("writing"))
+        Ok(())
     }
 
     /// Syncs what a relaxed commit has left; false when that fails.
     pub(crate) fn sync_relaxed(&self) -> bool {
-        if !self.relaxed.load(Ordering::Acquire) {
+        if *self.syncs.lock().unwrap_or_else(PoisonError::into_inner) != Syncs::Pages {
             return true;
         }
         let synced = self.env.force_sync();

@@ -36,6 +36,7 @@ struct After {
     made: WrittenFiles,
     replaced: Vec<PathBuf>,
     changed: bool,
+    is_large: bool,
 }
 
 impl Transaction<'_> {
@@ -65,6 +66,7 @@ impl Transaction<'_> {
             changed: false,
             broken: false,
             relaxed: self.relaxed,
+            is_large: self.is_large,
         };
         let result = work(&mut inner)?;
         if let Some(after) = inner.end(follows)? {
@@ -90,17 +92,18 @@ impl Transaction<'_> {
         };
         let environment = self.environment();
         self.transaction.commit().map_err(environment.failed("writing"))?;
-        let Transaction { state, names, records, made, replaced, changed, .. } = self;
-        Ok(Some(After { base, state, names, records, made, replaced, changed }))
+        let Transaction { state, names, records, made, replaced, changed, is_large, .. } = self;
+        Ok(Some(After { base, state, names, records, made, replaced, changed, is_large }))
     }
 
     fn take_over(&mut self, after: After) {
-        let After { base, state, names, records, made, replaced, changed } = after;
+        let After { base, state, names, records, made, replaced, changed, is_large } = after;
         (self.state, self.names) = (state, names);
         self.records.extend(records);
         self.made.absorb(made);
         self.replaced.extend(replaced);
         self.changed |= changed;
+        self.is_large |= is_large;
         if let Some(base) = base {
             self.base = base;
         }

@@ -4,24 +4,25 @@ use crate::cache::BlockCache;
 use crate::catalog::environment::Environment;
 use crate::catalog::folder::{self, Kind, WriterLock};
 use crate::catalog::group::{Jobs, WriteOptions, waited};
+use crate::catalog::latest::Latest;
 use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
-use crate::catalog::records::{State, TableRecord};
 use crate::catalog::registry::{self, Registration};
+use crate::catalog::walker::{Sealer, Trusted};
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
-use crate::heap::store::{PageSource, Verified};
-use crate::heap::{HeapReader, HeapRecord};
-use crate::io::lmdb::{Access, ReadPin};
+use crate::heap::HeapReader;
+use crate::heap::store::Verified;
+use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::memory::MemoryBudget;
 use crate::segment::SegmentId;
-use crate::{Error, Result, TableId, TableName};
-use std::collections::{HashMap, HashSet};
+use crate::{Error, Result, TableId};
+use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// How to open a database.
 #[derive(Debug, Clone)]
@@ -46,13 +47,17 @@ pub struct Store {
     pub(crate) budget: Arc<MemoryBudget>,
     cache: Arc<BlockCache>,
     /// The latest snapshot taken.
-    latest: Mutex<Option<Latest>>,
+    pub(super) latest: Mutex<Option<Latest>>,
     /// Who writes in this process, and who waits to.
     pub(crate) line: Line,
     /// Jobs of those who wait and let others do them.
     pub(crate) jobs: Jobs,
-    marked_writing: AtomicBool,
+    pub(super) marked_writing: AtomicBool,
     marked_relaxed: AtomicBool,
+    /// Seals commits, once the first is about to be made; not any more after the first relaxed one.
+    sealer: OnceLock<Sealer>,
+    /// Set when a commit was made that could not be synced.
+    unsure: AtomicBool,
     next_segment: AtomicU64,
     pub(crate) files: Arc<FileKeeper>,
     /// Heap pages whose checksums were verified.
@@ -60,15 +65,6 @@ pub struct Store {
     /// What was odd when the store was opened, for `check`.
     pub(crate) opening_notes: Vec<String>,
     _registration: Option<Registration>,
-}
-
-/// A snapshot as it is kept, without pages, for those who come before the next commit.
-#[derive(Debug, Clone)]
-struct Latest {
-    /// LMDB's number of the commit that it shows.
-    transaction: usize,
-    snapshot: Arc<Snapshot>,
-    state: State,
 }
 
 /// What `check` found.
@@ -140,11 +136,19 @@ impl Store {
                 path.display()
             );
         }
+        let mut notes: Vec<String> = Vec::new();
         let mut store = if options.read_only {
             if folder::inspect(path)? == Kind::Vacant {
                 return Err(missing(path));
             }
-            walker::verify_for_opening(&folder::catalog(path), folder::is_relaxed(path))?;
+            let trusted = folder::trusted(path, || folder::is_live(path))?;
+            if trusted == Trusted::Before {
+                return Err(Error::Locked(format!(
+                    "the last commit of database {} was interrupted by a power loss; open it for writing once, which undoes it",
+                    path.display()
+                )));
+            }
+            walker::verify_for_opening(&folder::catalog(path), trusted)?;
             Self::assemble(path, open_for_reading(path)?, None, true, budget)?
         } else {
             if folder::inspect(path)? == Kind::Vacant && !options.create {
@@ -154,14 +158,20 @@ impl Store {
             if folder::inspect(path)? == Kind::Vacant {
                 folder::create(path, Access::Durable)?;
             }
-            let relaxed = folder::is_relaxed(path);
-            walker::verify_for_opening(&folder::catalog(path), relaxed)?;
+            let trusted = folder::trusted(path, || false)?;
+            walker::verify_for_opening(&folder::catalog(path), trusted)?;
+            if trusted == Trusted::Before {
+                // The one before takes the place of the commit that was interrupted.
+                commit_again(&Environment::open(&folder::catalog(path), Access::Before)?)?;
+                notes.push(
+                    "the last commit was interrupted by a power loss, before it was acknowledged; it was undone".into(),
+                );
+            }
             let mut environment = Environment::open(&folder::catalog(path), Access::Durable)?;
             environment.clear_stale_readers()?;
-            if relaxed {
+            if trusted == Trusted::Latest {
                 // The commit before the last may be overwritten in part; after another one the last takes its place.
-                let state = environment.read(|transaction| records::state(&environment, transaction))?;
-                environment.commit_again(state)?;
+                commit_again(&environment)?;
             }
             if !environment.has_all() {
                 let state = environment.read(|transaction| records::state(&environment, transaction))?;
@@ -171,6 +181,7 @@ impl Store {
             Self::assemble(path, environment, Some(lock), true, budget)?
         };
         store._registration = Some(registration);
+        store.opening_notes.extend(notes);
         if !store.is_read_only() {
             store.sweep()?;
         }
@@ -211,6 +222,8 @@ impl Store {
             jobs: Jobs::default(),
             marked_writing: AtomicBool::new(false),
             marked_relaxed: AtomicBool::new(false),
+            sealer: OnceLock::new(),
+            unsure: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
             files: Arc::default(),
             verified: Verified::default(),
@@ -227,118 +240,6 @@ impl Store {
     /// True when opened for reading only.
     pub fn is_read_only(&self) -> bool {
         self.lock.is_none()
-    }
-
-    /// The latest committed state. Cheap when nothing was committed since the last call.
-    pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        Ok(self.latest_taken()?.snapshot)
-    }
-
-    fn latest_taken(&self) -> Result<Latest> {
-        let mut tried = None;
-        loop {
-            let mut seen = 0;
-            let result = self.environment.read(|transaction| {
-                seen = transaction.id();
-                let before = match &*self.latest() {
-                    Some(latest) if latest.transaction == seen => return Ok(latest.clone()),
-                    before => before.clone(),
-                };
-                let state = records::state(&self.environment, transaction)?;
-                let previous = before.as_ref().map(|latest| latest.snapshot.as_ref());
-                let snapshot = Arc::new(self.loader().snapshot(transaction, state.clone(), previous)?);
-                let loaded = Latest { transaction: seen, snapshot, state };
-                self.keep(loaded.clone());
-                Ok(loaded)
-            });
-            match result {
-                // Another process replaced the segment after this read transaction began: its successor is committed.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && tried != Some(seen) => {
-                    tried = Some(seen);
-                }
-                Err(Error::Io { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
-                    return Err(Error::corrupt(path.display().to_string(), "this segment file is missing"));
-                }
-                result => return result,
-            }
-        }
-    }
-
-    /// Keeps a snapshot unless a later one is kept.
-    fn keep(&self, taken: Latest) {
-        let mut latest = self.latest();
-        if latest.as_ref().is_none_or(|known| known.transaction < taken.transaction) {
-            *latest = Some(taken);
-        }
-    }
-
-    /// The state before LMDB's transaction of that number, when a snapshot of it was taken.
-    pub(crate) fn state_before(&self, transaction: usize) -> Option<State> {
-        self.latest().as_ref().filter(|latest| latest.transaction + 1 == transaction).map(|latest| latest.state.clone())
-    }
-
-    /// Takes the snapshot of a commit by what it has changed in the one before, where that is records of heap tables alone: who
-    /// comes next need not read the catalog. The caller has the turn to write; `records` are of all tables that the commit
-    /// changed, and names mean what they meant.
-    pub(crate) fn publish(&self, transaction: usize, state: State, records: HashMap<TableId, TableRecord>) {
-        let before = self.latest().clone().filter(|latest| latest.transaction + 1 == transaction);
-        if let Some(snapshot) = before.and_then(|before| before.snapshot.after_commit(state.commit, records)) {
-            self.keep(Latest { transaction, snapshot: Arc::new(snapshot), state });
-        }
-    }
-
-    /// The latest committed state, in which heap tables can be read: in place, for which the snapshot holds a read
-    /// transaction of LMDB's when there are any such tables. Others' commits keep what it sees until it is dropped.
-    pub fn pinned(self: &Arc<Self>) -> Result<Arc<Snapshot>> {
-        let (snapshot, pin) = self.under_pin(|snapshot| snapshot.tables.values().any(|table| table.heap.is_some()))?;
-        let Some(pin) = pin else { return Ok(snapshot) };
-        Ok(Arc::new(snapshot.with_pages(|table, heap| self.reader(&pin, table, heap))))
-    }
-
-    /// The same of one table; `None` when there is none of that name.
-    pub fn pinned_table(self: &Arc<Self>, name: &TableName) -> Result<Option<Arc<TableSnapshot>>> {
-        let is_heap = |snapshot: &Snapshot| snapshot.tables.get(name).is_some_and(|table| table.heap.is_some());
-        let (snapshot, pin) = self.under_pin(is_heap)?;
-        let Some(table) = snapshot.tables.get(name) else { return Ok(None) };
-        Ok(Some(match (&pin, &table.heap) {
-            (Some(pin), Some(heap)) => table.with_reader(self.reader(pin, table, heap)),
-            _ => Arc::clone(table),
-        }))
-    }
-
-    /// The latest snapshot, and a read transaction at its commit where `wanted` says that pages of it are to be read.
-    fn under_pin(
-        self: &Arc<Self>,
-        wanted: impl Fn(&Snapshot) -> bool,
-    ) -> Result<(Arc<Snapshot>, Option<Arc<ReadPin>>)> {
-        loop {
-            let latest = self.latest_taken()?;
-            if !wanted(&latest.snapshot) {
-                return Ok((latest.snapshot, None));
-            }
-            // Who only reads needs no more room.
-            if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
-                self.environment.grow_when_idle()?;
-            }
-            let owner = Arc::clone(self);
-            let pin = self.environment.pin(owner)?;
-            // Another commit may have come between the two.
-            if pin.read(|transaction| transaction.id()) == latest.transaction {
-                return Ok((latest.snapshot, Some(pin)));
-            }
-        }
-    }
-
-    fn reader(self: &Arc<Self>, pin: &Arc<ReadPin>, table: &TableSnapshot, heap: &HeapRecord) -> HeapReader {
-        let (id, name) = (table.definition.id, table.definition.name.to_string());
-        let source = PageSource::new(Arc::clone(self), Arc::clone(pin), id, name, None);
-        HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
-    }
-
-    /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.
-    pub fn taken_snapshot(&self) -> Result<Option<Arc<Snapshot>>> {
-        let id = self.environment.read(|transaction| Ok(transaction.id()))?;
-        Ok(self.latest().as_ref().filter(|taken| taken.transaction == id).map(|taken| Arc::clone(&taken.snapshot)))
     }
 
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
@@ -379,11 +280,40 @@ impl Store {
             self.marked_writing.store(true, Ordering::Relaxed);
         }
         if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
-            lock.mark_writing()?;
+            self.begin_sealing(lock)?;
             self.marked_writing.store(true, Ordering::Relaxed);
+        }
+        if self.unsure.load(Ordering::Relaxed) {
+            return Err(Error::Io {
+                action: "writing",
+                path: folder::catalog(&self.path),
+                source: std::io::Error::other(
+                    "the disk has refused to sync the commit before, of which it is not known what is left; \
+                     close the database and open it again",
+                ),
+            });
         }
         let base = base(self)?;
         Transaction::begin(self, base, options.relaxed)
+    }
+
+    /// From here on commits are sealed. The latest is so first: until the next one, the lock file will say that it is.
+    fn begin_sealing(&self, lock: &WriterLock) -> Result<()> {
+        let sealer = Sealer::open(&folder::catalog(&self.path))?;
+        sealer.seal_if_open()?;
+        lock.mark_sealing()?;
+        drop(self.sealer.set(sealer));
+        Ok(())
+    }
+
+    /// Who seals commits; `None` where they are not.
+    pub(super) fn sealer(&self) -> Option<&Sealer> {
+        if self.marked_relaxed.load(Ordering::Relaxed) { None } else { self.sealer.get() }
+    }
+
+    /// Notes that a commit could not be synced, so that no other is built on it.
+    pub(super) fn is_unsure(&self) {
+        self.unsure.store(true, Ordering::Relaxed);
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
@@ -445,10 +375,6 @@ impl Store {
         }
     }
 
-    fn latest(&self) -> MutexGuard<'_, Option<Latest>> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Removes segment files that no commit names: left by a crash between writing and commit.
     fn sweep(&self) -> Result<()> {
         let orphans = folder::orphans(&self.path, &self.known_segments()?)?;
@@ -468,6 +394,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
+            && !self.unsure.load(Ordering::Relaxed)
             && self.environment.sync_relaxed()
         {
             lock.mark_clean();
@@ -486,6 +413,12 @@ fn open_for_reading(path: &Path) -> Result<Environment> {
         }
         result => result,
     }
+}
+
+/// Commits the state of an environment once more.
+fn commit_again(environment: &Environment) -> Result<()> {
+    let state = environment.read(|transaction| records::state(environment, transaction))?;
+    environment.commit_again(state)
 }
 
 fn missing(path: &Path) -> Error {

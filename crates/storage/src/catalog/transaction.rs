@@ -38,6 +38,8 @@ pub struct Transaction<'store> {
     pub(crate) broken: bool,
     /// Whether a power loss may undo its commit.
     pub(super) relaxed: bool,
+    /// Whether it has written so much that reading it again takes longer than a second sync.
+    pub(crate) is_large: bool,
 }
 
 /// What a name stands for.
@@ -78,43 +80,8 @@ impl<'store> Transaction<'store> {
             changed: false,
             broken: false,
             relaxed,
+            is_large: false,
         })
-    }
-
-    /// Makes the changes visible and durable, then removes the files that they replaced.
-    pub(crate) fn commit(mut self) -> Result<()> {
-        self.require_whole()?;
-        if !self.changed {
-            return Ok(());
-        }
-        self.state.next_segment = self.store.next_segment();
-        let (state, id) = (self.state.clone(), self.transaction.id());
-        let (environment, store) = (&self.store.environment, self.store);
-        records::put_state(environment, &mut self.transaction, &state)?;
-        if store.durable {
-            // Files that it replaces go at once: the commit before, which names them, must not come back.
-            environment.set_relaxed(self.relaxed && self.replaced.is_empty())?;
-        }
-        let committed = self.transaction.commit().map_err(environment.failed("committing to"));
-        // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
-        // those that no commit names.
-        self.made.keep();
-        committed?;
-        if self.names.is_none() {
-            store.publish(id, state, self.records);
-        }
-        store.files.remove(store.path(), self.replaced);
-        Ok(())
-    }
-
-    /// Errors when a change failed half way.
-    pub(super) fn require_whole(&self) -> Result<()> {
-        match self.broken {
-            true => {
-                Err(Error::InvalidInput("a change to a heap table failed: the transaction can't be committed".into()))
-            }
-            false => Ok(()),
-        }
     }
 
     pub(crate) fn environment(&self) -> &'store Environment {
