@@ -2,10 +2,10 @@
 
 use crate::load::{self, LoadOptions, LoadReport, Progress};
 use crate::session::{
-    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, finished, start,
-    start_kept, wait,
+    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, finished, finished_change,
+    start, start_kept, wait,
 };
-use crate::statements::{self, Statement};
+use crate::statements::{self, Statement, point};
 use crate::{Error, QueryResult, Result};
 use datafusion::common::{ParamValues, ScalarValue, TableReference};
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -67,7 +67,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn query(&self, sql: &str) -> Result<QueryResult> {
-        wait(self.run_text(sql)?.result())
+        wait(self.run_text(sql, Caller::Waits)?.result())
     }
 
     /// The same for asynchronous code, of any runtime.
@@ -83,7 +83,7 @@ impl Connection {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub async fn query_async(&self, sql: &str) -> Result<QueryResult> {
-        self.run_text(sql)?.result().await
+        self.run_text(sql, Caller::GoesOn)?.result().await
     }
 
     /// Runs one or more statements to their end, stopping at the first that fails. Returns the records that the last one
@@ -98,7 +98,7 @@ impl Connection {
     pub fn execute(&self, sql: &str) -> Result<u64> {
         let mut records = 0;
         for statement in statements::parse(sql)? {
-            let result = wait(self.run(statement, None)?.result())?;
+            let result = wait(self.run(&statement, None, Caller::Waits)?.result())?;
             records = result.rows_affected().unwrap_or(0);
             for batch in result {
                 records += batch?.num_rows() as u64;
@@ -264,7 +264,7 @@ impl Connection {
     }
 
     /// Starts one statement, by a plan that was kept when there is one.
-    fn run_text(&self, sql: &str) -> Result<Started> {
+    fn run_text(&self, sql: &str, caller: Caller) -> Result<Started> {
         let watch = Stopwatch::start();
         if let Some(kept) = KeptPlan::find(&self.session, sql)? {
             return start_kept(&self.session, watch, kept);
@@ -272,9 +272,10 @@ impl Connection {
         let begun = Instant::now();
         let statement = statements::parse_single(sql)?;
         watch.note(|times| times.parse = begun.elapsed());
-        if let Some((schema, batch)) = statements::point::select(&self.session, &statement, None)? {
-            return Ok(finished(watch, schema, batch));
-        }
+        let watch = match self.run_at_once(&statement, None, watch, caller)? {
+            AtOnce::Done(started) => return Ok(started),
+            AtOnce::NotSo(watch) => watch,
+        };
         let text = is_query(&statement).then(|| Arc::from(sql));
         start(&self.session, watch, |mut context| async move {
             context.text = text;
@@ -282,13 +283,49 @@ impl Connection {
         })
     }
 
-    fn run(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<Started> {
-        let watch = Stopwatch::start();
-        if let Some((schema, batch)) = statements::point::select(&self.session, &statement, parameters.as_ref())? {
-            return Ok(finished(watch, schema, batch));
-        }
+    fn run(&self, statement: &Statement, parameters: Option<ParamValues>, caller: Caller) -> Result<Started> {
+        let watch = match self.run_at_once(statement, parameters.as_ref(), Stopwatch::start(), caller)? {
+            AtOnce::Done(started) => return Ok(started),
+            AtOnce::NotSo(watch) => watch,
+        };
+        let statement = statement.clone();
         start(&self.session, watch, |context| async move { statements::run(&context, statement, parameters).await })
     }
+
+    /// Runs a statement about one record, on this thread. One that writes waits for others, and is left to the database's
+    /// threads when the caller must not.
+    fn run_at_once(
+        &self,
+        statement: &Statement,
+        parameters: Option<&ParamValues>,
+        watch: Stopwatch,
+        caller: Caller,
+    ) -> Result<AtOnce> {
+        if let Some((schema, batch)) = point::select(&self.session, statement, parameters)? {
+            return Ok(AtOnce::Done(finished(watch, schema, batch)));
+        }
+        if caller == Caller::Waits
+            && let Some(records) = point::change_now(&self.session, statement, parameters)?
+        {
+            return Ok(AtOnce::Done(finished_change(watch, records)));
+        }
+        Ok(AtOnce::NotSo(watch))
+    }
+}
+
+/// What the thread does that runs a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    /// It waits until the statement is done.
+    Waits,
+    /// It has other things to do.
+    GoesOn,
+}
+
+/// Whether a statement was run at once.
+enum AtOnce {
+    Done(Started),
+    NotSo(Stopwatch),
 }
 
 fn is_query(statement: &Statement) -> bool {
@@ -349,7 +386,7 @@ impl Prepared {
     /// ```
     pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
         let given = ParamValues::from(parameters.to_vec());
-        wait(self.connection.run(self.statement.clone(), Some(given))?.result())
+        wait(self.connection.run(&self.statement, Some(given), Caller::Waits)?.result())
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use plans::KeptPlan;
-pub(crate) use run::{Started, finished, start, start_in, start_kept};
+pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
 pub(crate) use settings::{Execution, Notes, Settings, ZONE};
 pub(crate) use state::BARE_NAMES;
 pub(crate) use suggest::did_you_mean;

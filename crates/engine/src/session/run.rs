@@ -95,6 +95,14 @@ pub(crate) fn finished(watch: Stopwatch, schema: SchemaRef, batch: RecordBatch) 
     Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch) }
 }
 
+/// A statement that has run already and changed so many records.
+pub(crate) fn finished_change(watch: Stopwatch, records: u64) -> Started {
+    let (_, batches) = mpsc::channel(1);
+    watch.is_planned();
+    let head = Told::Now(Head { schema: Arc::new(Schema::empty()), affected: Some(records) });
+    Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch) }
+}
+
 /// Starts `work`, and does `after` when all that it gave was taken.
 fn start_with(
     session: &Arc<Session>,

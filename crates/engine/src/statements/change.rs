@@ -16,7 +16,7 @@ mod find;
 mod plan;
 mod returning;
 
-pub(super) use find::{Found, New, find, referred_columns};
+pub(super) use find::{Found, New, find};
 pub(super) use plan::{EXCLUDED, refuse_volatile};
 pub(super) use returning::{Returned, Returning, from_table, select};
 

@@ -5,9 +5,13 @@
 //! What is not plainly of this kind is nobody's here: every function says `None`, and the statement goes the usual way, which
 //! gives the same rows, and the errors.
 
-use super::change::{Change, referred_columns};
-use super::{Headings, Statement, fold, write};
-use crate::session::{Execution, Session, StatementContext, Target};
+mod change;
+
+pub(super) use change::change;
+pub(crate) use change::change_now;
+
+use super::{Headings, Statement, fold};
+use crate::session::{Execution, Session};
 use crate::table::{datum, scalar};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch};
@@ -42,14 +46,12 @@ pub(crate) fn select(
     let Some(select) = plain_select(query) else { return Ok(None) };
     let ([from], Some(condition)) = (select.from.as_slice(), &select.selection) else { return Ok(None) };
     let Some(name) = plain_name(from) else { return Ok(None) };
-    let external = name.schema == DEFAULT_SCHEMA && session.externals.table_exist(&name.table);
-    if external || !is_offered(session) {
+    if !is_offered(session, &name) {
         return Ok(None);
     }
-    let snapshot = session.engine.store.pinned()?;
-    let Some(table) = snapshot.tables.get(&name) else { return Ok(None) };
+    let Some(table) = session.engine.store.pinned_table(&name)? else { return Ok(None) };
     let Some(places) = columns_of(&table.definition, &select.projection) else { return Ok(None) };
-    let Some(key) = key_of(table, condition, parameters) else { return Ok(None) };
+    let Some(key) = key_of(&table, condition, parameters) else { return Ok(None) };
     let Some(pages) = &table.pages else { return Ok(None) };
     let record = pages.record_by_key(&key.index, &key.values)?;
     let columns: Vec<&ColumnDefinition> = places.iter().map(|at| &table.definition.columns[*at]).collect();
@@ -62,9 +64,11 @@ pub(crate) fn select(
     Ok(Some((schema, batch)))
 }
 
-/// Whether names mean the database's tables as they were committed last, and DataFusion is not asked for by name.
-fn is_offered(session: &Session) -> bool {
-    session.existing_temp_store().is_none()
+/// Whether a name means one of the database's tables as they were committed last, and DataFusion is not asked for by name.
+fn is_offered(session: &Session, name: &TableName) -> bool {
+    let external = name.schema == DEFAULT_SCHEMA && session.externals.table_exist(&name.table);
+    !external
+        && session.existing_temp_store().is_none()
         && !session.in_transaction()
         && session.with_settings(|settings| settings.execution != Execution::DataFusion)
 }
@@ -328,138 +332,4 @@ fn fitting(value: i128, logical_type: &LogicalType) -> Option<Datum> {
         _ => return None,
     };
     range.contains(&value).then_some(Datum::Integer(value))
-}
-
-/// UPDATE (with `assignments`) or DELETE of one record. Returns the number of records changed; `None` for what goes the usual
-/// way.
-pub(super) async fn change(
-    context: &StatementContext,
-    target: &Target,
-    change: &Change,
-    parameters: Option<&ParamValues>,
-) -> Result<Option<u64>> {
-    let definition = Arc::clone(&target.table.definition);
-    let ([from], None, None) = (change.from.as_slice(), &change.returning, &change.excluded) else { return Ok(None) };
-    if context.settings().execution == Execution::DataFusion || plain_name(from).is_none() {
-        return Ok(None);
-    }
-    let key = change.condition.as_ref().and_then(|condition| key_of(&target.table, condition, parameters));
-    let changes = new_values(&definition, &change.assignments, parameters);
-    let (Some(key), Some(changes)) = (key, changes) else { return Ok(None) };
-    if changes.is_empty() && !referred_columns(context, target).is_empty() {
-        return Ok(None);
-    }
-    let waits = context.transaction.as_ref().is_none_or(|transaction| !transaction.writes());
-    if waits
-        && let Some(pages) = &target.table.pages
-        && pages.record_by_key(&key.index, &key.values)?.is_none()
-    {
-        // There is nothing to write, and so no reason to wait for the turn.
-        return Ok(Some(0));
-    }
-    write(context, &target.store, move |transaction| {
-        if changes.is_empty() && !transaction.referred_columns(definition.id)?.is_empty() {
-            return Ok(None);
-        }
-        Ok(transaction.heap(definition.id, |heap| {
-            if *heap.definition() != *definition {
-                return Ok(None);
-            }
-            let Some((id, record)) = heap.record_by_key(&key.index, &key.values)? else { return Ok(Some(0)) };
-            if changes.is_empty() {
-                heap.delete(id)?;
-                return Ok(Some(1));
-            }
-            let value = |(at, new): &(usize, NewValue)| {
-                let column = &definition.columns[*at];
-                Some((column.id, new.of(&record, column)?))
-            };
-            let Some(values) = changes.iter().map(value).collect::<Option<Vec<_>>>() else { return Ok(None) };
-            heap.update(id, &values)?;
-            Ok(Some(1))
-        })?)
-    })
-    .await
-}
-
-/// The places of the columns that an UPDATE changes, and what they become. None of them is one that a constraint is on.
-fn new_values(
-    definition: &TableDefinition,
-    assignments: &[(String, SqlExpr)],
-    parameters: Option<&ParamValues>,
-) -> Option<Vec<(usize, NewValue)>> {
-    if !assignments.is_empty() && !definition.checks.is_empty() {
-        return None;
-    }
-    let keys = definition.keys.iter().flat_map(|key| &key.columns);
-    let constrained: Vec<u32> =
-        keys.chain(definition.references.iter().flat_map(|reference| &reference.columns)).copied().collect();
-    let mut changes: Vec<(usize, NewValue)> = Vec::with_capacity(assignments.len());
-    for (name, expr) in assignments {
-        let at = definition.columns.iter().position(|column| column.name == *name)?;
-        let column = &definition.columns[at];
-        if constrained.contains(&column.id) || changes.iter().any(|(known, _)| *known == at) {
-            return None;
-        }
-        changes.push((at, new_value(definition, column, expr, parameters)?));
-    }
-    Some(changes)
-}
-
-/// What a column becomes.
-#[derive(Debug, Clone)]
-enum NewValue {
-    /// A constant.
-    Constant(Datum),
-    /// The value of the column at a place, and so much more.
-    Plus(usize, i128),
-}
-
-/// The new value of a column: a constant, or an integer column and a constant added or taken away.
-fn new_value(
-    definition: &TableDefinition,
-    column: &ColumnDefinition,
-    expr: &SqlExpr,
-    parameters: Option<&ParamValues>,
-) -> Option<NewValue> {
-    if let SqlExpr::BinaryOp { left, op, right } = expr {
-        let SqlExpr::Identifier(ident) = &**left else { return None };
-        let name = fold(ident);
-        let at = definition.columns.iter().position(|column| column.name == name)?;
-        let amount = match constant_of(right, &definition.columns[at], parameters)? {
-            Datum::Integer(amount) => amount,
-            _ => return None,
-        };
-        let own = &definition.columns[at].logical_type;
-        if !matches!(own, LogicalType::Int(_)) || *own != column.logical_type {
-            return None;
-        }
-        return match op {
-            BinaryOperator::Plus => Some(NewValue::Plus(at, amount)),
-            BinaryOperator::Minus => Some(NewValue::Plus(at, -amount)),
-            _ => None,
-        };
-    }
-    let value = constant_of(expr, column, parameters)?;
-    let fits = match (&value, &column.logical_type) {
-        (Datum::Null, _) => column.nullable,
-        (Datum::Bytes(_), LogicalType::Varchar(None) | LogicalType::Binary) => true,
-        (Datum::Bytes(bytes), LogicalType::Varchar(Some(most))) => bytes.len() <= *most as usize,
-        (Datum::Bytes(_), _) => false,
-        _ => true,
-    };
-    fits.then_some(NewValue::Constant(value))
-}
-
-impl NewValue {
-    /// The value for a record; `None` when it leaves the column's type, as its sum may on the way.
-    fn of(&self, record: &[Datum], column: &ColumnDefinition) -> Option<Datum> {
-        match self {
-            Self::Constant(value) => Some(value.clone()),
-            Self::Plus(at, amount) => match record[*at] {
-                Datum::Integer(value) => fitting(value + amount, &column.logical_type),
-                _ => None,
-            },
-        }
-    }
 }

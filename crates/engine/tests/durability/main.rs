@@ -29,7 +29,7 @@ use gingham::Database;
 use recorder::{Event, NodeId};
 use std::path::Path;
 use std::time::Duration;
-use workload::{State, Workload};
+use workload::{Proposal, State, Workload};
 
 /// The database in a recorded folder, in a folder of its own that is made with it.
 const DATABASE: &str = "data/shop.gingham";
@@ -219,13 +219,15 @@ fn a_creation_that_lost_power_leaves_a_database_or_room_for_one() {
     assert!(try_creation(&recording).is_err(), "without that sync a name may come too early");
 }
 
-/// The syncs that a commit needs, by what they sync.
+/// What a commit needs: syncs, by what they sync, and its seal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Needed {
-    /// The catalog's pages, before the meta page that leads to them.
+    /// The catalog's pages: with the meta page that leads to them, or of a large commit before it.
     Pages,
-    /// The write of the meta page, which is a barrier itself.
+    /// The write of a large commit's meta page, which is a barrier itself.
     Meta,
+    /// The bytes that say that a commit is whole, or of a large one that it will be.
+    Seal,
     /// The bytes of a segment file.
     Segment,
     /// The name of a segment file.
@@ -250,6 +252,7 @@ fn forget(events: &mut Vec<Event>, needed: Needed) -> usize {
     let concerned = |event: &Event| match (needed, event) {
         (Needed::Meta, Event::Write { node, synced: true, .. }) => path(*node).ends_with("data.mdb"),
         (Needed::Pages, Event::Sync { node }) => path(*node).ends_with("data.mdb"),
+        (Needed::Seal, Event::Write { node, bytes, .. }) => path(*node).ends_with("data.mdb") && bytes.len() == 32,
         (Needed::Segment, Event::Sync { node }) => path(*node).ends_with(".seg"),
         (Needed::SegmentName, Event::Sync { node }) => is_table(path(*node)),
         (Needed::TableName, Event::Sync { node }) => path(*node).ends_with("/segments"),
@@ -257,41 +260,35 @@ fn forget(events: &mut Vec<Event>, needed: Needed) -> usize {
         _ => false,
     };
     let all: Vec<usize> = (0..events.len()).filter(|at| concerned(&events[*at])).collect();
-    let once = matches!(needed, Needed::Pages | Needed::Meta | Needed::Segment);
+    let once = matches!(needed, Needed::Pages | Needed::Meta | Needed::Seal | Needed::Segment);
     let forgotten = if once { all[all.len().saturating_sub(1)..].to_vec() } else { all };
     for at in forgotten.iter().rev() {
         match &mut events[*at] {
-            Event::Write { synced, .. } => *synced = false,
+            Event::Write { synced, .. } if needed == Needed::Meta => *synced = false,
             _ => drop(events.remove(*at)),
         }
     }
     forgotten.len()
 }
 
-/// A test of the tests: with one sync left out, a power loss just after the answer is found to have done harm.
+/// A test of the tests: with one sync or seal left out, a power loss just after the answer is found to have done harm.
 #[test]
 fn a_sync_that_is_left_out_is_found() {
-    let whole = || {
-        let mut workload = Workload::new(1);
-        record_each(|states, database| {
-            for proposal in workload.large_table() {
-                assert!(proposal.run(&database.connect()));
-                states.push(proposal.after);
-                recorder::acknowledge(states.len() - 1);
-            }
-        })
-    };
-    let kinds = [
-        None,
-        Some(Needed::Pages),
-        Some(Needed::Meta),
-        Some(Needed::Segment),
-        Some(Needed::SegmentName),
-        Some(Needed::TableName),
-        Some(Needed::DatabaseName),
-    ];
-    let recording = whole();
-    for kind in kinds {
+    let small = [Needed::Pages, Needed::Seal, Needed::Segment, Needed::SegmentName, Needed::TableName];
+    require_found(Workload::large_table, &[&small[..], &[Needed::DatabaseName]].concat());
+    require_found(Workload::large_heap_table, &[Needed::Pages, Needed::Meta, Needed::Seal]);
+}
+
+fn require_found(changes: fn(&mut Workload) -> [Proposal; 2], kinds: &[Needed]) {
+    let mut workload = Workload::new(1);
+    let recording = record_each(|states, database| {
+        for proposal in changes(&mut workload) {
+            assert!(proposal.run(&database.connect()));
+            states.push(proposal.after);
+            recorder::acknowledge(states.len() - 1);
+        }
+    });
+    for kind in std::iter::once(None).chain(kinds.iter().copied().map(Some)) {
         let mut recording =
             Recording { events: recording.events.clone(), states: recording.states.clone(), relaxed: false };
         if let Some(needed) = kind {

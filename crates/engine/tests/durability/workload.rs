@@ -95,17 +95,22 @@ impl Workload {
 
     /// A table in columns, and rows that fill a segment file.
     pub fn large_table(&mut self) -> [Proposal; 2] {
-        self.table_of("column", 20_000)
+        self.table_of("layout = 'column'", 20_000)
+    }
+
+    /// A table in heap pages, and rows for more of them than are read again when they are committed.
+    pub fn large_heap_table(&mut self) -> [Proposal; 2] {
+        self.table_of("layout = 'pax', page_size = 4096", 40_000)
     }
 
     /// A table in heap pages, and some rows.
     pub fn heap_table(&mut self) -> [Proposal; 2] {
-        self.table_of("pax", 1000)
+        self.table_of("layout = 'pax'", 1000)
     }
 
-    fn table_of(&mut self, layout: &str, rows: i64) -> [Proposal; 2] {
-        let create = format!("CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR) WITH (layout = '{layout}')");
-        let (mut table, name) = (Table::new(true, layout != "column"), "t".to_owned());
+    fn table_of(&mut self, options: &str, rows: i64) -> [Proposal; 2] {
+        let create = format!("CREATE TABLE t (id BIGINT PRIMARY KEY, a BIGINT, b VARCHAR) WITH ({options})");
+        let (mut table, name) = (Table::new(true, !options.contains("column")), "t".to_owned());
         let empty = State::from([(name.clone(), table.clone())]);
         let insert = self.insert_rows(&name, &mut table, rows);
         let full = State::from([(name, table)]);

@@ -35,7 +35,8 @@ impl Change {
 impl Transaction<'_> {
     /// The columns of a table that any table's REFERENCES names, each once.
     pub fn referred_columns(&self, table: TableId) -> Result<Vec<ColumnId>> {
-        let definitions = self.table_ids().map(|id| Ok(self.record(id)?.definition)).collect::<Result<Vec<_>>>()?;
+        let definitions =
+            self.table_ids().into_iter().map(|id| Ok(self.record(id)?.definition)).collect::<Result<Vec<_>>>()?;
         Ok(referred_columns(&definitions, table))
     }
 

@@ -2,7 +2,8 @@
 //! of one that writes beside a reader; what reads the old one goes on until it ends.
 
 use crate::catalog::environment::Environment;
-use crate::catalog::{folder, walker};
+use crate::catalog::folder;
+use crate::catalog::walker::{self, Trusted};
 use crate::io::lmdb::Access;
 use crate::io::system::{self, FileIdentity};
 use crate::{Error, Result};
@@ -73,11 +74,23 @@ fn open_whole(database: &Path, open: impl Fn(&Path) -> Result<Environment>) -> R
     loop {
         attempt += 1;
         let before = identity().ok();
-        let opened = walker::verify_for_opening(&catalog, folder::is_relaxed(database)).and_then(|()| open(&catalog));
+        let opened = verify(database).and_then(|()| open(&catalog));
         if attempt >= ATTEMPTS || before == identity().ok() {
             return opened;
         }
     }
+}
+
+/// Checks the catalog's structure, as far as its last commit is to be trusted.
+fn verify(database: &Path) -> Result<()> {
+    let trusted = folder::trusted(database, || folder::is_live(database))?;
+    if trusted == Trusted::Before {
+        return Err(Error::Locked(format!(
+            "the last commit of database {} was interrupted by a power loss; open it for writing once, which undoes it",
+            database.display()
+        )));
+    }
+    walker::verify_for_opening(&folder::catalog(database), trusted)
 }
 
 fn open(catalog: &Path) -> Result<Environment> {

@@ -7,15 +7,16 @@
 use crate::catalog::pin::Pin;
 use crate::catalog::records::{STATE_KEY, State};
 use crate::catalog::values;
-use crate::io::lmdb::{self, Access, ReadPin};
+use crate::catalog::walker::Sealer;
+use crate::io::lmdb::{self, Access, ReadPin, Syncs};
 use crate::io::system::FileIdentity;
 use crate::{Error, Result};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
 use std::any::Any;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, TryLockError};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 /// The databases of a catalog. All are made with the catalog, since LMDB makes databases in transactions of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,8 +89,10 @@ pub(crate) struct Environment {
     databases: [Option<Values>; DATABASES],
     /// Read transactions that outlive a closure.
     pins: Arc<AtomicUsize>,
-    /// Whether the last commit was a relaxed one.
-    relaxed: AtomicBool,
+    /// What commits wait for.
+    syncs: Mutex<Syncs>,
+    /// Who seals commits, once one is to be.
+    sealer: OnceLock<Sealer>,
     /// Held shared by transactions, exclusively while the map changes.
     gate: RwLock<()>,
     folder: PathBuf,
@@ -122,8 +125,9 @@ impl Environment {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let identity = FileIdentity::of(&folder.join("data.mdb")).ok();
         let generation = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (pins, relaxed, gate) = (Arc::default(), AtomicBool::new(false), RwLock::new(()));
-        Self { env, databases, pins, relaxed, gate, folder: folder.to_path_buf(), generation, identity }
+        let (pins, syncs, gate) = (Arc::default(), Mutex::new(Syncs::Both), RwLock::new(()));
+        let (folder, sealer) = (folder.to_path_buf(), OnceLock::new());
+        Self { env, databases, pins, syncs, sealer, gate, folder, generation, identity }
     }
 
     /// Opens the environment in `folder`.
@@ -314,18 +318,27 @@ impl Environment {
         self.env.nested_write_txn(parent).map_err(self.failed("writing"))
     }
 
-    /// Says of the write transaction that is about to commit whether it may be lost when the power fails. Called by the one
-    /// writer. The pages of a relaxed commit are synced, and where its tree begins is not: that is with the next commit.
-    pub(crate) fn set_relaxed(&self, relaxed: bool) -> Result<()> {
-        if self.relaxed.swap(relaxed, Ordering::AcqRel) == relaxed {
-            return Ok(());
+    /// Says what the write transaction that is about to commit waits for. Called by the one writer.
+    pub(crate) fn set_syncs(&self, syncs: Syncs) -> Result<()> {
+        let mut set = self.syncs.lock().unwrap_or_else(PoisonError::into_inner);
+        if *set != syncs {
+            lmdb::set_syncs(&self.env, syncs).map_err(self.failed("writing"))?;
+            *set = syncs;
         }
-        lmdb::set_relaxed(&self.env, relaxed).map_err(self.failed("writing"))
+        Ok(())
+    }
+
+    /// Who seals its commits.
+    pub(crate) fn sealer(&self) -> Result<&Sealer> {
+        match self.sealer.get() {
+            Some(sealer) => Ok(sealer),
+            None => Sealer::open(&self.folder).map(|sealer| self.sealer.get_or_init(|| sealer)),
+        }
     }
 
     /// Syncs what a relaxed commit has left; false when that fails.
     pub(crate) fn sync_relaxed(&self) -> bool {
-        if !self.relaxed.load(Ordering::Acquire) {
+        if *self.syncs.lock().unwrap_or_else(PoisonError::into_inner) != Syncs::Pages {
             return true;
         }
         let synced = self.env.force_sync();

@@ -10,6 +10,7 @@
 
 use crate::catalog::environment::Environment;
 use crate::catalog::records::{self, State};
+use crate::catalog::walker::{self, Trusted};
 use crate::io::lmdb::Access;
 use crate::segment::SegmentId;
 use crate::{DEFAULT_SCHEMA, Error, Result, TableId};
@@ -30,10 +31,13 @@ const CATALOG: &str = "catalog";
 const NEW_CATALOG: &str = "catalog.new";
 const SEGMENTS: &str = "segments";
 
-/// Content of the lock file while and after a writer changes something; anything else means a clean end.
-const WRITING: &[u8] = b"writing";
-/// The same, some of whose commits a power loss may undo.
+/// Content of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit
+/// may have been interrupted, which its seal tells.
+const SEALING: &[u8] = b"sealing";
+/// The same of one who makes commits that a power loss may undo. They have no seal, and never lack pages.
 const RELAXED: &[u8] = b"relaxed";
+/// The same of builds that sealed no commits.
+const WRITING: &[u8] = b"writing";
 
 /// The folder of the LMDB environment.
 pub(crate) fn catalog(database: &Path) -> PathBuf {
@@ -124,19 +128,26 @@ impl WriterLock {
         }
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(Error::io("reading", &path))?;
-        let unclean = content == WRITING || content == RELAXED;
+        let unclean = [SEALING, RELAXED, WRITING].contains(&&content[..]);
         Ok(Self { file, path, unclean })
     }
 
-    /// Records that changes begin, so that the next open knows when this process did not end well.
-    pub(crate) fn mark_writing(&self) -> Result<()> {
-        self.mark(WRITING).map_err(Error::io("writing", &self.path))
+    /// Records that commits begin which are sealed, so that the next open looks at the last one's seal when this process does
+    /// not end well. That is on disk before the first of them is.
+    pub(crate) fn mark_sealing(&self) -> Result<()> {
+        self.mark_durably(SEALING)
     }
 
     /// Records that commits begin which a power loss may undo. That is on disk before the first of them is.
     pub(crate) fn mark_relaxed(&self) -> Result<()> {
-        let marked = self.mark(RELAXED).and_then(|()| self.file.sync_data());
-        marked.map_err(Error::io("writing", &self.path))
+        self.mark_durably(RELAXED)
+    }
+
+    fn mark_durably(&self, content: &[u8]) -> Result<()> {
+        let marked = self.mark(content).and_then(|()| self.file.sync_data());
+        marked.map_err(Error::io("writing", &self.path))?;
+        // The file may be new.
+        sync_parent(&self.path)
     }
 
     /// Records a clean end.
@@ -154,10 +165,23 @@ impl WriterLock {
     }
 }
 
-/// Whether the last writer of a database made commits that a power loss may undo, and did not close it. Then the tree of the
-/// commit before the last need not be whole.
-pub(crate) fn is_relaxed(database: &Path) -> bool {
-    fs::read(database.join(LOCK_FILE)).is_ok_and(|content| content == RELAXED)
+/// Which commits of a database are whole. While somebody has it open for writing, as `is_live` tells, the system knows all pages
+/// of the latest, whatever of them is on disk.
+pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result<Trusted> {
+    let content = fs::read(database.join(LOCK_FILE)).unwrap_or_default();
+    Ok(if content == RELAXED {
+        Trusted::Latest
+    } else if content == SEALING && !is_live() && !walker::is_sealed(&catalog(database))? {
+        Trusted::Before
+    } else {
+        Trusted::Both
+    })
+}
+
+/// Whether a process has a database open for writing.
+pub(crate) fn is_live(database: &Path) -> bool {
+    let lock = File::open(database.join(LOCK_FILE));
+    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// What a folder is.

@@ -3,12 +3,14 @@
 
 use crate::catalog::line::Entered;
 use crate::catalog::nested::Follows;
+use crate::catalog::points::Point;
 use crate::catalog::{Store, Transaction};
 use crate::{Error, Result};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::Duration;
 
 /// Most jobs of a group.
@@ -16,6 +18,8 @@ const TOGETHER: usize = 64;
 /// A group ends with the job by which so many heap pages have been written: each job after it would need copies of them. Those
 /// of a job that has written more by itself, as a load does, are never copied.
 const PAGES: usize = 1024;
+/// How often who waits looks whether it is to give up.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// How a transaction writes.
 #[derive(Debug, Clone, Default)]
@@ -40,14 +44,19 @@ struct Job {
 }
 
 /// Leaves its result where who sent it will look.
-type Work = Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send>;
+pub(super) enum Work {
+    /// Anything.
+    Any(Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send>),
+    /// A change of a record of a heap table: `points.rs`.
+    Point(Point),
+}
 
-/// How a job ended.
-#[derive(Default)]
+/// How a job ended, and who waits for that.
 struct Outcome {
     ended: Mutex<Option<Ended>>,
     /// Its sender has waited for as long as it wanted to.
     late: AtomicBool,
+    sender: Thread,
 }
 
 enum Ended {
@@ -62,9 +71,28 @@ impl std::fmt::Debug for Job {
     }
 }
 
+impl Work {
+    fn run(self, transaction: &mut Transaction<'_>) -> Result<()> {
+        match self {
+            Self::Any(work) => work(transaction),
+            Self::Point(point) => point.run(transaction),
+        }
+    }
+}
+
 impl Outcome {
+    /// Of a job that this thread sends.
+    fn new() -> Self {
+        Self { ended: Mutex::default(), late: AtomicBool::new(false), sender: std::thread::current() }
+    }
+
     fn get(&self) -> MutexGuard<'_, Option<Ended>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, ended: Ended) {
+        *self.get() = Some(ended);
+        self.sender.unpark();
     }
 }
 
@@ -76,8 +104,22 @@ impl Job {
             Ok(Err(error)) => Ended::Failed(error),
             Err(panic) => Ended::Panicked(panic),
         };
-        *self.outcome.get() = Some(ended);
+        self.outcome.end(ended);
         None
+    }
+
+    /// The change of a single record that it is.
+    fn point(&self) -> Option<&Point> {
+        match &self.work {
+            Work::Point(point) => Some(point),
+            Work::Any(_) => None,
+        }
+    }
+
+    /// Jobs that are alike in this can be in one group: all may be undone by a power loss or none, and all are changes of
+    /// single records or none.
+    fn kind(&self) -> (bool, bool) {
+        (self.options.relaxed, self.point().is_some())
     }
 }
 
@@ -95,12 +137,17 @@ impl Jobs {
         list.len() < waiting
     }
 
-    /// The next jobs, all of which may be undone by a power loss or none.
-    fn take(&self) -> Vec<Job> {
+    /// The next jobs of the kind of one that waits: others' senders have their own turns, and threads that are made for them.
+    fn take(&self, own: &Arc<Outcome>) -> Vec<Job> {
         let mut list = self.list();
-        let relaxed = list.first().is_some_and(|job| job.options.relaxed);
-        let together = list.iter().take(TOGETHER).take_while(|job| job.options.relaxed == relaxed).count();
-        list.drain(..together).collect()
+        let kind = list.iter().find(|job| Arc::ptr_eq(&job.outcome, own)).map(Job::kind);
+        let mut together = 0;
+        let mut goes = |job: &mut Job| {
+            let goes = together < TOGETHER && Some(job.kind()) == kind;
+            together += usize::from(goes);
+            goes
+        };
+        list.extract_if(.., &mut goes).collect()
     }
 
     /// Puts jobs back for the next turn, but for those whose senders would have taken them back meanwhile.
@@ -109,7 +156,7 @@ impl Jobs {
         let (late, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.outcome.late.load(Ordering::Acquire));
         list.splice(..0, jobs);
         for job in late {
-            *job.outcome.get() = Some(Ended::Failed(waited(&job.options)));
+            job.outcome.end(Ended::Failed(waited(&job.options)));
         }
     }
 }
@@ -122,38 +169,56 @@ impl Store {
         options: &WriteOptions,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        let (value, outcome) = (Arc::new(Mutex::new(None)), Arc::new(Outcome::default()));
+        let value = Arc::new(Mutex::new(None));
         let slot = Arc::clone(&value);
-        let work: Work = Box::new(move |transaction| {
+        let work = move |transaction: &mut Transaction<'_>| {
             let result = work(transaction)?;
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
             Ok(())
-        });
+        };
+        self.wait_for(options, Work::Any(Box::new(work)), None)?;
+        let result = value.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
+    }
+
+    /// Waits until `work` is committed, does it with others' meanwhile, or gives it up when `given_up` says so in time.
+    pub(super) fn wait_for(
+        self: &Arc<Self>,
+        options: &WriteOptions,
+        work: Work,
+        given_up: Option<&dyn Fn() -> bool>,
+    ) -> Result<()> {
+        let outcome = Arc::new(Outcome::new());
         self.jobs.list().push(Job { work, options: options.clone(), outcome: Arc::clone(&outcome) });
-        let mut limit = options.lock_timeout;
+        let (mut limit, mut given_up) = (options.lock_timeout, given_up);
         loop {
-            match self.line.enter(limit, || outcome.get().is_some()) {
-                Entered::Turn(_turn) => self.do_jobs(),
+            let is_given_up = || given_up.is_some_and(|given_up| given_up());
+            match self.line.enter(limit, given_up.map(|_| LOOK), || outcome.get().is_some() || is_given_up()) {
+                Entered::Turn(_turn) => self.do_jobs(&outcome),
+                Entered::Answered if outcome.get().is_none() => {
+                    if self.jobs.withdraw(&outcome) {
+                        return Err(Error::Cancelled);
+                    }
+                    // Somebody is at it.
+                    given_up = None;
+                }
                 Entered::Answered => {}
                 Entered::TooLate if self.jobs.withdraw(&outcome) => return Err(waited(options)),
-                // Somebody is at it.
                 Entered::TooLate => limit = None,
             }
             let ended = outcome.get().take();
             match ended {
                 None => {}
-                Some(Ended::Committed) => break,
+                Some(Ended::Committed) => return Ok(()),
                 Some(Ended::Failed(error)) => return Err(error),
                 Some(Ended::Panicked(panic)) => resume_unwind(panic),
             }
         }
-        let result = value.lock().unwrap_or_else(PoisonError::into_inner).take();
-        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
     }
 
-    /// Does the jobs that wait, as many as go together. The caller has the turn.
-    fn do_jobs(self: &Arc<Self>) {
-        let jobs = self.jobs.take();
+    /// Does the jobs that wait, as many as go together with the caller's `own`. The caller has the turn.
+    fn do_jobs(self: &Arc<Self>, own: &Arc<Outcome>) {
+        let jobs = self.jobs.take(own);
         let Some(options) = jobs.first().map(|job| job.options.clone()) else { return };
         let outcomes: Vec<Arc<Outcome>> = jobs.iter().map(|job| Arc::clone(&job.outcome)).collect();
         match catch_unwind(AssertUnwindSafe(|| self.do_together(jobs, &options))) {
@@ -168,9 +233,19 @@ impl Store {
 
     /// Does jobs in one transaction; gives back those that are to have another one.
     fn do_together(self: &Arc<Self>, mut jobs: Vec<Job>, options: &WriteOptions) -> Vec<Job> {
-        let begun = self.environment();
-        let begun = begun.as_ref().map_err(Error::again);
-        let mut transaction = match begun.and_then(|environment| self.begin_writing(environment, options)) {
+        let environment = &match self.environment() {
+            Ok(environment) => environment,
+            Err(error) => {
+                end(jobs.into_iter().map(|job| job.outcome), Err(error));
+                return Vec::new();
+            }
+        };
+        let points: Option<Vec<&Point>> = jobs.iter().map(Job::point).collect();
+        if let Some(result) = points.and_then(|points| self.change_points(environment, points, options)) {
+            end(jobs.into_iter().map(|job| job.outcome), result);
+            return Vec::new();
+        }
+        let mut transaction = match self.begin_writing(environment, options) {
             Ok(transaction) => transaction,
             Err(error) => {
                 end(jobs.into_iter().map(|job| job.outcome), Err(error));
@@ -180,7 +255,7 @@ impl Store {
         let mut done = Vec::with_capacity(jobs.len());
         if jobs.len() == 1 {
             // Nothing of a job that failed is committed, so that it needs no transaction of its own.
-            done.extend(jobs.pop().and_then(|job| job.run(|work| work(&mut transaction))));
+            done.extend(jobs.pop().and_then(|job| job.run(|work| work.run(&mut transaction))));
             if done.is_empty() {
                 return jobs;
             }
@@ -188,7 +263,7 @@ impl Store {
         let mut jobs = jobs.into_iter();
         while let Some(job) = jobs.next() {
             let follows = if jobs.len() > 0 { Follows::OthersUnless(PAGES) } else { Follows::Nothing };
-            done.extend(job.run(|work| transaction.nested(follows, work)));
+            done.extend(job.run(|work| transaction.nested(follows, |inner| work.run(inner))));
             if !transaction.can_go_on() || transaction.base().copied_pages() > PAGES {
                 break;
             }
@@ -201,7 +276,7 @@ impl Store {
 /// Tells those whose jobs were in a transaction how that ended.
 fn end(outcomes: impl Iterator<Item = Arc<Outcome>>, result: Result<()>) {
     for outcome in outcomes {
-        *outcome.get() = Some(match &result {
+        outcome.end(match &result {
             Ok(()) => Ended::Committed,
             Err(error) => Ended::Failed(error.again()),
         });

@@ -1,20 +1,21 @@
 //! The line of those who want to write: one has the turn, the others wait in the order in which they came.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-/// Who writes, and who waits to.
+/// Who writes, and who waits to. Only those are woken who have something to do: the first in line when a turn ends, and, by who
+/// did it, those whose work is done.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     state: Mutex<State>,
-    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
     busy: bool,
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<(u64, Thread)>,
     next: u64,
 }
 
@@ -23,7 +24,7 @@ struct State {
 pub(crate) enum Entered<'l> {
     /// It is the caller's turn.
     Turn(Turn<'l>),
-    /// Somebody else did the caller's work.
+    /// Somebody else did the caller's work, or the caller gave it up.
     Answered,
     /// The caller has waited for as long as it wanted to.
     TooLate,
@@ -35,32 +36,43 @@ pub(crate) struct Turn<'l>(&'l Line);
 
 impl Line {
     /// Waits for the turn, for `limit` at most, or until `answered` says that there is no need to. It is asked again
-    /// whenever a turn ends.
-    pub(crate) fn enter(&self, limit: Option<Duration>, answered: impl Fn() -> bool) -> Entered<'_> {
+    /// whenever the caller's thread is unparked, and at least every `look`.
+    pub(crate) fn enter(
+        &self,
+        limit: Option<Duration>,
+        look: Option<Duration>,
+        answered: impl Fn() -> bool,
+    ) -> Entered<'_> {
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-        let mut state = self.state();
-        let number = state.next;
-        state.next += 1;
-        state.waiting.push_back(number);
+        let number = {
+            let mut state = self.state();
+            let number = state.next;
+            state.next += 1;
+            state.waiting.push_back((number, std::thread::current()));
+            number
+        };
         loop {
             if answered() {
-                self.leave(&mut state, number);
+                self.leave(number);
                 return Entered::Answered;
             }
-            if !state.busy && state.waiting.front() == Some(&number) {
-                state.waiting.pop_front();
-                state.busy = true;
-                return Entered::Turn(Turn(self));
+            {
+                let mut state = self.state();
+                if !state.busy && state.waiting.front().is_some_and(|(first, _)| *first == number) {
+                    state.waiting.pop_front();
+                    state.busy = true;
+                    return Entered::Turn(Turn(self));
+                }
             }
             let wait = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            state = match wait {
-                Some(Duration::ZERO) => {
-                    self.leave(&mut state, number);
+            match wait.into_iter().chain(look).min() {
+                _ if wait == Some(Duration::ZERO) => {
+                    self.leave(number);
                     return Entered::TooLate;
                 }
-                Some(wait) => self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+                Some(wait) => std::thread::park_timeout(wait),
+                None => std::thread::park(),
+            }
         }
     }
 
@@ -70,9 +82,10 @@ impl Line {
         self.state().waiting.len()
     }
 
-    fn leave(&self, state: &mut State, number: u64) {
-        state.waiting.retain(|waiting| *waiting != number);
-        self.changed.notify_all();
+    fn leave(&self, number: u64) {
+        let mut state = self.state();
+        state.waiting.retain(|(waiting, _)| *waiting != number);
+        state.wake_first();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -80,10 +93,20 @@ impl Line {
     }
 }
 
+impl State {
+    /// Tells the first in line that the turn is free.
+    fn wake_first(&self) {
+        if let Some((_, first)) = self.waiting.front().filter(|_| !self.busy) {
+            first.unpark();
+        }
+    }
+}
+
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.state().busy = false;
-        self.0.changed.notify_all();
+        let mut state = self.0.state();
+        state.busy = false;
+        state.wake_first();
     }
 }
 
@@ -94,15 +117,15 @@ mod tests {
     #[test]
     fn turns_are_taken_in_order_and_the_wait_for_one_ends() {
         let line = Line::default();
-        let Entered::Turn(first) = line.enter(None, || false) else { panic!("nobody was before") };
-        assert!(matches!(line.enter(Some(Duration::from_millis(5)), || false), Entered::TooLate));
-        assert!(matches!(line.enter(Some(Duration::ZERO), || true), Entered::Answered));
+        let Entered::Turn(first) = line.enter(None, None, || false) else { panic!("nobody was before") };
+        assert!(matches!(line.enter(Some(Duration::from_millis(5)), None, || false), Entered::TooLate));
+        assert!(matches!(line.enter(Some(Duration::ZERO), None, || true), Entered::Answered));
         let came = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for number in 0..4 {
                 let (line, came) = (&line, &came);
                 scope.spawn(move || {
-                    let turn = line.enter(None, || false);
+                    let turn = line.enter(None, None, || false);
                     came.lock().unwrap().push(number);
                     drop(turn);
                 });

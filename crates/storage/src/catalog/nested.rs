@@ -3,13 +3,13 @@
 
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::pin::Pin;
-use crate::catalog::records::State;
+use crate::catalog::records::{State, TableRecord};
 use crate::catalog::transaction::Entry;
 use crate::catalog::{Snapshot, Transaction};
 use crate::heap::HeapReader;
 use crate::heap::store::{Overlay, PageSource, WrittenPages};
-use crate::{Error, Result, TableName};
-use std::collections::{BTreeMap, HashSet};
+use crate::{Error, Result, TableId, TableName};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,10 +30,12 @@ struct After {
     /// The state as the transaction leaves it; `None` when nobody needs it.
     base: Option<Arc<Snapshot>>,
     state: State,
-    names: BTreeMap<TableName, Entry>,
+    names: Option<BTreeMap<TableName, Entry>>,
+    records: HashMap<TableId, TableRecord>,
     made: WrittenFiles,
     replaced: Vec<PathBuf>,
     changed: bool,
+    is_large: bool,
 }
 
 impl Transaction<'_> {
@@ -57,6 +59,7 @@ impl Transaction<'_> {
             state,
             names: self.names.clone(),
             touched: HashSet::new(),
+            records: HashMap::new(),
             pages: WrittenPages::default(),
             made: store.written_files(),
             replaced: Vec::new(),
@@ -64,6 +67,7 @@ impl Transaction<'_> {
             broken: false,
             relaxed: self.relaxed,
             keeps_size: self.keeps_size,
+            is_large: self.is_large,
         };
         let result = work(&mut inner)?;
         if let Some(after) = inner.end(follows)? {
@@ -89,16 +93,18 @@ impl Transaction<'_> {
         };
         let environment = self.environment();
         self.transaction.commit().map_err(environment.failed("writing"))?;
-        let (state, names, made, replaced, changed) = (self.state, self.names, self.made, self.replaced, self.changed);
-        Ok(Some(After { base, state, names, made, replaced, changed }))
+        let Transaction { state, names, records, made, replaced, changed, is_large, .. } = self;
+        Ok(Some(After { base, state, names, records, made, replaced, changed, is_large }))
     }
 
     fn take_over(&mut self, after: After) {
-        let After { base, state, names, made, replaced, changed } = after;
+        let After { base, state, names, records, made, replaced, changed, is_large } = after;
         (self.state, self.names) = (state, names);
+        self.records.extend(records);
         self.made.absorb(made);
         self.replaced.extend(replaced);
         self.changed |= changed;
+        self.is_large |= is_large;
         if let Some(base) = base {
             self.base = base;
         }

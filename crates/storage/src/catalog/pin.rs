@@ -4,6 +4,7 @@
 use crate::Result;
 use crate::catalog::Store;
 use crate::catalog::environment::{Environment, Name};
+use crate::catalog::latest::Seen;
 use crate::catalog::records;
 use crate::io::lmdb::{Pinned, PinnedRun, ReadPin};
 use heed::{RoTxn, WithoutTls};
@@ -105,6 +106,18 @@ impl Store {
         let commit = pin.read(|transaction| records::state(&environment, transaction))?.commit;
         reader.sees(commit);
         Ok((pin, commit))
+    }
+
+    /// A pin of the current environment when the latest commit is `seen`, whose number is `commit`.
+    pub(super) fn pin_at(self: &Arc<Self>, (generation, transaction): Seen, commit: u64) -> Result<Option<Pin>> {
+        let environment = self.environment()?;
+        let reader = Arc::new(Reader::enter(self));
+        let pin = environment.pin(Arc::clone(&reader) as _)?;
+        if environment.generation() != generation || pin.read(|own| own.id()) != transaction {
+            return Ok(None);
+        }
+        reader.sees(commit);
+        Ok(Some(pin))
     }
 
     /// How long ago the oldest reader of heap pages began that sees the database as it was before a commit; `None` when there

@@ -1,6 +1,7 @@
 //! What a statement sees: an immutable picture of the catalog at one commit.
 
 use crate::catalog::Deleted;
+use crate::catalog::records::TableRecord;
 use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
 use crate::heap::store::{Overlay, id_column};
@@ -9,7 +10,7 @@ use crate::segment::{Segment, SegmentId};
 use crate::{ColumnId, Datum, Result, TableDefinition, TableId, TableName};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 /// A view's definition.
@@ -109,6 +110,22 @@ impl Snapshot {
         }
     }
 
+    /// The snapshot of the next commit, which has left these tables with these records; `None` when it has to be loaded, as for
+    /// changes of anything but the records of heap tables.
+    pub(crate) fn after_commit(&self, commit: u64, records: HashMap<TableId, TableRecord>) -> Option<Self> {
+        let mut tables = self.tables.clone();
+        for record in records.into_values() {
+            let table = tables.get_mut(&record.definition.name)?;
+            if table.heap.is_none() || *table.definition != record.definition {
+                return None;
+            }
+            let after = TableSnapshot::empty_of(Arc::clone(&table.definition));
+            *table = Arc::new(TableSnapshot { version: record.version, heap: Some(record.heap?), ..after });
+        }
+        let (schemas, views) = (self.schemas.clone(), self.views.clone());
+        Some(Self { commit, schemas, tables, views, kept: Arc::default() })
+    }
+
     /// The same with the pages of those heap tables that have none yet.
     pub(crate) fn with_missing_pages(
         mut self,
@@ -152,7 +169,7 @@ impl TableSnapshot {
     }
 
     /// The same, its pages read by `reader`.
-    fn with_reader(&self, reader: HeapReader) -> Arc<Self> {
+    pub(super) fn with_reader(&self, reader: HeapReader) -> Arc<Self> {
         Arc::new(Self { pages: Some(Arc::new(reader)), ..self.reduced(Vec::new(), Vec::new()) })
     }
 
@@ -173,8 +190,12 @@ impl TableSnapshot {
 
     /// A table without records: one that is not created yet, with number 0, or the start of a new one.
     pub fn empty(definition: TableDefinition) -> Self {
+        Self::empty_of(Arc::new(definition))
+    }
+
+    fn empty_of(definition: Arc<TableDefinition>) -> Self {
         Self {
-            definition: Arc::new(definition),
+            definition,
             version: 0,
             segments: Vec::new(),
             delta: Vec::new(),

@@ -5,15 +5,17 @@ use crate::catalog::current::{Current, open_for_reading};
 use crate::catalog::environment::Environment;
 use crate::catalog::folder::{self, Kind, WriterLock};
 use crate::catalog::group::{Jobs, WriteOptions, waited};
+use crate::catalog::latest::Latest;
 use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
 use crate::catalog::pin::Readers;
 use crate::catalog::registry::{self, Registration};
 use crate::catalog::vacuum::Vacuums;
+use crate::catalog::walker::Trusted;
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
 use crate::heap::HeapReader;
-use crate::heap::store::{PageSource, Verified};
+use crate::heap::store::Verified;
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::memory::MemoryBudget;
@@ -23,7 +25,7 @@ use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// How to open a database.
 #[derive(Debug, Clone)]
@@ -47,14 +49,16 @@ pub struct Store {
     pub(crate) durable: bool,
     pub(crate) budget: Arc<MemoryBudget>,
     cache: Arc<BlockCache>,
-    /// The latest snapshot taken, with the number of its environment and LMDB's of the commit that it shows.
-    latest: Mutex<Option<(Seen, Arc<Snapshot>)>>,
+    /// The latest snapshot taken.
+    pub(super) latest: Mutex<Option<Latest>>,
     /// Who writes in this process, and who waits to.
     pub(crate) line: Line,
     /// Jobs of those who wait and let others do them.
     pub(crate) jobs: Jobs,
-    marked_writing: AtomicBool,
+    pub(super) marked_writing: AtomicBool,
     marked_relaxed: AtomicBool,
+    /// Set when a commit was made that could not be synced.
+    unsure: AtomicBool,
     next_segment: AtomicU64,
     pub(crate) files: Arc<FileKeeper>,
     /// Heap pages whose checksums were verified.
@@ -65,9 +69,6 @@ pub struct Store {
     pub(crate) readers: Readers,
     _registration: Option<Registration>,
 }
-
-/// A commit as LMDB counts: the number of the environment, and of the commit in it.
-type Seen = (u64, usize);
 
 /// What `check` found.
 #[derive(Debug, Default)]
@@ -138,6 +139,7 @@ impl Store {
                 path.display()
             );
         }
+        let mut notes: Vec<String> = Vec::new();
         let mut store = if options.read_only {
             if folder::inspect(path)? == Kind::Vacant {
                 return Err(missing(path));
@@ -151,14 +153,20 @@ impl Store {
             if folder::inspect(path)? == Kind::Vacant {
                 folder::create(path, Access::Durable)?;
             }
-            let relaxed = folder::is_relaxed(path);
-            walker::verify_for_opening(&folder::catalog(path), relaxed)?;
+            let trusted = folder::trusted(path, || false)?;
+            walker::verify_for_opening(&folder::catalog(path), trusted)?;
+            if trusted == Trusted::Before {
+                // The one before takes the place of the commit that was interrupted.
+                commit_again(&Environment::open(&folder::catalog(path), Access::Before)?)?;
+                notes.push(
+                    "the last commit was interrupted by a power loss, before it was acknowledged; it was undone".into(),
+                );
+            }
             let mut environment = Environment::open(&folder::catalog(path), Access::Durable)?;
             environment.clear_stale_readers()?;
-            if relaxed {
+            if trusted == Trusted::Latest {
                 // The commit before the last may be overwritten in part; after another one the last takes its place.
-                let state = environment.read(|transaction| records::state(&environment, transaction))?;
-                environment.commit_again(state)?;
+                commit_again(&environment)?;
             }
             if !environment.has_all() {
                 let state = environment.read(|transaction| records::state(&environment, transaction))?;
@@ -168,6 +176,7 @@ impl Store {
             Self::assemble(path, environment, Some(lock), Access::Durable, budget)?
         };
         store._registration = Some(registration);
+        store.opening_notes.extend(notes);
         if !store.is_read_only() {
             store.sweep()?;
         }
@@ -208,6 +217,7 @@ impl Store {
             jobs: Jobs::default(),
             marked_writing: AtomicBool::new(false),
             marked_relaxed: AtomicBool::new(false),
+            unsure: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
             files: Arc::default(),
             verified: Verified::default(),
@@ -226,71 +236,6 @@ impl Store {
     /// True when opened for reading only.
     pub fn is_read_only(&self) -> bool {
         self.lock.is_none()
-    }
-
-    /// The latest committed state. Cheap when nothing was committed since the last call.
-    pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
-        let mut tried = None;
-        loop {
-            let mut seen = (0, 0);
-            let environment = self.environment()?;
-            let result = environment.read(|transaction| {
-                seen = (environment.generation(), transaction.id());
-                let before = match &*self.latest() {
-                    Some((id, snapshot)) if *id == seen => return Ok(Arc::clone(snapshot)),
-                    before => before.clone(),
-                };
-                let state = records::state(&environment, transaction)?;
-                let previous = before.as_ref().map(|(_, snapshot)| snapshot.as_ref());
-                let loaded = Arc::new(self.loader(&environment).snapshot(transaction, state, previous)?);
-                let mut latest = self.latest();
-                if latest.as_ref().is_none_or(|(id, _)| *id < seen) {
-                    *latest = Some((seen, Arc::clone(&loaded)));
-                }
-                Ok(loaded)
-            });
-            match result {
-                // Another process replaced the segment after this read transaction began: its successor is committed.
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && tried != Some(seen) => {
-                    tried = Some(seen);
-                }
-                Err(Error::Io { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
-                    return Err(Error::corrupt(path.display().to_string(), "this segment file is missing"));
-                }
-                result => return result,
-            }
-        }
-    }
-
-    /// The latest committed state, in which heap tables can be read: in place, for which the snapshot holds a read
-    /// transaction of LMDB's when there are any such tables. Others' commits keep what it sees until it is dropped.
-    pub fn pinned(self: &Arc<Self>) -> Result<Arc<Snapshot>> {
-        loop {
-            let snapshot = self.snapshot()?;
-            if snapshot.tables.values().all(|table| table.heap.is_none()) {
-                return Ok(snapshot);
-            }
-            // Who only reads needs no more room.
-            if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
-                self.environment()?.grow_when_idle()?;
-            }
-            let (pin, commit) = self.pin()?;
-            // Another commit may have come between the two.
-            if commit == snapshot.commit {
-                return Ok(Arc::new(snapshot.with_pages(|table, heap| {
-                    let (id, name) = (table.definition.id, table.definition.name.to_string());
-                    let source = PageSource::new(Arc::clone(self), pin.clone(), id, name, None);
-                    HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
-                })));
-            }
-        }
-    }
-
-    /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.
-    pub fn taken_snapshot(&self) -> Result<Option<Arc<Snapshot>>> {
-        let environment = self.environment()?;
-        let seen = (environment.generation(), environment.read(|transaction| Ok(transaction.id()))?);
-        Ok(self.latest().as_ref().filter(|(taken, _)| *taken == seen).map(|(_, snapshot)| Arc::clone(snapshot)))
     }
 
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
@@ -319,6 +264,17 @@ impl Store {
         environment: &'t Arc<Environment>,
         options: &WriteOptions,
     ) -> Result<Transaction<'t>> {
+        // Keys are looked for in the pages of heap tables as they were before.
+        self.begin_on(environment, Self::pinned, options)
+    }
+
+    /// The same, on the latest snapshot as `base` takes it.
+    pub(crate) fn begin_on<'t>(
+        self: &'t Arc<Self>,
+        environment: &'t Arc<Environment>,
+        base: impl FnOnce(&Arc<Self>) -> Result<Arc<Snapshot>>,
+        options: &WriteOptions,
+    ) -> Result<Transaction<'t>> {
         let lock = self.writer_lock()?;
         self.settle_vacuum()?;
         if self.durable && options.relaxed && !self.marked_relaxed.load(Ordering::Relaxed) {
@@ -327,12 +283,33 @@ impl Store {
             self.marked_writing.store(true, Ordering::Relaxed);
         }
         if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
-            lock.mark_writing()?;
+            // The latest commit is sealed first: until the next one, the lock file will say that it is.
+            environment.sealer()?.seal_if_open()?;
+            lock.mark_sealing()?;
             self.marked_writing.store(true, Ordering::Relaxed);
         }
-        // Keys are looked for in the pages of heap tables as they were before.
-        let base = self.pinned()?;
+        if self.unsure.load(Ordering::Relaxed) {
+            return Err(Error::Io {
+                action: "writing",
+                path: folder::catalog(&self.path),
+                source: std::io::Error::other(
+                    "the disk has refused to sync the commit before, of which it is not known what is left; \
+                      close the database and open it again",
+                ),
+            });
+        }
+        let base = base(self)?;
         Transaction::begin(self, environment, base, options)
+    }
+
+    /// Whether commits are sealed: not any more after the first relaxed one.
+    pub(super) fn seals(&self) -> bool {
+        self.durable && !self.marked_relaxed.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a commit could not be synced, so that no other is built on it.
+    pub(super) fn is_unsure(&self) {
+        self.unsure.store(true, Ordering::Relaxed);
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
@@ -408,14 +385,10 @@ impl Store {
 
     /// Waits for the turn to write; nobody else of this process commits while it lives.
     pub(crate) fn turn(&self, options: &WriteOptions) -> Result<Turn<'_>> {
-        match self.line.enter(options.lock_timeout, || false) {
+        match self.line.enter(options.lock_timeout, None, || false) {
             Entered::Turn(turn) => Ok(turn),
             Entered::Answered | Entered::TooLate => Err(waited(options)),
         }
-    }
-
-    fn latest(&self) -> MutexGuard<'_, Option<(Seen, Arc<Snapshot>)>> {
-        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes segment files that no commit names, left by a crash between writing and commit, and what a VACUUM has left.
@@ -438,11 +411,18 @@ impl Drop for Store {
     fn drop(&mut self) {
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
+            && !self.unsure.load(Ordering::Relaxed)
             && self.environment().is_ok_and(|environment| environment.sync_relaxed())
         {
             lock.mark_clean();
         }
     }
+}
+
+/// Commits the state of an environment once more.
+fn commit_again(environment: &Environment) -> Result<()> {
+    let state = environment.read(|transaction| records::state(environment, transaction))?;
+    environment.commit_again(state)
 }
 
 fn missing(path: &Path) -> Error {

@@ -11,7 +11,7 @@ use crate::catalog::{
 use crate::heap::store::WrittenPages;
 use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
 use heed::RwTxn;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, RwLockReadGuard};
 
@@ -25,9 +25,12 @@ pub struct Transaction<'store> {
     pub(crate) environment: &'store Arc<Environment>,
     pub(super) base: Arc<Snapshot>,
     pub(crate) state: State,
-    pub(super) names: BTreeMap<TableName, Entry>,
+    /// What names stand for, once anybody has changed that; those of `base` until then.
+    pub(super) names: Option<BTreeMap<TableName, Entry>>,
     /// Tables created or changed by this transaction.
     pub(super) touched: HashSet<TableId>,
+    /// The records of tables as this transaction, and those within it, have left them.
+    pub(super) records: HashMap<TableId, TableRecord>,
     /// Heap pages that it has written.
     pub(crate) pages: WrittenPages,
     /// Files made for this transaction; removed when it does not commit.
@@ -41,6 +44,8 @@ pub struct Transaction<'store> {
     pub(super) relaxed: bool,
     /// Whether the catalog's file is left as large as its commit makes it.
     pub(super) keeps_size: bool,
+    /// Whether it has written so much that reading it again takes longer than a second sync.
+    pub(crate) is_large: bool,
 }
 
 /// What a name stands for.
@@ -65,12 +70,10 @@ impl<'store> Transaction<'store> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let (transaction, gate) = environment.write()?;
-        let mut state = records::state(environment, &transaction)?;
-        let mut names: BTreeMap<TableName, Entry> =
-            base.tables.iter().map(|(name, table)| (name.clone(), Entry::Table(table.definition.id))).collect();
-        for (id, view) in records::views(environment, &transaction)? {
-            names.insert(view.name, Entry::View(id));
-        }
+        let mut state = match store.state_before((environment.generation(), transaction.id())) {
+            Some(state) => state,
+            None => records::state(environment, &transaction)?,
+        };
         state.commit += 1;
         state.transaction = transaction.id() as u64;
         Ok(Self {
@@ -80,8 +83,9 @@ impl<'store> Transaction<'store> {
             environment,
             base,
             state,
-            names,
+            names: None,
             touched: HashSet::new(),
+            records: HashMap::new(),
             pages: WrittenPages::default(),
             made: store.written_files(),
             replaced: Vec::new(),
@@ -89,43 +93,8 @@ impl<'store> Transaction<'store> {
             broken: false,
             relaxed: options.relaxed,
             keeps_size: options.keeps_size,
+            is_large: false,
         })
-    }
-
-    /// Makes the changes visible and durable, then removes the files that they replaced.
-    pub(crate) fn commit(mut self) -> Result<()> {
-        self.require_whole()?;
-        if !self.changed {
-            return Ok(());
-        }
-        self.state.next_segment = self.store.next_segment();
-        let state = self.state.clone();
-        let (environment, store, keeps_size) = (self.environment, self.store, self.keeps_size);
-        records::put_state(environment, &mut self.transaction, &state)?;
-        if store.durable {
-            // Files that it replaces go at once: the commit before, which names them, must not come back.
-            environment.set_relaxed(self.relaxed && self.replaced.is_empty())?;
-        }
-        let committed = self.transaction.commit().map_err(environment.failed("committing to"));
-        // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
-        // those that no commit names.
-        self.made.keep();
-        committed?;
-        store.files.remove(store.path(), self.replaced);
-        if !keeps_size {
-            store.vacuum_when_wasteful(environment);
-        }
-        Ok(())
-    }
-
-    /// Errors when a change failed half way.
-    pub(super) fn require_whole(&self) -> Result<()> {
-        match self.broken {
-            true => {
-                Err(Error::InvalidInput("a change to a heap table failed: the transaction can't be committed".into()))
-            }
-            false => Ok(()),
-        }
     }
 
     pub(crate) fn environment(&self) -> &'store Environment {
@@ -143,7 +112,9 @@ impl<'store> Transaction<'store> {
         record.version = self.state.commit;
         self.touched.insert(record.definition.id);
         self.changed = true;
-        records::put_table(self.environment, &mut self.transaction, &record)
+        records::put_table(self.environment, &mut self.transaction, &record)?;
+        self.records.insert(record.definition.id, record);
+        Ok(())
     }
 
     /// A table with this transaction's changes.
@@ -160,11 +131,29 @@ impl<'store> Transaction<'store> {
     }
 
     /// Numbers of all tables, with this transaction's changes.
-    pub(crate) fn table_ids(&self) -> impl Iterator<Item = TableId> + '_ {
-        self.names.values().filter_map(|entry| match entry {
-            Entry::Table(id) => Some(*id),
-            Entry::View(_) => None,
-        })
+    pub(crate) fn table_ids(&self) -> Vec<TableId> {
+        let Some(names) = &self.names else {
+            return self.base.tables.values().map(|table| table.definition.id).collect();
+        };
+        let table = |entry: &Entry| if let Entry::Table(id) = entry { Some(*id) } else { None };
+        names.values().filter_map(table).collect()
+    }
+
+    /// What names stand for, to be changed: whoever changes what a snapshot tells of names, views or schemas asks for them.
+    fn names_mut(&mut self) -> Result<&mut BTreeMap<TableName, Entry>> {
+        let names = match self.names.take() {
+            Some(names) => names,
+            None => {
+                let tables = self.base.tables.iter();
+                let mut names: BTreeMap<TableName, Entry> =
+                    tables.map(|(name, table)| (name.clone(), Entry::Table(table.definition.id))).collect();
+                for (id, view) in records::views(self.environment, &self.transaction)? {
+                    names.insert(view.name, Entry::View(id));
+                }
+                names
+            }
+        };
+        Ok(self.names.insert(names))
     }
 
     /// What this transaction builds on: the latest committed state, or within another transaction what that has left so far
@@ -183,6 +172,7 @@ impl<'store> Transaction<'store> {
         if self.state.schemas.iter().any(|schema| schema == name) {
             return Err(Error::InvalidInput(format!("schema '{name}' exists already")));
         }
+        self.names_mut()?;
         self.state.schemas.push(name.to_owned());
         self.changed = true;
         Ok(())
@@ -195,7 +185,7 @@ impl<'store> Transaction<'store> {
             return Err(Error::InvalidInput(format!("schema '{name}' can't be dropped")));
         }
         let inside: Vec<(TableName, Entry)> = self
-            .names
+            .names_mut()?
             .iter()
             .filter(|(entry, _)| entry.schema == name)
             .map(|(name, entry)| (name.clone(), *entry))
@@ -231,9 +221,9 @@ impl<'store> Transaction<'store> {
     }
 
     /// Errors when something has that name.
-    fn require_free(&self, name: &TableName) -> Result<()> {
+    fn require_free(&mut self, name: &TableName) -> Result<()> {
         self.require_schema(&name.schema)?;
-        match self.names.get(name) {
+        match self.names_mut()?.get(name) {
             None => Ok(()),
             Some(Entry::Table(_)) => Err(Error::InvalidInput(format!("table '{name}' exists already"))),
             Some(Entry::View(_)) => Err(Error::InvalidInput(format!("a view '{name}' exists already"))),
@@ -260,7 +250,7 @@ impl<'store> Transaction<'store> {
         if heap.is_some() {
             indexes::add_key_indexes(&mut definition);
         }
-        self.names.insert(definition.name.clone(), Entry::Table(id));
+        self.names_mut()?.insert(definition.name.clone(), Entry::Table(id));
         self.put_record(TableRecord {
             definition,
             version: 0,
@@ -274,8 +264,8 @@ impl<'store> Transaction<'store> {
         Ok(id)
     }
 
-    fn table_named(&self, name: &TableName) -> Result<TableId> {
-        match self.names.get(name) {
+    fn table_named(&mut self, name: &TableName) -> Result<TableId> {
+        match self.names_mut()?.get(name) {
             Some(Entry::Table(id)) => Ok(*id),
             Some(Entry::View(_)) => Err(Error::InvalidInput(format!("'{name}' is a view, not a table"))),
             None => Err(Error::InvalidInput(format!("table '{name}' does not exist"))),
@@ -293,7 +283,7 @@ impl<'store> Transaction<'store> {
         let mut record = self.record(id)?;
         self.remove_rows(&mut record)?;
         values::delete(self.environment, &mut self.transaction, Name::Tables, &id_key(id))?;
-        self.names.remove(name);
+        self.names_mut()?.remove(name);
         self.touched.insert(id);
         self.changed = true;
         Ok(())
@@ -301,7 +291,7 @@ impl<'store> Transaction<'store> {
 
     /// Errors when a table that `matters` other than `id` itself refers to `id`.
     fn refuse_when_referred(&self, id: TableId, done: &str, matters: impl Fn(&TableDefinition) -> bool) -> Result<()> {
-        for other in self.table_ids().filter(|other| *other != id) {
+        for other in self.table_ids().into_iter().filter(|other| *other != id) {
             let referrer = self.record(other)?.definition;
             if let Some(reference) = referrer.references.iter().find(|reference| reference.table == id)
                 && matters(&referrer)
@@ -328,8 +318,8 @@ impl<'store> Transaction<'store> {
         self.refuse_dropped_referred_columns(&record.definition, &definition)?;
         if definition.name != record.definition.name {
             self.require_free(&definition.name)?;
-            self.names.remove(&record.definition.name);
-            self.names.insert(definition.name.clone(), Entry::Table(definition.id));
+            self.names_mut()?.remove(&record.definition.name);
+            self.names_mut()?.insert(definition.name.clone(), Entry::Table(definition.id));
         }
         record.definition = definition;
         self.put_record(record)
@@ -355,7 +345,7 @@ impl<'store> Transaction<'store> {
 
     /// Creates or replaces a view.
     pub fn create_view(&mut self, view: ViewDefinition, replace: bool) -> Result<()> {
-        let id = match self.names.get(&view.name) {
+        let id = match self.names_mut()?.get(&view.name) {
             Some(Entry::View(id)) if replace => *id,
             _ => {
                 self.require_free(&view.name)?;
@@ -364,19 +354,19 @@ impl<'store> Transaction<'store> {
                 id
             }
         };
-        self.names.insert(view.name.clone(), Entry::View(id));
+        self.names_mut()?.insert(view.name.clone(), Entry::View(id));
         self.changed = true;
         values::put_json(self.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
     }
 
     /// Drops a view.
     pub fn drop_view(&mut self, name: &TableName) -> Result<()> {
-        let id = match self.names.get(name) {
+        let id = match self.names_mut()?.get(name) {
             Some(Entry::View(id)) => *id,
             Some(Entry::Table(_)) => return Err(Error::InvalidInput(format!("'{name}' is a table, not a view"))),
             None => return Err(Error::InvalidInput(format!("view '{name}' does not exist"))),
         };
-        self.names.remove(name);
+        self.names_mut()?.remove(name);
         self.changed = true;
         values::delete(self.environment, &mut self.transaction, Name::Views, &id_key(id))
     }
@@ -385,7 +375,7 @@ impl<'store> Transaction<'store> {
     pub fn truncate(&mut self, table: TableId) -> Result<u64> {
         let current = self.current(table)?;
         let mut filled = HashSet::new();
-        for other in self.table_ids().filter(|other| *other != table) {
+        for other in self.table_ids().into_iter().filter(|other| *other != table) {
             if self.current(other)?.rows() > 0 {
                 filled.insert(other);
             }

@@ -5,7 +5,8 @@
 //! old file, which is gone when the last of them ends; what begins later reads the new one (docs/decisions/0042-vacuum.md).
 
 use crate::catalog::environment::Environment;
-use crate::catalog::{Store, WriteOptions, folder, records, walker};
+use crate::catalog::walker::{self, Sealer, Trusted};
+use crate::catalog::{Store, WriteOptions, folder, records};
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::{Error, Result};
@@ -90,7 +91,11 @@ impl Store {
         let state = environment.read(|transaction| records::state(&environment, transaction))?;
         folder::label_both_metas(&environment, state)?;
         // It takes the place of the only other one.
-        walker::verify_for_opening(new, false)?;
+        walker::verify_for_opening(new, Trusted::Both)?;
+        if self.seals() {
+            // Until its first commit, the lock file says that the latest has a seal.
+            Sealer::open(new)?.seal_if_open()?;
+        }
         folder::give_permissions(&current.folder().join("data.mdb"), &data)?;
         Ok(environment)
     }

@@ -17,6 +17,9 @@ pub(crate) enum Access {
     Durable,
     /// Read and write without syncing: a scratch database, gone when the process ends.
     Scratch,
+    /// Read and write on the commit before the latest, which was interrupted and is overwritten by the next: nobody else has
+    /// the database open. Every commit synced.
+    Before,
     /// Read only, with a slot in the table of readers.
     Read,
     /// Read only, where even the lock file can't be opened for writing: nobody can write then.
@@ -35,6 +38,8 @@ pub(crate) fn open(folder: &Path, access: Access, databases: u32) -> heed::Resul
     let flags = match access {
         Access::Durable => EnvFlags::empty(),
         Access::Scratch => EnvFlags::NO_SYNC | EnvFlags::NO_META_SYNC,
+        // LMDB's lock file would lead to the latest commit.
+        Access::Before => EnvFlags::PREV_SNAPSHOT | EnvFlags::NO_LOCK,
         Access::Read => EnvFlags::READ_ONLY,
         Access::ReadUnlocked => EnvFlags::READ_ONLY | EnvFlags::NO_LOCK,
     };
@@ -44,7 +49,8 @@ pub(crate) fn open(folder: &Path, access: Access, databases: u32) -> heed::Resul
         options.max_readers(READERS).max_dbs(databases).map_size(size);
         // SAFETY: the flags that heed calls unsafe are used where they can't hurt: without syncing only in a scratch
         // folder that no other process opens and that nobody reads after a crash; without locks only where the folder
-        // can't be written, so that no writer exists. The map's file is changed by LMDB alone: the folder is named
+        // can't be written, so that no writer exists, or where the one writer mends what a power loss has left before anybody
+        // reads. The map's file is changed by LMDB alone: the folder is named
         // `catalog` inside a database folder, a second environment on it within the process is refused by heed, and
         // its structure was verified by the walker before this call.
         result = unsafe {
@@ -71,12 +77,28 @@ pub(crate) fn resize(env: &Env<WithoutTls>, size: usize) -> heed::Result<()> {
     unsafe { env.resize(size) }
 }
 
-/// Sets whether commits leave the page that says where the latest tree begins to the next sync. The caller is the one writer.
-pub(crate) fn set_relaxed(env: &Env<WithoutTls>, relaxed: bool) -> heed::Result<()> {
-    let mode = if relaxed { FlagSetMode::Enable } else { FlagSetMode::Disable };
-    // SAFETY: the pages of a commit are synced before that page is written, so that a power loss leaves the tree of the
-    // commit before, whole. Only the one writer sets flags, so that no two threads do.
-    unsafe { env.set_flags(EnvFlags::NO_META_SYNC, mode) }
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syncs {
+    /// Its pages are on the disk, then the meta page that leads to them.
+    Both,
+    /// Its pages are; the meta page is synced with the next commit.
+    Pages,
+    /// Nothing: who commits syncs all of it and can tell whether it was.
+    None,
+}
+
+/// Sets what commits wait for. The caller is the one writer.
+pub(crate) fn set_syncs(env: &Env<WithoutTls>, syncs: Syncs) -> heed::Result<()> {
+    for (flag, of) in [(EnvFlags::NO_META_SYNC, Syncs::Pages), (EnvFlags::NO_SYNC, Syncs::None)] {
+        let mode = if syncs == of { FlagSetMode::Enable } else { FlagSetMode::Disable };
+        // SAFETY: without the sync of its meta page a commit's pages are synced before that page is written, so that a power
+        // loss leaves the tree of the commit before, whole. Without any, the caller syncs before the next commit begins, and
+        // seals it (crate::catalog::walker), so that no tree is trusted of which pages are missing. Only the one writer
+        // sets flags, so that no two threads do.
+        unsafe { env.set_flags(flag, mode)? };
+    }
+    Ok(())
 }
 
 /// A read transaction that lives as long as anybody reads from it. While one does, the map is not moved.

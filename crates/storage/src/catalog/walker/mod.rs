@@ -6,15 +6,19 @@
 //! checksum. docs/decisions/0009-catalog-walker.md says what this finds and what it costs.
 
 mod page;
+mod seal;
 mod tree;
+
+pub(crate) use seal::{Sealer, is_sealed};
 
 use crate::catalog::environment::Name;
 use crate::catalog::records::{self, State};
 use crate::catalog::values;
+use crate::io::system::read_at;
 use crate::{Error, Result};
 use page::Meta;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use tree::Trees;
 
@@ -51,13 +55,16 @@ impl PageFile {
     /// Bytes of page `number`.
     pub(super) fn read(&self, number: u64) -> Result<Vec<u8>, String> {
         let at = number.checked_mul(self.page_size as u64).ok_or("its number is too large")?;
-        if at.checked_add(self.page_size as u64).is_none_or(|end| end > self.length) {
-            return Err(format!("it lies behind the end of the file ({} bytes)", self.length));
-        }
+        at.checked_add(self.page_size as u64).filter(|end| *end <= i64::MAX as u64).ok_or("its number is too large")?;
         let mut bytes = vec![0; self.page_size];
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut bytes)).map_err(|error| error.to_string())?;
-        Ok(bytes)
+        match read_at(&self.file, &mut bytes, at) {
+            Ok(()) => Ok(bytes),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+                let length = self.file.metadata().map_err(|error| error.to_string())?.len();
+                Err(format!("it lies behind the end of the file ({length} bytes)"))
+            }
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// A damaged page.
@@ -66,9 +73,20 @@ impl PageFile {
     }
 }
 
-/// Errors unless the catalog's file is in order, so that LMDB can be trusted with it; `relaxed` is as for [`walk`].
-pub(crate) fn verify_for_opening(catalog: &Path, relaxed: bool) -> Result<()> {
-    let walked = walk(catalog, relaxed)?;
+/// Which commits a catalog's file has to have whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trusted {
+    /// The latest and the one before.
+    Both,
+    /// The latest: after a relaxed commit and a power loss the tree of the one before may be overwritten, which nobody reads.
+    Latest,
+    /// The one before the latest, which a power loss has interrupted.
+    Before,
+}
+
+/// Errors unless the catalog's file is in order, so that LMDB can be trusted with it.
+pub(crate) fn verify_for_opening(catalog: &Path, trusted: Trusted) -> Result<()> {
+    let walked = walk(catalog, trusted)?;
     for note in walked.notes {
         tracing::warn!("{}: {note}", catalog.display());
     }
@@ -78,15 +96,14 @@ pub(crate) fn verify_for_opening(catalog: &Path, relaxed: bool) -> Result<()> {
     }
 }
 
-/// Walks the file of the catalog folder `catalog`. After a `relaxed` commit and a power loss the tree of the commit before the
-/// last may be overwritten, which nobody reads.
-pub(crate) fn walk(catalog: &Path, relaxed: bool) -> Result<Walked> {
+/// Walks the file of the catalog folder `catalog`.
+pub(crate) fn walk(catalog: &Path, trusted: Trusted) -> Result<Walked> {
     let mut attempt = 0;
     loop {
         let mut file = PageFile::open(catalog.join("data.mdb"))?;
         let before = metas(&mut file);
         let walked = match &before {
-            Ok(metas) => walk_metas(&file, metas, relaxed),
+            Ok(metas) => walk_metas(&file, metas, trusted),
             Err(_) => Walked::default(),
         };
         attempt += 1;
@@ -127,15 +144,20 @@ fn metas(file: &mut PageFile) -> Result<[Meta; 2]> {
     Ok([zero, one])
 }
 
-fn walk_metas(file: &PageFile, metas: &[Meta; 2], relaxed: bool) -> Walked {
+fn walk_metas(file: &PageFile, metas: &[Meta; 2], trusted: Trusted) -> Walked {
     let mut walked = Walked { pages: 2, ..Walked::default() };
-    let newest = usize::from(metas[1].transaction > metas[0].transaction);
-    for number in [newest, 1 - newest] {
+    let mut newest = usize::from(metas[1].transaction > metas[0].transaction);
+    let mut wanted = vec![newest, 1 - newest];
+    if trusted == Trusted::Before {
+        newest = 1 - newest;
+        wanted = vec![newest];
+    }
+    for number in wanted {
         let meta = &metas[number];
         let mut trees = Trees::new(file, meta);
         trees.walk();
         let state = trees.take_state();
-        if let Some(error) = trees.errors.first().filter(|_| relaxed && number != newest) {
+        if let Some(error) = trees.errors.first().filter(|_| trusted == Trusted::Latest && number != newest) {
             walked.notes.push(format!(
                 "the commit before the last is overwritten in part, as after relaxed commits and a power loss: {error}"
             ));

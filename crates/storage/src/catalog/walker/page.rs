@@ -124,6 +124,13 @@ impl Meta {
     }
 }
 
+impl Meta {
+    /// The number of its page.
+    pub(super) fn number(&self) -> u64 {
+        self.transaction & 1
+    }
+}
+
 /// A node of a tree page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'p> {
@@ -197,6 +204,20 @@ pub(super) fn nodes(page: &[u8], number: u64, expected: u16) -> Result<Vec<Node<
         return Err(format!("entries end at {next} of {}", page.len()));
     }
     Ok(nodes)
+}
+
+/// Calls `visit` with the nodes of a branch or leaf page, without a look at whether they lie in order.
+pub(super) fn each_node<'p>(page: &'p [u8], expected: u16, mut visit: impl FnMut(Node<'p>)) -> Result<(), String> {
+    let lower = usize::from(u16_at(page, 12));
+    if u16_at(page, 10) != expected || !(PAGE_HEADER..=page.len()).contains(&lower) {
+        return Err(format!("page flags are {:#x}, entries are named up to {lower}", u16_at(page, 10)));
+    }
+    for index in 0..(lower - PAGE_HEADER) / 2 {
+        let at = usize::from(u16_at(page, PAGE_HEADER + 2 * index));
+        let node = (at + NODE_HEADER <= page.len()).then(|| node(page, at, expected)).flatten();
+        visit(node.ok_or_else(|| format!("entry {index} reaches past the page"))?.0);
+    }
+    Ok(())
 }
 
 /// The node at `at` and the even offset behind it.

@@ -7,7 +7,7 @@ use crate::catalog::environment::Name;
 use crate::catalog::records;
 
 /// Deepest tree that is believed; 2^48 pages of two entries are less deep.
-const MAX_DEPTH: u16 = 48;
+pub(super) const MAX_DEPTH: u16 = 48;
 
 /// What a tree is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

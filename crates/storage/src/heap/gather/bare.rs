@@ -4,7 +4,7 @@
 
 use super::Gather;
 use crate::Result;
-use crate::heap::attribute::{Field, Kind, PageSchema};
+use crate::heap::attribute::{Kind, PageSchema};
 use crate::heap::bit;
 use crate::heap::head::{CAPACITY, HEAD, RECORDS, SLOTS, is_deferred, u16_at};
 use crate::heap::nsm::{ELSEWHERE, SLOT, field_of};

@@ -166,6 +166,11 @@ impl HeapWriter<'_, '_> {
         Ok(None)
     }
 
+    /// Whether other tables refer to the table, or it to itself.
+    pub fn is_referred_to(&self) -> bool {
+        !self.transaction.base().referred_columns(self.table()).is_empty()
+    }
+
     /// Notes all records for one index, a new one.
     pub(crate) fn fill_index(&mut self, number: u32, wanted: &dyn Fn() -> bool) -> Result<()> {
         self.changed = true;
@@ -208,7 +213,7 @@ impl HeapWriter<'_, '_> {
     }
 
     /// Makes all changes of the indexes.
-    pub(super) fn finish_indexes(&mut self) -> Result<()> {
+    pub(crate) fn finish_indexes(&mut self) -> Result<()> {
         self.with_indexes(|writer, changes| {
             let (removed, added) = changes.take_net();
             writer.remove_entries(&changes.index, removed)?;

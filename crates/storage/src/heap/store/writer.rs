@@ -24,6 +24,8 @@ use std::sync::Arc;
 
 /// Pages that a writer keeps before it writes them back: 8 MiB of the usual size.
 const KEPT: usize = 1024;
+/// Pages of a transaction that is large: reading them again takes about as long as a sync.
+const LARGE: usize = 256;
 /// Records by which the first page of a load is laid out.
 const FIRST: usize = 100;
 
@@ -554,6 +556,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         self.write_back()?;
         let environment: &Environment = self.transaction.environment();
         self.space.flush(environment, &mut self.transaction.transaction)?;
+        self.transaction.is_large |= self.transaction.pages.len() > LARGE;
         self.heap.columns = self.bounds;
         self.record.heap = Some(self.heap);
         self.transaction.put_record(self.record)
