@@ -1,8 +1,8 @@
 //! VACUUM: makes the catalog's file smaller. It is about the whole database, as heap pages of all tables lie in one file.
 
 use super::unsupported;
-use crate::Result;
 use crate::session::{Outcome, StatementContext, blocking};
+use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::VacuumStatement;
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) async fn run(context: &StatementContext, statement: VacuumStatement) 
         return Err(unsupported("VACUUM with options".into()));
     }
     if table_name.is_some() {
-        return Err(crate::Error::Unsupported(
+        return Err(Error::Unsupported(
             "VACUUM of one table is not supported; VACUUM makes the file of all of them smaller, OPTIMIZE t merges the delta \
              of a table"
                 .into(),

@@ -184,8 +184,9 @@ fn a_file_that_is_mostly_free_becomes_smaller_by_itself() {
     let database = database(folder.path(), 60_000);
     let connection = database.connect();
     run(&connection, "SET gingham.auto_vacuum = false");
-    let mut reader = database.connect().query("SELECT * FROM t").expect("a query");
-    reader.next().expect("the table has rows").expect("a batch");
+    let reader = database.connect();
+    run(&reader, "BEGIN");
+    assert_eq!(rows(&reader, "SELECT sum(a) FROM t"), ["0"]);
     let small = file_bytes(folder.path());
     for round in 0..5 {
         run(&connection, &format!("UPDATE t SET a = {round}"));
@@ -197,14 +198,13 @@ fn a_file_that_is_mostly_free_becomes_smaller_by_itself() {
     run(&connection, "SET gingham.auto_vacuum = true");
     run(&connection, "UPDATE t SET a = 7 WHERE id = 1");
     let begun = Instant::now();
-    while file_bytes(folder.path()) == large {
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing happens");
+    // The commit that starts it makes the file larger first.
+    while file_bytes(folder.path()) >= 2 * small {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{} bytes", file_bytes(folder.path()));
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert!(file_bytes(folder.path()) < 2 * small, "{} bytes", file_bytes(folder.path()));
     assert_eq!(rows(&connection, "SELECT sum(a), count(*) FROM t"), [format!("{}|60000", 4 * 59_999 + 7)]);
-    let rest: usize = reader.map(|batch| batch.expect("a batch").num_rows()).sum();
-    assert!(rest > 0, "the reader goes on");
+    assert_eq!(rows(&reader, "SELECT sum(a) FROM t"), ["0"], "the reader goes on");
 }
 
 #[test]
@@ -230,6 +230,10 @@ fn the_age_of_a_reader_is_told_by_table() {
 fn what_a_vacuum_has_left_is_swept() {
     let folder = tempfile::tempdir().expect("a folder");
     drop(database(folder.path(), 100));
+    // Until the last thread that has it ends.
+    let lock = std::fs::File::open(folder.path().join("db/writer.lock")).expect("the lock's file");
+    lock.lock().expect("the database is closed");
+    drop(lock);
     for name in ["catalog.new", "catalog.new.7"] {
         let new = folder.path().join("db").join(name);
         std::fs::create_dir(&new).expect("a folder");
