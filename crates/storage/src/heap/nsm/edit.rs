@@ -3,9 +3,11 @@
 use super::{ELSEWHERE, NsmPage, SLOT};
 use crate::heap::attribute::{Field, Kind, PageSchema};
 use crate::heap::bit;
+use crate::heap::field_column::FieldColumn;
 use crate::heap::head::{HEAD, Head, HeapLayout, put_u16};
 use crate::heap::page::Update;
 use crate::{ColumnId, Result, TableId};
+use std::ops::Range;
 use std::sync::Arc;
 
 impl NsmPage<Vec<u8>> {
@@ -37,6 +39,19 @@ impl NsmPage<Vec<u8>> {
     /// Adds a record behind all slots: DSM's, whose record ids ascend.
     pub fn append(&mut self, fields: &[Field<'_>]) -> Result<Option<usize>> {
         self.insert_at(self.slots(), fields)
+    }
+
+    /// Adds as many of the records `rows` as fit behind those of a page without deleted ones, and returns their number.
+    pub(in crate::heap) fn append_rows(&mut self, columns: &[FieldColumn], rows: Range<usize>) -> Result<usize> {
+        let mut fields = Vec::with_capacity(columns.len());
+        for row in rows.clone() {
+            fields.clear();
+            fields.extend(columns.iter().map(|column| column.field(row)));
+            if self.append(&fields)?.is_none() {
+                return Ok(row - rows.start);
+            }
+        }
+        Ok(rows.len())
     }
 
     fn insert_at(&mut self, slot: usize, fields: &[Field<'_>]) -> Result<Option<usize>> {
