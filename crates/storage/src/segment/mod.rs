@@ -99,7 +99,7 @@ mod region;
 mod scratch;
 mod source;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod writer;
 
 pub(crate) use directory::code_bytes;

@@ -103,6 +103,16 @@ pub(super) fn plan(schema: &PageSchema, length: usize, need: &Need, average: &[f
         if end(fits, alignment) > length {
             return None;
         }
+        // Most pages have room for nearly as many.
+        let mut step = 1;
+        while fits + step < beyond {
+            let near = beyond - step;
+            if end(near, alignment) <= length {
+                fits = near;
+                break;
+            }
+            (beyond, step) = (near, 2 * step);
+        }
         while beyond - fits > 1 {
             let middle = fits + (beyond - fits) / 2;
             if end(middle, alignment) <= length { fits = middle } else { beyond = middle }

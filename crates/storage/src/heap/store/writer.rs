@@ -8,7 +8,7 @@ use super::{HeapRecord, RecordId};
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::TableRecord;
 use crate::catalog::{Transaction, values};
-use crate::heap::attribute::{Field, OverflowReference, PageSchema};
+use crate::heap::attribute::{Field, Kind, OverflowReference, PageSchema};
 use crate::heap::bounds::ColumnBounds;
 use crate::heap::field_column::FieldColumn;
 use crate::heap::head::{HEAD, HeapLayout};
@@ -221,6 +221,11 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             let fields = FieldColumn::new(&schema.attributes()[at], array)?;
             fields.add_to(&mut self.bounds[at]);
             changed.push((at, fields));
+        }
+        let fixed = changed.iter().all(|(at, _)| schema.attributes()[*at].kind != Kind::Variable);
+        if fixed && !self.has_indexes() && self.heap.options.layout != HeapLayout::Dsm {
+            self.changed = true;
+            return self.update_fixed(ids, &changed);
         }
         for (row, id) in ids.iter().enumerate() {
             let fields = changed.iter().map(|(at, fields)| (*at, fields.field(row).into())).collect();
