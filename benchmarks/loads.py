@@ -14,7 +14,6 @@ import datetime
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -43,37 +42,18 @@ def arguments():
     return parser.parse_args()
 
 
-def create_table(layout):
-    """CREATE TABLE lineitem of the benchmark's schema, in a layout."""
-    schema = (BENCHMARKS / "definitions" / "tpch" / "schema.sql").read_text(encoding="utf-8")
-    text = re.search(r"CREATE TABLE lineitem \(.*?\n\)", schema, re.DOTALL)[0]
-    return f"{text} WITH (layout = '{layout}')"
-
-
 def load(program, file, database, layout):
     """Seconds of a load, and its answer."""
     shutil.rmtree(database, ignore_errors=True)
     os.sync()
     time.sleep(0.5)
-    command = [program, str(database), "--timing", "-c", f"{create_table(layout)}; COPY lineitem FROM '{file}'"]
+    create = f"{prepare.lineitem_schema()} WITH (layout = '{layout}')"
+    command = [program, str(database), "--timing", "-c", f"{create}; COPY lineitem FROM '{file}'"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     times = [float(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("Time:")]
     command = [program, str(database), "--format", "csv", "-c", ANSWER]
     answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return times[-1] / 1000, answer
-
-
-def synced_write(path, size):
-    """Seconds that a file of so many bytes takes to be written and synced."""
-    block = os.urandom(1 << 20)
-    begin = time.perf_counter()
-    with open(path, "wb", buffering=0) as file:
-        for start in range(0, size, len(block)):
-            file.write(block[: size - start])
-        os.fsync(file.fileno())
-    seconds = time.perf_counter() - begin
-    path.unlink()
-    return seconds
 
 
 def main():
@@ -92,7 +72,7 @@ def main():
             sizes[layout] = machine.folder_bytes(database)
             shutil.rmtree(database)
             times.setdefault(layout, []).append(seconds)
-            times.setdefault(f"file of {layout}'s bytes", []).append(synced_write(folder / "loads.file", sizes[layout]))
+            times.setdefault(f"file of {layout}'s bytes", []).append(machine.synced_write(folder / "loads.file", sizes[layout]))
             answers.add(answer)
     busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
     if len(answers) != 1:

@@ -6,6 +6,7 @@ mod append;
 mod backup;
 mod change;
 mod check;
+mod coded_delta;
 mod cuts;
 mod delete;
 pub(crate) mod deleted;
