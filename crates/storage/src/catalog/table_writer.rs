@@ -13,6 +13,7 @@ use crate::memory::MemoryBudget;
 use crate::segment::{SEGMENT_ROWS, WrittenSegment, write_segment_file};
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Arrow bytes at which a segment is written though it is not full.
@@ -227,8 +228,11 @@ impl TableWriter {
     /// Writes the records of a lane as a segment, but for the last ones, which are no multiple of `multiple` or more
     /// than a segment takes.
     fn write_lane(&self, lane: &mut Lane, multiple: usize) -> Result<()> {
+        if lane.rows == 0 || self.fill_pages(lane)? {
+            return Ok(());
+        }
         let rows = lane.rows.min(self.full) / multiple * multiple;
-        if rows == 0 || self.fill_pages(lane)? {
+        if rows == 0 {
             return Ok(());
         }
         let batches = lane.take(rows);
@@ -304,12 +308,22 @@ impl TableWriter {
         Ok(WrittenRows { segments, runs, delta, rows, definition, table, keys, files })
     }
 
+    /// Writes the ends that need no other lane's: of lanes that have pages, and the longer ones where segments need no whole
+    /// chunks.
+    fn end_side_by_side(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<()> {
+        let alone = |lane: &Lane| lane.run.is_some() || (self.chunk == 1 && lane.rows >= OWN_SEGMENT_ROWS);
+        std::thread::scope(|scope| {
+            let own = lanes.iter_mut().map(|lane| &mut **lane).filter(|lane| alone(lane));
+            let threads: Vec<_> = own.map(|lane| scope.spawn(move || self.write_lane(lane, 1))).collect();
+            let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            joined.collect()
+        })
+    }
+
     /// Writes what does not fill segments: the longer ends of lanes each by themselves, the others together. A lane that has
     /// pages fills its last one with its own end.
     fn end_lanes(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<(Vec<Written>, Vec<PageRun>)> {
-        for lane in lanes.iter_mut().filter(|lane| lane.run.is_some()) {
-            self.fill_pages(lane)?;
-        }
+        self.end_side_by_side(lanes)?;
         let last = lanes.iter().rposition(|lane| lane.rows > 0);
         let mut written = Vec::new();
         let mut ends = Lane::new(Arc::clone(&self.store.budget), self.pages.is_some());
