@@ -42,12 +42,6 @@ def query_of(definition):
     return "SELECT count(*) AS records FROM lineitem WHERE " + " AND ".join(between)
 
 
-def lineitem_schema():
-    """The statement that creates lineitem, without its semicolon."""
-    text = (BENCHMARKS / "definitions" / "tpch" / "schema.sql").read_text(encoding="utf-8")
-    return text[text.index("CREATE TABLE lineitem") :].split(";")[0]
-
-
 def start(engine, threads, programs, files, databases, log):
     """Starts an engine, with its data in place."""
     own = engine.get("own", False)
@@ -65,7 +59,7 @@ def start(engine, threads, programs, files, databases, log):
         return child
     child.ask(do="open")
     if own:
-        child.ask(do="execute", sql=lineitem_schema() + " WITH (layout = 'byteslice')")
+        child.ask(do="execute", sql=prepare.lineitem_schema() + " WITH (layout = 'byteslice')")
         child.ask(do="execute", sql=f"COPY lineitem FROM '{files}/lineitem.parquet'")
     if "settings" in engine:
         child.ask(do="execute", sql=engine["settings"])

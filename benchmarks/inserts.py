@@ -2,7 +2,8 @@
 """What an INSERT of ten records into lineitem (6 million records at scale 1, PRIMARY KEY checked) takes.
 
     python3 benchmarks/inserts.py                build, generate, load, measure; writes to --work
-    python3 benchmarks/inserts.py --record       the same, into benchmarks/record/
+    python3 benchmarks/inserts.py --layout pax   the same, of tables in heap pages, whose keys have indexes
+    python3 benchmarks/inserts.py --record       into benchmarks/record/
 
 Keys lie past the table's largest, or anywhere among those that exist. `first` is the first statement of a new process on
 files that the system has in memory, `next` every later one of that process; each is committed and synced. The times are
@@ -34,16 +35,18 @@ def arguments():
     parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, data, databases")
     parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
+    parser.add_argument("--layout", default="column", help="layout of the tables (default: column)")
     parser.add_argument("--processes", type=int, default=20, help="new processes for each place of the keys")
     parser.add_argument("--next", type=int, default=10, help="statements after the first of a process")
     parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
-def load(program, files, database):
+def load(program, files, database, layout):
     """A new database with lineitem and orders and their keys."""
     shutil.rmtree(database, ignore_errors=True)
     schema = (BENCHMARKS / "definitions" / "tpch" / "schema-keys.sql").read_text(encoding="utf-8")
+    schema = f"SET gingham.layout = '{layout}';\n{schema}"
     schema += "".join(f"COPY {name.stem} FROM '{name}';\n" for name in in_order(files))
     subprocess.run([program, str(database)], input=schema, text=True, check=True, stdout=subprocess.DEVNULL)
 
@@ -89,7 +92,7 @@ def main():
     programs = prepare.build(ROOT, args.profile)
     program, files = programs["gingham"], prepare.data(args.work, programs["runner"], args.scale)
     database = args.work / "databases" / "inserts"
-    load(program, files, database)
+    load(program, files, database, args.layout)
 
     numbers = random.Random(SEED)
     orders = "SELECT o_orderkey FROM orders WHERE o_orderkey % 97 = 3"
@@ -113,8 +116,8 @@ def main():
     for name, values in sorted(times.items()):
         low, high, _ = statistics.interval(values)
         print(f"{name:30} {statistics.median(values):10.1f} {low:9.1f} … {high:6.1f} {max(values):9.1f}")
-    data = {"machine": facts, "scale": args.scale, "records": before, "seconds_busy_stolen_idle": busy, "milliseconds": times}
-    name = f"{facts['date']}-{machine.name(facts)}-inserts"
+    data = {"machine": facts, "scale": args.scale, "layout": args.layout, "records": before, "seconds_busy_stolen_idle": busy, "milliseconds": times}
+    name = f"{facts['date']}-{machine.name(facts)}-inserts" + ("" if args.layout == "column" else f"-{args.layout}")
     folder = (BENCHMARKS / "record" if args.record else args.work) / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "inserts.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

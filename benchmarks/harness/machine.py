@@ -4,6 +4,7 @@ import os
 import platform
 import re
 import subprocess
+import time
 
 
 def value_of(path, key):
@@ -70,3 +71,16 @@ def folder_bytes(folder):
         for file in names:
             total += os.stat(os.path.join(place, file)).st_blocks * 512
     return total
+
+
+def synced_write(path, size):
+    """Seconds that a file of so many bytes takes to be written and synced."""
+    block = os.urandom(1 << 20)
+    begin = time.perf_counter()
+    with open(path, "wb", buffering=0) as file:
+        for start in range(0, size, len(block)):
+            file.write(block[: size - start])
+        os.fsync(file.fileno())
+    seconds = time.perf_counter() - begin
+    path.unlink()
+    return seconds

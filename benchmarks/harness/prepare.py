@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 
-PACKAGES = ["duckdb", "tableauhyperapi"]
+PACKAGES = ["duckdb", "tableauhyperapi", "pyarrow"]
 # Packages, data and databases, unless --work says otherwise.
 WORK = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "gingham-bench"
 
@@ -23,7 +23,7 @@ def virtual_environment(work):
     python = folder / "bin" / "python"
     if not python.exists():
         run([sys.executable, "-m", "venv", str(folder)])
-    if subprocess.run([python, "-c", "import duckdb, tableauhyperapi"], capture_output=True, check=False).returncode:
+    if subprocess.run([python, "-c", "import duckdb, pyarrow, tableauhyperapi"], capture_output=True, check=False).returncode:
         run([str(python), "-m", "pip", "install", "--quiet", *PACKAGES])
     text = subprocess.run([python, "-m", "pip", "list", "--format", "json"], capture_output=True, check=True).stdout
     return python, {entry["name"]: entry["version"] for entry in json.loads(text) if entry["name"] in PACKAGES}
@@ -61,6 +61,13 @@ def data(work, runner, scale):
         run([runner, "generate", str(folder), str(scale), str(os.cpu_count())])
         whole.write_text("every file is written\n", encoding="utf-8")
     return folder
+
+
+def lineitem_schema():
+    """The statement that creates lineitem, without its semicolon."""
+    definitions = pathlib.Path(__file__).resolve().parent.parent / "definitions"
+    text = (definitions / "tpch" / "schema.sql").read_text(encoding="utf-8")
+    return text[text.index("CREATE TABLE lineitem") :].split(";")[0]
 
 
 def locked_version(root, package):

@@ -79,6 +79,12 @@ impl Dictionary {
     }
 }
 
+/// For each of some sorted entries its code among others; `None` when one of them is not there.
+pub(crate) fn codes_within(entries: &ArrayRef, newest: &ArrayRef) -> Option<Arc<[u32]>> {
+    let (list, all) = (entry_list(entries).ok()?, entry_list(newest).ok()?);
+    list.iter().map(|entry| all.binary_search(entry).ok().map(|code| code as u32)).collect()
+}
+
 /// The entries as byte strings, or what is wrong with them.
 fn entry_list(entries: &ArrayRef) -> Result<Vec<&[u8]>, String> {
     if entries.null_count() > 0 {

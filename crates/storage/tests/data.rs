@@ -238,6 +238,11 @@ fn summaries_merge_segments_and_delta() {
     assert_eq!((ids.min, ids.max, ids.exact, ids.nulls), (0.into_datum(), 30_009.into_datum(), true, 0));
     assert!(ids.distinct.abs_diff(30_010) < 3000, "{}", ids.distinct);
     let labels = t.summary(2).unwrap();
-    assert_eq!((labels.distinct, labels.distinct_exact), (10, false));
+    // The delta has no other labels, so that the dictionary still knows all of them.
+    assert_eq!((labels.distinct, labels.distinct_exact), (10, true));
     assert_eq!(labels.max, Datum::Bytes(b"label 9".as_slice().into()));
+    insert_batch(&store, "t", |definition| batch(definition, 30_010..30_011, |_| "new".into())).unwrap();
+    let labels = table(&store.snapshot().unwrap(), "t").summary(2).unwrap();
+    assert_eq!((labels.distinct, labels.distinct_exact), (11, false));
+    assert_eq!(labels.max, Datum::Bytes(b"new".as_slice().into()));
 }

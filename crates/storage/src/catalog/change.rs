@@ -59,8 +59,11 @@ impl Transaction<'_> {
             let new = NewRows::open(self.store, rows.table, &definition, &rows)?;
             keys::check(self, &definition, &new, Some(&rows), change)?;
             self.in_pages(table, &change.ids, wanted, |heap, ids| heap.delete_all(ids))?;
-            return if rows.rows > 0 { self.put_into_pages(&definition, &new) } else { Ok(()) };
+            self.take_runs(&record, &rows.runs)?;
+            let others = !rows.segments.is_empty() || !rows.delta.is_empty();
+            return if others { self.put_into_pages(&definition, &new) } else { Ok(()) };
         }
+        self.take_runs(&record, &rows.runs)?;
         if rows.rows > 0 {
             self.check_ranges(table, &definition, &rows, &change.ids)?;
             let written_for = rows.table;

@@ -4,7 +4,7 @@
 //! format        names the format and its version
 //! writer.lock   locked by the process that has the database open for writing
 //! catalog/      the LMDB environment
-//! segments/     <table>/<segment>.seg
+//! segments/     <table>/<segment>.seg, and <number>.pages while a load fills a heap table
 //! ```
 //! The catalog is built aside and renamed into place last, so a folder without `catalog/` was never a database.
 
@@ -68,6 +68,11 @@ pub(crate) fn table_segments(database: &Path, table: TableId) -> PathBuf {
 /// The file of a segment.
 pub(crate) fn segment_file(database: &Path, table: TableId, segment: SegmentId) -> PathBuf {
     table_segments(database, table).join(format!("{segment}.seg"))
+}
+
+/// The file of a run of pages that no transaction has taken yet. No commit names it.
+pub(crate) fn run_file(database: &Path, table: TableId, number: SegmentId) -> PathBuf {
+    table_segments(database, table).join(format!("{number}.pages"))
 }
 
 /// Syncs a folder, so that files made in it survive a power loss.

@@ -4,6 +4,7 @@ use crate::catalog::environment::{Environment, Name};
 use crate::catalog::keys::NewRows;
 use crate::catalog::records::{self, TableRecord};
 use crate::catalog::{CheckReport, Store, Transaction, values};
+use crate::heap::run::PageRun;
 use crate::heap::store::{indexes, keys, place};
 use crate::heap::{
     Attribute, HeapLayout, HeapOptions, HeapRecord, HeapWriter, Kind, OverflowReference, Page, PageSchema,
@@ -34,6 +35,23 @@ impl Transaction<'_> {
                 if few { heap.insert_batch(&batch) } else { heap.load(&batch) }
             })
         })
+    }
+
+    /// Adds pages that were filled for a table, which must be as it was then: with pages of that kind, and nothing to check.
+    pub(crate) fn take_runs(&mut self, record: &TableRecord, runs: &[PageRun]) -> Result<()> {
+        let definition = &record.definition;
+        let options = record.heap.as_ref().map(|heap| heap.options);
+        let plain = !definition.has_constraints() && definition.indexes.is_empty();
+        match runs {
+            [] => Ok(()),
+            runs if plain && runs.iter().all(|run| Some(run.options) == options) => {
+                self.heap(definition.id, |heap| runs.iter().try_for_each(|run| heap.take_run(run)))
+            }
+            _ => Err(Error::InvalidInput(format!(
+                "the design or the indexes of table '{}' changed while records were written for it; write them again",
+                definition.name
+            ))),
+        }
     }
 
     /// Changes the records of a heap table. When `work` fails, the transaction can't be committed any more: pages may have

@@ -2,6 +2,7 @@
 //! did the segments, delta blocks and dictionaries that stayed.
 
 use crate::cache::BlockCache;
+use crate::catalog::coded_delta::coded;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::{self, DeletedRecord, SegmentRecord, State, TableRecord, pair_key};
 use crate::catalog::{Deleted, Snapshot, Summaries, TableSnapshot, dictionaries, folder, values};
@@ -69,11 +70,16 @@ impl Loader<'_> {
         for (_, segment) in &stored {
             segments.push(self.segment(id, segment, &dictionaries, known.get(&segment.id).copied())?);
         }
+        // Codes of blocks lead to the dictionaries that there were when they were loaded.
+        let same = previous.is_some_and(|table| same_dictionaries(&table.dictionaries, &dictionaries));
         let mut delta = Vec::with_capacity(record.delta.len());
         for block in &record.delta {
-            delta.push(match known.get(&block.id) {
+            delta.push(match known.get(&block.id).filter(|_| same) {
                 Some(segment) => Arc::clone(segment),
-                None => self.delta_block(transaction, &record.definition, block.id)?,
+                None => {
+                    let plain = self.delta_block(transaction, &record.definition, block.id)?;
+                    coded(plain, &record.definition, &segments, &dictionaries, self.cache)?
+                }
             });
         }
         let all = segments.iter().chain(&delta);
@@ -239,4 +245,9 @@ impl Loader<'_> {
         }
         Ok(loaded)
     }
+}
+
+/// Whether columns have the very same dictionaries.
+fn same_dictionaries(a: &BTreeMap<ColumnId, Arc<Dictionary>>, b: &BTreeMap<ColumnId, Arc<Dictionary>>) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && Arc::ptr_eq(a.1, b.1))
 }

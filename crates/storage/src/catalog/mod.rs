@@ -6,6 +6,7 @@ mod append;
 mod backup;
 mod change;
 mod check;
+mod coded_delta;
 mod commit;
 mod current;
 mod cuts;

@@ -1,4 +1,5 @@
-//! New records of one table, gathered in lanes and written as segment files outside the writer's lock.
+//! New records of one table, gathered in lanes and written outside the writer's lock: as segment files, or as the pages of a
+//! heap table that has nothing to be checked.
 
 use crate::catalog::Store;
 use crate::catalog::append::make_folder;
@@ -6,14 +7,19 @@ use crate::catalog::folder;
 use crate::catalog::keys::KeySummary;
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::rows::{batch_bytes, sort_rows};
+use crate::heap::run::{PageRun, RunWriter};
+use crate::heap::{HeapLayout, HeapOptions};
 use crate::memory::MemoryBudget;
 use crate::segment::{SEGMENT_ROWS, WrittenSegment, write_segment_file};
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Arrow bytes at which a segment is written though it is not full.
 const SEGMENT_BYTES: usize = 256 << 20;
+/// Records that are put into pages at once, at most.
+const PAGE_ROWS: usize = 8 << 10;
 /// Up to this many records of a writer without a full segment go to the delta.
 const FEW_ROWS: usize = 16 << 10;
 /// The rest of a lane below this many records shares a segment with those of other lanes.
@@ -32,12 +38,18 @@ pub struct TableWriter {
     full: usize,
     /// What the records of a segment are a multiple of, but for the last one.
     chunk: usize,
+    /// What the pages are like that records are put into at once.
+    pages: Option<HeapOptions>,
 }
 
 /// One lane: segments written, and the records that do not fill one yet.
 #[derive(Debug)]
 struct Lane {
     segments: Vec<Written>,
+    /// Pages that records were put into.
+    run: Option<RunWriter>,
+    /// Whether records go into pages.
+    paged: bool,
     batches: Vec<RecordBatch>,
     rows: usize,
     /// Arrow bytes of the records, which the budget counts as long as they are here.
@@ -46,8 +58,8 @@ struct Lane {
 }
 
 impl Lane {
-    fn new(budget: Arc<MemoryBudget>) -> Self {
-        Self { segments: Vec::new(), batches: Vec::new(), rows: 0, bytes: 0, budget }
+    fn new(budget: Arc<MemoryBudget>, paged: bool) -> Self {
+        Self { segments: Vec::new(), run: None, paged, batches: Vec::new(), rows: 0, bytes: 0, budget }
     }
 
     fn push(&mut self, batch: RecordBatch) {
@@ -101,6 +113,8 @@ struct Written {
 pub struct WrittenRows {
     /// Full segments, in order.
     pub segments: Vec<WrittenSegment>,
+    /// Runs of full pages, in order, for a heap table.
+    pub(crate) runs: Vec<PageRun>,
     /// Few records, for the delta.
     pub delta: Vec<RecordBatch>,
     /// Records in all.
@@ -122,6 +136,7 @@ impl WrittenRows {
     /// Adds the segments of `other`, written for the same definition, behind these.
     pub fn absorb(&mut self, mut other: Self) {
         self.segments.append(&mut other.segments);
+        self.runs.append(&mut other.runs);
         self.delta.append(&mut other.delta);
         self.keys.append(&mut other.keys);
         self.rows += other.rows;
@@ -141,7 +156,10 @@ impl TableWriter {
     pub(crate) fn new(store: Arc<Store>, definition: Arc<TableDefinition>) -> Self {
         let files = Mutex::new(store.written_files());
         let (full, chunk) = (definition.design.segment_rows(), definition.design.chunk_rows());
-        Self { store, definition, lanes: Mutex::default(), files, delta: true, full, chunk }
+        // Keys, and entries of indexes, are made of columns: records that have some are written as segments first.
+        let plain = !definition.has_constraints() && definition.indexes.is_empty();
+        let pages = definition.design.heap.filter(|options| plain && options.layout != HeapLayout::Dsm);
+        Self { store, definition, lanes: Mutex::default(), files, delta: true, full, chunk, pages }
     }
 
     /// Writes even few records as a segment.
@@ -158,16 +176,19 @@ impl TableWriter {
         let lane = {
             let mut lanes = lock(&self.lanes);
             while lanes.len() <= lane {
-                lanes.push(Arc::new(Mutex::new(Lane::new(Arc::clone(&self.store.budget)))));
+                lanes.push(Arc::new(Mutex::new(Lane::new(Arc::clone(&self.store.budget), self.pages.is_some()))));
             }
             Arc::clone(&lanes[lane])
         };
         let mut lane = lock(&lane);
         let (mut rest, full) = (batch, self.full);
         while rest.num_rows() > 0 {
-            let taken = rest.num_rows().min(full - lane.rows);
+            let taken = rest.num_rows().min(if lane.paged { PAGE_ROWS } else { full - lane.rows });
             lane.push(rest.slice(0, taken));
             rest = rest.slice(taken, rest.num_rows() - taken);
+            if lane.paged && lane.rows > FEW_ROWS {
+                self.fill_pages(&mut lane)?;
+            }
             if lane.rows >= full || lane.bytes >= SEGMENT_BYTES {
                 self.write_lane(&mut lane, self.chunk)?;
             }
@@ -207,6 +228,9 @@ impl TableWriter {
     /// Writes the records of a lane as a segment, but for the last ones, which are no multiple of `multiple` or more
     /// than a segment takes.
     fn write_lane(&self, lane: &mut Lane, multiple: usize) -> Result<()> {
+        if lane.rows == 0 || self.fill_pages(lane)? {
+            return Ok(());
+        }
         let rows = lane.rows.min(self.full) / multiple * multiple;
         if rows == 0 {
             return Ok(());
@@ -216,6 +240,36 @@ impl TableWriter {
         lane.settle();
         lane.segments.push(written?);
         Ok(())
+    }
+
+    /// Puts the records of a lane into pages. False when some of them don't fit a page as they are, and these and all that
+    /// follow become segments.
+    fn fill_pages(&self, lane: &mut Lane) -> Result<bool> {
+        let Some(options) = self.pages.filter(|_| lane.paged) else { return Ok(false) };
+        let run = match &mut lane.run {
+            Some(run) => run,
+            none => none.insert(self.begin_run(options)?),
+        };
+        let mut filled = 0;
+        for batch in &lane.batches {
+            lane.paged = run.push(batch)?;
+            if !lane.paged {
+                break;
+            }
+            lane.rows -= batch.num_rows();
+            filled += 1;
+        }
+        lane.batches.drain(..filled);
+        lane.settle();
+        Ok(lane.paged)
+    }
+
+    fn begin_run(&self, options: HeapOptions) -> Result<RunWriter> {
+        let (database, table) = (self.store.path(), self.definition.id);
+        make_folder(&folder::table_segments(database, table))?;
+        let file = folder::run_file(database, table, self.store.allocate_segment());
+        lock(&self.files).add(file.clone());
+        RunWriter::create(file, &self.definition, options)
     }
 
     /// Writes one segment.
@@ -236,27 +290,43 @@ impl TableWriter {
         let lanes = std::mem::take(&mut *lock(&self.lanes));
         let mut lanes: Vec<MutexGuard<'_, Lane>> = lanes.iter().map(|lane| lock(lane)).collect();
         let rest: usize = lanes.iter().map(|lane| lane.rows).sum();
-        let full = lanes.iter().any(|lane| !lane.segments.is_empty());
+        let full = lanes.iter().any(|lane| !lane.segments.is_empty() || lane.run.is_some());
         let mut delta = Vec::new();
-        let written = if self.delta && !full && rest <= FEW_ROWS {
+        let (written, runs) = if self.delta && !full && rest <= FEW_ROWS {
             lanes.iter_mut().for_each(|lane| delta.append(&mut lane.batches));
-            Vec::new()
+            (Vec::new(), Vec::new())
         } else {
             self.end_lanes(&mut lanes)?
         };
         let delta_rows: usize = delta.iter().map(RecordBatch::num_rows).sum();
-        let rows = written.iter().map(|written| written.segment.rows).sum::<u64>() + delta_rows as u64;
+        let in_runs: u64 = runs.iter().map(|run: &PageRun| run.rows).sum();
+        let rows = written.iter().map(|written| written.segment.rows).sum::<u64>() + in_runs + delta_rows as u64;
         drop(lanes);
         let (segments, keys) = written.into_iter().map(|written| (written.segment, written.keys)).unzip();
         let files = Some(std::mem::replace(&mut *lock(&self.files), self.store.written_files()));
         let (definition, table) = (Arc::clone(&self.definition), self.definition.id);
-        Ok(WrittenRows { segments, delta, rows, definition, table, keys, files })
+        Ok(WrittenRows { segments, runs, delta, rows, definition, table, keys, files })
     }
-    /// Writes what does not fill segments: the longer ends of lanes each by themselves, the others together.
-    fn end_lanes(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<Vec<Written>> {
+
+    /// Writes the ends that need no other lane's: of lanes that have pages, and the longer ones where segments need no whole
+    /// chunks.
+    fn end_side_by_side(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<()> {
+        let alone = |lane: &Lane| lane.run.is_some() || (self.chunk == 1 && lane.rows >= OWN_SEGMENT_ROWS);
+        std::thread::scope(|scope| {
+            let own = lanes.iter_mut().map(|lane| &mut **lane).filter(|lane| alone(lane));
+            let threads: Vec<_> = own.map(|lane| scope.spawn(move || self.write_lane(lane, 1))).collect();
+            let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            joined.collect()
+        })
+    }
+
+    /// Writes what does not fill segments: the longer ends of lanes each by themselves, the others together. A lane that has
+    /// pages fills its last one with its own end.
+    fn end_lanes(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<(Vec<Written>, Vec<PageRun>)> {
+        self.end_side_by_side(lanes)?;
         let last = lanes.iter().rposition(|lane| lane.rows > 0);
         let mut written = Vec::new();
-        let mut ends = Lane::new(Arc::clone(&self.store.budget));
+        let mut ends = Lane::new(Arc::clone(&self.store.budget), self.pages.is_some());
         for (number, lane) in lanes.iter_mut().enumerate() {
             if lane.rows >= OWN_SEGMENT_ROWS {
                 let whole = Some(number) == last && ends.rows == 0;
@@ -277,6 +347,7 @@ impl TableWriter {
             self.write_lane(&mut ends, 1)?;
         }
         written.append(&mut ends.segments);
-        Ok(written)
+        let runs = lanes.iter_mut().map(|lane| &mut lane.run).chain([&mut ends.run]).filter_map(Option::take);
+        Ok((written, runs.map(RunWriter::finish).collect::<Result<_>>()?))
     }
 }

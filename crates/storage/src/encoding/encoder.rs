@@ -74,7 +74,7 @@ pub(crate) struct ZoneValues {
 
 impl ColumnEncoder {
     /// Chooses the encoding of a column from its values and what `choice` asks for. Without `rich`, byte strings stay
-    /// plain and no sketch is made. Errors name the column.
+    /// plain unless it asks for a dictionary, and no sketch is made. Errors name the column.
     pub fn new(
         name: &str,
         logical_type: &LogicalType,
@@ -104,7 +104,7 @@ impl ColumnEncoder {
         match logical_type.class() {
             ValueClass::Integer => encoder.choose_integers()?,
             ValueClass::Float => encoder.choose_floats(),
-            ValueClass::Bytes if rich => match choice.encoding {
+            ValueClass::Bytes if rich || choice.encoding == EncodingChoice::Dictionary => match choice.encoding {
                 EncodingChoice::Plain => {}
                 EncodingChoice::Dictionary => encoder.choose_dictionary(Entries::Any),
                 _ if choice.by_name => encoder.choose_dictionary(Entries::Any),

@@ -113,7 +113,7 @@ impl Attribute {
     }
 
     /// The value of code 0: what the type's own width can hold least.
-    fn base(&self, width: usize) -> i128 {
+    pub(crate) fn base(&self, width: usize) -> i128 {
         match self.logical_type {
             LogicalType::Boolean | LogicalType::UInt(_) => 0,
             _ => -(1 << (8 * width - 1)),

@@ -52,6 +52,15 @@ impl ColumnBounds {
         self.codes = Some(self.codes.map_or((code, code), |(low, high)| (low.min(code), high.max(code))));
     }
 
+    /// Takes in the values that other bounds hold of.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        if let Some((low, high)) = other.codes {
+            self.add_code(low as u128);
+            self.add_code(high as u128);
+        }
+        self.nulls |= other.nulls;
+    }
+
     /// The same as a summary of the column over `rows` records.
     pub(crate) fn summary(&self, own: &Attribute, rows: u64) -> ColumnSummary {
         let value = |code: i128| own.datum(&Field::Code(code as u128)).unwrap_or(Datum::Null);

@@ -2,15 +2,19 @@
 //! as those of the page before.
 
 use super::attribute::{Field, Kind, PageSchema};
+use super::field_column::FieldColumn;
 use super::head::{Deletes, HeapLayout};
 use super::nsm::NsmPage;
 use super::page::Page;
 use super::pax::PaxPage;
 use crate::{Error, Result, TableId};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes that values are taken to have before any was seen.
 const HINT: f64 = 16.0;
+/// Records by which the first page of a load is laid out.
+const FIRST: usize = 100;
 
 /// What a heap table's pages are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -30,6 +34,17 @@ impl HeapOptions {
     pub fn new(layout: HeapLayout) -> Self {
         Self { layout, page_bytes: 8176, deletes: Deletes::Compact, threshold: 0 }
     }
+}
+
+/// Where records of a batch lie, one behind the other.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// Their rows in the batch.
+    pub rows: Range<usize>,
+    /// Their page.
+    pub page: u64,
+    /// The slot of the first of them.
+    pub slot: usize,
 }
 
 /// Fills NSM or PAX pages, in the order of their records.
@@ -61,6 +76,15 @@ impl PageLoader {
         }
     }
 
+    /// The same for the first rows of a batch.
+    pub(crate) fn expect_rows(&mut self, columns: &[FieldColumn], rows: usize) {
+        let first = rows.min(FIRST);
+        for (average, column) in self.average.iter_mut().zip(columns) {
+            let bytes: usize = (0..first).map(|row| column.variable_bytes(row)).sum();
+            *average = bytes as f64 / first.max(1) as f64;
+        }
+    }
+
     /// Adds a record, and gives the page that became full by it. Returns the record's page and slot. Fails for a record that
     /// fits no page.
     pub fn push(
@@ -71,7 +95,8 @@ impl PageLoader {
         loop {
             let fresh = self.page.is_none();
             if fresh {
-                self.page = Some(self.next_page(fields)?);
+                self.schema.check(fields)?;
+                self.page = Some(self.empty_page()?);
             }
             let Some(page) = &mut self.page else { continue };
             let slot = match page {
@@ -80,15 +105,42 @@ impl PageLoader {
             };
             match slot {
                 Some(slot) => return Ok((self.next, slot)),
-                None if fresh => {
-                    return Err(Error::InvalidInput(format!(
-                        "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
-                        self.schema.table, self.options.page_bytes
-                    )));
-                }
+                None if fresh => return Err(self.too_large()),
                 None => self.finish(full)?,
             }
         }
+    }
+
+    /// Adds the records `rows` of a batch, of which each fits a page surely, and gives the pages that became full. Returns
+    /// where they lie.
+    pub(crate) fn push_rows(
+        &mut self,
+        columns: &[FieldColumn],
+        mut rows: Range<usize>,
+        full: &mut dyn FnMut(u64, Page<Vec<u8>>) -> Result<()>,
+    ) -> Result<Vec<Placed>> {
+        let mut placed = Vec::new();
+        while !rows.is_empty() {
+            let mut page = match self.page.take() {
+                Some(page) => page,
+                None => self.empty_page()?,
+            };
+            let slot = page.slots();
+            let count = match &mut page {
+                Page::Nsm(page) => page.append_rows(columns, rows.clone())?,
+                Page::Pax(page) => page.append(columns, rows.clone(), self.options.threshold),
+            };
+            if count == 0 && slot == 0 {
+                return Err(self.too_large());
+            }
+            self.page = Some(page);
+            placed.push(Placed { rows: rows.start..rows.start + count, page: self.next, slot });
+            rows.start += count;
+            if !rows.is_empty() {
+                self.finish(full)?;
+            }
+        }
+        Ok(placed)
     }
 
     /// Gives away the page that is not full yet, if there is one.
@@ -112,10 +164,15 @@ impl PageLoader {
         self.reorganised
     }
 
-    /// An empty page, with room for a first record that is unlike those before.
-    fn next_page(&self, fields: &[Field<'_>]) -> Result<Page<Vec<u8>>> {
+    fn too_large(&self) -> Error {
+        Error::InvalidInput(format!(
+            "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
+            self.schema.table, self.options.page_bytes
+        ))
+    }
+
+    fn empty_page(&self) -> Result<Page<Vec<u8>>> {
         let (length, table, number) = (self.options.page_bytes, self.table, self.next);
-        self.schema.check(fields)?;
         Ok(match self.options.layout {
             HeapLayout::Pax => {
                 let deletes = self.options.deletes;

@@ -4,11 +4,13 @@
 //! | file | what |
 //! |---|---|
 //! | `attribute` | a column as pages store it: codes of a fixed width, or byte strings |
+//! | `field_column` | a column of an Arrow batch as pages take it |
 //! | `head` | the 48 bytes that every page begins with |
 //! | `bit` | bits of a bitmap in a page |
 //! | `nsm/` | slotted pages of whole records; DSM's pages are such pages of pairs |
 //! | `pax/` | pages of minipages, and the paper's algorithms on them |
 //! | `load` | pages filled one after the other |
+//! | `run` | pages filled in a file, before a transaction takes them |
 //! | `columns` | a page's columns as the views that scans read |
 //! | `gather` | the values of several pages as one view |
 //! | `bounds` | what is known of an attribute's values |
@@ -23,6 +25,7 @@ mod attribute;
 mod bit;
 mod bounds;
 mod columns;
+mod field_column;
 mod gather;
 mod head;
 pub(crate) mod index;
@@ -31,6 +34,7 @@ mod nsm;
 mod page;
 mod parts;
 mod pax;
+pub(crate) mod run;
 pub(crate) mod store;
 #[cfg(test)]
 mod tests;

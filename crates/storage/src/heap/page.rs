@@ -1,10 +1,10 @@
 //! A page of either kind: what the table does with it, whatever its layout.
 
 use super::attribute::{Field, PageSchema};
-use super::head::HeapLayout;
+use super::head::{HEAD, Head, HeapLayout, u16_at, u32_at};
 use super::nsm::NsmPage;
 use super::pax::PaxPage;
-use crate::{Result, TableId};
+use crate::{Error, Result, TableId};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -107,4 +107,27 @@ impl Page<Vec<u8>> {
     pub fn seal(&mut self, written: u64) -> &[u8] {
         either!(self, page => page.seal(written))
     }
+}
+
+/// Gives a sealed page another place, (table, number), and commit, and returns how many of its bytes are free. Fails when it
+/// is damaged, as far as its head's checksum tells.
+pub(super) fn renumber(
+    bytes: &mut [u8],
+    (table, number, written): (TableId, u64, u64),
+    place: &dyn Fn() -> String,
+) -> Result<usize> {
+    let head = Head::parse(bytes, place)?;
+    // Minipages have checksums of their own.
+    let end = match head.layout {
+        HeapLayout::Pax => usize::from(u16_at(bytes, HEAD) & !7).min(bytes.len()),
+        HeapLayout::Nsm | HeapLayout::Dsm => bytes.len(),
+    };
+    let found = crc32c::crc32c(bytes.get(4..end).unwrap_or_default());
+    if end < HEAD || found != u32_at(bytes, 0) {
+        return Err(Error::corrupt(place(), format!("checksum is {found:08x}, {:08x} was stored", u32_at(bytes, 0))));
+    }
+    Head { table, number, written, ..head }.write(bytes);
+    let checksum = crc32c::crc32c(&bytes[4..end]);
+    bytes[..4].copy_from_slice(&checksum.to_le_bytes());
+    Ok(head.free.into())
 }

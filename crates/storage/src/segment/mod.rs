@@ -99,13 +99,14 @@ mod region;
 mod scratch;
 mod source;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod writer;
 
 pub(crate) use directory::code_bytes;
 pub use group::GroupMeta;
 pub use reader::Segment;
 pub(crate) use region::ZoneParts;
+pub(crate) use writer::write_coded_image;
 pub use writer::{WrittenSegment, write_segment_file, write_segment_image};
 
 /// A column group of a segment in memory; what is known of a zone are the validity bits of each column, when it has

@@ -100,6 +100,17 @@ fn create(path: &Path) -> std::io::Result<File> {
     File::create(path)
 }
 
+/// [`write_segment_image`] for memory alone, with dictionaries for these columns, whatever that takes.
+pub(crate) fn write_coded_image(
+    id: SegmentId,
+    definition: &TableDefinition,
+    batches: Vec<RecordBatch>,
+    coded: &[ColumnId],
+) -> Result<(WrittenSegment, Vec<u8>)> {
+    let writer = SegmentWriter::new(Vec::new(), Path::new("memory"), false, ZONE_ROWS)?;
+    SegmentWriter { coded: coded.to_vec(), ..writer }.write(id, definition, batches)
+}
+
 /// [`write_segment_image`] with any zone size.
 pub(crate) fn write_image(
     id: SegmentId,
@@ -128,6 +139,8 @@ struct SegmentWriter<'path, W> {
     offset: u64,
     /// A file: dictionaries, sketches and compression. An image has none of them.
     rich: bool,
+    /// Columns of an image that get dictionaries.
+    coded: Vec<ColumnId>,
     zone_rows: usize,
     blocks: BlockWriter,
     zone: ZoneValues,
@@ -137,7 +150,8 @@ struct SegmentWriter<'path, W> {
 impl<'path, W: Write> SegmentWriter<'path, W> {
     fn new(sink: W, path: &'path Path, rich: bool, zone_rows: usize) -> Result<Self> {
         let blocks = BlockWriter::new(rich).map_err(Error::io("compressing", path))?;
-        Ok(Self { sink, path, offset: 0, rich, zone_rows, blocks, zone: ZoneValues::default(), entries: Vec::new() })
+        let (coded, zone, entries) = (Vec::new(), ZoneValues::default(), Vec::new());
+        Ok(Self { sink, path, offset: 0, rich, coded, zone_rows, blocks, zone, entries })
     }
 
     fn write(
@@ -157,7 +171,13 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
             let mut columns = Vec::with_capacity(group.columns.len());
             for place in members {
                 let column = &definition.columns[place];
-                let choice = if self.rich { definition.design.choice(column.id) } else { ColumnChoice::default() };
+                let choice = match self.rich {
+                    true => definition.design.choice(column.id),
+                    false if self.coded.contains(&column.id) => {
+                        ColumnChoice { encoding: EncodingChoice::Dictionary, ..ColumnChoice::default() }
+                    }
+                    false => ColumnChoice::default(),
+                };
                 columns.push(Column::new(place, column, choice, std::mem::take(&mut chunks[place]), self.rich)?);
             }
             self.group(rows, &mut columns)?;

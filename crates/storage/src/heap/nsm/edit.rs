@@ -3,9 +3,11 @@
 use super::{ELSEWHERE, NsmPage, SLOT};
 use crate::heap::attribute::{Field, Kind, PageSchema};
 use crate::heap::bit;
+use crate::heap::field_column::FieldColumn;
 use crate::heap::head::{HEAD, Head, HeapLayout, put_u16};
 use crate::heap::page::Update;
 use crate::{ColumnId, Result, TableId};
+use std::ops::Range;
 use std::sync::Arc;
 
 impl NsmPage<Vec<u8>> {
@@ -39,6 +41,19 @@ impl NsmPage<Vec<u8>> {
         self.insert_at(self.slots(), fields)
     }
 
+    /// Adds as many of the records `rows` as fit behind those of a page without deleted ones, and returns their number.
+    pub(in crate::heap) fn append_rows(&mut self, columns: &[FieldColumn], rows: Range<usize>) -> Result<usize> {
+        let mut fields = Vec::with_capacity(columns.len());
+        for row in rows.clone() {
+            fields.clear();
+            fields.extend(columns.iter().map(|column| column.field(row)));
+            if self.append(&fields)?.is_none() {
+                return Ok(row - rows.start);
+            }
+        }
+        Ok(rows.len())
+    }
+
     fn insert_at(&mut self, slot: usize, fields: &[Field<'_>]) -> Result<Option<usize>> {
         self.schema.check(fields)?;
         let length = Self::record_bytes(&self.schema, fields);
@@ -63,6 +78,11 @@ impl NsmPage<Vec<u8>> {
     pub fn update(&mut self, slot: usize, changes: &[(usize, Field<'_>)]) -> Result<Update> {
         self.schema.check_changes(changes)?;
         let (start, before) = self.slot(slot);
+        if changes.iter().all(|(attribute, _)| self.schema.attributes[*attribute].kind != Kind::Variable) {
+            let record = &mut self.bytes[start..start + before];
+            changes.iter().for_each(|(attribute, field)| encode_fixed(&self.schema, *attribute, field, record));
+            return Ok(Update::Done);
+        }
         let old = self.bytes[start..start + before].to_vec();
         let mut fields: Vec<Field<'_>> =
             (0..self.schema.attributes.len()).map(|attribute| super::field_of(&self.schema, &old, attribute)).collect();
@@ -163,26 +183,36 @@ fn encode(schema: &PageSchema, fields: &[Field<'_>], out: &mut [u8]) {
     out[..schema.fixed_bytes].fill(0);
     let mut end = schema.fixed_bytes + 2 * schema.variables;
     for (attribute, field) in fields.iter().enumerate() {
-        if let Some(presence) = schema.presence[attribute] {
-            bit::set(out, presence, *field != Field::Null);
-        }
-        let place = schema.places[attribute];
-        let Kind::Fixed(width) = schema.attributes[attribute].kind else {
-            let mut flag = 0;
-            match field {
-                Field::Bytes(bytes) => out[end..end + bytes.len()].copy_from_slice(bytes),
-                Field::Overflow(reference) => {
-                    flag = ELSEWHERE;
-                    out[end..end + field.variable_bytes()].copy_from_slice(&reference.to_bytes());
-                }
-                Field::Null | Field::Code(_) => {}
-            }
-            end += field.variable_bytes();
-            put_u16(out, schema.fixed_bytes + 2 * place, end as u16 | flag);
+        if schema.attributes[attribute].kind != Kind::Variable {
+            encode_fixed(schema, attribute, field, out);
             continue;
-        };
-        if let Field::Code(code) = field {
-            out[place..place + width].copy_from_slice(&code.to_le_bytes()[..width]);
         }
+        encode_presence(schema, attribute, field, out);
+        let mut flag = 0;
+        match field {
+            Field::Bytes(bytes) => out[end..end + bytes.len()].copy_from_slice(bytes),
+            Field::Overflow(reference) => {
+                flag = ELSEWHERE;
+                out[end..end + field.variable_bytes()].copy_from_slice(&reference.to_bytes());
+            }
+            Field::Null | Field::Code(_) => {}
+        }
+        end += field.variable_bytes();
+        put_u16(out, schema.fixed_bytes + 2 * schema.places[attribute], end as u16 | flag);
+    }
+}
+
+/// Writes a fixed attribute into a record; zero for NULL.
+fn encode_fixed(schema: &PageSchema, attribute: usize, field: &Field<'_>, record: &mut [u8]) {
+    encode_presence(schema, attribute, field, record);
+    if let Kind::Fixed(width) = schema.attributes[attribute].kind {
+        let (place, code) = (schema.places[attribute], if let Field::Code(code) = field { *code } else { 0 });
+        record[place..place + width].copy_from_slice(&code.to_le_bytes()[..width]);
+    }
+}
+
+fn encode_presence(schema: &PageSchema, attribute: usize, field: &Field<'_>, record: &mut [u8]) {
+    if let Some(presence) = schema.presence[attribute] {
+        bit::set(record, presence, *field != Field::Null);
     }
 }

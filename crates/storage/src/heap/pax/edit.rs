@@ -236,7 +236,7 @@ impl PaxPage<Vec<u8>> {
     }
 
     /// Sizes all minipages anew, and drops the values of deleted records. False when what is needed does not fit.
-    fn reorganise(&mut self, need: &Need, average: &[f64]) -> bool {
+    pub(super) fn reorganise(&mut self, need: &Need, average: &[f64]) -> bool {
         let Some(Frame { capacity, ids, starts }) = frame::plan(&self.schema, self.bytes.len(), need, average) else {
             return false;
         };

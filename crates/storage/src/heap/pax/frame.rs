@@ -93,11 +93,25 @@ pub(super) fn plan(schema: &PageSchema, length: usize, need: &Need, average: &[f
     let end = |capacity: usize, alignment: usize| {
         place(schema, capacity, need.ids.max(capacity), alignment, |attribute| values(capacity, attribute), |_| {})
     };
+    // A page has room for fewer records than this, wherever its minipages begin.
+    let record =
+        (0..average.len()).map(|attribute| least_bytes(schema, attribute, 8) as f64 / 8.0 + average[attribute]);
+    let most = ((length as f64 / record.sum::<f64>()) as usize + 2).clamp(need.positions, length.max(need.positions));
     // The largest capacity at an alignment; `None` when there is not even room for what is needed.
     let largest = |alignment: usize| {
-        let (mut fits, mut beyond) = (need.positions, length);
+        let (mut fits, mut beyond) = (need.positions, most);
         if end(fits, alignment) > length {
             return None;
+        }
+        // Most pages have room for nearly as many.
+        let mut step = 1;
+        while fits + step < beyond {
+            let near = beyond - step;
+            if end(near, alignment) <= length {
+                fits = near;
+                break;
+            }
+            (beyond, step) = (near, 2 * step);
         }
         while beyond - fits > 1 {
             let middle = fits + (beyond - fits) / 2;

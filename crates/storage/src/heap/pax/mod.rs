@@ -7,6 +7,7 @@
 
 mod borrow;
 mod edit;
+mod fill;
 mod frame;
 
 pub(super) use edit::page_bytes;

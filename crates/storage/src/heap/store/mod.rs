@@ -5,8 +5,9 @@
 //! |---|---|
 //! | `keys` | the keys of pages, long values and the map of free space |
 //! | `space` | which page has room |
-//! | `convert` | values and Arrow arrays as fields, and back |
-//! | `writer` | the one writer: load, insert, update, delete, get |
+//! | `convert` | fields that outlive their page |
+//! | `writer` | the one writer: insert, update, delete, get |
+//! | `load` | its bulk loads |
 //! | `records` | records in NSM and PAX pages |
 //! | `pairs` | DSM's relations of record ids and values |
 //! | `page_source` | where a reader finds pages: in place, or what an open transaction has made of them |
@@ -22,6 +23,7 @@ mod convert;
 mod direct;
 pub(crate) mod indexes;
 pub(crate) mod keys;
+mod load;
 mod lookup;
 mod overlay;
 mod page_source;

@@ -6,6 +6,7 @@ use super::writer::HeapWriter;
 use super::{RecordId, place_of, record_id};
 use crate::Result;
 use crate::heap::attribute::Field;
+use crate::heap::field_column::FieldColumn;
 use crate::heap::head::HeapLayout;
 use crate::heap::nsm::{NsmPage, SLOT};
 use crate::heap::page::{Page, Update};
@@ -115,6 +116,30 @@ impl HeapWriter<'_, '_> {
         };
         self.forget(&before)?;
         Ok(Some(id))
+    }
+
+    /// Changes attributes of fixed width of many records, page by page: none of them moves, takes more or less room or has
+    /// values elsewhere. `columns` has the new values, a row for each id. Fails when there is no record of some id.
+    pub(super) fn update_fixed(&mut self, ids: &[RecordId], columns: &[(usize, FieldColumn)]) -> Result<()> {
+        let (mut changes, mut row) = (Vec::with_capacity(columns.len()), 0);
+        for of_page in ids.chunk_by(|a, b| place_of(*a).0 == place_of(*b).0) {
+            let number = place_of(of_page[0]).0;
+            if number >= self.heap.pages {
+                return Err(self.gone(of_page[0]));
+            }
+            let page = self.page_mut(PAGES, number)?;
+            for id in of_page {
+                let slot = place_of(*id).1;
+                if !page.is_live(slot) {
+                    return Err(self.gone(*id));
+                }
+                changes.clear();
+                changes.extend(columns.iter().map(|(attribute, column)| (*attribute, column.field(row))));
+                page.update(slot, &changes)?;
+                row += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Deletes a record and its long values.

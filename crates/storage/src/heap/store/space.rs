@@ -98,14 +98,22 @@ impl Space {
 
     fn set_class(&mut self, environment: &Environment, transaction: &RoTxn<'_>, page: u64, class: u8) -> Result<()> {
         let (chunk, at) = (page / CHUNK, (page % CHUNK) as usize);
+        let known = self.most.get(chunk as usize).copied().unwrap_or(0);
         let pages = self.chunk(environment, transaction, chunk)?;
         if pages.len() <= at {
             pages.resize(at + 1, 0);
         } else if pages[at] == class {
             return Ok(());
         }
-        pages[at] = class;
-        let most = pages.iter().copied().max().unwrap_or(0);
+        let before = std::mem::replace(&mut pages[at], class);
+        // The chunk is looked through only when its emptiest page may have become another one.
+        let most = if class >= known {
+            class
+        } else if before < known {
+            known
+        } else {
+            pages.iter().copied().max().unwrap_or(0)
+        };
         if self.most.len() <= chunk as usize {
             self.most.resize(chunk as usize + 1, 0);
         }

@@ -1,15 +1,16 @@
 //! A heap table within the write transaction: its pages as they are read and changed, until they are written back.
 
-use super::convert::{FieldColumn, OwnedField};
+use super::convert::OwnedField;
 use super::indexes::IndexChanges;
-use super::keys::{OVERFLOW, PAGES, is_page, key};
+use super::keys::{OVERFLOW, is_page, key};
 use super::space::Space;
-use super::{HeapRecord, RecordId, record_id};
+use super::{HeapRecord, RecordId};
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::TableRecord;
 use crate::catalog::{Transaction, values};
-use crate::heap::attribute::{Field, OverflowReference, PageSchema};
+use crate::heap::attribute::{Field, Kind, OverflowReference, PageSchema};
 use crate::heap::bounds::ColumnBounds;
+use crate::heap::field_column::FieldColumn;
 use crate::heap::head::{HEAD, HeapLayout};
 use crate::heap::load::PageLoader;
 use crate::heap::nsm::{NsmPage, SLOT};
@@ -26,8 +27,6 @@ use std::sync::Arc;
 const KEPT: usize = 1024;
 /// Pages of a transaction that is large: reading them again takes about as long as a sync.
 const LARGE: usize = 256;
-/// Records by which the first page of a load is laid out.
-const FIRST: usize = 100;
 
 /// One heap table in a write transaction.
 #[derive(Debug)]
@@ -42,9 +41,9 @@ pub struct HeapWriter<'t, 'store> {
     pub(super) space: Space,
     /// DSM: the last page of the relations that records were added to.
     pub(super) tails: BTreeMap<u32, u64>,
-    loader: Option<PageLoader>,
+    pub(super) loader: Option<PageLoader>,
     /// Bounds of each attribute's values.
-    bounds: Vec<ColumnBounds>,
+    pub(super) bounds: Vec<ColumnBounds>,
     /// Whether anything was changed.
     pub(super) changed: bool,
     /// What changes in the table's indexes.
@@ -136,7 +135,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     /// The columns of a batch as fields. Fails when they are not the table's.
-    fn field_columns(&self, batch: &RecordBatch) -> Result<Vec<FieldColumn>> {
+    pub(super) fn field_columns(&self, batch: &RecordBatch) -> Result<Vec<FieldColumn>> {
         let schema = &self.schema;
         if batch.num_columns() != schema.attributes().len() {
             return Err(Error::InvalidInput(format!(
@@ -146,8 +145,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
                 schema.attributes().len()
             )));
         }
-        let columns = schema.attributes().iter().zip(batch.columns());
-        columns.map(|(own, array)| FieldColumn::new(own, array)).collect()
+        FieldColumn::of_batch(schema.attributes(), batch.columns())
     }
 
     /// Changes columns of a record. Returns the id that it has now, another one when it had to move; `None` when there is no
@@ -226,6 +224,11 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             fields.add_to(&mut self.bounds[at]);
             changed.push((at, fields));
         }
+        let fixed = changed.iter().all(|(at, _)| schema.attributes()[*at].kind != Kind::Variable);
+        if fixed && !self.has_indexes() && self.heap.options.layout != HeapLayout::Dsm {
+            self.changed = true;
+            return self.update_fixed(ids, &changed);
+        }
         for (row, id) in ids.iter().enumerate() {
             let fields = changed.iter().map(|(at, fields)| (*at, fields.field(row).into())).collect();
             self.update_fields(*id, fields)?.ok_or_else(|| self.gone(*id))?;
@@ -279,84 +282,9 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         Ok(Some(values))
     }
 
-    /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other, in new
-    /// pages: what is free in older ones is for insertions.
-    pub fn load(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.changed = true;
-        let columns = self.field_columns(batch)?;
-        self.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
-        let mut loader =
-            (self.heap.options.layout != HeapLayout::Dsm).then(|| self.take_loader(&columns, batch.num_rows()));
-        let mut fields = Vec::with_capacity(columns.len());
-        for row in 0..batch.num_rows() {
-            fields.clear();
-            fields.extend(columns.iter().map(|column| column.field(row)));
-            let keys = self.index_keys(|at| fields[at]);
-            let mut owned = Vec::new();
-            if !self.surely_fits(&fields) {
-                owned.extend(fields.iter().map(|field| OwnedField::from(*field)));
-                self.spill(&mut owned)?;
-            }
-            let spilled: Vec<Field<'_>> = owned.iter().map(OwnedField::field).collect();
-            let fields = if spilled.is_empty() { &fields } else { &spilled };
-            let id = match &mut loader {
-                Some(loader) => {
-                    let (number, slot) = loader.push(fields, &mut |number, page| self.put_loaded(number, page))?;
-                    record_id(number, slot)
-                }
-                None => self.insert_fields(fields)?,
-            };
-            self.index_added(keys, id);
-            self.heap.rows += 1;
-        }
-        self.loader = loader;
-        self.index_some()
-    }
-
-    /// How often the minipages of a page that the load at work has filled were sized anew, over all of these pages.
-    pub fn reorganised(&self) -> u64 {
-        self.loader.as_ref().map_or(0, PageLoader::reorganised)
-    }
-
-    /// The loader at work, or one that is laid out by the first records.
-    fn take_loader(&mut self, columns: &[FieldColumn], rows: usize) -> PageLoader {
-        if let Some(loader) = self.loader.take() {
-            return loader;
-        }
-        let (options, table) = (self.heap.options, self.record.definition.id);
-        let mut loader = PageLoader::new(options, &self.schema, table, self.heap.pages);
-        let first: Vec<Vec<Field<'_>>> =
-            (0..rows.min(FIRST)).map(|row| columns.iter().map(|column| column.field(row)).collect()).collect();
-        loader.expect(&first);
-        loader
-    }
-
-    /// Whether a record fits a page without a closer look.
-    fn surely_fits(&self, fields: &[Field<'_>]) -> bool {
-        let longest = fields.iter().map(Field::variable_bytes).max().unwrap_or(0);
-        longest <= self.limit() && NsmPage::record_bytes(&self.schema, fields) <= self.heap.options.page_bytes / 2
-    }
-
     /// Bytes of the longest value that stays in its page.
     fn limit(&self) -> usize {
         self.heap.options.page_bytes / 4
-    }
-
-    /// Writes a page that a load has filled.
-    fn put_loaded(&mut self, number: u64, mut page: Page<Vec<u8>>) -> Result<()> {
-        let (environment, free) = (self.transaction.environment(), page.free());
-        self.space.set(environment, &self.transaction.transaction, number, free)?;
-        self.put_page(PAGES, number, &mut page)?;
-        self.heap.pages = self.heap.pages.max(number + 1);
-        Ok(())
-    }
-
-    /// Writes the last page of a load.
-    fn end_load(&mut self) -> Result<()> {
-        match self.loader.take() {
-            Some(mut loader) => loader.finish(&mut |number, page| self.put_loaded(number, page)),
-            None => Ok(()),
-        }
     }
 
     /// Moves values out of a record until it fits a page: those longer than a quarter of a page, then the longest first.
@@ -520,12 +448,18 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         values::delete(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key)
     }
 
-    /// Writes a page: behind all others of the database without a search, else into room that LMDB gives.
-    fn put_page(&mut self, attribute: u32, number: u64, page: &mut Page<Vec<u8>>) -> Result<()> {
+    /// Writes a page.
+    pub(super) fn put_page(&mut self, attribute: u32, number: u64, page: &mut Page<Vec<u8>>) -> Result<()> {
+        let commit = self.transaction.state.commit;
+        self.put_bytes(attribute, number, page.seal(commit))
+    }
+
+    /// Writes a page's bytes: behind all others of the database without a search, else into room that LMDB gives.
+    pub(super) fn put_bytes(&mut self, attribute: u32, number: u64, bytes: &[u8]) -> Result<()> {
         debug_assert!(is_page(attribute), "attribute {attribute} has no pages");
         self.note(attribute, number);
         let key = key(self.table(), attribute, number);
-        let (environment, bytes) = (self.transaction.environment(), page.seal(self.transaction.state.commit));
+        let environment = self.transaction.environment();
         let (heap, transaction) = (environment.values(Name::Heap)?, &mut self.transaction.transaction);
         let failed = environment.failed("writing");
         let last = heap.last(transaction).map_err(&failed)?.is_none_or(|(last, _)| last < &key[..]);

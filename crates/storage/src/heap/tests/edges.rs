@@ -4,12 +4,12 @@ use super::*;
 use crate::Error;
 
 /// Records of random values, of which every page layout gets the same.
-fn records(schema: &PageSchema, count: usize, longest: usize, seed: u64) -> Vec<Vec<Datum>> {
+pub(super) fn records(schema: &PageSchema, count: usize, longest: usize, seed: u64) -> Vec<Vec<Datum>> {
     let mut random = Random(seed);
     (0..count).map(|_| schema.attributes().iter().map(|own| value(&mut random, own, longest)).collect()).collect()
 }
 
-fn plain<'v>(schema: &PageSchema, record: &'v [Datum]) -> Vec<Field<'v>> {
+pub(super) fn plain<'v>(schema: &PageSchema, record: &'v [Datum]) -> Vec<Field<'v>> {
     schema.attributes().iter().zip(record).map(|(own, value)| own.field(value).unwrap()).collect()
 }
 
@@ -38,7 +38,7 @@ fn load(options: HeapOptions, schema: &Arc<PageSchema>, records: &[Vec<Datum>]) 
 }
 
 /// A relation like the paper's R, one like lineitem, and one of narrow columns.
-fn relations() -> Vec<(Vec<(LogicalType, bool)>, usize)> {
+pub(super) fn relations() -> Vec<(Vec<(LogicalType, bool)>, usize)> {
     let decimal = LogicalType::Decimal { precision: 15, scale: 2 };
     let text = LogicalType::Varchar(None);
     let mut lineitem = vec![LogicalType::Int(64), LogicalType::Int(64), LogicalType::Int(64), LogicalType::Int(32)];

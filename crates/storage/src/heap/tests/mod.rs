@@ -2,6 +2,7 @@
 
 mod compat;
 mod edges;
+mod fill;
 mod model;
 
 use super::*;

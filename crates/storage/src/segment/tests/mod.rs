@@ -40,7 +40,7 @@ fn table(types: &[LogicalType]) -> TableDefinition {
 }
 
 /// An array of a column's Arrow type from single values.
-fn array(logical_type: &LogicalType, values: &[Datum]) -> ArrayRef {
+pub(crate) fn array(logical_type: &LogicalType, values: &[Datum]) -> ArrayRef {
     let integers = || values.iter().map(|value| if let Datum::Integer(value) = value { Some(*value) } else { None });
     let floats = || values.iter().map(|value| if let Datum::Float(value) = value { Some(value.get()) } else { None });
     let bytes = || values.iter().map(|value| if let Datum::Bytes(value) = value { Some(&value[..]) } else { None });

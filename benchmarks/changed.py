@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""TPC-H on tables of which 1 % of the records are deleted and 1 % lie in the delta, beside the same tables as they were loaded.
+
+    python3 benchmarks/changed.py                build, generate, load, change, measure; writes to --work
+    python3 benchmarks/changed.py --rounds 3     a quick look
+    python3 benchmarks/changed.py --record       into benchmarks/record/
+
+A hundredth of the records of each large table is updated with the key that it has, a thousandth in each statement, so that the
+tables hold what they held. Wanted: the sum of all queries at most 15 % above that of the clean tables, each query at most 15 %
+and 3 ms.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+
+from harness import answers, machine, prepare, statistics
+from harness.children import Child
+
+BENCHMARKS = pathlib.Path(__file__).resolve().parent
+ROOT = BENCHMARKS.parent
+TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
+KEYS = {
+    "lineitem": "l_orderkey",
+    "orders": "o_orderkey",
+    "customer": "c_custkey",
+    "part": "p_partkey",
+    "partsupp": "ps_partkey",
+    "supplier": "s_suppkey",
+}
+SEED = 20_261_122
+MOST, AND_SECONDS = 1.15, 0.003
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="data, databases, results")
+    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
+    parser.add_argument("--layout", default="column", help="layout of the tables (default: column)")
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
+    return parser.parse_args()
+
+
+def run_sql(program, database, sql):
+    """What the statements print, as CSV."""
+    command = [program, str(database), "--format", "csv"]
+    return subprocess.run(command, input=sql, text=True, check=True, capture_output=True).stdout
+
+
+def load(program, files, database, layout):
+    """A new database with all tables."""
+    shutil.rmtree(database, ignore_errors=True)
+    schema = (BENCHMARKS / "definitions" / "tpch" / "schema.sql").read_text(encoding="utf-8")
+    copies = "".join(f"COPY {table} FROM '{files / table}.parquet';\n" for table in TABLES)
+    run_sql(program, database, f"SET gingham.layout = '{layout}';\n{schema}{copies}")
+
+
+def change(program, database):
+    """Updates a hundredth of each table in ten statements; says what lies where then."""
+    statements = [
+        f"UPDATE {table} SET {key} = {key} WHERE {key} % 1000 = {100 * part + 7};\n"
+        for table, key in KEYS.items()
+        for part in range(10)
+    ]
+    run_sql(program, database, "".join(statements))
+    return run_sql(program, database, "SELECT * FROM gingham_tables")
+
+
+def measure(children, queries, rounds):
+    """Seconds of each query on each child, in random order within each round, once all answers agree."""
+    for name, sql in queries.items():
+        clean, changed = (child.ask(do="answer", sql=sql)["rows"] for child in children.values())
+        difference = answers.difference(clean, changed, True)
+        if difference:
+            sys.exit(f"{name}: not the answer of the clean tables: {difference}")
+    numbers, times = random.Random(SEED), {}
+    for _ in range(rounds):
+        visits = [(child, query) for child in children for query in queries]
+        numbers.shuffle(visits)
+        for child, query in visits:
+            seconds = children[child].ask(do="query", sql=queries[query])["seconds"]
+            times.setdefault(query, {}).setdefault(child, []).append(seconds)
+    return times
+
+
+def main():
+    args = arguments()
+    folder = args.work / "databases"
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
+    programs = prepare.build(ROOT, args.profile)
+    files = prepare.data(args.work, programs["runner"], args.scale)
+    databases = {name: folder / f"changed-{name}" for name in ("clean", "changed")}
+    for database in databases.values():
+        load(programs["gingham"], files, database, args.layout)
+    where = change(programs["gingham"], databases["changed"])
+    texts = sorted((BENCHMARKS / "definitions" / "tpch").glob("q*.sql"))
+    queries = {text.stem: text.read_text(encoding="utf-8") for text in texts}
+    busy, children = machine.processor_times(), {}
+    try:
+        for name, database in databases.items():
+            command = [programs["runner"], "gingham", str(files), str(database), str(args.threads)]
+            children[name] = Child(command, args.work / "children.log")
+            children[name].ask(do="open")
+        times = measure(children, queries, args.rounds)
+    finally:
+        for child in children.values():
+            child.close()
+    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+
+    print(where)
+    sums = dict.fromkeys(databases, 0.0)
+    print(f"{'query':8} {'clean ms':>9} {'changed ms':>11} {'ratio':>6}")
+    for query, own in times.items():
+        clean, changed = (statistics.median(own[name]) for name in databases)
+        sums = {"clean": sums["clean"] + clean, "changed": sums["changed"] + changed}
+        beyond = "  more than wanted" if changed > MOST * clean + AND_SECONDS else ""
+        print(f"{query:8} {1000 * clean:9.1f} {1000 * changed:11.1f} {changed / clean:6.2f}{beyond}")
+    ratio = sums["changed"] / sums["clean"]
+    print(f"{'sum':8} {1000 * sums['clean']:9.1f} {1000 * sums['changed']:11.1f} {ratio:6.2f}  (wanted: at most {MOST})")
+    data = {"machine": facts, "scale": args.scale, "layout": args.layout, "threads": args.threads}
+    data |= {"seconds_busy_stolen_idle": busy, "tables": where, "seconds": times}
+    name = f"{facts['date']}-{machine.name(facts)}-changed"
+    to = (BENCHMARKS / "record" if args.record else args.work) / name
+    to.mkdir(parents=True, exist_ok=True)
+    (to / "changed.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    print(f"written: {to}/changed.json")
+
+
+if __name__ == "__main__":
+    main()

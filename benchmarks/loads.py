@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Bulk loads of lineitem from Parquet into tables in heap pages, beside the same into columns.
+
+    python3 benchmarks/loads.py                  build, generate, load, measure; writes to --work
+    python3 benchmarks/loads.py --rounds 3       a quick look
+    python3 benchmarks/loads.py --record         into benchmarks/record/
+
+Each load is a new process and a new database; the time is that of COPY, committed and synced, as `gingham --timing` prints it.
+Wanted: PAX at most 1.1 times as long as NSM (with pages filled as far as they go), and at most 1.5 times as long as columns.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+from harness import machine, prepare, statistics
+
+BENCHMARKS = pathlib.Path(__file__).resolve().parent
+ROOT = BENCHMARKS.parent
+LAYOUTS = ["column", "nsm", "pax", "dsm"]
+# Of which each layout has to give the same.
+ANSWER = (
+    "SELECT count(*), sum(l_orderkey), sum(l_extendedprice), min(l_shipdate), max(l_receiptdate), "
+    "count(DISTINCT l_shipmode), sum(length(l_comment)), min(l_comment) FROM lineitem"
+)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="data, databases, results")
+    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--layouts", nargs="+", default=LAYOUTS[:3], choices=LAYOUTS)
+    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
+    return parser.parse_args()
+
+
+def load(program, file, database, layout):
+    """Seconds of a load, and its answer."""
+    shutil.rmtree(database, ignore_errors=True)
+    os.sync()
+    time.sleep(0.5)
+    create = f"{prepare.lineitem_schema()} WITH (layout = '{layout}')"
+    command = [program, str(database), "--timing", "-c", f"{create}; COPY lineitem FROM '{file}'"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    times = [float(line.split()[1]) for line in done.stderr.splitlines() if line.startswith("Time:")]
+    command = [program, str(database), "--format", "csv", "-c", ANSWER]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return times[-1] / 1000, answer
+
+
+def main():
+    args = arguments()
+    folder = args.work / "databases"
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
+    programs = prepare.build(ROOT, args.profile)
+    file = prepare.data(args.work, programs["runner"], args.scale) / "lineitem.parquet"
+    times, sizes, answers = {}, {}, set()
+    busy = machine.processor_times()
+    for _ in range(args.rounds):
+        for layout in args.layouts:
+            database = folder / f"loads-{layout}"
+            seconds, answer = load(programs["gingham"], file, database, layout)
+            sizes[layout] = machine.folder_bytes(database)
+            shutil.rmtree(database)
+            times.setdefault(layout, []).append(seconds)
+            times.setdefault(f"file of {layout}'s bytes", []).append(machine.synced_write(folder / "loads.file", sizes[layout]))
+            answers.add(answer)
+    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    if len(answers) != 1:
+        sys.exit("the layouts give different answers:\n" + "\n".join(answers))
+
+    print(f"{'load of lineitem':26} {'median s':>9} {'interval':>17} {'MB':>6}")
+    for name, own in times.items():
+        low, high, _ = statistics.interval(own)
+        size = f"{sizes[name] / 1e6:6.0f}" if name in sizes else ""
+        print(f"{name:26} {statistics.median(own):9.2f} {low:8.2f} … {high:6.2f} {size}")
+    of = {name: statistics.median(own) for name, own in times.items()}
+    for peer, most in (("nsm", 1.1), ("column", 1.5)):
+        if peer in of and "pax" in of:
+            print(f"pax takes {of['pax'] / of[peer]:.2f} times as long as {peer} (wanted: at most {most})")
+    data = {"machine": facts, "scale": args.scale, "seconds_busy_stolen_idle": busy, "seconds": times, "bytes": sizes}
+    name = f"{facts['date']}-{machine.name(facts)}-loads"
+    to = (BENCHMARKS / "record" if args.record else args.work) / name
+    to.mkdir(parents=True, exist_ok=True)
+    (to / "loads.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    print(f"written: {to}/loads.json")
+
+
+if __name__ == "__main__":
+    main()
