@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// Pages that a writer keeps before it writes them back: 8 MiB of the usual size.
 const KEPT: usize = 1024;
 /// Pages of a transaction that is large: reading them again takes about as long as a sync.
-const LARGE: usize = 256;
+const LARGE: usize = 128;
 /// Records by which the first page of a load is laid out.
 const FIRST: usize = 100;
 
