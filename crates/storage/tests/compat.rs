@@ -120,6 +120,49 @@ fn version_4_is_read_and_continued() {
     assert!(store.check().unwrap().errors.is_empty());
 }
 
+/// A catalog of a process that did not end well, whose last commit has a seal of version 1: it is opened as it is, and as it was
+/// before that commit when a page of it is missing.
+#[test]
+fn seals_of_version_1_are_read() {
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/compat/sealed-v1.mdb");
+    if !kept.exists() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(folder.path()).unwrap();
+        ["a", "b"].into_iter().for_each(|name| store.write(|transaction| transaction.create_schema(name)).unwrap());
+        std::fs::copy(folder.path().join("catalog/data.mdb"), &kept).unwrap();
+    }
+    let whole = std::fs::read(&kept).unwrap();
+    let lost =
+        whole.windows(7).position(|bytes| bytes == b"\"a\",\"b\"").expect("the last commit's state") / 4096 * 4096;
+    for is_whole in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, mut data) = (folder.path(), whole.clone());
+        if !is_whole {
+            data[lost..lost + 512].fill(0);
+        }
+        ["catalog", "segments"].into_iter().for_each(|name| std::fs::create_dir(path.join(name)).unwrap());
+        let files = [
+            ("format", &b"gingham database, format 3\n"[..]),
+            ("writer.lock", b"sealing"),
+            ("catalog/data.mdb", &data),
+        ];
+        files.into_iter().for_each(|(name, bytes)| std::fs::write(path.join(name), bytes).unwrap());
+        let read = open_read_only(path);
+        assert_eq!(read.is_ok(), is_whole, "{read:?}");
+        drop(read);
+        let store = open(path).unwrap();
+        let expected = if is_whole { &["public", "a", "b"][..] } else { &["public", "a"] };
+        assert_eq!(store.snapshot().unwrap().schemas, expected);
+        let report = store.check().unwrap();
+        assert!(report.errors.is_empty(), "{report:?}");
+        assert_eq!(report.notes.iter().any(|note| note.contains("interrupted")), !is_whole, "{report:?}");
+        store.write(|transaction| transaction.create_schema("c")).unwrap();
+        drop(store);
+        let store = open_read_only(path).unwrap();
+        assert_eq!(store.snapshot().unwrap().schemas, [expected, &["c"]].concat());
+    }
+}
+
 /// A table in pages with the index of its key and another one, whose values are short, long or NULL.
 fn build_indexed(store: &Arc<Store>) {
     let design = Design::of_pages(HeapOptions::new(HeapLayout::Pax));

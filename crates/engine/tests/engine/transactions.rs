@@ -258,6 +258,41 @@ fn a_cancelled_begin_begins_nothing() {
     run(&one, "INSERT INTO t VALUES (11, 1)");
 }
 
+/// A change of one record waits on the caller's thread: until it is cancelled, for as long as `lock_timeout` says, or to its turn.
+#[test]
+fn a_change_of_one_record_waits_as_others_do() {
+    let (one, other) = two("pax");
+    run(&one, "CREATE TABLE p (k BIGINT PRIMARY KEY, v BIGINT) WITH (layout = 'pax')");
+    run(&one, "INSERT INTO p SELECT value, value FROM generate_series(1, 10)");
+    run(&one, "BEGIN IMMEDIATE; UPDATE p SET v = v + 100 WHERE k = 3");
+    let handle = other.cancel_handle();
+    for change in ["UPDATE p SET v = 0 WHERE k = 3", "DELETE FROM p WHERE k = 3"] {
+        let cancelled = std::thread::scope(|scope| {
+            let changes = scope.spawn(|| other.execute(change));
+            while !changes.is_finished() {
+                std::thread::sleep(Duration::from_millis(20));
+                handle.cancel();
+            }
+            changes.join().expect("no panic")
+        });
+        assert!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
+    }
+    run(&other, "SET gingham.lock_timeout = '20 ms'");
+    let late = other.execute("UPDATE p SET v = 0 WHERE k = 3");
+    assert!(matches!(late, Err(Error::LockTimeout(_))), "{late:?}");
+    assert_eq!(other.execute("UPDATE p SET v = 0 WHERE k = 300").ok(), Some(0), "there is nothing to wait for");
+    run(&other, "RESET gingham.lock_timeout");
+    let changed = std::thread::scope(|scope| {
+        let changes = scope.spawn(|| other.execute("UPDATE p SET v = v + 1 WHERE k = 3"));
+        std::thread::sleep(Duration::from_millis(20));
+        run(&one, "COMMIT");
+        changes.join().expect("no panic")
+    });
+    assert_eq!(changed.ok(), Some(1));
+    assert_eq!(rows(&one, "SELECT v FROM p WHERE k = 3"), ["104"]);
+    assert_eq!(rows(&one, "SELECT sum(v), count(*) FROM p"), ["156|10"]);
+}
+
 /// As many as there may be are known to a part that begins to write behind them.
 #[test]
 fn savepoints_have_a_limit() {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 /// Pages that a writer keeps before it writes them back: 8 MiB of the usual size.
 const KEPT: usize = 1024;
 /// Pages of a transaction that is large: reading them again takes about as long as a sync.
-const LARGE: usize = 256;
+const LARGE: usize = 128;
 
 /// One heap table in a write transaction.
 #[derive(Debug)]
