@@ -138,27 +138,23 @@ impl Store {
         let store = Arc::clone(self);
         let started = std::thread::Builder::new().name("gingham-vacuum".into()).spawn(move || {
             let vacuumed = store.vacuum_unasked();
-            store.vacuums.ended(vacuumed);
+            store.vacuums.ended(&vacuumed, store.path());
         });
         if let Err(error) = started {
-            tracing::warn!("starting a thread for {}: {error}", self.path().display());
-            self.vacuums.ended(None);
+            self.vacuums.ended(&Err(Error::io("starting a thread for", self.path())(error)), self.path());
         }
     }
 
     /// Does it, and gives the time that it took.
-    fn vacuum_unasked(self: &Arc<Self>) -> Option<Duration> {
-        let options = WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() };
-        let result = self.turn(&options).and_then(|_turn| {
-            let begun = Instant::now();
-            // Somebody may have asked for one meanwhile.
-            if is_wasteful(self.environment()?.as_ref()) {
-                let Vacuumed { before, after } = self.vacuum_now()?;
-                tracing::info!("{}: the catalog had {before} bytes and has {after} now", self.path().display());
-            }
-            Ok(begun.elapsed())
-        });
-        result.map_err(|error| tracing::warn!("{}: VACUUM failed: {error}", self.path().display())).ok()
+    fn vacuum_unasked(self: &Arc<Self>) -> Result<Duration> {
+        let _turn = self.turn(&WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() })?;
+        let begun = Instant::now();
+        // Somebody may have asked for one meanwhile.
+        if is_wasteful(self.environment()?.as_ref()) {
+            let Vacuumed { before, after } = self.vacuum_now()?;
+            tracing::info!("{}: the catalog had {before} bytes and has {after} now", self.path().display());
+        }
+        Ok(begun.elapsed())
     }
 }
 
@@ -172,8 +168,18 @@ impl Vacuums {
     }
 
     /// One that nobody asked for took so long, or failed.
-    fn ended(&self, took: Option<Duration>) {
-        let pause = took.map_or(AFTER_FAILURE, |took| took.saturating_mul(ONE_IN - 1));
+    fn ended(&self, vacuumed: &Result<Duration>, database: &Path) {
+        let pause = match vacuumed {
+            Ok(took) => took.saturating_mul(ONE_IN - 1),
+            Err(error) => {
+                tracing::warn!("{}: VACUUM failed: {error}", database.display());
+                if matches!(error, Error::Unsupported(_)) {
+                    // It would be in vain each time: one is under way for ever.
+                    return;
+                }
+                AFTER_FAILURE
+            }
+        };
         *self.not_before() = Instant::now().checked_add(pause);
         self.under_way.store(false, Ordering::Release);
     }

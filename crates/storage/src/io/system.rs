@@ -97,8 +97,8 @@ pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     match unsafe { libc::renameat2(here, one.as_ptr(), here, other.as_ptr(), libc::RENAME_EXCHANGE) } {
         0 => Ok(()),
         _ => Err(match io::Error::last_os_error() {
-            // A file system that knows no exchange.
-            error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS)) => {
+            // A file system that knows no exchange, or not of what lies in several layers.
+            error if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOSYS | libc::EXDEV)) => {
                 io::ErrorKind::Unsupported.into()
             }
             error => error,
