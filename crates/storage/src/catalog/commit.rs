@@ -16,20 +16,20 @@ impl<'store> Transaction<'store> {
         let (state, id) = (self.state.clone(), self.transaction.id());
         let (environment, store, keeps_size) = (self.environment, self.store, self.keeps_size);
         records::put_state(environment, &mut self.transaction, &state)?;
-        let seals = self.prepare_sync()?;
-        let mut committed = self.transaction.commit().map_err(environment.failed("committing to"));
-        if committed.is_ok()
-            && let Some(sealer) = seals
-        {
-            committed = sealer.seal().inspect_err(|_| store.is_unsure());
+        let sealer = self.prepare_sync()?;
+        let committed = self.transaction.commit().map_err(environment.failed("committing to"));
+        if committed.is_ok() && self.names.is_none() {
+            // Others see the commit already.
+            store.publish((environment.generation(), id), state, self.records);
         }
+        let committed = committed.and_then(|()| match sealer {
+            Some(sealer) => sealer.seal().inspect_err(|_| store.is_unsure()),
+            None => Ok(()),
+        });
         // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
         // those that no commit names.
         self.made.keep();
         committed?;
-        if self.names.is_none() {
-            store.publish((environment.generation(), id), state, self.records);
-        }
         store.files.remove(store.path(), self.replaced);
         if !keeps_size {
             store.vacuum_when_wasteful(environment);
