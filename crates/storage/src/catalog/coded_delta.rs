@@ -1,27 +1,59 @@
 //! Delta blocks as queries read them. Byte strings lie plain in a block, and executors that take a column's codes could take
-//! none of the whole table's: so strings of columns whose segments have dictionaries get codes of these when a block is
-//! loaded, as far as the dictionaries have all of its values. Values that are new stay plain until they are merged.
+//! none of the whole table's: so strings of columns whose segments have dictionaries get codes of these when a query first
+//! reads a block, as far as the dictionaries have all of its values. Values that are new stay plain until they are merged.
 
-use crate::cache::BlockCache;
 use crate::catalog::TableSnapshot;
 use crate::catalog::rows::read_rows;
 use crate::dictionary::{Dictionary, DictionaryVersion, codes_within};
-use crate::segment::{Encoding, Segment, write_coded_image};
+use crate::heap::RECORD_IDS;
+use crate::segment::{Encoding, Segment, SegmentId, write_coded_image};
 use crate::{ColumnId, Result, TableDefinition, ValueClass};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Numbers of dictionary versions that blocks have in memory: no stored one comes so far.
 const IN_MEMORY: u32 = 1 << 31;
 
-/// The block with codes for strings that have them in all of `segments`.
-pub(crate) fn coded(
-    block: Arc<Segment>,
-    definition: &TableDefinition,
-    segments: &[Arc<Segment>],
-    dictionaries: &BTreeMap<ColumnId, Arc<Dictionary>>,
-    cache: &Arc<BlockCache>,
-) -> Result<Arc<Segment>> {
+/// Blocks of a table with codes of its dictionaries, those that were asked for.
+#[derive(Debug, Default)]
+pub struct CodedBlocks {
+    known: Mutex<BTreeMap<SegmentId, Arc<Segment>>>,
+}
+
+impl CodedBlocks {
+    /// Of these only the blocks that a later snapshot of the table has, whose dictionaries are the same.
+    pub(crate) fn of_blocks(&self, blocks: &[Arc<Segment>]) -> Self {
+        let known = self.known();
+        let kept = blocks.iter().filter_map(|block| Some((block.id(), Arc::clone(known.get(&block.id())?))));
+        Self { known: Mutex::new(kept.collect()) }
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<SegmentId, Arc<Segment>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TableSnapshot {
+    /// The delta blocks, with codes where strings have them in all segments. One that can't be read is given as it is, and tells
+    /// when it is scanned.
+    pub(crate) fn coded_delta(&self) -> Vec<Arc<Segment>> {
+        let coded = |block: &Arc<Segment>| {
+            let known = self.coded.known().get(&block.id()).cloned();
+            known.unwrap_or_else(|| {
+                let made = coded(block, self).unwrap_or_else(|_| Arc::clone(block));
+                self.coded.known().insert(block.id(), Arc::clone(&made));
+                made
+            })
+        };
+        self.delta.iter().map(coded).collect()
+    }
+}
+
+/// A block of a table with codes for strings that have them in all segments.
+fn coded(block: &Arc<Segment>, table: &TableSnapshot) -> Result<Arc<Segment>> {
+    let (segments, dictionaries) = (&table.segments, &table.dictionaries);
+    let mut definition = TableDefinition::clone(&table.definition);
+    definition.columns.retain(|column| column.id != RECORD_IDS);
     let in_all = |column: ColumnId| {
         let coded = |segment: &Arc<Segment>| {
             segment.column(column).is_some_and(|meta| matches!(meta.encoding, Encoding::Dictionary))
@@ -32,14 +64,14 @@ pub(crate) fn coded(
     let wanted = of_strings.filter_map(|column| Some((column.id, dictionaries.get(&column.id)?)));
     let mut wanted: BTreeMap<ColumnId, &Arc<Dictionary>> = wanted.filter(|(column, _)| in_all(*column)).collect();
     if wanted.is_empty() {
-        return Ok(block);
+        return Ok(Arc::clone(block));
     }
     let mut whole = TableSnapshot::empty(definition.clone());
-    whole.delta.push(Arc::clone(&block));
+    whole.delta.push(Arc::clone(block));
     let rows = read_rows(&Arc::new(whole))?;
     loop {
         let columns: Vec<ColumnId> = wanted.keys().copied().collect();
-        let (written, image) = write_coded_image(block.id(), definition, rows.clone(), &columns)?;
+        let (written, image) = write_coded_image(block.id(), &definition, rows.clone(), &columns)?;
         let before = wanted.len();
         let mut versions = BTreeMap::new();
         for (column, entries) in written.dictionaries {
@@ -53,11 +85,11 @@ pub(crate) fn coded(
             }
         }
         if wanted.is_empty() {
-            return Ok(block);
+            return Ok(Arc::clone(block));
         }
         if wanted.len() == before {
             let place = format!("delta block {} of table {}, coded", block.id(), definition.name);
-            let coded = Segment::from_image(Arc::from(image), block.id(), &place, Arc::clone(cache))?;
+            let coded = Segment::from_image(Arc::from(image), block.id(), &place, Arc::clone(block.cache()))?;
             return Ok(Arc::new(coded.with_dictionaries(versions)));
         }
     }

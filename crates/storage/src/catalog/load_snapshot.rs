@@ -2,7 +2,6 @@
 //! did the segments, delta blocks and dictionaries that stayed.
 
 use crate::cache::BlockCache;
-use crate::catalog::coded_delta::coded;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::{self, DeletedRecord, SegmentRecord, State, TableRecord, pair_key};
 use crate::catalog::{Deleted, Snapshot, Summaries, TableSnapshot, dictionaries, folder, values};
@@ -70,18 +69,16 @@ impl Loader<'_> {
         for (_, segment) in &stored {
             segments.push(self.segment(id, segment, &dictionaries, known.get(&segment.id).copied())?);
         }
-        // Codes of blocks lead to the dictionaries that there were when they were loaded.
-        let same = previous.is_some_and(|table| same_dictionaries(&table.dictionaries, &dictionaries));
         let mut delta = Vec::with_capacity(record.delta.len());
         for block in &record.delta {
-            delta.push(match known.get(&block.id).filter(|_| same) {
+            delta.push(match known.get(&block.id) {
                 Some(segment) => Arc::clone(segment),
-                None => {
-                    let plain = self.delta_block(transaction, &record.definition, block.id)?;
-                    coded(plain, &record.definition, &segments, &dictionaries, self.cache)?
-                }
+                None => self.delta_block(transaction, &record.definition, block.id)?,
             });
         }
+        // Codes of blocks lead to the dictionaries that there were when they were made.
+        let same = previous.filter(|table| same_dictionaries(&table.dictionaries, &dictionaries));
+        let coded = same.map(|table| Arc::new(table.coded.of_blocks(&delta))).unwrap_or_default();
         let all = segments.iter().chain(&delta);
         let deleted = self.deleted(transaction, id, &record.deleted, all, previous)?;
         Ok(TableSnapshot {
@@ -93,6 +90,7 @@ impl Loader<'_> {
             dictionaries,
             heap: record.heap,
             pages: None,
+            coded,
             summaries: Summaries::default(),
         })
     }

@@ -45,6 +45,7 @@ pub(crate) mod values;
 mod walker;
 
 pub use change::Change;
+pub use coded_delta::CodedBlocks;
 pub use deleted::Deleted;
 pub use group::WriteOptions;
 pub use keys::Conflicts;

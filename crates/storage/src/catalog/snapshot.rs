@@ -2,6 +2,7 @@
 
 use crate::catalog::Deleted;
 use crate::catalog::records::TableRecord;
+use crate::catalog::coded_delta::CodedBlocks;
 use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
 use crate::heap::store::{Overlay, id_column};
@@ -71,6 +72,8 @@ pub struct TableSnapshot {
     pub heap: Option<HeapRecord>,
     /// Of a heap table in a snapshot under a pin ([`Store::pinned`](crate::catalog::Store::pinned)): its pages, to be read.
     pub pages: Option<Arc<HeapReader>>,
+    /// Delta blocks with codes made so far; `Default::default()` in a new snapshot.
+    pub coded: Arc<CodedBlocks>,
     /// Summaries computed so far; `Summaries::default()` in a new snapshot.
     pub summaries: Summaries,
 }
@@ -184,6 +187,7 @@ impl TableSnapshot {
             dictionaries: self.dictionaries.clone(),
             heap: self.heap.clone(),
             pages: self.pages.clone(),
+            coded: Arc::clone(&self.coded),
             summaries: Summaries::default(),
         }
     }
@@ -203,6 +207,7 @@ impl TableSnapshot {
             dictionaries: BTreeMap::new(),
             heap: None,
             pages: None,
+            coded: Arc::default(),
             summaries: Summaries::default(),
         }
     }

@@ -121,7 +121,8 @@ fn distinct(table: &TableSnapshot, definition: &ColumnDefinition, present: u64, 
         return (0, true);
     }
     let metas = || table.segments.iter().filter_map(|segment| segment.column(column));
-    let in_delta = table.delta.iter().filter_map(|block| block.column(column));
+    let delta = table.coded_delta();
+    let in_delta = delta.iter().filter_map(|block| block.column(column));
     let counted = !constant && metas().chain(in_delta).all(|meta| meta.encoding == Encoding::Dictionary);
     if counted && let Some(dictionary) = table.dictionaries.get(&column) {
         return ((dictionary.distinct() as u64).min(present), true);

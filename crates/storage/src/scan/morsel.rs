@@ -140,7 +140,8 @@ pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i
         }
         ValueClass::Bytes => {
             let coded = |encoding: &Encoding| matches!(encoding, Encoding::Dictionary);
-            let mut segments = table.segments.iter().chain(&table.delta);
+            let delta = table.coded_delta();
+            let mut segments = table.segments.iter().chain(&delta);
             let all = segments.all(|segment| match segment.column(column) {
                 Some(meta) => coded(&meta.encoding),
                 None => definition.initial.is_null(),

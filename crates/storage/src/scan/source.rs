@@ -47,10 +47,10 @@ impl Source {
             }
         };
         let mut next = 0;
-        let segments = table.segments.iter().chain(&table.delta).map(|segment| {
+        let segments = table.segments.iter().cloned().chain(table.coded_delta()).map(|segment| {
             let (first, deleted) = (next, table.deleted.get(&segment.id()).cloned());
             next += segment.rows() as u64;
-            Self::Segment(Part { segment: Arc::clone(segment), first, deleted })
+            Self::Segment(Part { segment, first, deleted })
         });
         Ok(segments.chain(pages).collect())
     }

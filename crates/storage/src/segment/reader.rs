@@ -83,6 +83,11 @@ impl Segment {
         Self { opened: Arc::clone(&self.opened), dictionaries }
     }
 
+    /// The cache of its blocks.
+    pub(crate) fn cache(&self) -> &Arc<BlockCache> {
+        &self.opened.cache
+    }
+
     /// Its number.
     pub fn id(&self) -> SegmentId {
         self.opened.id

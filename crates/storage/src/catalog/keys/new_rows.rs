@@ -54,6 +54,7 @@ impl<'r> NewRows<'r> {
             dictionaries,
             heap: None,
             pages: None,
+            coded: Arc::default(),
             summaries: Summaries::default(),
         };
         Ok(Self { segments: Arc::new(segments), delta: &rows.delta })
