@@ -11,7 +11,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 fn own(store: &Arc<Store>) -> Arc<TableSnapshot> {
-    table(&*store.snapshot().unwrap(), "t")
+    table(&store.snapshot().unwrap(), "t")
 }
 
 /// Records whose label is from one on.
