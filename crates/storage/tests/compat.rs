@@ -142,7 +142,7 @@ fn seals_of_version_1_are_read() {
         }
         ["catalog", "segments"].into_iter().for_each(|name| std::fs::create_dir(path.join(name)).unwrap());
         let files = [
-            ("format", &b"gingham database, format 3\n"[..]),
+            ("format", &b"gingham database, format 4\n"[..]),
             ("writer.lock", b"sealing"),
             ("catalog/data.mdb", &data),
         ];

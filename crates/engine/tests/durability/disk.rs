@@ -19,6 +19,9 @@ const SECTOR: u64 = 512;
 /// LMDB's table of readers, which it writes through a map and makes anew when nobody else has the database open: anything
 /// may stand in it.
 const READERS: &[u8] = b"lock.mdb";
+/// The writer's lock file, and how it begins after commits that are sealed.
+const WRITER: &[u8] = b"writer.lock";
+const SEALING: &[u8] = b"sealing";
 
 /// What becomes of changes that no barrier covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +143,10 @@ impl<'log> Disk<'log> {
                     let mut bytes = left(durable, pending, next, how.1, random);
                     if name == READERS {
                         bytes.iter_mut().for_each(|byte| *byte = random.bits() as u8);
+                    }
+                    // After a power loss the system is in another boot than the one that the writer noted.
+                    if name == WRITER && bytes.starts_with(SEALING) {
+                        bytes.truncate(SEALING.len());
                     }
                     fs::write(&path, bytes).expect("a new file");
                 }

@@ -23,7 +23,7 @@ impl<'store> Transaction<'store> {
             store.publish((environment.generation(), id), state, self.records);
         }
         let committed = committed.and_then(|()| match sealer {
-            Some(sealer) => sealer.seal().inspect_err(|_| store.is_unsure()),
+            Some(sealer) => sealer.seal().inspect_err(|_| store.note_unsynced()),
             None => Ok(()),
         });
         // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
@@ -48,7 +48,8 @@ impl<'store> Transaction<'store> {
             // Files that it replaces go at once: the commit before, which names them, must not come back.
             None if self.relaxed && self.replaced.is_empty() => (Syncs::Pages, None),
             None => (Syncs::Both, None),
-            Some(sealer) if self.is_large => {
+            // A note may be there of a large one that did not come about.
+            Some(sealer) if self.is_large || sealer.is_noted(self.transaction.id() as u64)? => {
                 sealer.note_synced(self.transaction.id() as u64)?;
                 (Syncs::Both, None)
             }

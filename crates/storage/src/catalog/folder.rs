@@ -12,6 +12,7 @@ use crate::catalog::environment::Environment;
 use crate::catalog::records::{self, State};
 use crate::catalog::walker::{self, Trusted};
 use crate::io::lmdb::Access;
+use crate::io::system;
 use crate::segment::SegmentId;
 use crate::{DEFAULT_SCHEMA, Error, Result, TableId};
 use std::collections::HashSet;
@@ -20,8 +21,9 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads
-/// format 2 too, whose catalog has no database of deleted records, and format 1, which has none of heap pages either.
-const FORMAT_VERSION: u32 = 3;
+/// format 3 too, whose commits have no seals, format 2, whose catalog has no database of deleted records, and format 1, which
+/// has none of heap pages either.
+const FORMAT_VERSION: u32 = 4;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";
@@ -31,8 +33,8 @@ const CATALOG: &str = "catalog";
 const NEW_CATALOG: &str = "catalog.new";
 const SEGMENTS: &str = "segments";
 
-/// Content of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit
-/// may have been interrupted, which its seal tells.
+/// Begin of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit may
+/// have been interrupted, which its seal tells. The boot that the system was in stands behind it.
 const SEALING: &[u8] = b"sealing";
 /// The same of one who makes commits that a power loss may undo. They have no seal, and never lack pages.
 const RELAXED: &[u8] = b"relaxed";
@@ -133,14 +135,22 @@ impl WriterLock {
         }
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(Error::io("reading", &path))?;
-        let unclean = [SEALING, RELAXED, WRITING].contains(&&content[..]);
+        let unclean = content.starts_with(SEALING) || [RELAXED, WRITING].contains(&&content[..]);
         Ok(Self { file, path, unclean })
     }
 
     /// Records that commits begin which are sealed, so that the next open looks at the last one's seal when this process does
     /// not end well. That is on disk before the first of them is.
     pub(crate) fn mark_sealing(&self) -> Result<()> {
-        self.mark_durably(SEALING)
+        let boot = system::boot().map_or(Vec::new(), |boot| [b" ", boot.as_bytes()].concat());
+        self.mark_durably(&[SEALING, &boot].concat())
+    }
+
+    /// Records that the last commit could not be synced: what the system knows of it is not what is on disk, in this boot neither.
+    pub(crate) fn mark_unsynced(&self) {
+        if let Err(error) = self.mark(SEALING) {
+            tracing::warn!("writing {}: {error}", self.path.display());
+        }
     }
 
     /// Records that commits begin which a power loss may undo. That is on disk before the first of them is.
@@ -174,13 +184,16 @@ impl WriterLock {
 /// of the latest, whatever of them is on disk.
 pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result<Trusted> {
     let content = fs::read(database.join(LOCK_FILE)).unwrap_or_default();
-    Ok(if content == RELAXED {
-        Trusted::Latest
-    } else if content == SEALING && !is_live() && !walker::is_sealed(&catalog(database))? {
-        Trusted::Before
-    } else {
-        Trusted::Both
-    })
+    if content == RELAXED {
+        return Ok(Trusted::Latest);
+    }
+    let Some(boot) = content.strip_prefix(SEALING) else { return Ok(Trusted::Both) };
+    // A system that has not gone down since knows all pages too: the writer was killed.
+    let is_this = system::boot().is_some_and(|this| boot.strip_prefix(b" ") == Some(this.as_bytes()));
+    let catalog = catalog(database);
+    // A writer may have come after the first question, and gone after the second.
+    let is_whole = is_this || walker::is_sealed(&catalog)? || is_live() || walker::is_sealed(&catalog)?;
+    Ok(if is_whole { Trusted::Both } else { Trusted::Before })
 }
 
 /// Whether a process has a database open for writing.
@@ -254,6 +267,13 @@ fn check_format(database: &Path) -> Result<()> {
     )))
 }
 
+/// Writes the format file anew unless it has today's format.
+pub(crate) fn raise_older_format(database: &Path) -> Result<()> {
+    let path = database.join(FORMAT_FILE);
+    let content = fs::read(&path).map_err(Error::io("reading", &path))?;
+    if content == format!("{FORMAT_MAGIC}{FORMAT_VERSION}\n").as_bytes() { Ok(()) } else { raise_format(database) }
+}
+
 /// Writes the format file anew, where the folder's format was an older one.
 pub(crate) fn raise_format(database: &Path) -> Result<()> {
     let (path, new) = (database.join(FORMAT_FILE), database.join(NEW_FORMAT_FILE));
@@ -322,9 +342,12 @@ pub(crate) fn give_permissions(from: &Path, data: &Path) -> Result<()> {
 /// Removes catalogs that were built or taken out of use, and not removed by who did that.
 pub(crate) fn remove_new_catalogs(database: &Path) -> Result<()> {
     for path in list(database)? {
-        let is_new = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(NEW_CATALOG));
-        if is_new {
-            fs::remove_dir_all(&path).map_err(Error::io("removing", &path))?;
+        let behind = path.file_name().and_then(|name| name.to_str()?.strip_prefix(NEW_CATALOG));
+        let number = |behind: &str| behind.strip_prefix('.').is_some_and(|number| number.parse::<u64>().is_ok());
+        if behind.is_some_and(|behind| behind.is_empty() || number(behind))
+            && let Err(error) = fs::remove_dir_all(&path)
+        {
+            tracing::warn!("removing {}: {error}", path.display());
         }
     }
     Ok(())

@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 /// current one: VACUUM may have put another in its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Pin {
-    transaction: Arc<ReadPin>,
+    // Dropped first: what the transaction keeps may be the store, with whose end the catalog's name is free again.
     environment: Arc<Environment>,
+    transaction: Arc<ReadPin>,
 }
 
 impl Pin {

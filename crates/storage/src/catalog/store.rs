@@ -12,7 +12,7 @@ use crate::catalog::pending::{FileKeeper, WrittenFiles};
 use crate::catalog::pin::Readers;
 use crate::catalog::registry::{self, Registration};
 use crate::catalog::vacuum::Vacuums;
-use crate::catalog::walker::Trusted;
+use crate::catalog::walker::{Sealer, Trusted};
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
 use crate::heap::HeapReader;
 use crate::heap::store::Verified;
@@ -58,7 +58,7 @@ pub struct Store {
     pub(super) marked_writing: AtomicBool,
     marked_relaxed: AtomicBool,
     /// Set when a commit was made that could not be synced.
-    unsure: AtomicBool,
+    unsynced: AtomicBool,
     next_segment: AtomicU64,
     pub(crate) files: Arc<FileKeeper>,
     /// Heap pages whose checksums were verified.
@@ -158,6 +158,8 @@ impl Store {
             if trusted == Trusted::Before {
                 // The one before takes the place of the commit that was interrupted.
                 commit_again(&Environment::open(&folder::catalog(path), Access::Before)?)?;
+                // Whoever comes next looks for a seal too.
+                Sealer::open(&folder::catalog(path))?.seal()?;
                 notes.push(
                     "the last commit was interrupted by a power loss, before it was acknowledged; it was undone".into(),
                 );
@@ -217,7 +219,7 @@ impl Store {
             jobs: Jobs::default(),
             marked_writing: AtomicBool::new(false),
             marked_relaxed: AtomicBool::new(false),
-            unsure: AtomicBool::new(false),
+            unsynced: AtomicBool::new(false),
             next_segment: AtomicU64::new(state.next_segment),
             files: Arc::default(),
             verified: Verified::default(),
@@ -285,19 +287,11 @@ impl Store {
         if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
             // The latest commit is sealed first: until the next one, the lock file will say that it is.
             environment.sealer()?.seal_if_open()?;
+            folder::raise_older_format(&self.path)?;
             lock.mark_sealing()?;
             self.marked_writing.store(true, Ordering::Relaxed);
         }
-        if self.unsure.load(Ordering::Relaxed) {
-            return Err(Error::Io {
-                action: "writing",
-                path: folder::catalog(&self.path),
-                source: std::io::Error::other(
-                    "the disk has refused to sync the commit before, of which it is not known what is left; \
-                      close the database and open it again",
-                ),
-            });
-        }
+        self.require_synced()?;
         let base = base(self)?;
         Transaction::begin(self, environment, base, options)
     }
@@ -307,9 +301,24 @@ impl Store {
         self.durable && !self.marked_relaxed.load(Ordering::Relaxed)
     }
 
-    /// Notes that a commit could not be synced, so that no other is built on it.
-    pub(super) fn is_unsure(&self) {
-        self.unsure.store(true, Ordering::Relaxed);
+    /// Errors when the last commit could not be synced.
+    pub(super) fn require_synced(&self) -> Result<()> {
+        if !self.unsynced.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(Error::Io {
+            action: "writing",
+            path: folder::catalog(&self.path),
+            source: std::io::Error::other(
+                "the disk has refused to sync the commit before; close the database and open it again, which undoes that commit",
+            ),
+        })
+    }
+
+    /// Notes that a commit could not be synced, so that no other is built on it, by whoever opens the database next either.
+    pub(super) fn note_unsynced(&self) {
+        self.unsynced.store(true, Ordering::Relaxed);
+        self.lock.iter().for_each(WriterLock::mark_unsynced);
     }
 
     /// A writer of new records for `table`. Several threads may write at once, each with its own lane; nothing is
@@ -411,7 +420,7 @@ impl Drop for Store {
     fn drop(&mut self) {
         if let Some(lock) = &self.lock
             && self.marked_writing.load(Ordering::Relaxed)
-            && !self.unsure.load(Ordering::Relaxed)
+            && !self.unsynced.load(Ordering::Relaxed)
             && self.environment().is_ok_and(|environment| environment.sync_relaxed())
         {
             lock.mark_clean();

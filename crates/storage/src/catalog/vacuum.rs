@@ -25,8 +25,8 @@ const MOST_BYTES: u64 = 256 << 20;
 const ONE_IN: u32 = 20;
 /// Pause after one that failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(60);
-/// How long one that nobody asked for waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long one that nobody asked for waits for its turn. Meanwhile it keeps the database open; the next commit asks again.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is known of VACUUMs of a store.
 #[derive(Debug, Default)]
@@ -61,6 +61,7 @@ impl Store {
     fn vacuum_now(&self) -> Result<Vacuumed> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         self.settle_vacuum()?;
+        self.require_synced()?;
         let current = self.environment()?;
         let before = current.file_bytes();
         let new = folder::vacuumed_catalog(self.path(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -96,7 +97,10 @@ impl Store {
             // Until its first commit, the lock file says that the latest has a seal.
             Sealer::open(new)?.seal_if_open()?;
         }
-        folder::give_permissions(&current.folder().join("data.mdb"), &data)?;
+        for name in ["data.mdb", "lock.mdb"] {
+            folder::give_permissions(&current.folder().join(name), &new.join(name))?;
+        }
+        folder::give_permissions(current.folder(), new)?;
         Ok(environment)
     }
 

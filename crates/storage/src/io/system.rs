@@ -55,6 +55,12 @@ pub(crate) fn network_file_system(_path: &Path) -> Option<&'static str> {
     None
 }
 
+/// What tells one start of the system from the next; `None` where it does not say.
+pub(crate) fn boot() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(boot.trim().to_owned()).filter(|boot| !boot.is_empty())
+}
+
 /// Which file or folder a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileIdentity(u64, u64);

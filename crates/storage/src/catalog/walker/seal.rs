@@ -43,13 +43,26 @@ impl Sealer {
         let (newest, older) = newest_first(&self.pages)?;
         let bytes = seal(&self.pages, &newest, &older).map_err(|detail| self.pages.damaged(newest.number(), detail))?;
         self.put(newest.number(), &bytes)?;
-        self.file.sync_data().map_err(Error::io("syncing", &self.pages.path))
+        self.file.sync_data().map_err(|error| {
+            // The system takes the pages for synced from here on: nobody is to find them sealed.
+            if let Err(error) = self.put(newest.number(), &[0; BYTES]) {
+                tracing::warn!("{error}");
+            }
+            Error::io("syncing", &self.pages.path)(error)
+        })
     }
 
     /// Notes that the commit of that number will need no seal. The note has to be synced before the meta page is written, as it
     /// is when the pages of the commit are.
     pub(crate) fn note_synced(&self, transaction: u64) -> Result<()> {
         self.put(transaction & 1, &encode(transaction, SYNCED, 0))
+    }
+
+    /// Whether a note says that the commit of that number needs no seal.
+    pub(crate) fn is_noted(&self, transaction: u64) -> Result<bool> {
+        let number = transaction & 1;
+        let meta = self.pages.read(number).map_err(|detail| self.pages.damaged(number, detail))?;
+        Ok(stored(&meta) == encode(transaction, SYNCED, 0))
     }
 
     /// Seals the latest commit unless it has a seal or needs none.
@@ -75,10 +88,15 @@ pub(crate) fn is_sealed(catalog: &Path) -> Result<bool> {
 fn is_whole(pages: &PageFile) -> Result<bool> {
     let (newest, older) = newest_first(pages)?;
     let meta = pages.read(newest.number()).map_err(|detail| pages.damaged(newest.number(), detail))?;
-    let stored = meta.get(AT as usize..AT as usize + BYTES).unwrap_or_default();
+    let stored = stored(&meta);
     // Pages that are missing may make any sense or none.
     Ok(stored == encode(newest.transaction, SYNCED, 0)
         || seal(pages, &newest, &older).is_ok_and(|expected| expected == stored))
+}
+
+/// The bytes in the place of a seal.
+fn stored(meta: &[u8]) -> &[u8] {
+    meta.get(AT as usize..AT as usize + BYTES).unwrap_or_default()
 }
 
 fn newest_first(pages: &PageFile) -> Result<(Meta, Meta)> {
