@@ -1,8 +1,8 @@
 //! What a statement sees: an immutable picture of the catalog at one commit.
 
 use crate::catalog::Deleted;
-use crate::catalog::records::TableRecord;
 use crate::catalog::coded_delta::CodedBlocks;
+use crate::catalog::records::TableRecord;
 use crate::catalog::summary::Summaries;
 use crate::dictionary::Dictionary;
 use crate::heap::store::{Overlay, id_column};
