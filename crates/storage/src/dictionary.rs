@@ -7,8 +7,8 @@
 
 use crate::encoding::strings::view_array;
 use crate::{Error, Result};
-use arrow::array::{Array, ArrayRef, AsArray};
-use arrow::datatypes::DataType;
+use arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray};
+use arrow::datatypes::{ByteViewType, DataType};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -81,8 +81,28 @@ impl Dictionary {
 
 /// For each of some sorted entries its code among others; `None` when one of them is not there.
 pub(crate) fn codes_within(entries: &ArrayRef, newest: &ArrayRef) -> Option<Arc<[u32]>> {
-    let (list, all) = (entry_list(entries).ok()?, entry_list(newest).ok()?);
-    list.iter().map(|entry| all.binary_search(entry).ok().map(|code| code as u32)).collect()
+    let list = entry_list(entries).ok()?;
+    match newest.data_type() {
+        DataType::Utf8View => codes_in(&list, newest.as_string_view()),
+        DataType::BinaryView => codes_in(&list, newest.as_binary_view()),
+        _ => None,
+    }
+}
+
+/// The codes of some sorted entries among others, which are only looked at where the search leads.
+fn codes_in<T: ByteViewType>(list: &[&[u8]], newest: &GenericByteViewArray<T>) -> Option<Arc<[u32]>> {
+    let mut from = 0;
+    let code = |entry: &&[u8]| {
+        let (mut low, mut high) = (from, newest.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if AsRef::<[u8]>::as_ref(newest.value(middle)) < *entry { low = middle + 1 } else { high = middle }
+        }
+        let found = low < newest.len() && AsRef::<[u8]>::as_ref(newest.value(low)) == *entry;
+        from = low + 1;
+        found.then_some(low as u32)
+    };
+    list.iter().map(code).collect()
 }
 
 /// The entries as byte strings, or what is wrong with them.
@@ -135,6 +155,23 @@ mod tests {
             assert!(version.newest.is_sorted_by(|a, b| a < b));
             for (code, entry) in version.newest.iter().zip(list) {
                 assert_eq!(newest.value(*code as usize), *entry);
+            }
+        }
+    }
+
+    #[test]
+    fn codes_are_found_when_all_entries_are_there() {
+        let lists: [&[&str]; 7] =
+            [&[], &["a"], &["b", "d"], &["a", "b", "c", "d"], &["aa"], &["a", "e"], &["", "a, which is a long entry"]];
+        for all in [&[][..], &["a"], &["a", "b", "c", "d"], &["", "a", "a, which is a long entry", "b", "d"]] {
+            for list in lists {
+                let codes = |entry: &&str| all.iter().position(|known| known == entry).map(|code| code as u32);
+                let expected: Option<Vec<u32>> = list.iter().map(codes).collect();
+                assert_eq!(
+                    codes_within(&text(list), &text(all)).as_deref(),
+                    expected.as_deref(),
+                    "{list:?} in {all:?}"
+                );
             }
         }
     }

@@ -12,6 +12,7 @@ use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions};
 use gingham_storage::scan::TableScan;
 use gingham_storage::{Design, Predicate, TableId};
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Records from one number on; text that comes again and again, some NULL, and one of `long` bytes at record `at`.
@@ -127,21 +128,54 @@ fn pages_for_another_design_are_refused_and_go() {
     }
 }
 
+/// The folder of the files of the one table that has some.
+fn folder_of_runs(store: &Store) -> PathBuf {
+    fs::read_dir(store.path().join("segments")).unwrap().next().unwrap().unwrap().path()
+}
+
 #[test]
 fn a_damaged_run_of_pages_is_refused_by_its_file() {
+    type Damage = fn(&mut Vec<u8>, usize);
+    let damages: [(Damage, &str); 5] = [
+        (|bytes, page| bytes[3 * page + 20] ^= 4, "page 3"),
+        // The last bytes of a PAX page are those of a minipage.
+        (|bytes, page| bytes[4 * page - 1] ^= 4, "page 3"),
+        (|bytes, _| bytes.truncate(bytes.len() - 1), "no whole pages"),
+        (|bytes, page| bytes.truncate(bytes.len() - page), "records are found, 30000 were written"),
+        (|bytes, page| bytes.extend_from_within(..page), "records are found, 30000 were written"),
+    ];
     for options in [HeapOptions::new(HeapLayout::Nsm), HeapOptions::new(HeapLayout::Pax)] {
-        let (store, table) = create(options);
+        for (damage, expected) in damages {
+            let (store, table) = create(options);
+            let own = Arc::clone(&store.pinned().unwrap().tables[&name("t")]);
+            let writer = store.table_writer(&own).unwrap();
+            writer.append(0, batch(0..30_000, None)).unwrap();
+            let rows = writer.finish().unwrap();
+            let file = fs::read_dir(folder_of_runs(&store)).unwrap().next().unwrap().unwrap().path();
+            let mut bytes = fs::read(&file).unwrap();
+            damage(&mut bytes, options.page_bytes);
+            fs::write(&file, bytes).unwrap();
+            let error = store.write(|transaction| transaction.append(table, rows)).unwrap_err().to_string();
+            assert!(error.contains(".pages") && error.contains(expected), "{error}");
+            assert!(read(&store).is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_writer_that_could_not_write_all_of_its_records_does_not_finish() {
+    for options in [HeapOptions::new(HeapLayout::Nsm), HeapOptions::new(HeapLayout::Pax)] {
+        let (store, _) = create(options);
         let own = Arc::clone(&store.pinned().unwrap().tables[&name("t")]);
         let writer = store.table_writer(&own).unwrap();
-        writer.append(0, batch(0..30_000, None)).unwrap();
-        let rows = writer.finish().unwrap();
-        let folder = fs::read_dir(store.path().join("segments")).unwrap().next().unwrap().unwrap().path();
-        let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
-        let mut bytes = fs::read(&file).unwrap();
-        bytes[3 * options.page_bytes + 20] ^= 4;
-        fs::write(&file, bytes).unwrap();
-        let error = store.write(|transaction| transaction.append(table, rows)).unwrap_err().to_string();
-        assert!(error.contains(".pages, page 3") && error.contains("checksum"), "{error}");
-        assert!(read(&store).is_empty());
+        // A file where the folder of the segments would be made.
+        let segments = store.path().join("segments");
+        let _ = fs::remove_dir_all(&segments);
+        fs::write(&segments, b"").unwrap();
+        writer.append(0, batch(0..30_000, None)).unwrap_err();
+        fs::remove_file(&segments).unwrap();
+        for error in [writer.append(0, batch(0..10, None)).unwrap_err(), writer.finish().unwrap_err()] {
+            assert!(error.to_string().contains("write all of them again"), "{error}");
+        }
     }
 }

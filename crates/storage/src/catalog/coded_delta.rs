@@ -40,7 +40,11 @@ impl TableSnapshot {
         let coded = |block: &Arc<Segment>| {
             let known = self.coded.known().get(&block.id()).cloned();
             known.unwrap_or_else(|| {
-                let made = coded(block, self).unwrap_or_else(|_| Arc::clone(block));
+                let made = coded(block, self).unwrap_or_else(|error| {
+                    let table = &self.definition.name;
+                    tracing::warn!("delta block {} of table {table} stays without codes: {error}", block.id());
+                    Arc::clone(block)
+                });
                 self.coded.known().insert(block.id(), Arc::clone(&made));
                 made
             })

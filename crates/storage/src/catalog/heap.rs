@@ -37,18 +37,19 @@ impl Transaction<'_> {
         })
     }
 
-    /// Adds pages that were filled for a table, which must be as it was then: with pages of that kind, and nothing to check.
+    /// Adds pages that were filled for a table, which must be as it was then: with pages of that
+    /// kind, these columns, and nothing to check.
     pub(crate) fn take_runs(&mut self, record: &TableRecord, runs: &[PageRun]) -> Result<()> {
         let definition = &record.definition;
-        let options = record.heap.as_ref().map(|heap| heap.options);
         let plain = !definition.has_constraints() && definition.indexes.is_empty();
+        let heap = record.heap.as_ref().filter(|_| plain);
         match runs {
             [] => Ok(()),
-            runs if plain && runs.iter().all(|run| Some(run.options) == options) => {
+            runs if heap.is_some_and(|heap| runs.iter().all(|run| run.fits(definition, heap.options))) => {
                 self.heap(definition.id, |heap| runs.iter().try_for_each(|run| heap.take_run(run)))
             }
             _ => Err(Error::InvalidInput(format!(
-                "the design or the indexes of table '{}' changed while records were written for it; write them again",
+                "the design, the columns or the indexes of table '{}' changed while records were written for it; write them again",
                 definition.name
             ))),
         }

@@ -14,6 +14,7 @@ use crate::segment::{SEGMENT_ROWS, WrittenSegment, write_segment_file};
 use crate::{Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Arrow bytes at which a segment is written though it is not full.
@@ -40,6 +41,8 @@ pub struct TableWriter {
     chunk: usize,
     /// What the pages are like that records are put into at once.
     pages: Option<HeapOptions>,
+    /// Whether some of the records could not be written.
+    failed: AtomicBool,
 }
 
 /// One lane: segments written, and the records that do not fill one yet.
@@ -113,7 +116,7 @@ struct Written {
 pub struct WrittenRows {
     /// Full segments, in order.
     pub segments: Vec<WrittenSegment>,
-    /// Runs of full pages, in order, for a heap table.
+    /// Runs of pages, in order, for a heap table.
     pub(crate) runs: Vec<PageRun>,
     /// Few records, for the delta.
     pub delta: Vec<RecordBatch>,
@@ -159,7 +162,17 @@ impl TableWriter {
         // Keys, and entries of indexes, are made of columns: records that have some are written as segments first.
         let plain = !definition.has_constraints() && definition.indexes.is_empty();
         let pages = definition.design.heap.filter(|options| plain && options.layout != HeapLayout::Dsm);
-        Self { store, definition, lanes: Mutex::default(), files, delta: true, full, chunk, pages }
+        Self {
+            store,
+            definition,
+            lanes: Mutex::default(),
+            files,
+            delta: true,
+            full,
+            chunk,
+            pages,
+            failed: AtomicBool::new(false),
+        }
     }
 
     /// Writes even few records as a segment.
@@ -169,10 +182,29 @@ impl TableWriter {
     }
 
     /// Adds a batch in the table's Arrow schema to lane `lane`; encodes and writes a segment when the lane is full. The
-    /// lanes' records are stored in the order of their numbers, short ends of lanes after all that is full. Callable from
-    /// several threads, one per lane. All segments but the last hold whole chunks.
+    /// lanes' records are stored in the order of their numbers, short ends of lanes after all that is full; of a heap table
+    /// those behind all others that a lane has from the first one on that may not fit a page. Callable from several
+    /// threads, one per lane. All segments but the last hold whole chunks.
     pub fn append(&self, lane: usize, batch: RecordBatch) -> Result<()> {
         self.require_schema(&batch)?;
+        // After an error nobody knows which records of the lane were written.
+        self.require_whole()?;
+        self.add(lane, batch).inspect_err(|_| self.failed.store(true, Ordering::Release))
+    }
+
+    /// Refuses to go on when some of the records could not be written.
+    fn require_whole(&self) -> Result<()> {
+        if !self.failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        Err(Error::InvalidInput(format!(
+            "some of the records for table '{}' could not be written; write all of them again",
+            self.definition.name
+        )))
+    }
+
+    /// Adds a batch to a lane, and writes what makes it full.
+    fn add(&self, lane: usize, batch: RecordBatch) -> Result<()> {
         let lane = {
             let mut lanes = lock(&self.lanes);
             while lanes.len() <= lane {
@@ -285,8 +317,9 @@ impl TableWriter {
         Ok(Written { segment, keys })
     }
 
-    /// Ends all lanes. Files of a writer that is dropped before its records are committed are removed.
+    /// Ends all lanes; fails when an append has failed for what it could not write. Files of a writer that is dropped before its records are committed are removed.
     pub fn finish(self) -> Result<WrittenRows> {
+        self.require_whole()?;
         let lanes = std::mem::take(&mut *lock(&self.lanes));
         let mut lanes: Vec<MutexGuard<'_, Lane>> = lanes.iter().map(|lane| lock(lane)).collect();
         let rest: usize = lanes.iter().map(|lane| lane.rows).sum();

@@ -101,7 +101,12 @@ impl<'a> Gather<'a> {
             (Shape::Bytes { offsets, bytes }, Kind::Variable) => {
                 let offsets: &[u32] = offsets.typed_data();
                 for row in (0..view.rows).filter(|row| is_live(*row)) {
-                    self.push_bytes(&bytes[offsets[row] as usize..offsets[row + 1] as usize])?;
+                    let (start, end) = (offsets[row] as usize, offsets[row + 1] as usize);
+                    let value = bytes.get(start..end).ok_or_else(|| {
+                        let place = format!("column '{}'", self.own.name);
+                        Error::corrupt(place, format!("value {row} of a page, from {start} to {end} of its minipage"))
+                    })?;
+                    self.push_bytes(value)?;
                     self.rows += 1;
                 }
             }
@@ -124,13 +129,13 @@ impl<'a> Gather<'a> {
         self.rows
     }
 
-    /// The view.
+    /// The view, whose codes lie in memory that is used again.
     pub(crate) fn finish(self) -> ColumnView {
         let Self { own, rows, bytes, offsets, validity, .. } = self;
         let shape = match own.kind {
-            Kind::Fixed(16) => Shape::Wide { values: padded(bytes) },
-            Kind::Fixed(width) => Shape::Contiguous { codes: padded(bytes), width: width as u8 },
-            Kind::Variable => Shape::Bytes { offsets: padded(offsets), bytes: padded(bytes) },
+            Kind::Fixed(16) => Shape::Wide { values: padded(bytes, pool::lend) },
+            Kind::Fixed(width) => Shape::Contiguous { codes: padded(bytes, pool::lend), width: width as u8 },
+            Kind::Variable => Shape::Bytes { offsets: padded(offsets, Into::into), bytes: padded(bytes, Into::into) },
         };
         let validity = validity.map(|mut validity| validity.finish());
         ColumnView { rows, logical_type: own.logical_type.clone(), validity, shape, meaning: own.meaning() }
@@ -138,8 +143,8 @@ impl<'a> Gather<'a> {
 }
 
 /// The bytes, with as many behind them as kernels may read.
-fn padded(mut bytes: MutableBuffer) -> Buffer {
+fn padded(mut bytes: MutableBuffer, finish: impl Fn(MutableBuffer) -> Buffer) -> Buffer {
     let length = bytes.len();
     bytes.extend_zeros(PADDING);
-    pool::lend(bytes).slice_with_length(0, length)
+    finish(bytes).slice_with_length(0, length)
 }

@@ -109,25 +109,44 @@ impl Page<Vec<u8>> {
     }
 }
 
-/// Gives a sealed page another place, (table, number), and commit, and returns how many of its bytes are free. Fails when it
-/// is damaged, as far as its head's checksum tells.
+/// What a page says of itself when it gets another place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Renumbered {
+    /// Live records.
+    pub records: u64,
+    /// Bytes that are free.
+    pub free: usize,
+}
+
+/// Gives a sealed page another place, (table, number), and commit. Fails when it is damaged, as its checksums tell.
 pub(super) fn renumber(
     bytes: &mut [u8],
     (table, number, written): (TableId, u64, u64),
     place: &dyn Fn() -> String,
-) -> Result<usize> {
+) -> Result<Renumbered> {
     let head = Head::parse(bytes, place)?;
+    let require = |part: Option<&[u8]>, stored: u32| match part.map(crc32c::crc32c) {
+        Some(found) if found == stored => Ok(()),
+        Some(found) => Err(Error::corrupt(place(), format!("checksum is {found:08x}, {stored:08x} was stored"))),
+        None => Err(Error::corrupt(place(), "its parts don't lie in it")),
+    };
     // Minipages have checksums of their own.
+    let attributes = usize::from(head.attributes);
     let end = match head.layout {
-        HeapLayout::Pax => usize::from(u16_at(bytes, HEAD) & !7).min(bytes.len()),
+        HeapLayout::Pax if bytes.len() < HEAD + 6 * attributes => 0,
+        HeapLayout::Pax => usize::from(u16_at(bytes, HEAD) & !7),
         HeapLayout::Nsm | HeapLayout::Dsm => bytes.len(),
     };
-    let found = crc32c::crc32c(bytes.get(4..end).unwrap_or_default());
-    if end < HEAD || found != u32_at(bytes, 0) {
-        return Err(Error::corrupt(place(), format!("checksum is {found:08x}, {:08x} was stored", u32_at(bytes, 0))));
+    require(bytes.get(4..end).filter(|_| end >= HEAD), u32_at(bytes, 0))?;
+    if head.layout == HeapLayout::Pax {
+        let start =
+            |at: usize| if at < attributes { usize::from(u16_at(bytes, HEAD + 2 * at) & !7) } else { bytes.len() };
+        for at in 0..attributes {
+            require(bytes.get(start(at)..start(at + 1)), u32_at(bytes, HEAD + 2 * attributes + 4 * at))?;
+        }
     }
     Head { table, number, written, ..head }.write(bytes);
     let checksum = crc32c::crc32c(&bytes[4..end]);
     bytes[..4].copy_from_slice(&checksum.to_le_bytes());
-    Ok(head.free.into())
+    Ok(Renumbered { records: head.records.into(), free: head.free.into() })
 }

@@ -6,7 +6,7 @@ use super::bounds::ColumnBounds;
 use super::field_column::FieldColumn;
 use super::load::{HeapOptions, PageLoader};
 use super::page::Page;
-use crate::{Error, Result, TableDefinition};
+use crate::{ColumnId, Error, Result, TableDefinition};
 use arrow::array::RecordBatch;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -31,6 +31,8 @@ pub(crate) struct PageRun {
     path: PathBuf,
     /// What the pages are like.
     pub options: HeapOptions,
+    /// The columns of the records, and whether they may be NULL.
+    columns: Vec<(ColumnId, bool)>,
     /// Records in them.
     pub rows: u64,
     /// Bounds of each attribute's values.
@@ -44,7 +46,8 @@ impl RunWriter {
         let file = BufWriter::with_capacity(BUFFER, File::create(&path).map_err(Error::io("creating", &path))?);
         let bounds = schema.attributes().iter().map(ColumnBounds::empty).collect();
         let loader = PageLoader::new(options, &schema, 0, 0);
-        Ok(Self { schema, loader, file, run: PageRun { path, options, rows: 0, bounds } })
+        let columns = columns_of(definition);
+        Ok(Self { schema, loader, file, run: PageRun { path, options, columns, rows: 0, bounds } })
     }
 
     /// Adds the records of a batch, or none of them and gives false: when there is one that may not fit a page as it is.
@@ -77,12 +80,36 @@ fn put(file: &mut BufWriter<File>, run: &PageRun, page: &mut Page<Vec<u8>>) -> R
     file.write_all(page.seal(0)).map_err(Error::io("writing", &run.path))
 }
 
+/// The columns of a table as pages depend on them.
+fn columns_of(definition: &TableDefinition) -> Vec<(ColumnId, bool)> {
+    definition.columns.iter().map(|column| (column.id, column.nullable)).collect()
+}
+
 impl PageRun {
+    /// Whether the pages are as those of a table are that has pages of these options.
+    pub(crate) fn fits(&self, definition: &TableDefinition, options: HeapOptions) -> bool {
+        self.options == options && self.columns == columns_of(definition)
+    }
+
+    /// Refuses what was read when the pages had other than `records` records.
+    pub(crate) fn require_records(&self, records: u64) -> Result<()> {
+        if records == self.rows {
+            return Ok(());
+        }
+        let place = self.path.display().to_string();
+        Err(Error::corrupt(place, format!("{records} records are found, {} were written", self.rows)))
+    }
+
     /// Calls `visit` with the bytes of each page, in order, and with what names it in errors.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(&mut [u8], &dyn Fn() -> String) -> Result<()>) -> Result<()> {
         let failed = || Error::io("reading", &self.path);
         let file = File::open(&self.path).map_err(failed())?;
-        let pages = file.metadata().map_err(failed())?.len() / self.options.page_bytes as u64;
+        let (bytes, page) = (file.metadata().map_err(failed())?.len(), self.options.page_bytes as u64);
+        if !bytes.is_multiple_of(page) {
+            let place = self.path.display().to_string();
+            return Err(Error::corrupt(place, format!("{bytes} bytes are no whole pages of {page} bytes")));
+        }
+        let pages = bytes / page;
         let mut file = BufReader::with_capacity(BUFFER, file);
         let mut page = vec![0; self.options.page_bytes];
         for number in 0..pages {
@@ -90,5 +117,40 @@ impl PageRun {
             visit(&mut page, &|| format!("{}, page {number}", self.path.display()))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::HeapLayout;
+    use crate::{ColumnDefinition, Datum, LogicalType, TableName};
+
+    #[test]
+    fn a_run_fits_the_options_and_columns_that_it_was_made_for() {
+        let column = ColumnDefinition {
+            id: 1,
+            name: "a".into(),
+            logical_type: LogicalType::Int(32),
+            nullable: true,
+            default: None,
+            initial: Datum::Null,
+        };
+        let name = TableName { schema: "public".into(), table: "t".into() };
+        let definition = TableDefinition::new(name, vec![column]);
+        let [nsm, pax] = [HeapLayout::Nsm, HeapLayout::Pax].map(HeapOptions::new);
+        let folder = tempfile::tempdir().unwrap();
+        let writer = RunWriter::create(folder.path().join("1.pages"), &definition, nsm).unwrap();
+        let run = writer.finish().unwrap();
+        let change = |change: fn(&mut ColumnDefinition)| {
+            let mut changed = definition.clone();
+            change(&mut changed.columns[0]);
+            changed
+        };
+        assert!(run.fits(&definition, nsm) && run.fits(&change(|column| column.name = "b".into()), nsm));
+        assert!(!run.fits(&definition, pax));
+        assert!(!run.fits(&change(|column| column.nullable = false), nsm));
+        assert!(!run.fits(&change(|column| column.id = 2), nsm));
+        assert!(!run.fits(&TableDefinition { columns: Vec::new(), ..definition.clone() }, nsm));
     }
 }

@@ -234,8 +234,9 @@ fn new_values(
         return None;
     }
     let keys = definition.keys.iter().flat_map(|key| &key.columns);
-    let constrained: Vec<u32> =
-        keys.chain(definition.references.iter().flat_map(|reference| &reference.columns)).copied().collect();
+    let references = definition.references.iter().flat_map(|reference| &reference.columns);
+    let unique = definition.indexes.iter().filter(|index| index.unique).flat_map(|index| &index.columns);
+    let constrained: Vec<u32> = keys.chain(references).chain(unique).copied().collect();
     let mut changes: Vec<(usize, NewValue)> = Vec::with_capacity(assignments.len());
     for (name, expr) in assignments {
         let at = definition.columns.iter().position(|column| column.name == *name)?;

@@ -1,5 +1,5 @@
 //! Memory of views that were dropped, for the next ones: fresh memory comes from the system page by page, and each page's
-//! first touch takes longer than what is copied into it.
+//! first touch takes longer than what is copied into it. These up to 16 MiB are outside of `gingham.memory_limit`.
 
 use arrow::buffer::{Buffer, MutableBuffer};
 use std::sync::{Mutex, PoisonError};
@@ -25,6 +25,12 @@ impl Drop for Lent {
         if free.len() < PIECES {
             self.0.clear();
             free.push(std::mem::take(&mut self.0));
+        } else if let Some(shortest) = free.iter_mut().min_by_key(|piece| piece.capacity())
+            && shortest.capacity() < self.0.capacity()
+        {
+            // Short pieces alone would be of no use to columns whose codes are wider.
+            self.0.clear();
+            std::mem::swap(shortest, &mut self.0);
         }
     }
 }
@@ -38,7 +44,7 @@ pub(super) fn take(bytes: usize) -> MutableBuffer {
     }
 }
 
-/// The memory as a buffer, which gives it back when it is dropped unless it is a large one.
+/// Memory that was taken as a buffer, which gives it back when it is dropped unless it is a large one.
 pub(super) fn lend(bytes: MutableBuffer) -> Buffer {
     if bytes.capacity() > MOST_BYTES {
         return bytes.into();

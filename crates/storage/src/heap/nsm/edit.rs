@@ -84,8 +84,9 @@ impl NsmPage<Vec<u8>> {
             return Ok(Update::Done);
         }
         let old = self.bytes[start..start + before].to_vec();
-        let mut fields: Vec<Field<'_>> =
-            (0..self.schema.attributes.len()).map(|attribute| super::field_of(&self.schema, &old, attribute)).collect();
+        let mut fields: Vec<Field<'_>> = (0..self.schema.attributes.len())
+            .map(|attribute| super::field_of(&self.schema, &old, attribute).expect("ends that were checked"))
+            .collect();
         for (attribute, field) in changes {
             fields[*attribute] = *field;
         }

@@ -118,34 +118,35 @@ impl<B: Deref<Target = [u8]>> NsmPage<B> {
     /// One attribute of the record of a live slot.
     pub fn field(&self, slot: usize, attribute: usize) -> Field<'_> {
         let (start, length) = self.slot(slot);
-        field_of(&self.schema, &self.bytes[start..start + length], attribute)
+        field_of(&self.schema, &self.bytes[start..start + length], attribute).expect("ends that were checked")
     }
 }
 
-/// One attribute of a record, whose ends were checked.
-pub(super) fn field_of<'p>(schema: &PageSchema, record: &'p [u8], attribute: usize) -> Field<'p> {
-    if schema.presence[attribute].is_some_and(|presence| !bit::get(record, presence)) {
-        return Field::Null;
+/// One attribute of a record; `None` when it leads out of the record, as none does whose ends were checked.
+pub(super) fn field_of<'p>(schema: &PageSchema, record: &'p [u8], attribute: usize) -> Option<Field<'p>> {
+    let fixed = record.get(..schema.fixed_bytes)?;
+    if schema.presence[attribute].is_some_and(|presence| !bit::get(fixed, presence)) {
+        return Some(Field::Null);
     }
     let place = schema.places[attribute];
     match schema.attributes[attribute].kind {
         Kind::Fixed(width) => {
             let mut code = [0; 16];
-            code[..width].copy_from_slice(&record[place..place + width]);
-            Field::Code(u128::from_le_bytes(code))
+            code[..width].copy_from_slice(&fixed[place..place + width]);
+            Some(Field::Code(u128::from_le_bytes(code)))
         }
         Kind::Variable => {
-            let ends = schema.fixed_bytes;
+            let ends = record.get(schema.fixed_bytes..schema.fixed_bytes + 2 * schema.variables)?;
             let start = match place {
-                0 => ends + 2 * schema.variables,
-                _ => usize::from(u16_at(record, ends + 2 * (place - 1)) & !ELSEWHERE),
+                0 => schema.fixed_bytes + ends.len(),
+                _ => usize::from(u16_at(ends, 2 * (place - 1)) & !ELSEWHERE),
             };
-            let end = u16_at(record, ends + 2 * place);
-            let bytes = &record[start..usize::from(end & !ELSEWHERE)];
-            match OverflowReference::parse(bytes).filter(|_| end & ELSEWHERE != 0) {
+            let end = u16_at(ends, 2 * place);
+            let bytes = record.get(start..usize::from(end & !ELSEWHERE))?;
+            Some(match OverflowReference::parse(bytes).filter(|_| end & ELSEWHERE != 0) {
                 Some(reference) => Field::Overflow(reference),
                 None => Field::Bytes(bytes),
-            }
+            })
         }
     }
 }

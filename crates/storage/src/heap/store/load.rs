@@ -9,7 +9,7 @@ use crate::heap::attribute::Field;
 use crate::heap::field_column::FieldColumn;
 use crate::heap::head::HeapLayout;
 use crate::heap::load::{PageLoader, Placed};
-use crate::heap::page::{Page, renumber};
+use crate::heap::page::{Page, Renumbered, renumber};
 use crate::heap::run::PageRun;
 use arrow::array::RecordBatch;
 
@@ -92,14 +92,17 @@ impl HeapWriter<'_, '_> {
         self.changed = true;
         self.bounds.iter_mut().zip(&run.bounds).for_each(|(own, bounds)| own.absorb(bounds));
         let (table, commit) = (self.table(), self.transaction.state.commit);
+        let mut found = 0;
         run.for_each(|bytes, place| {
             let number = self.heap.pages;
-            let free = renumber(bytes, (table, number, commit), place)?;
+            let Renumbered { records, free } = renumber(bytes, (table, number, commit), place)?;
+            found += records;
             self.space.set(self.transaction.environment(), &self.transaction.transaction, number, free)?;
             self.put_bytes(PAGES, number, bytes)?;
             self.heap.pages += 1;
             Ok(())
         })?;
+        run.require_records(found)?;
         self.heap.rows += run.rows;
         Ok(())
     }

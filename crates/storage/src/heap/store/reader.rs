@@ -54,7 +54,7 @@ impl HeapReader {
     pub(crate) fn of(source: PageSource, definition: Arc<TableDefinition>, heap: HeapRecord, version: u64) -> Self {
         let schema = Arc::new(PageSchema::new(&definition));
         let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
-        let checked = source.store.verified.table(definition.id);
+        let checked = source.store.verified.table(source.pin.environment().generation(), definition.id);
         Self { source, definition, version, heap, schema, pairs, checked, copies: TablePages::default() }
     }
 
@@ -203,16 +203,20 @@ impl HeapReader {
         self.source.last_up_to(column, id)?.map(|first| self.whole_page(column, first)).transpose()
     }
 
-    /// Calls `visit` with the schema and bytes of each page of a relation, all checked before, that has record ids in `ids`.
+    /// Calls `visit` with the schema, number and bytes of each page of a relation, all checked before, that has record ids in
+    /// `ids`.
     pub(super) fn each_page_of_pairs(
         &self,
         column: u32,
         ids: Range<RecordId>,
-        mut visit: impl FnMut(&PageSchema, &[u8]) -> Result<()>,
+        mut visit: impl FnMut(&PageSchema, u64, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let first = self.source.last_up_to(column, ids.start)?.unwrap_or(ids.start);
         let Some(at) = self.schema.attributes().iter().position(|own| own.column == column) else { return Ok(()) };
-        self.source.run(column, first..ids.end)?.iter().try_for_each(|(_, page)| visit(&self.pairs[at], page))
+        self.source
+            .run(column, first..ids.end)?
+            .iter()
+            .try_for_each(|(number, page)| visit(&self.pairs[at], number, page))
     }
 
     /// Calls `visit` with the pairs of a relation whose record ids lie in `start..end`, ascending.

@@ -1,17 +1,25 @@
 //! Which pages and minipages of the open database were checked: a checksum is verified once for each page and the commit that
-//! wrote it, whoever reads it then.
+//! wrote it, whoever reads it then. Another file in the catalog's place, as VACUUM makes one, is checked anew.
 
 use super::zones::PageZone;
 use crate::TableId;
 use crate::heap::gather::Minipages;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-/// What was checked, by table.
+/// What was checked of the catalog's file.
 #[derive(Debug, Default)]
 pub(crate) struct Verified {
-    tables: Mutex<HashMap<TableId, Arc<TablePages>>>,
+    latest: Mutex<File>,
+}
+
+/// What was checked of the newest file that was read, by table.
+#[derive(Debug, Default)]
+struct File {
+    /// The generation of its environment.
+    generation: u64,
+    tables: HashMap<TableId, Arc<TablePages>>,
 }
 
 /// What was checked of a table's pages, by the attribute and the number of their keys.
@@ -60,14 +68,25 @@ pub(super) struct Checked {
 }
 
 impl Verified {
-    /// What was checked of a table.
-    pub(crate) fn table(&self, table: TableId) -> Arc<TablePages> {
-        Arc::clone(self.tables.lock().unwrap_or_else(PoisonError::into_inner).entry(table).or_default())
+    /// What was checked of a table in the file of an environment. Of older files than the newest nothing is known any more.
+    pub(crate) fn table(&self, generation: u64, table: TableId) -> Arc<TablePages> {
+        let mut latest = self.latest();
+        if generation < latest.generation {
+            return Arc::default();
+        }
+        if generation > latest.generation {
+            *latest = File { generation, tables: HashMap::new() };
+        }
+        Arc::clone(latest.tables.entry(table).or_default())
     }
 
     /// Forgets a table that loses its pages.
     pub(crate) fn forget(&self, table: TableId) {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner).remove(&table);
+        self.latest().tables.remove(&table);
+    }
+
+    fn latest(&self) -> MutexGuard<'_, File> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -110,6 +129,11 @@ impl Checked {
     pub(super) fn minipage(&self, attribute: usize) -> &AtomicBool {
         &self.parts[attribute + 1]
     }
+
+    /// Has all of the page checked again.
+    pub(super) fn forget(&self) {
+        self.parts.iter().for_each(|part| part.store(false, Ordering::Release));
+    }
 }
 
 /// Runs `check` unless it has succeeded before.
@@ -129,20 +153,38 @@ mod tests {
     #[test]
     fn what_was_checked_is_known_for_the_commit_that_wrote_it() {
         let verified = Verified::default();
-        let table = verified.table(1);
+        let table = verified.table(5, 1);
         let page = table.page(0, 7, 3, 2);
         once(page.minipage(1), || Ok(())).unwrap();
         assert!(once(page.minipage(0), || Err(Error::Cancelled)).is_err());
-        let again = verified.table(1).page(0, 7, 3, 2);
+        let again = verified.table(5, 1).page(0, 7, 3, 2);
         once(again.minipage(1), || Err(Error::Cancelled)).unwrap();
         assert!(once(again.minipage(0), || Err(Error::Cancelled)).is_err(), "what failed is checked again");
         assert!(once(again.head(), || Err(Error::Cancelled)).is_err());
-        for other in
-            [table.page(0, 7, 4, 2), table.page(0, 8, 3, 2), table.page(1, 7, 3, 2), verified.table(2).page(0, 7, 3, 2)]
+        let another = verified.table(5, 2);
+        for other in [table.page(0, 7, 4, 2), table.page(0, 8, 3, 2), table.page(1, 7, 3, 2), another.page(0, 7, 3, 2)]
         {
             assert!(once(other.minipage(1), || Err(Error::Cancelled)).is_err());
         }
+        let page = verified.table(5, 1).page(0, 8, 3, 2);
+        once(page.minipage(0), || Ok(())).unwrap();
+        page.forget();
+        assert!(once(page.minipage(0), || Err(Error::Cancelled)).is_err());
         verified.forget(1);
-        assert!(once(verified.table(1).page(0, 7, 3, 2).minipage(1), || Err(Error::Cancelled)).is_err());
+        assert!(once(verified.table(5, 1).page(0, 7, 3, 2).minipage(1), || Err(Error::Cancelled)).is_err());
+    }
+
+    #[test]
+    fn of_another_file_nothing_is_known() {
+        let verified = Verified::default();
+        let check = |generation, result: Result<(), Error>| {
+            once(verified.table(generation, 1).page(0, 7, 3, 2).head(), || result)
+        };
+        check(5, Ok(())).unwrap();
+        check(5, Err(Error::Cancelled)).unwrap();
+        assert!(check(6, Err(Error::Cancelled)).is_err(), "the file that VACUUM has made");
+        check(6, Ok(())).unwrap();
+        assert!(check(5, Err(Error::Cancelled)).is_err(), "readers of the old file check for themselves");
+        check(6, Err(Error::Cancelled)).unwrap();
     }
 }

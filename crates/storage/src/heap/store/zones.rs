@@ -178,10 +178,11 @@ impl PageZones {
     fn gather_checked(&self, at: usize, zone: usize, gather: &mut Gather<'_>) -> Result<()> {
         let (schema, layout) = (self.reader.schema(), self.reader.record().options.layout);
         let (place, column) = (self.zones()[zone].place.clone(), schema.attributes()[at].column);
+        let name = |attribute, number| super::reader::place(self.reader.environment(), schema, attribute, number);
         if layout == HeapLayout::Dsm {
-            return self
-                .reader
-                .each_page_of_pairs(column, place.clone(), |schema, page| gather.extend_pairs(schema, &place, page));
+            return self.reader.each_page_of_pairs(column, place.clone(), |schema, number, page| {
+                gather.extend_pairs(schema, &place, page, &|| name(column, number))
+            });
         }
         let run = match self.runs[zone].get() {
             Some(run) => run,
@@ -191,11 +192,18 @@ impl PageZones {
             }
         };
         if layout == HeapLayout::Nsm {
-            return run.iter().try_for_each(|(_, page)| gather.extend_slots(schema, at, page));
+            return run
+                .iter()
+                .try_for_each(|(number, page)| gather.extend_slots(schema, at, page, &|| name(PAGES, number)));
         }
         let minipages =
             self.zones.minipages(zone, || Minipages::of(schema.attributes().len(), run.iter().map(|(_, page)| page)));
-        gather.extend_minipages(minipages, at, run, |number, gather| self.gather_page(column, number, gather))
+        gather.extend_minipages(minipages, at, run, |number, fits, gather| {
+            if !fits {
+                self.reader.page(PAGES, number)?.1.forget();
+            }
+            self.gather_page(column, number, gather)
+        })
     }
 
     /// The same of a zone of which not all may have been checked.
