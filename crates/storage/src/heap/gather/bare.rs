@@ -122,12 +122,13 @@ impl Gather<'_> {
                 let heap = values.len().checked_sub(2 * capacity).and_then(|heap| values.split_at_checked(heap));
                 let Some((heap, ends)) = heap else { return Ok(Copied::Misfit) };
                 let (ends, _) = ends[..2 * records].as_chunks::<2>();
-                let ends = || ends.iter().map(|end| u16::from_le_bytes(*end));
-                let used = ends().next_back().map_or(0, usize::from);
+                let word = |end: &[u8; 2]| u16::from_le_bytes(*end);
+                let (used, after) = (ends.last().map_or(0, word).into(), ends.get(1..).unwrap_or_default());
                 // One pass without a way out, so that it takes many ends at a time. The heap is shorter than what the mark of a
                 // value that lies elsewhere makes of an end.
-                let ascend =
-                    |mask: u16| ends().zip(ends().skip(1)).fold(true, |all, (a, b)| all & (a & mask <= b & mask));
+                let ascend = |mask: u16| {
+                    ends.iter().zip(after).fold(true, |all, (end, next)| all & (word(end) & mask <= word(next) & mask))
+                };
                 if used > heap.len() || !ascend(u16::MAX) {
                     let fits = usize::from(used as u16 & !ELSEWHERE) <= heap.len() && ascend(!ELSEWHERE);
                     return Ok(if fits { Copied::Elsewhere } else { Copied::Misfit });
@@ -135,7 +136,7 @@ impl Gather<'_> {
                 self.has_room(used)?;
                 let before = self.bytes.len() as u32;
                 self.bytes.extend_from_slice(&heap[..used]);
-                self.offsets.extend(ends().map(|end| before + u32::from(end)));
+                self.offsets.extend(ends.iter().map(|end| before + u32::from(word(end))));
             }
         }
         if let Some(validity) = &mut self.validity {
