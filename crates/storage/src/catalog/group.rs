@@ -43,10 +43,13 @@ struct Job {
     outcome: Arc<Outcome>,
 }
 
+/// What a job does in its transaction.
+type Change = dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send;
+
 /// Leaves its result where who sent it will look.
 pub(super) enum Work {
     /// Anything.
-    Any(Box<dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send>),
+    Any(Box<Change>),
     /// A change of a record of a heap table: `points.rs`.
     Point(Point),
 }

@@ -10,10 +10,13 @@ use crate::{Error, Result, TableId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// What is done to a record; it may be done more than once.
+type Change = dyn Fn(&mut HeapWriter<'_, '_>) -> Result<()> + Send;
+
 /// A change of a record.
 pub(super) struct Point {
     table: TableId,
-    change: Box<dyn Fn(&mut HeapWriter<'_, '_>) -> Result<()> + Send>,
+    change: Box<Change>,
 }
 
 impl Point {
