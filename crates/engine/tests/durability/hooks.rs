@@ -214,6 +214,7 @@ fn on_make_folder(path: *const c_char, mode: mode_t) -> c_int {
 
 fn on_rename(from: *const c_char, to: *const c_char) -> c_int {
     recorder::with_recorder(|recorder| {
+        let gone = recorder.as_ref().and_then(|recorder| recorder::inode(&name(recorder, AT_FDCWD, to)?.1));
         let done = system!(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0) as c_int;
         if let (0, Some(recorder)) = (done, recorder)
             && let Some((from, _)) = name(recorder, AT_FDCWD, from)
@@ -221,6 +222,7 @@ fn on_rename(from: *const c_char, to: *const c_char) -> c_int {
             && let Some(node) = recorder::inode(&path).and_then(|inode| recorder.node(inode))
         {
             recorder.push(Event::Rename { from, to, node });
+            recorder.forget(gone);
         }
         done
     })
@@ -245,11 +247,13 @@ fn on_exchange(one: (c_int, *const c_char), other: (c_int, *const c_char), flags
 
 fn on_remove(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
     recorder::with_recorder(|recorder| {
+        let gone = recorder.as_ref().and_then(|recorder| recorder::inode(&name(recorder, folder, path)?.1));
         let done = system!(SYS_unlinkat, folder, path, flags) as c_int;
         if let (0, Some(recorder)) = (done, recorder)
             && let Some((name, _)) = name(recorder, folder, path)
         {
             recorder.push(Event::Remove { name });
+            recorder.forget(gone);
         }
         done
     })

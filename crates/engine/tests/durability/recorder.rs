@@ -98,6 +98,11 @@ impl Recorder {
         self.nodes.get(&inode).copied()
     }
 
+    /// What had this inode is gone. The system gives the number to others' files, which are not to be taken for it.
+    pub fn forget(&mut self, inode: Option<Inode>) {
+        inode.and_then(|inode| self.nodes.remove(&inode));
+    }
+
     /// Adds an event.
     pub fn push(&mut self, event: Event) {
         self.events.push(event);
