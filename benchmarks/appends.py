@@ -10,30 +10,22 @@ synced. DuckDB's appender for Arrow batches is not in its Python package: there 
 which hands on its columns, in a transaction of its own (`each`) or one for all (`one`). Wanted: level with DuckDB.
 """
 
-import argparse
-import datetime
 import json
-import pathlib
 import shutil
 import subprocess
 import sys
 
-from harness import machine, prepare, statistics
+from harness import prepare, run, statistics
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 LAYOUTS = ["column", "nsm", "pax", "dsm"]
 WAYS = ["each", "one", "text"]
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, databases, results")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--batches", type=int, default=300, help="batches of a thousand records")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--layouts", nargs="+", default=LAYOUTS[:3], choices=LAYOUTS)
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
@@ -47,25 +39,23 @@ def ask(command, database, way, batches):
 
 def main():
     args = arguments()
-    folder = args.work / "databases"
-    folder.mkdir(parents=True, exist_ok=True)
     python, versions = prepare.virtual_environment(args.work)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    facts["versions"] = versions
-    program = prepare.example(ROOT, args.profile, "appends")
-    peer = BENCHMARKS / "harness" / "appends.py"
-    commands = {"duckdb": [str(python), str(peer), str(folder / "appends-duckdb")]}
-    commands |= {layout: [program, str(folder / f"appends-{layout}"), layout] for layout in args.layouts}
+    bench = run.Run("appends", args)
+    bench.facts["versions"] = versions
+    program = prepare.example(run.ROOT, args.profile, "appends")
+    peer = run.BENCHMARKS / "harness" / "appends.py"
+    commands = {"duckdb": [str(python), str(peer), str(bench.folder / "appends-duckdb")]}
+    commands |= {layout: [program, str(bench.folder / f"appends-{layout}"), layout] for layout in args.layouts}
     times, answers = {}, set()
-    busy = machine.processor_times()
+    bench.begin()
     for _ in range(args.rounds):
         for way in WAYS:
             for name, command in commands.items():
-                reply = ask(command, folder / f"appends-{name}", way, args.batches)
+                reply = ask(command, bench.folder / f"appends-{name}", way, args.batches)
                 # A whole round's time of a batch; its median would leave out what is done every so often.
                 times.setdefault(way, {}).setdefault(name, []).append(sum(reply["milliseconds"]) / args.batches)
                 answers.add((reply["rows"], reply["sum"], float(reply["prices"])))
-    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    bench.end()
     if len(answers) != 1:
         sys.exit(f"the tables are not the same: {answers}")
 
@@ -76,12 +66,7 @@ def main():
             low, high, _ = statistics.interval(own)
             ratio = "" if name == "duckdb" else f"   {statistics.median(own) / of_peer:.2f} of DuckDB's"
             print(f"{way + ', ' + name:24} {statistics.median(own):8.2f} {low:8.2f} … {high:6.2f}{ratio}")
-    data = {"machine": facts, "batches": args.batches, "seconds_busy_stolen_idle": busy, "milliseconds": times}
-    name = f"{facts['date']}-{machine.name(facts)}-appends"
-    to = (BENCHMARKS / "record" if args.record else args.work) / name
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "appends.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {to}/appends.json")
+    bench.write({"batches": args.batches, "milliseconds": times})
 
 
 if __name__ == "__main__":

@@ -10,32 +10,24 @@ Wanted: columns level with DuckDB, heap pages at most 1.5 times as long as a fil
 and synced.
 """
 
-import argparse
-import datetime
 import json
 import os
-import pathlib
 import shutil
 import sys
 
-from harness import machine, prepare, statistics
+from harness import machine, prepare, run, statistics
 from harness.children import Child
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 LAYOUTS = ["column", "nsm", "pax", "dsm"]
 ANSWER = "SELECT count(*) AS n, sum(l_extendedprice) AS price, sum(l_quantity) AS quantity FROM lineitem"
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, data, databases, results")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=7, help="at most 10")
     parser.add_argument("--layouts", nargs="+", default=LAYOUTS[:3], choices=LAYOUTS)
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
@@ -77,24 +69,23 @@ def measure(children, args, folder):
 
 def main():
     args = arguments()
-    folder = args.work / "databases"
-    folder.mkdir(parents=True, exist_ok=True)
     python, versions = prepare.virtual_environment(args.work)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    facts["versions"] = versions
-    built = prepare.build(ROOT, args.profile)
-    programs = {"gingham": [built["runner"]], "duckdb": [str(python), str(BENCHMARKS / "harness" / "peer.py")]}
+    bench = run.Run("bulk-updates", args)
+    bench.facts["versions"] = versions
+    built = prepare.build(run.ROOT, args.profile)
+    programs = {"gingham": [built["runner"]], "duckdb": [str(python), str(run.BENCHMARKS / "harness" / "peer.py")]}
     files = prepare.data(args.work, built["runner"], args.scale)
-    busy, children = machine.processor_times(), {}
+    children = {}
+    bench.begin()
     try:
         for name in ["duckdb-file", *args.layouts]:
-            children[name] = start(name, args, programs, files, folder)
-        times, sizes = measure(children, args, folder)
+            children[name] = start(name, args, programs, files, bench.folder)
+        times, sizes = measure(children, args, bench.folder)
     finally:
         for child, database in children.values():
             child.close()
             shutil.rmtree(database)
-    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    bench.end()
 
     print(f"{'UPDATE of a tenth':26} {'median s':>9} {'interval':>17}")
     of = {name: statistics.median(own) for name, own in times.items()}
@@ -103,13 +94,7 @@ def main():
         peer = "duckdb-file" if name == "column" else f"file of {name}'s bytes"
         ratio = f"   {of[name] / of[peer]:.2f} of {peer}" if peer in of else ""
         print(f"{name:26} {of[name]:9.2f} {low:8.2f} … {high:6.2f}{ratio}")
-    data = {"machine": facts, "scale": args.scale, "threads": args.threads, "seconds_busy_stolen_idle": busy}
-    data |= {"seconds": times, "bytes": sizes}
-    name = f"{facts['date']}-{machine.name(facts)}-bulk-updates"
-    to = (BENCHMARKS / "record" if args.record else args.work) / name
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "bulk_updates.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {to}/bulk_updates.json")
+    bench.write({"scale": args.scale, "threads": args.threads, "seconds": times, "bytes": sizes})
 
 
 if __name__ == "__main__":

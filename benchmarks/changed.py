@@ -10,21 +10,15 @@ tables hold what they held. Wanted: the sum of all queries at most 15 % above th
 and 3 ms.
 """
 
-import argparse
-import datetime
-import json
 import os
-import pathlib
 import random
 import shutil
 import subprocess
 import sys
 
-from harness import answers, machine, prepare, statistics
+from harness import answers, prepare, run, statistics
 from harness.children import Child
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 KEYS = {
     "lineitem": "l_orderkey",
@@ -39,14 +33,11 @@ MOST, AND_SECONDS = 1.15, 0.003
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="data, databases, results")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
     parser.add_argument("--layout", default="column", help="layout of the tables (default: column)")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
@@ -59,7 +50,7 @@ def run_sql(program, database, sql):
 def load(program, files, database, layout):
     """A new database with all tables."""
     shutil.rmtree(database, ignore_errors=True)
-    schema = (BENCHMARKS / "definitions" / "tpch" / "schema.sql").read_text(encoding="utf-8")
+    schema = (run.BENCHMARKS / "definitions" / "tpch" / "schema.sql").read_text(encoding="utf-8")
     copies = "".join(f"COPY {table} FROM '{files / table}.parquet';\n" for table in TABLES)
     run_sql(program, database, f"SET gingham.layout = '{layout}';\n{schema}{copies}")
 
@@ -94,18 +85,17 @@ def measure(children, queries, rounds):
 
 def main():
     args = arguments()
-    folder = args.work / "databases"
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    programs = prepare.build(ROOT, args.profile)
+    bench = run.Run("changed", args)
+    programs = prepare.build(run.ROOT, args.profile)
     files = prepare.data(args.work, programs["runner"], args.scale)
-    databases = {name: folder / f"changed-{name}" for name in ("clean", "changed")}
+    databases = {name: bench.folder / f"changed-{name}" for name in ("clean", "changed")}
     for database in databases.values():
         load(programs["gingham"], files, database, args.layout)
     where = change(programs["gingham"], databases["changed"])
-    texts = sorted((BENCHMARKS / "definitions" / "tpch").glob("q*.sql"))
+    texts = sorted((run.BENCHMARKS / "definitions" / "tpch").glob("q*.sql"))
     queries = {text.stem: text.read_text(encoding="utf-8") for text in texts}
-    busy, children = machine.processor_times(), {}
+    children = {}
+    bench.begin()
     try:
         for name, database in databases.items():
             command = [programs["runner"], "gingham", str(files), str(database), str(args.threads)]
@@ -115,7 +105,7 @@ def main():
     finally:
         for child in children.values():
             child.close()
-    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    bench.end()
 
     print(where)
     sums = dict.fromkeys(databases, 0.0)
@@ -127,13 +117,7 @@ def main():
         print(f"{query:8} {1000 * clean:9.1f} {1000 * changed:11.1f} {changed / clean:6.2f}{beyond}")
     ratio = sums["changed"] / sums["clean"]
     print(f"{'sum':8} {1000 * sums['clean']:9.1f} {1000 * sums['changed']:11.1f} {ratio:6.2f}  (wanted: at most {MOST})")
-    data = {"machine": facts, "scale": args.scale, "layout": args.layout, "threads": args.threads}
-    data |= {"seconds_busy_stolen_idle": busy, "tables": where, "seconds": times}
-    name = f"{facts['date']}-{machine.name(facts)}-changed"
-    to = (BENCHMARKS / "record" if args.record else args.work) / name
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "changed.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {to}/changed.json")
+    bench.write({"scale": args.scale, "layout": args.layout, "threads": args.threads, "tables": where, "seconds": times})
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ Needs the packages, the build and the data of run.py in --work, and makes what i
 measured.
 """
 
-import argparse
 import datetime
 import json
 import pathlib
@@ -18,7 +17,7 @@ import shutil
 import sys
 import tomllib
 
-from harness import answers, machine, prepare, summary
+from harness import answers, machine, prepare, run, summary
 from harness.children import Child
 
 BENCHMARKS = pathlib.Path(__file__).resolve().parent
@@ -26,13 +25,10 @@ ROOT = BENCHMARKS.parent
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, data, databases")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--runner", help="a runner built before, instead of building")
     parser.add_argument("--rounds", type=int, help="measured rounds")
     parser.add_argument("--threads", help="numbers of threads, such as 1,2")
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record")
     return parser.parse_args()
 
 

@@ -10,19 +10,13 @@ files that the system has in memory, `next` every later one of that process; eac
 those that `gingham --timing` prints, from the statement's text to its end. Every INSERT's records are counted after.
 """
 
-import argparse
-import datetime
-import json
-import pathlib
 import random
 import shutil
 import subprocess
 import sys
 
-from harness import machine, prepare, statistics
+from harness import prepare, run, statistics
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 RECORDS = 10
 # Keys of TPC-H leave three of four numbers free below this, per scale factor.
 LARGEST_ORDER = 6_000_000
@@ -31,21 +25,18 @@ COUNT = "SELECT count(*) FROM lineitem"
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="packages, data, databases")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
     parser.add_argument("--layout", default="column", help="layout of the tables (default: column)")
     parser.add_argument("--processes", type=int, default=20, help="new processes for each place of the keys")
     parser.add_argument("--next", type=int, default=10, help="statements after the first of a process")
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
 def load(program, files, database, layout):
     """A new database with lineitem and orders and their keys."""
     shutil.rmtree(database, ignore_errors=True)
-    schema = (BENCHMARKS / "definitions" / "tpch" / "schema-keys.sql").read_text(encoding="utf-8")
+    schema = (run.BENCHMARKS / "definitions" / "tpch" / "schema-keys.sql").read_text(encoding="utf-8")
     schema = f"SET gingham.layout = '{layout}';\n{schema}"
     schema += "".join(f"COPY {name.stem} FROM '{name}';\n" for name in in_order(files))
     subprocess.run([program, str(database)], input=schema, text=True, check=True, stdout=subprocess.DEVNULL)
@@ -87,18 +78,17 @@ def column(program, database, sql):
 
 def main():
     args = arguments()
-    args.work.mkdir(parents=True, exist_ok=True)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    programs = prepare.build(ROOT, args.profile)
+    bench = run.Run("inserts", args)
+    programs = prepare.build(run.ROOT, args.profile)
     program, files = programs["gingham"], prepare.data(args.work, programs["runner"], args.scale)
-    database = args.work / "databases" / "inserts"
+    database = bench.folder / "inserts"
     load(program, files, database, args.layout)
 
     numbers = random.Random(SEED)
     orders = "SELECT o_orderkey FROM orders WHERE o_orderkey % 97 = 3"
     keys = column(program, database, orders)
     before, times = column(program, database, COUNT)[0], {}
-    busy = machine.processor_times()
+    bench.begin()
     plan = ["past the largest", "among them"] * args.processes
     numbers.shuffle(plan)
     for place in plan:
@@ -106,7 +96,7 @@ def main():
         first, *later = measure(program, database, statements)
         times.setdefault(f"first, {place}", []).append(first)
         times.setdefault(f"next, {place}", []).extend(later)
-    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    bench.end()
     inserted = column(program, database, COUNT)[0] - before
     if inserted != len(plan) * (1 + args.next) * RECORDS:
         sys.exit(f"{inserted} records were inserted, not {len(plan) * (1 + args.next) * RECORDS}")
@@ -116,12 +106,8 @@ def main():
     for name, values in sorted(times.items()):
         low, high, _ = statistics.interval(values)
         print(f"{name:30} {statistics.median(values):10.1f} {low:9.1f} … {high:6.1f} {max(values):9.1f}")
-    data = {"machine": facts, "scale": args.scale, "layout": args.layout, "records": before, "seconds_busy_stolen_idle": busy, "milliseconds": times}
-    name = f"{facts['date']}-{machine.name(facts)}-inserts" + ("" if args.layout == "column" else f"-{args.layout}")
-    folder = (BENCHMARKS / "record" if args.record else args.work) / name
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "inserts.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {folder}/inserts.json")
+    figures = {"scale": args.scale, "layout": args.layout, "records": before, "milliseconds": times}
+    bench.write(figures, "" if args.layout == "column" else f"-{args.layout}")
 
 
 if __name__ == "__main__":

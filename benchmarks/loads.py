@@ -9,20 +9,14 @@ Each load is a new process and a new database; the time is that of COPY, committ
 Wanted: PAX at most 1.1 times as long as NSM (with pages filled as far as they go), and at most 1.5 times as long as columns.
 """
 
-import argparse
-import datetime
-import json
 import os
-import pathlib
 import shutil
 import subprocess
 import sys
 import time
 
-from harness import machine, prepare, statistics
+from harness import machine, prepare, run, statistics
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 LAYOUTS = ["column", "nsm", "pax", "dsm"]
 # Of which each layout has to give the same.
 ANSWER = (
@@ -32,13 +26,10 @@ ANSWER = (
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="data, databases, results")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="scale factor (default: 1)")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--layouts", nargs="+", default=LAYOUTS[:3], choices=LAYOUTS)
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
@@ -58,23 +49,22 @@ def load(program, file, database, layout):
 
 def main():
     args = arguments()
-    folder = args.work / "databases"
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    programs = prepare.build(ROOT, args.profile)
+    bench = run.Run("loads", args)
+    programs = prepare.build(run.ROOT, args.profile)
     file = prepare.data(args.work, programs["runner"], args.scale) / "lineitem.parquet"
     times, sizes, answers = {}, {}, set()
-    busy = machine.processor_times()
+    bench.begin()
     for _ in range(args.rounds):
         for layout in args.layouts:
-            database = folder / f"loads-{layout}"
+            database = bench.folder / f"loads-{layout}"
             seconds, answer = load(programs["gingham"], file, database, layout)
             sizes[layout] = machine.folder_bytes(database)
             shutil.rmtree(database)
             times.setdefault(layout, []).append(seconds)
-            times.setdefault(f"file of {layout}'s bytes", []).append(machine.synced_write(folder / "loads.file", sizes[layout]))
+            of_file = machine.synced_write(bench.folder / "loads.file", sizes[layout])
+            times.setdefault(f"file of {layout}'s bytes", []).append(of_file)
             answers.add(answer)
-    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    bench.end()
     if len(answers) != 1:
         sys.exit("the layouts give different answers:\n" + "\n".join(answers))
 
@@ -87,12 +77,7 @@ def main():
     for peer, most in (("nsm", 1.1), ("column", 1.5)):
         if peer in of and "pax" in of:
             print(f"pax takes {of['pax'] / of[peer]:.2f} times as long as {peer} (wanted: at most {most})")
-    data = {"machine": facts, "scale": args.scale, "seconds_busy_stolen_idle": busy, "seconds": times, "bytes": sizes}
-    name = f"{facts['date']}-{machine.name(facts)}-loads"
-    to = (BENCHMARKS / "record" if args.record else args.work) / name
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "loads.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {to}/loads.json")
+    bench.write({"scale": args.scale, "seconds": times, "bytes": sizes})
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ Wanted: of R, PAX at most 1.5 times as long as columns without encoding and ahea
 of the read bandwidth over the lines that a query needs. METHODOLOGY.md says what is measured.
 """
 
-import argparse
-import datetime
 import json
 import pathlib
 import random
@@ -21,11 +19,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "byteslice"))
 
 import build  # noqa: E402 (the path has to be set first)
-from harness import machine, prepare, statistics  # noqa: E402
+from harness import prepare, run, statistics  # noqa: E402
 from harness.children import Child  # noqa: E402
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 LAYOUTS = ["plain", "column", "pax", "nsm", "dsm"]
 ATTRIBUTES = [f"a{number}" for number in range(1, 9)]
 # As l_partkey at scale 1.
@@ -36,12 +32,9 @@ COLUMNS = {"l_extendedprice": 8, "l_partkey": 8}
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="data, databases, results")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--records", type=int, default=1_200_000, help="of R")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
@@ -120,11 +113,10 @@ def show(times, records, read):
 
 def main():
     args = arguments()
-    database, log = args.work / "databases" / "page-scans", args.work / "children.log"
-    database.parent.mkdir(parents=True, exist_ok=True)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    runner = prepare.build(ROOT, args.profile)["runner"]
-    reader = build.runner(ROOT)
+    bench = run.Run("page-scans", args)
+    database, log = bench.folder / "page-scans", args.work / "children.log"
+    runner = prepare.build(run.ROOT, args.profile)["runner"]
+    reader = build.runner(run.ROOT)
     files = prepare.data(args.work, runner, 1)
     shutil.rmtree(database, ignore_errors=True)
     child = Child([runner, "gingham", str(files), str(database), "1"], log)
@@ -132,19 +124,15 @@ def main():
         child.ask(do="open")
         fill(child, files, args.work, args.records)
         records = int(child.ask(do="answer", sql="SELECT count(*) FROM lineitem_plain")["rows"][0][0])
-        read, busy = bandwidth(reader), machine.processor_times()
+        read = bandwidth(reader)
+        bench.begin()
         times = measure(child, args.rounds)
-        busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+        bench.end()
     finally:
         child.close()
     shutil.rmtree(database)
     show(times, records, read)
-    data = {"machine": facts, "records": args.records, "read_bytes_per_second": read}
-    data |= {"seconds_busy_stolen_idle": busy, "seconds": times}
-    to = (BENCHMARKS / "record" if args.record else args.work) / f"{facts['date']}-{machine.name(facts)}-page-scans"
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "page_scans.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {to}/page_scans.json")
+    bench.write({"records": args.records, "read_bytes_per_second": read, "seconds": times})
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ SQLite is Python's module, with a WAL and synchronous=FULL, so that it syncs onc
 runs once. Wanted: reads at most 20 us (median), one client at least half of SQLite's updates a second, sixteen at least twice.
 """
 
-import argparse
-import datetime
 import json
 import pathlib
 import random
@@ -20,24 +18,19 @@ import statistics
 import subprocess
 import time
 
-from harness import machine, prepare
+from harness import prepare, run
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 LAYOUTS = ["nsm", "dsm", "pax"]
 CLIENTS = 16
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="databases and results")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--rows", type=int, default=100_000, help="records of the table")
     parser.add_argument("--reads", type=int, default=20_000, help="reads of a round")
     parser.add_argument("--seconds", type=float, default=3, help="updates of a round, for so long")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--layouts", nargs="+", default=LAYOUTS, choices=LAYOUTS)
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
@@ -99,25 +92,18 @@ def measure(program, folder, args):
 
 def main():
     args = arguments()
-    folder = args.work / "databases"
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    facts["sqlite"] = sqlite3.sqlite_version
-    program = prepare.example(ROOT, args.profile, "points")
-    busy = machine.processor_times()
-    figures = measure(program, folder, args)
-    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    bench = run.Run("points", args)
+    bench.facts["sqlite"] = sqlite3.sqlite_version
+    program = prepare.example(run.ROOT, args.profile, "points")
+    bench.begin()
+    figures = measure(program, bench.folder, args)
+    bench.end()
 
     of_peer = statistics.median(figures["sqlite updates"])
     for name, own in figures.items():
         ratio = "" if "reads" in name else f"   {statistics.median(own) / of_peer:5.2f} of SQLite's"
         print(f"{name:22} {statistics.median(own):10.1f}   ({min(own):.1f} to {max(own):.1f}){ratio}")
-    data = {"machine": facts, "seconds_busy_stolen_idle": busy, "figures": figures}
-    name = f"{facts['date']}-{machine.name(facts)}-points"
-    to = (BENCHMARKS / "record" if args.record else args.work) / name
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "points.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {to}/points.json")
+    bench.write({"figures": figures})
 
 
 if __name__ == "__main__":

@@ -9,28 +9,20 @@ Two figures are wanted: the 99th percentile of a commit after all updates over t
 catalog's file over the bytes of the table's pages, once the reader is gone (at most 3).
 """
 
-import argparse
-import datetime
 import json
-import pathlib
 import shutil
 import subprocess
 
-from harness import machine, prepare
+from harness import prepare, run
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parent
-ROOT = BENCHMARKS.parent
 LAYOUTS = ["nsm", "dsm", "pax"]
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--work", type=pathlib.Path, default=prepare.WORK, help="databases and results")
-    parser.add_argument("--profile", default="dist", help="cargo profile of this build (default: dist)")
+    parser = run.options(__doc__)
     parser.add_argument("--updates", type=int, default=1_000_000, help="updates of each layout")
     parser.add_argument("--seconds", type=int, default=60, help="how long the reader stays")
     parser.add_argument("--layouts", nargs="+", default=LAYOUTS, choices=LAYOUTS)
-    parser.add_argument("--record", action="store_true", help="write into benchmarks/record/")
     return parser.parse_args()
 
 
@@ -46,25 +38,18 @@ def measure(program, folder, args, layout):
 
 def main():
     args = arguments()
-    folder = args.work / "databases"
-    folder.mkdir(parents=True, exist_ok=True)
-    facts = machine.facts(ROOT) | {"date": datetime.date.today().isoformat(), "profile": args.profile}
-    program = prepare.example(ROOT, args.profile, "updates")
-    busy = machine.processor_times()
-    results = [measure(program, folder, args, layout) for layout in args.layouts]
-    busy = [after - start for start, after in zip(busy, machine.processor_times(), strict=True)]
+    bench = run.Run("updates", args)
+    program = prepare.example(run.ROOT, args.profile, "updates")
+    bench.begin()
+    results = [measure(program, bench.folder, args, layout) for layout in args.layouts]
+    bench.end()
 
     print(f"{'layout':6} {'updates':>9} {'fresh p99':>10} {'reader p99':>11} {'after p99':>10} {'ratio':>6} {'file/live':>10}")
     for own in results:
         fresh, beside, after = (own[phase]["p99"] for phase in ("fresh_ms", "beside_ms", "after_ms"))
         size = own["file_bytes"] / own["live_bytes"]
         print(f"{own['layout']:6} {own['updates']:9} {fresh:10.2f} {beside:11.2f} {after:10.2f} {after / fresh:6.2f} {size:10.2f}")
-    data = {"machine": facts, "seconds": args.seconds, "seconds_busy_stolen_idle": busy, "layouts": results}
-    name = f"{facts['date']}-{machine.name(facts)}-updates"
-    to = (BENCHMARKS / "record" if args.record else args.work) / name
-    to.mkdir(parents=True, exist_ok=True)
-    (to / "updates.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    print(f"written: {to}/updates.json")
+    bench.write({"seconds": args.seconds, "layouts": results})
 
 
 if __name__ == "__main__":

@@ -47,6 +47,13 @@ pub struct ColumnDefinition {
     pub initial: Datum,
 }
 
+impl ColumnDefinition {
+    /// A column that may be NULL, and is where nothing is given.
+    pub fn new(id: ColumnId, name: impl Into<String>, logical_type: LogicalType) -> Self {
+        Self { id, name: name.into(), logical_type, nullable: true, default: None, initial: Datum::Null }
+    }
+}
+
 /// PRIMARY KEY or UNIQUE.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyDefinition {

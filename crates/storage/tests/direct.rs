@@ -14,12 +14,8 @@ fn definition(nullable: bool) -> TableDefinition {
     let varchar = || LogicalType::Varchar(None);
     let types = [LogicalType::Int(64), varchar(), LogicalType::Int(32), varchar(), LogicalType::Date];
     let columns = (1..).zip(types).map(|(id, logical_type)| ColumnDefinition {
-        id,
-        name: ["a", "b", "c", "d", "e"][id as usize - 1].into(),
-        logical_type,
         nullable: nullable && id == 1,
-        default: None,
-        initial: Datum::Null,
+        ..ColumnDefinition::new(id, ["a", "b", "c", "d", "e"][id as usize - 1], logical_type)
     });
     TableDefinition { columns: columns.collect(), next_column: 6, ..common::definition("t") }
 }

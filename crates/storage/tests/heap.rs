@@ -33,12 +33,8 @@ fn definition(table: &str) -> TableDefinition {
     let decimal = LogicalType::Decimal { precision: 38, scale: 0 };
     let types = [LogicalType::Int(32), LogicalType::Varchar(None), LogicalType::Float64, decimal, LogicalType::Binary];
     let columns = (1..).zip(types).map(|(id, logical_type)| ColumnDefinition {
-        id,
-        name: ["", "a", "b", "c", "d", "e"][id as usize].into(),
-        logical_type,
         nullable: id != 5,
-        default: None,
-        initial: Datum::Null,
+        ..ColumnDefinition::new(id, ["", "a", "b", "c", "d", "e"][id as usize], logical_type)
     });
     TableDefinition::new(name(table), columns.collect())
 }

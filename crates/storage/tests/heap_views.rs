@@ -21,12 +21,8 @@ fn definition() -> TableDefinition {
     let fixed = [8, 16, 32, 64].map(LogicalType::Int).into_iter().chain([decimal]).map(|of| (of, false));
     let nullable = [LogicalType::Int(32), LogicalType::Varchar(None)].map(|of| (of, true));
     let columns = (1..).zip(fixed.chain(nullable)).map(|(id, (logical_type, nullable))| ColumnDefinition {
-        id,
-        name: format!("c{id}"),
-        logical_type,
         nullable,
-        default: None,
-        initial: Datum::Null,
+        ..ColumnDefinition::new(id, format!("c{id}"), logical_type)
     });
     TableDefinition::new(name("t"), columns.collect())
 }

@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle,
     SqlOption, TableConstraint, Value,
 };
-use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, ColumnId, LogicalType, TableDefinition, TableName};
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(super) fn build(
@@ -89,14 +89,7 @@ fn push_column(definition: &mut TableDefinition, name: String, logical_type: Log
     }
     let id: ColumnId = definition.next_column;
     definition.next_column += 1;
-    definition.columns.push(ColumnDefinition {
-        id,
-        name,
-        logical_type,
-        nullable: true,
-        default: None,
-        initial: Datum::Null,
-    });
+    definition.columns.push(ColumnDefinition::new(id, name, logical_type));
     Ok(())
 }
 

@@ -207,10 +207,10 @@ fn columns_of(definition: &TableDefinition, projection: &[SelectItem]) -> Option
             _ => return None,
         }
     }
-    // The same column twice is given other names, which is not this file's to do.
     if places.is_empty() {
         return None;
     }
+    // The same column twice is given other names, which is not this file's to do.
     let mut sorted = places.clone();
     sorted.sort_unstable();
     sorted.dedup();

@@ -138,14 +138,7 @@ mod tests {
     use gingham_storage::LogicalType;
 
     fn translated(filter: &Arc<dyn PhysicalExpr>) -> String {
-        let column = ColumnDefinition {
-            id: 7,
-            name: "a".into(),
-            logical_type: LogicalType::Int(64),
-            nullable: true,
-            default: None,
-            initial: Datum::Null,
-        };
+        let column = ColumnDefinition::new(7, "a", LogicalType::Int(64));
         let implied = Implied { columns: vec![&column], rows: 100, distinct: &|_| 100, join_keys: &[] };
         format!("{:?}", implied.predicate(filter))
     }

@@ -46,7 +46,9 @@ impl Store {
                 return Ok(report);
             }
             let environment = self.environment()?;
-            environment.read(|transaction| self.check_values(&environment, transaction, &mut report))?
+            environment.read(|transaction| {
+                Checking { store: self, environment: &environment, transaction, report: &mut report }.values()
+            })?
         };
         if report.errors.is_empty() {
             self.check_indexes(&mut report)?;
@@ -58,32 +60,38 @@ impl Store {
         }
         Ok(report)
     }
+}
 
+/// A check at work within one commit.
+pub(crate) struct Checking<'c> {
+    pub(crate) store: &'c Store,
+    pub(crate) environment: &'c Environment,
+    pub(crate) transaction: &'c RoTxn<'c>,
+    pub(crate) report: &'c mut CheckReport,
+}
+
+impl Checking<'_> {
     /// Checks all values and opens all segments and delta blocks.
-    fn check_values(
-        &self,
-        environment: &Environment,
-        transaction: &RoTxn<'_>,
-        report: &mut CheckReport,
-    ) -> Result<Vec<Arc<Segment>>> {
+    fn values(&mut self) -> Result<Vec<Arc<Segment>>> {
+        let Self { store, environment, transaction, .. } = *self;
         for name in Name::ALL.into_iter().filter(|name| *name != Name::Heap) {
             values::each_raw(environment, transaction, name, &[], |key, value| {
                 let place =
-                    || format!("{}, {}", folder::catalog(self.path()).display(), values::describe_key(name, key));
-                report.verified += 1;
+                    || format!("{}, {}", folder::catalog(store.path()).display(), values::describe_key(name, key));
+                self.report.verified += 1;
                 if let Err(error) = values::unseal(name, key, value, place) {
-                    report.errors.push(error);
+                    self.report.errors.push(error);
                 }
                 Ok(())
             })?;
         }
-        if !report.errors.is_empty() {
+        if !self.report.errors.is_empty() {
             return Ok(Vec::new());
         }
         records::state(environment, transaction)?;
         values::each(environment, transaction, Name::Views, &[], |key, payload| {
             if let Err(error) = values::parse_at::<ViewDefinition>(environment, Name::Views, key, payload) {
-                report.errors.push(error);
+                self.report.errors.push(error);
             }
             Ok(())
         })?;
@@ -94,38 +102,31 @@ impl Store {
             let segments = match records::segments(environment, transaction, table) {
                 Ok(segments) => segments,
                 Err(error) => {
-                    report.errors.push(error);
+                    self.report.errors.push(error);
                     continue;
                 }
             };
             known.extend(segments.iter().map(|(_, segment)| (table.definition.id, segment.id)));
-            self.check_table(environment, transaction, table, &segments, &mut opened, report)?;
+            opened.append(&mut self.table(table, &segments)?);
         }
-        self.check_owners(environment, transaction, &tables, report)?;
-        self.check_pages(environment, transaction, &tables, report)?;
-        for orphan in folder::orphans(self.path(), &known)? {
-            if !self.files.is_uncommitted(&orphan) {
-                report
-                    .notes
-                    .push(format!("{} is named by no commit; the next open for writing removes it", orphan.display()));
+        self.owners(&tables)?;
+        self.pages(&tables)?;
+        for orphan in folder::orphans(store.path(), &known)? {
+            if !store.files.is_uncommitted(&orphan) {
+                let note = format!("{} is named by no commit; the next open for writing removes it", orphan.display());
+                self.report.notes.push(note);
             }
         }
         Ok(opened)
     }
 
     /// Opens what a table names.
-    fn check_table(
-        &self,
-        environment: &Environment,
-        transaction: &RoTxn<'_>,
-        table: &TableRecord,
-        segments: &[(u64, SegmentRecord)],
-        opened: &mut Vec<Arc<Segment>>,
-        report: &mut CheckReport,
-    ) -> Result<()> {
+    fn table(&mut self, table: &TableRecord, segments: &[(u64, SegmentRecord)]) -> Result<Vec<Arc<Segment>>> {
+        let Self { store, environment, transaction, .. } = *self;
         let definition = &table.definition;
-        let loader = self.loader(environment);
-        let dictionaries = self.check_dictionaries(environment, transaction, table, segments, report)?;
+        let loader = store.loader(environment);
+        let dictionaries = self.dictionaries(table, segments)?;
+        let report = &mut *self.report;
         let mut own: Vec<Arc<Segment>> = Vec::with_capacity(segments.len() + table.delta.len());
         for (_, segment) in segments {
             match loader.segment(definition.id, segment, &dictionaries, None) {
@@ -155,19 +156,16 @@ impl Store {
             };
             report.errors.extend(loaded.err());
         }
-        opened.append(&mut own);
-        Ok(())
+        Ok(own)
     }
 
     /// Loads every dictionary version that a table's segments name, live column or not.
-    fn check_dictionaries(
-        &self,
-        environment: &Environment,
-        transaction: &RoTxn<'_>,
+    fn dictionaries(
+        &mut self,
         table: &TableRecord,
         segments: &[(u64, SegmentRecord)],
-        report: &mut CheckReport,
     ) -> Result<BTreeMap<ColumnId, Arc<Dictionary>>> {
+        let Self { environment, transaction, report, .. } = self;
         let definition = &table.definition;
         let used: BTreeSet<(ColumnId, u32)> =
             segments.iter().flat_map(|(_, segment)| segment.dictionaries.iter().copied()).collect();
@@ -200,13 +198,8 @@ impl Store {
     }
 
     /// Values that belong to no table, and delta images and deleted records that no table names.
-    fn check_owners(
-        &self,
-        environment: &Environment,
-        transaction: &RoTxn<'_>,
-        tables: &[TableRecord],
-        report: &mut CheckReport,
-    ) -> Result<()> {
+    fn owners(&mut self, tables: &[TableRecord]) -> Result<()> {
+        let Self { environment, transaction, report, .. } = self;
         let tables: HashMap<TableId, &TableRecord> = tables.iter().map(|table| (table.definition.id, table)).collect();
         for name in [Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta, Name::Deleted] {
             values::each_raw(environment, transaction, name, &[], |key, _| {

@@ -204,7 +204,6 @@ impl Environment {
 
     /// Bytes of its file, and of those that the latest commit uses.
     pub(crate) fn sizes(&self) -> Result<(u64, u64)> {
-        let pages = self.env.info().last_page_number as u64 + 1;
         let used = self.read(|transaction| {
             let mut used = METAS;
             let failed = self.failed("reading");
@@ -214,7 +213,7 @@ impl Environment {
             }
             Ok(used as u64)
         })?;
-        Ok((pages * PAGE as u64, used * PAGE as u64))
+        Ok((self.file_bytes(), used * PAGE as u64))
     }
 
     /// Bytes of its file.
@@ -436,31 +435,15 @@ mod tests {
     use crate::catalog::{Store, Transaction, WriteOptions};
     use crate::heap::{HeapLayout, HeapOptions};
     use crate::memory::MemoryBudget;
-    use crate::{ColumnDefinition, Datum, Design, LogicalType, TableDefinition, TableName};
+    use crate::{ColumnDefinition, Design, LogicalType, TableDefinition, TableName};
 
     /// Writers of heap tables read what they change in place, as their statements do.
     #[test]
     fn the_map_grows_beside_heap_tables() {
         let store = Store::scratch(MemoryBudget::new(1 << 30)).expect("a scratch database");
-        let definition = TableDefinition {
-            id: 0,
-            name: TableName { schema: "public".into(), table: "t".into() },
-            columns: vec![ColumnDefinition {
-                id: 1,
-                name: "id".into(),
-                logical_type: LogicalType::Int(64),
-                nullable: true,
-                default: None,
-                initial: Datum::Null,
-            }],
-            next_column: 2,
-            keys: Vec::new(),
-            checks: Vec::new(),
-            references: Vec::new(),
-            design: Design::of_pages(HeapOptions::new(HeapLayout::Pax)),
-            sort_by: Vec::new(),
-            indexes: Vec::new(),
-        };
+        let name = TableName { schema: "public".into(), table: "t".into() };
+        let mut definition = TableDefinition::new(name, vec![ColumnDefinition::new(1, "id", LogicalType::Int(64))]);
+        definition.design = Design::of_pages(HeapOptions::new(HeapLayout::Pax));
         store.write(|transaction| transaction.create_table(definition)).expect("a heap table");
         store.environment().expect("an environment").resize(1 << 20).expect("a smaller map");
         for number in 0..64u64 {

@@ -46,7 +46,10 @@ struct Job {
 /// What a job does in its transaction.
 type Change = dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send;
 
-/// Leaves its result where who sent it will look.
+/// Where work leaves its result for who sent it.
+pub(super) struct Given<R>(Arc<Mutex<Option<R>>>);
+
+/// Leaves its result in a [`Given`].
 pub(super) enum Work {
     /// Anything.
     Any(Box<Change>),
@@ -71,6 +74,31 @@ enum Ended {
 impl std::fmt::Debug for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Job").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl<R> Default for Given<R> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<R> Clone for Given<R> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<R> Given<R> {
+    /// Leaves a result; the last one counts.
+    pub(super) fn put(&self, result: R) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    }
+
+    /// The result of work that was committed.
+    pub(super) fn take(&self) -> Result<R> {
+        let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
     }
 }
 
@@ -172,16 +200,11 @@ impl Store {
         options: &WriteOptions,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        let value = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&value);
-        let work = move |transaction: &mut Transaction<'_>| {
-            let result = work(transaction)?;
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            Ok(())
-        };
+        let given = Given::default();
+        let slot = given.clone();
+        let work = move |transaction: &mut Transaction<'_>| Ok(slot.put(work(transaction)?));
         self.wait_for(options, Work::Any(Box::new(work)), None)?;
-        let result = value.lock().unwrap_or_else(PoisonError::into_inner).take();
-        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
+        given.take()
     }
 
     /// Waits until `work` is committed, does it with others' meanwhile, or gives it up when `given_up` says so in time.

@@ -1,9 +1,10 @@
 //! Heap tables in the catalog: made, changed and checked. Their pages are crate::heap's.
 
+use crate::catalog::check::Checking;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::keys::NewRows;
 use crate::catalog::records::{self, TableRecord};
-use crate::catalog::{CheckReport, Store, Transaction, values};
+use crate::catalog::{Transaction, values};
 use crate::heap::run::PageRun;
 use crate::heap::store::{indexes, keys, place};
 use crate::heap::{
@@ -133,15 +134,10 @@ pub(crate) fn require_same_pages(record: &TableRecord, after: &TableDefinition) 
     }
 }
 
-impl Store {
+impl Checking<'_> {
     /// Checks every heap page and what belongs to it.
-    pub(crate) fn check_pages(
-        &self,
-        environment: &Environment,
-        transaction: &RoTxn<'_>,
-        tables: &[TableRecord],
-        report: &mut CheckReport,
-    ) -> Result<()> {
+    pub(crate) fn pages(&mut self, tables: &[TableRecord]) -> Result<()> {
+        let Self { environment, transaction, report, .. } = self;
         let mut found: HashMap<TableId, Counted<'_>> = tables
             .iter()
             .filter(|record| record.heap.is_some())

@@ -118,9 +118,7 @@ impl Store {
         }
         Ok(())
     }
-}
 
-impl Store {
     /// Reports entries of indexes that there are not.
     fn check_owners_of_entries(&self, snapshot: &Snapshot, report: &mut CheckReport) -> Result<()> {
         let tables = snapshot.tables.values().map(|table| &table.definition);

@@ -101,20 +101,21 @@ impl Store {
     /// A pin of the current environment, and the commit that it sees. For as long as what is read under it lives, LMDB keeps what
     /// later commits replace.
     pub(crate) fn pin(self: &Arc<Self>) -> Result<(Pin, u64)> {
-        let environment = self.environment()?;
-        let reader = Arc::new(Reader::enter(self));
-        let pin = environment.pin(Arc::clone(&reader) as _)?;
-        let commit = pin.read(|transaction| records::state(&environment, transaction))?.commit;
+        let (pin, reader) = self.pin_as_reader()?;
+        let commit = pin.read(|transaction| records::state(pin.environment(), transaction))?.commit;
         reader.sees(commit);
         Ok((pin, commit))
     }
 
+    fn pin_as_reader(self: &Arc<Self>) -> Result<(Pin, Arc<Reader>)> {
+        let reader = Arc::new(Reader::enter(self));
+        Ok((self.environment()?.pin(Arc::clone(&reader) as _)?, reader))
+    }
+
     /// A pin of the current environment when the latest commit is `seen`, whose number is `commit`.
     pub(super) fn pin_at(self: &Arc<Self>, (generation, transaction): Seen, commit: u64) -> Result<Option<Pin>> {
-        let environment = self.environment()?;
-        let reader = Arc::new(Reader::enter(self));
-        let pin = environment.pin(Arc::clone(&reader) as _)?;
-        if environment.generation() != generation || pin.read(|own| own.id()) != transaction {
+        let (pin, reader) = self.pin_as_reader()?;
+        if pin.environment().generation() != generation || pin.read(|own| own.id()) != transaction {
             return Ok(None);
         }
         reader.sees(commit);

@@ -3,12 +3,12 @@
 //! before it has written anything. When one fails all the same, everything is undone, and each is done again for itself.
 
 use crate::catalog::environment::Environment;
-use crate::catalog::group::Work;
+use crate::catalog::group::{Given, Work};
 use crate::catalog::{Store, Transaction, WriteOptions};
 use crate::heap::HeapWriter;
-use crate::{Error, Result, TableId};
+use crate::{Result, TableId};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// What is done to a record; it may be done more than once.
 type Change = dyn Fn(&mut HeapWriter<'_, '_>) -> Result<()> + Send;
@@ -36,16 +36,11 @@ impl Store {
         table: TableId,
         change: impl Fn(&mut HeapWriter<'_, '_>) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        let value = Arc::new(Mutex::new(None));
-        let slot = Arc::clone(&value);
-        let change = Box::new(move |heap: &mut HeapWriter<'_, '_>| {
-            let result = change(heap)?;
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
-            Ok(())
-        });
+        let given = Given::default();
+        let slot = given.clone();
+        let change = Box::new(move |heap: &mut HeapWriter<'_, '_>| Ok(slot.put(change(heap)?)));
         self.wait_for(options, Work::Point(Point { table, change }), Some(given_up))?;
-        let result = value.lock().unwrap_or_else(PoisonError::into_inner).take();
-        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
+        given.take()
     }
 
     /// Makes changes in one transaction; gives what became of its commit, or `None` when one of the changes failed and all are
@@ -80,6 +75,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Error;
     use crate::catalog::records;
     use crate::heap::{HeapLayout, HeapOptions};
     use crate::memory::MemoryBudget;
@@ -101,12 +97,8 @@ mod tests {
 
     fn table(store: &Arc<Store>, layout: HeapLayout, name: &str) -> TableDefinition {
         let column = |id, name: &str, logical_type| ColumnDefinition {
-            id,
-            name: name.into(),
-            logical_type,
             nullable: id > 1,
-            default: None,
-            initial: Datum::Null,
+            ..ColumnDefinition::new(id, name, logical_type)
         };
         let columns = vec![column(1, "id", LogicalType::Int(64)), column(2, "label", LogicalType::Varchar(None))];
         let mut definition = TableDefinition::new(TableName { schema: "public".into(), table: name.into() }, columns);

@@ -229,21 +229,14 @@ fn compact(column: &ArrayRef) -> ArrayRef {
 mod tests {
     use super::*;
     use crate::catalog::rows::sort_rows;
-    use crate::{ColumnDefinition, Datum, LogicalType, TableName};
+    use crate::{ColumnDefinition, LogicalType, TableName};
     use arrow::array::{Float64Array, Int32Array, StringViewArray, UInt64Array};
     use arrow::compute::concat_batches;
     use proptest::prelude::*;
 
     fn definition() -> TableDefinition {
         let types = [LogicalType::Varchar(None), LogicalType::Float64, LogicalType::Int(32), LogicalType::UInt(64)];
-        let column = |(id, logical_type)| ColumnDefinition {
-            id,
-            name: format!("c{id}"),
-            logical_type,
-            nullable: true,
-            default: None,
-            initial: Datum::Null,
-        };
+        let column = |(id, logical_type)| ColumnDefinition::new(id, format!("c{id}"), logical_type);
         TableDefinition {
             id: 1,
             sort_by: vec![2, 0, 1],

@@ -317,7 +317,8 @@ impl TableWriter {
         Ok(Written { segment, keys })
     }
 
-    /// Ends all lanes; fails when an append has failed for what it could not write. Files of a writer that is dropped before its records are committed are removed.
+    /// Ends all lanes; fails when an append has failed for what it could not write. Files of a writer that is dropped before
+    /// its records are committed are removed.
     pub fn finish(self) -> Result<WrittenRows> {
         self.require_whole()?;
         let lanes = std::mem::take(&mut *lock(&self.lanes));

@@ -1,16 +1,11 @@
 //! What a design refuses, how it reads as text, and that it survives the catalog.
 
 use super::*;
-use crate::{ColumnDefinition, Datum, TableName};
+use crate::{ColumnDefinition, TableName};
 
 fn table(columns: &[(&str, LogicalType)]) -> TableDefinition {
-    let column = |(id, (name, logical_type)): (usize, &(&str, LogicalType))| ColumnDefinition {
-        id: id as ColumnId,
-        name: (*name).into(),
-        logical_type: logical_type.clone(),
-        nullable: true,
-        default: None,
-        initial: Datum::Null,
+    let column = |(id, (name, logical_type)): (usize, &(&str, LogicalType))| {
+        ColumnDefinition::new(id as ColumnId, *name, logical_type.clone())
     };
     TableDefinition {
         id: 1,

@@ -3,6 +3,7 @@
 
 use super::attribute::{Attribute, Field, Kind, PageSchema};
 use super::bounds::ColumnBounds;
+use super::load::HeapOptions;
 use crate::encoding::integers::{append_codes, append_wide, range};
 use crate::view::{float_order, real_order};
 use crate::{Error, Result, ValueClass};
@@ -60,14 +61,14 @@ impl FieldColumn {
         attributes.iter().zip(arrays).map(|(own, array)| Self::new(own, array)).collect()
     }
 
-    /// Whether a record fits a page without a closer look, and no value of it is longer than a quarter of a page.
-    pub(crate) fn surely_fits(columns: &[Self], row: usize, schema: &PageSchema, page_bytes: usize) -> bool {
+    /// Whether a record fits a page without a closer look, and no value of it is too long to stay in its page.
+    pub(crate) fn surely_fits(columns: &[Self], row: usize, schema: &PageSchema, options: &HeapOptions) -> bool {
         let (mut longest, mut bytes) = (0, schema.fixed_bytes + 2 * schema.variables);
         for column in columns.iter().filter(|column| column.codes().is_empty()) {
             let own = column.variable_bytes(row);
             (longest, bytes) = (own.max(longest), bytes + own);
         }
-        longest <= page_bytes / 4 && bytes <= page_bytes / 2
+        longest <= options.longest_value() && bytes <= options.page_bytes / 2
     }
 
     /// Takes all values into the column's bounds.

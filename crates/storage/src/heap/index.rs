@@ -171,14 +171,7 @@ mod tests {
     use crate::{ColumnDefinition, FloatBits};
 
     fn attribute(column: ColumnId, logical_type: LogicalType) -> Attribute {
-        Attribute::new(&ColumnDefinition {
-            id: column,
-            name: format!("c{column}"),
-            logical_type,
-            nullable: true,
-            default: None,
-            initial: Datum::Null,
-        })
+        Attribute::new(&ColumnDefinition::new(column, format!("c{column}"), logical_type))
     }
 
     fn key(own: &Attribute, value: &Datum) -> IndexKey {

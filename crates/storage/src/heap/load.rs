@@ -34,6 +34,11 @@ impl HeapOptions {
     pub fn new(layout: HeapLayout) -> Self {
         Self { layout, page_bytes: 8176, deletes: Deletes::Compact, threshold: 0 }
     }
+
+    /// Bytes of the longest value that stays in its page.
+    pub(crate) fn longest_value(&self) -> usize {
+        self.page_bytes / 4
+    }
 }
 
 /// Where records of a batch lie, one behind the other.

@@ -54,8 +54,8 @@ impl RunWriter {
     pub(crate) fn push(&mut self, batch: &RecordBatch) -> Result<bool> {
         let Self { schema, loader, file, run } = self;
         let columns = FieldColumn::of_batch(schema.attributes(), batch.columns())?;
-        let (rows, bytes) = (batch.num_rows(), run.options.page_bytes);
-        if !(0..rows).all(|row| FieldColumn::surely_fits(&columns, row, schema, bytes)) {
+        let rows = batch.num_rows();
+        if !(0..rows).all(|row| FieldColumn::surely_fits(&columns, row, schema, &run.options)) {
             return Ok(false);
         }
         run.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
@@ -124,18 +124,11 @@ impl PageRun {
 mod tests {
     use super::*;
     use crate::heap::HeapLayout;
-    use crate::{ColumnDefinition, Datum, LogicalType, TableName};
+    use crate::{ColumnDefinition, LogicalType, TableName};
 
     #[test]
     fn a_run_fits_the_options_and_columns_that_it_was_made_for() {
-        let column = ColumnDefinition {
-            id: 1,
-            name: "a".into(),
-            logical_type: LogicalType::Int(32),
-            nullable: true,
-            default: None,
-            initial: Datum::Null,
-        };
+        let column = ColumnDefinition::new(1, "a", LogicalType::Int(32));
         let name = TableName { schema: "public".into(), table: "t".into() };
         let definition = TableDefinition::new(name, vec![column]);
         let [nsm, pax] = [HeapLayout::Nsm, HeapLayout::Pax].map(HeapOptions::new);

@@ -288,14 +288,7 @@ impl Column {
                 Facts::Values { min: min.cloned().unwrap_or(Datum::Null), max: max.cloned().unwrap_or(Datum::Null) }
             }
         };
-        let definition = ColumnDefinition {
-            id,
-            name: format!("c{id}"),
-            logical_type: logical_type.clone(),
-            nullable: true,
-            default: None,
-            initial: Datum::Null,
-        };
+        let definition = ColumnDefinition::new(id, format!("c{id}"), logical_type.clone());
         let zone_map = zone_map.filter(|_| !matches!(storing, Storing::Constant));
         let view = ColumnView { rows, logical_type, validity, shape, meaning };
         Self { definition, values, view, facts, zone_map }

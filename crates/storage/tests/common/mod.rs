@@ -10,8 +10,8 @@ use gingham_storage::catalog::{Change, OpenOptions, Snapshot, Store, TableSnapsh
 use gingham_storage::memory::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{
-    ColumnDefinition, Datum, Error, KeyDefinition, LogicalType, Predicate, ReferenceDefinition, Result,
-    TableDefinition, TableId, TableName,
+    ColumnDefinition, Error, KeyDefinition, LogicalType, Predicate, ReferenceDefinition, Result, TableDefinition,
+    TableId, TableName,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -34,18 +34,9 @@ pub fn name(table: &str) -> TableName {
 
 /// A table (id BIGINT, label VARCHAR).
 pub fn definition(table: &str) -> TableDefinition {
-    let column = |id, name: &str, logical_type| ColumnDefinition {
-        id,
-        name: name.into(),
-        logical_type,
-        nullable: true,
-        default: None,
-        initial: Datum::Null,
-    };
-    TableDefinition::new(
-        name(table),
-        vec![column(1, "id", LogicalType::Int(64)), column(2, "label", LogicalType::Varchar(None))],
-    )
+    let columns = [("id", LogicalType::Int(64)), ("label", LogicalType::Varchar(None))];
+    let columns = (1..).zip(columns).map(|(id, (name, logical_type))| ColumnDefinition::new(id, name, logical_type));
+    TableDefinition::new(name(table), columns.collect())
 }
 
 /// The same with PRIMARY KEY (id).

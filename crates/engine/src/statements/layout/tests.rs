@@ -2,17 +2,10 @@
 
 use super::*;
 use gingham_storage::design::ColumnDesign;
-use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableName};
+use gingham_storage::{ColumnDefinition, LogicalType, TableName};
 
 fn table() -> TableDefinition {
-    let column = |(id, name): (usize, &str)| ColumnDefinition {
-        id: id as ColumnId,
-        name: name.to_owned(),
-        logical_type: LogicalType::Int(32),
-        nullable: true,
-        default: None,
-        initial: Datum::Null,
-    };
+    let column = |(id, name): (usize, &str)| ColumnDefinition::new(id as ColumnId, name, LogicalType::Int(32));
     TableDefinition {
         id: 1,
         ..TableDefinition::new(

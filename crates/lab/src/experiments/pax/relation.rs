@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use gingham::storage::catalog::Store;
 use gingham::storage::heap::{DirectPages, HeapLayout, HeapOptions};
 use gingham::storage::memory::MemoryBudget;
-use gingham::storage::{ColumnDefinition, DEFAULT_SCHEMA, Datum, LogicalType, TableDefinition, TableId, TableName};
+use gingham::storage::{ColumnDefinition, DEFAULT_SCHEMA, LogicalType, TableDefinition, TableId, TableName};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -57,12 +57,8 @@ pub fn definition<'n>(table: &str, columns: impl Iterator<Item = (&'n str, Logic
     let columns: Vec<ColumnDefinition> = (1..)
         .zip(columns)
         .map(|(id, (name, logical_type))| ColumnDefinition {
-            id,
-            name: name.to_owned(),
-            logical_type,
             nullable: false,
-            default: None,
-            initial: Datum::Null,
+            ..ColumnDefinition::new(id, name, logical_type)
         })
         .collect();
     TableDefinition::new(TableName { schema: DEFAULT_SCHEMA.to_owned(), table: table.to_owned() }, columns)

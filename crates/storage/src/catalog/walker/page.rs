@@ -122,9 +122,7 @@ impl Meta {
         }
         Ok(Self { page_size, free, main, last_page, transaction })
     }
-}
 
-impl Meta {
     /// The number of its page.
     pub(super) fn number(&self) -> u64 {
         self.transaction & 1

@@ -301,15 +301,10 @@ mod tests {
     }
 
     fn table(store: &Arc<Store>) -> u64 {
-        let column = |id, name: &str, logical_type| ColumnDefinition {
-            id,
-            name: name.into(),
-            logical_type,
-            nullable: true,
-            default: None,
-            initial: Datum::Null,
-        };
-        let columns = vec![column(1, "id", LogicalType::Int(64)), column(2, "label", LogicalType::Varchar(None))];
+        let columns = vec![
+            ColumnDefinition::new(1, "id", LogicalType::Int(64)),
+            ColumnDefinition::new(2, "label", LogicalType::Varchar(None)),
+        ];
         let mut definition = TableDefinition::new(TableName { schema: "public".into(), table: "t".into() }, columns);
         definition.design = Design::of_pages(HeapOptions::new(HeapLayout::Pax));
         store

@@ -2,8 +2,8 @@
 //! statement's changes are all known. So a unique key may pass from one record to another, as in `SET k = k + 1`.
 
 use super::RecordId;
-use super::convert::OwnedField;
 use super::lookup;
+use super::owned_field::OwnedField;
 use super::writer::HeapWriter;
 use crate::catalog::environment::Name;
 use crate::catalog::keys::duplicate_entry;

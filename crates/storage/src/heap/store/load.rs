@@ -1,7 +1,7 @@
 //! Bulk loads into a heap table: new pages are filled from batches, or were filled before the transaction began.
 
-use super::convert::OwnedField;
 use super::keys::PAGES;
+use super::owned_field::OwnedField;
 use super::record_id;
 use super::writer::HeapWriter;
 use crate::Result;
@@ -125,7 +125,7 @@ impl HeapWriter<'_, '_> {
 
     /// Whether a record fits a page without a closer look.
     fn surely_fits(&self, columns: &[FieldColumn], row: usize) -> bool {
-        FieldColumn::surely_fits(columns, row, &self.schema, self.heap.options.page_bytes)
+        FieldColumn::surely_fits(columns, row, &self.schema, &self.heap.options)
     }
 
     /// Writes a page that a load has filled.

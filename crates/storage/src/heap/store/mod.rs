@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `keys` | the keys of pages, long values and the map of free space |
 //! | `space` | which page has room |
-//! | `convert` | fields that outlive their page |
+//! | `owned_field` | fields that outlive their page |
 //! | `writer` | the one writer: insert, update, delete, get |
 //! | `load` | its bulk loads |
 //! | `records` | records in NSM and PAX pages |
@@ -19,13 +19,13 @@
 //! | `verified` | which pages were checked |
 //! | `direct` | pages as the paper's operators read them, for experiments |
 
-mod convert;
 mod direct;
 pub(crate) mod indexes;
 pub(crate) mod keys;
 mod load;
 mod lookup;
 mod overlay;
+mod owned_field;
 mod page_source;
 mod pairs;
 mod reader;

@@ -2,8 +2,8 @@
 //! A page that becomes too full is split in the middle; new records go behind the last one.
 
 use super::RecordId;
-use super::convert::OwnedField;
 use super::keys::{key, parse};
+use super::owned_field::OwnedField;
 use super::writer::HeapWriter;
 use crate::catalog::environment::Name;
 use crate::heap::attribute::Field;

@@ -307,7 +307,7 @@ impl HeapZone<'_> {
                         let place = format!("column '{}' of table {}", own.name, reader.schema.table);
                         return Err(Error::corrupt(place, format!("record {id} is not where other columns have it")));
                     }
-                    fields.push(super::convert::OwnedField::from(field));
+                    fields.push(super::owned_field::OwnedField::from(field));
                     Ok(())
                 })?;
                 if fields.len() != ids.len() {
@@ -317,7 +317,7 @@ impl HeapZone<'_> {
                         format!("{} of {} records from {start} on", fields.len(), ids.len()),
                     ));
                 }
-                gathered(own, ids.len(), fields.iter().map(super::convert::OwnedField::field), &fetch)
+                gathered(own, ids.len(), fields.iter().map(super::owned_field::OwnedField::field), &fetch)
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Records of NSM and PAX tables: inserted where there is room, changed in their page, moved when they outgrow it.
 
-use super::convert::OwnedField;
 use super::keys::PAGES;
+use super::owned_field::OwnedField;
 use super::writer::HeapWriter;
 use super::{RecordId, place_of, record_id};
 use crate::Result;

@@ -1,8 +1,8 @@
 //! A heap table within the write transaction: its pages as they are read and changed, until they are written back.
 
-use super::convert::OwnedField;
 use super::indexes::IndexChanges;
 use super::keys::{OVERFLOW, is_page, key};
+use super::owned_field::OwnedField;
 use super::space::Space;
 use super::{HeapRecord, RecordId};
 use crate::catalog::environment::{Environment, Name};
@@ -282,11 +282,6 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         Ok(Some(values))
     }
 
-    /// Bytes of the longest value that stays in its page.
-    fn limit(&self) -> usize {
-        self.heap.options.page_bytes / 4
-    }
-
     /// Moves values out of a record until it fits a page: those longer than a quarter of a page, then the longest first.
     pub(super) fn spill(&mut self, fields: &mut [OwnedField]) -> Result<()> {
         loop {
@@ -302,7 +297,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             };
             let longest = (0..fields.len()).max_by_key(|at| inline(&fields[*at])).unwrap_or(0);
             let length = fields.get(longest).map_or(0, inline);
-            if length <= self.limit() && bytes <= self.heap.options.page_bytes {
+            if length <= self.heap.options.longest_value() && bytes <= self.heap.options.page_bytes {
                 return Ok(());
             }
             let OwnedField::Bytes(value) = &fields[longest] else { return Err(self.too_large()) };
@@ -317,7 +312,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     pub(super) fn spill_values(&mut self, fields: &mut [OwnedField]) -> Result<()> {
         for field in fields {
             if let OwnedField::Bytes(value) = field
-                && value.len() > self.limit()
+                && value.len() > self.heap.options.longest_value()
             {
                 *field = OwnedField::Overflow(self.store(value)?);
             }

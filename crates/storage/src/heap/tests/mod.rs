@@ -53,7 +53,7 @@ fn types() -> Vec<LogicalType> {
 }
 
 fn column(id: u32, logical_type: LogicalType, nullable: bool) -> ColumnDefinition {
-    ColumnDefinition { id, name: format!("c{id}"), logical_type, nullable, default: None, initial: Datum::Null }
+    ColumnDefinition { nullable, ..ColumnDefinition::new(id, format!("c{id}"), logical_type) }
 }
 
 fn schema(columns: &[(LogicalType, bool)]) -> Arc<PageSchema> {

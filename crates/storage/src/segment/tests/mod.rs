@@ -25,14 +25,10 @@ use std::sync::Arc;
 
 /// A table of columns c0, c1, … of these types.
 fn table(types: &[LogicalType]) -> TableDefinition {
-    let columns = types.iter().zip(0..).map(|(logical_type, id)| ColumnDefinition {
-        id,
-        name: format!("c{id}"),
-        logical_type: logical_type.clone(),
-        nullable: true,
-        default: None,
-        initial: Datum::Null,
-    });
+    let columns = types
+        .iter()
+        .zip(0..)
+        .map(|(logical_type, id)| ColumnDefinition::new(id, format!("c{id}"), logical_type.clone()));
     TableDefinition {
         id: 3,
         ..TableDefinition::new(TableName { schema: "public".into(), table: "t".into() }, columns.collect())
