@@ -1,8 +1,14 @@
 //! "Did you mean": the nearest of the names that exist.
 
-/// `; did you mean 'x'?` with the nearest of `names`, or nothing when none is near.
+/// `; did you mean 'x'?` with the nearest of `names`, or nothing when none is near. Where nothing but capital letters differ, it
+/// says how they are kept.
 pub(crate) fn did_you_mean<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(wanted, names) {
+        Some(name) if name != wanted && name.to_lowercase() == wanted => {
+            format!(
+                "; did you mean '{name}'? SQL takes capital letters for small ones unless a name stands in double quotes"
+            )
+        }
         Some(name) => format!("; did you mean '{name}'?"),
         None => String::new(),
     }
@@ -62,6 +68,12 @@ mod tests {
         assert_eq!(did_you_mean("lineitm", ["orders", "lineitem"]), "; did you mean 'lineitem'?");
         assert_eq!(did_you_mean("zebra", ["orders", "lineitem"]), "");
         assert_eq!(did_you_mean("b", ["a", "ab"]), "");
-        assert_eq!(did_you_mean("b", ["a", "B"]), "; did you mean 'B'?");
+        assert_eq!(did_you_mean("B", ["a", "b"]), "; did you mean 'b'?");
+    }
+
+    #[test]
+    fn says_how_capital_letters_are_kept() {
+        let said = did_you_mean("t.teamid", ["t.teamID", "t.lgID"]);
+        assert!(said.starts_with("; did you mean 't.teamID'?") && said.ends_with("in double quotes"), "{said}");
     }
 }

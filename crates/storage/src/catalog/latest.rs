@@ -14,6 +14,9 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 /// A commit as LMDB counts: the number of the environment, and of the commit in it.
 pub(super) type Seen = (u64, usize);
 
+/// Records of heap tables as the catalog has them, of those that commits have changed since it was read.
+pub(super) type Known = HashMap<TableId, Arc<TableRecord>>;
+
 /// A snapshot as it is kept, without pages, for those who come before the next commit.
 #[derive(Debug, Clone)]
 pub(super) struct Latest {
@@ -21,6 +24,7 @@ pub(super) struct Latest {
     seen: Seen,
     snapshot: Arc<Snapshot>,
     state: State,
+    records: Arc<Known>,
 }
 
 impl Latest {
@@ -50,7 +54,7 @@ impl Store {
                 let state = records::state(&environment, transaction)?;
                 let previous = before.as_ref().map(|latest| latest.snapshot.as_ref());
                 let snapshot = Arc::new(self.loader(&environment).snapshot(transaction, state.clone(), previous)?);
-                let loaded = Latest { seen, snapshot, state };
+                let loaded = Latest { seen, snapshot, state, records: Arc::default() };
                 self.keep(loaded.clone());
                 Ok(loaded)
             });
@@ -75,18 +79,22 @@ impl Store {
         }
     }
 
-    /// The state before a commit, when a snapshot of it was taken.
-    pub(super) fn state_before(&self, commit: Seen) -> Option<State> {
-        self.latest().as_ref().filter(|latest| latest.is_before(commit)).map(|latest| latest.state.clone())
+    /// The state before a commit, and what is known of its tables, when a snapshot of it was taken.
+    pub(super) fn state_before(&self, commit: Seen) -> Option<(State, Arc<Known>)> {
+        let latest = self.latest();
+        let before = latest.as_ref().filter(|latest| latest.is_before(commit))?;
+        Some((before.state.clone(), Arc::clone(&before.records)))
     }
 
     /// Takes the snapshot of a commit by what it has changed in the one before, where that is records of heap tables alone: who
     /// comes next need not read the catalog. The caller has the turn to write; `records` are of all tables that the commit
     /// changed, and names mean what they meant.
     pub(super) fn publish(&self, seen: Seen, state: State, records: HashMap<TableId, TableRecord>) {
-        let before = self.latest().clone().filter(|latest| latest.is_before(seen));
-        if let Some(snapshot) = before.and_then(|before| before.snapshot.after_commit(state.commit, records)) {
-            self.keep(Latest { seen, snapshot: Arc::new(snapshot), state });
+        let Some(before) = self.latest().clone().filter(|latest| latest.is_before(seen)) else { return };
+        if let Some(snapshot) = before.snapshot.after_commit(state.commit, &records) {
+            let mut known = before.records;
+            Arc::make_mut(&mut known).extend(records.into_iter().map(|(table, record)| (table, Arc::new(record))));
+            self.keep(Latest { seen, snapshot: Arc::new(snapshot), state, records: known });
         }
     }
 

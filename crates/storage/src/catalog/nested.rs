@@ -59,6 +59,7 @@ impl Transaction<'_> {
             state,
             names: self.names.clone(),
             touched: HashSet::new(),
+            known: Arc::default(),
             records: HashMap::new(),
             pages: WrittenPages::default(),
             made: store.written_files(),
@@ -100,6 +101,8 @@ impl Transaction<'_> {
     fn take_over(&mut self, after: After) {
         let After { base, state, names, records, made, replaced, changed, is_large } = after;
         (self.state, self.names) = (state, names);
+        // It may have changed any of them.
+        self.known = Arc::default();
         self.records.extend(records);
         self.made.absorb(made);
         self.replaced.extend(replaced);

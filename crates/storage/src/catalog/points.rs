@@ -193,6 +193,14 @@ mod tests {
             assert_eq!(known.definition, table.definition);
         }
         assert_eq!(kept.tables.len(), loaded.tables.len());
+        let known = store.write(|transaction| {
+            for table in transaction.table_ids() {
+                let stored = records::table(transaction.environment(), &transaction.transaction, table)?;
+                assert_eq!(format!("{:?}", Some(transaction.record(table)?)), format!("{stored:?}"));
+            }
+            Ok(transaction.known.len())
+        });
+        assert!(known.unwrap() > 0, "records were known");
     }
 
     #[test]

@@ -115,15 +115,15 @@ impl Snapshot {
 
     /// The snapshot of the next commit, which has left these tables with these records; `None` when it has to be loaded, as for
     /// changes of anything but the records of heap tables.
-    pub(crate) fn after_commit(&self, commit: u64, records: HashMap<TableId, TableRecord>) -> Option<Self> {
+    pub(crate) fn after_commit(&self, commit: u64, records: &HashMap<TableId, TableRecord>) -> Option<Self> {
         let mut tables = self.tables.clone();
-        for record in records.into_values() {
+        for record in records.values() {
             let table = tables.get_mut(&record.definition.name)?;
             if table.heap.is_none() || *table.definition != record.definition {
                 return None;
             }
             let after = TableSnapshot::empty_of(Arc::clone(&table.definition));
-            *table = Arc::new(TableSnapshot { version: record.version, heap: Some(record.heap?), ..after });
+            *table = Arc::new(TableSnapshot { version: record.version, heap: Some(record.heap.clone()?), ..after });
         }
         let (schemas, views) = (self.schemas.clone(), self.views.clone());
         Some(Self { commit, schemas, tables, views, kept: Arc::default() })

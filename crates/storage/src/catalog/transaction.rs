@@ -3,6 +3,7 @@
 //! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
 
 use crate::catalog::environment::{Environment, Name};
+use crate::catalog::latest::Known;
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
 use crate::catalog::{
@@ -29,6 +30,8 @@ pub struct Transaction<'store> {
     pub(super) names: Option<BTreeMap<TableName, Entry>>,
     /// Tables created or changed by this transaction.
     pub(super) touched: HashSet<TableId>,
+    /// Records as they were before this transaction, so that they need not be read; none within another one.
+    pub(super) known: Arc<Known>,
     /// The records of tables as this transaction, and those within it, have left them.
     pub(super) records: HashMap<TableId, TableRecord>,
     /// Heap pages that it has written.
@@ -70,9 +73,9 @@ impl<'store> Transaction<'store> {
         options: &WriteOptions,
     ) -> Result<Self> {
         let (transaction, gate) = environment.write()?;
-        let mut state = match store.state_before((environment.generation(), transaction.id())) {
-            Some(state) => state,
-            None => records::state(environment, &transaction)?,
+        let (mut state, known) = match store.state_before((environment.generation(), transaction.id())) {
+            Some(before) => before,
+            None => (records::state(environment, &transaction)?, Arc::default()),
         };
         state.commit += 1;
         state.transaction = transaction.id() as u64;
@@ -85,6 +88,7 @@ impl<'store> Transaction<'store> {
             state,
             names: None,
             touched: HashSet::new(),
+            known,
             records: HashMap::new(),
             pages: WrittenPages::default(),
             made: store.written_files(),
@@ -103,6 +107,9 @@ impl<'store> Transaction<'store> {
 
     /// The record of an existing table, as this transaction has changed it.
     pub(crate) fn record(&self, table: TableId) -> Result<TableRecord> {
+        if let Some(record) = self.known.get(&table).filter(|_| !self.touched.contains(&table)) {
+            return Ok(TableRecord::clone(record));
+        }
         records::table(self.environment(), &self.transaction, table)?
             .ok_or_else(|| Error::InvalidInput(format!("table number {table} does not exist (any more)")))
     }

@@ -6,11 +6,21 @@ use super::keys::{key, parse};
 use super::owned_field::OwnedField;
 use super::writer::HeapWriter;
 use crate::catalog::environment::Name;
-use crate::heap::attribute::Field;
+use crate::heap::attribute::{Field, PageSchema};
+use crate::heap::head::HeapLayout;
 use crate::heap::nsm::NsmPage;
 use crate::heap::page::{Page, Update};
 use crate::{Error, Result};
 use std::ops::Deref;
+use std::sync::Arc;
+
+/// The schemas of the pages of a table's relations; none where records are not torn apart.
+pub(super) fn schemas_of_pairs(schema: &PageSchema, layout: HeapLayout) -> Vec<Arc<PageSchema>> {
+    match layout {
+        HeapLayout::Dsm => (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect(),
+        HeapLayout::Nsm | HeapLayout::Pax => Vec::new(),
+    }
+}
 
 /// The slot of a record id in a page of pairs, or where it would be.
 pub(super) fn slot_of<B: Deref<Target = [u8]>>(page: &Page<B>, id: RecordId) -> Result<usize, usize> {

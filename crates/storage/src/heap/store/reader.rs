@@ -4,7 +4,7 @@
 use super::keys::PAGES;
 use super::overlay::Overlay;
 use super::page_source::PageSource;
-use super::pairs::slot_of;
+use super::pairs::{schemas_of_pairs, slot_of};
 use super::space::free_bytes;
 use super::verified::{Checked, TablePages, once};
 use super::{HeapRecord, RecordId, place_of, record_id};
@@ -53,7 +53,7 @@ impl HeapReader {
     /// changed it.
     pub(crate) fn of(source: PageSource, definition: Arc<TableDefinition>, heap: HeapRecord, version: u64) -> Self {
         let schema = Arc::new(PageSchema::new(&definition));
-        let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
+        let pairs = schemas_of_pairs(&schema, heap.options.layout);
         let checked = source.store.verified.table(source.pin.environment().generation(), definition.id);
         Self { source, definition, version, heap, schema, pairs, checked, copies: TablePages::default() }
     }

@@ -3,6 +3,7 @@
 use super::indexes::IndexChanges;
 use super::keys::{OVERFLOW, is_page, key};
 use super::owned_field::OwnedField;
+use super::pairs::schemas_of_pairs;
 use super::space::Space;
 use super::{HeapRecord, RecordId};
 use crate::catalog::environment::{Environment, Name};
@@ -65,7 +66,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))
         })?;
         let schema = Arc::new(PageSchema::new(&record.definition));
-        let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
+        let pairs = schemas_of_pairs(&schema, heap.options.layout);
         let environment = transaction.environment();
         let space = Space::open(environment, &transaction.transaction, table, heap.options.page_bytes)?;
         let (pages, tails) = (BTreeMap::new(), BTreeMap::new());
