@@ -157,10 +157,9 @@ fn walk_metas(file: &PageFile, metas: &[Meta; 2], trusted: Trusted) -> Walked {
         let mut trees = Trees::new(file, meta);
         trees.walk();
         let state = trees.take_state();
-        if let Some(error) = trees.errors.first().filter(|_| trusted == Trusted::Latest && number != newest) {
-            walked.notes.push(format!(
-                "the commit before the last is overwritten in part, as after relaxed commits and a power loss: {error}"
-            ));
+        if trusted == Trusted::Latest && number != newest {
+            let next = metas[newest].transaction + 1;
+            walked.check_passed(file, (number as u64, meta), trees.errors.into_iter().next(), state, next);
             break;
         }
         walked.errors.extend(trees.errors);
@@ -169,7 +168,8 @@ fn walk_metas(file: &PageFile, metas: &[Meta; 2], trusted: Trusted) -> Walked {
             walked.notes.extend(trees.notes);
         }
         if walked.errors.is_empty()
-            && let Err(error) = check_state(file, number as u64, meta, state)
+            && let Err(error) =
+                written_by(file, number as u64, state).and_then(|found| require_same(file, number as u64, meta, found))
         {
             walked.errors.push(error);
         }
@@ -180,16 +180,93 @@ fn walk_metas(file: &PageFile, metas: &[Meta; 2], trusted: Trusted) -> Walked {
     walked
 }
 
-/// The state that a meta leads to names the transaction that wrote it: a damaged transaction number would otherwise
-/// bring back an older commit unnoticed.
-fn check_state(file: &PageFile, number: u64, meta: &Meta, state: Option<Vec<u8>>) -> Result<()> {
+impl Walked {
+    /// Looks at the commit before the latest, which nobody reads: after relaxed commits and a power loss the one after the
+    /// `next` may lie over its pages, in part or wholly. One that is whole and is the next is the latest in truth, by a meta
+    /// page that is damaged.
+    fn check_passed(
+        &mut self,
+        file: &PageFile,
+        (number, meta): (u64, &Meta),
+        error: Option<Error>,
+        state: Option<Vec<u8>>,
+        next: u64,
+    ) {
+        let overwritten = match error.map_or_else(|| written_by(file, number, state), Err) {
+            Ok(found) if found <= next => {
+                self.errors.extend(require_same(file, number, meta, found).err());
+                return;
+            }
+            Ok(found) => format!("commit {found} lies over it"),
+            Err(error) => error.to_string(),
+        };
+        self.notes.push(format!(
+            "the commit before the last is overwritten in part, as after relaxed commits and a power loss: {overwritten}"
+        ));
+    }
+}
+
+/// The transaction that wrote the state that a meta leads to.
+fn written_by(file: &PageFile, number: u64, state: Option<Vec<u8>>) -> Result<u64> {
     let value = state.ok_or_else(|| file.damaged(number, "it leads to a catalog without its meta value 'state'"))?;
     let place = || format!("{}, meta value state", file.path.display());
     let payload = values::unseal(Name::Meta, records::STATE_KEY, &value, place)?;
-    let state: State = values::parse(payload, place)?;
-    if state.transaction != meta.transaction {
-        let detail = format!("it says transaction {}, its catalog says {}", meta.transaction, state.transaction);
-        return Err(file.damaged(number, detail));
+    Ok(values::parse::<State>(payload, place)?.transaction)
+}
+
+/// The state that a meta leads to names the transaction that wrote it: a damaged transaction number would otherwise
+/// bring back an older commit unnoticed.
+fn require_same(file: &PageFile, number: u64, meta: &Meta, found: u64) -> Result<()> {
+    if found == meta.transaction {
+        return Ok(());
     }
-    Ok(())
+    Err(file.damaged(number, format!("it says transaction {}, its catalog says {found}", meta.transaction)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::{OpenOptions, Store, folder};
+    use crate::memory::MemoryBudget;
+
+    /// Bytes of a page, and where a meta page has the number of its transaction.
+    const PAGE: usize = 4096;
+    const TRANSACTION: usize = 144;
+
+    fn transaction(bytes: &[u8], meta: usize) -> u64 {
+        page::u64_at(bytes, meta * PAGE + TRANSACTION)
+    }
+
+    #[test]
+    fn a_commit_that_is_passed_may_be_overwritten_and_a_damaged_number_may_not_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = OpenOptions { create: true, read_only: false };
+        let store = Store::open(&folder.path().join("db"), &options, MemoryBudget::new(1 << 30)).unwrap();
+        let catalog = folder::catalog(store.path());
+        let mut images: Vec<Vec<u8>> = Vec::new();
+        for number in 0..12 {
+            store.write(|transaction| transaction.create_schema(&format!("s{number}"))).unwrap();
+            images.push(std::fs::read(catalog.join("data.mdb")).unwrap());
+        }
+        let copy = tempfile::tempdir().unwrap();
+        let walked = |bytes: &[u8], trusted| {
+            std::fs::write(copy.path().join("data.mdb"), bytes).unwrap();
+            walk(copy.path(), trusted).unwrap()
+        };
+        let mut overwritten = 0;
+        for pair in images.windows(3) {
+            // The pages of two commits more reach the disk, their metas do not.
+            let bytes = [&pair[0][..2 * PAGE], &pair[2][2 * PAGE..]].concat();
+            overwritten += usize::from(!walked(&bytes, Trusted::Both).errors.is_empty());
+            let errors = walked(&bytes, Trusted::Latest).errors;
+            assert!(errors.is_empty(), "{errors:?}");
+        }
+        assert!(overwritten > 0, "no commit lay over the pages of another");
+        let mut bytes = images[0].clone();
+        let newest = usize::from(transaction(&bytes, 1) > transaction(&bytes, 0));
+        let lower = transaction(&bytes, newest) - 2;
+        bytes[newest * PAGE + TRANSACTION..][..8].copy_from_slice(&lower.to_le_bytes());
+        let error = &walked(&bytes, Trusted::Latest).errors[0];
+        assert!(error.to_string().contains(&format!("it says transaction {lower}, its catalog says")), "{error}");
+    }
 }
