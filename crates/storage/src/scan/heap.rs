@@ -33,8 +33,9 @@ impl HeapScan {
         let (columns, schema) = projected(definition, projection)?;
         let projection = columns.iter().map(|column| attribute(&reader, column)).collect::<Result<Vec<_>>>()?;
         let mut prepared = Prepared::new(predicate, definition, &mut 0)?;
-        let predicate =
-            translate(&mut prepared, &|column| Ok(facts(&reader.schema().attributes()[attribute(&reader, column)?])))?;
+        let predicate = translate(&mut prepared, usize::MAX, &|column| {
+            Ok(facts(&reader.schema().attributes()[attribute(&reader, column)?]))
+        })?;
         Ok(Self { reader, projection, schema, predicate, isa })
     }
 
