@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// A morsel is scattered when its groups may be this many times as many as its records: then a window would be empty mostly.
 const SPREAD: u64 = 16;
-/// Of all records, scattered ones may be one in so many.
+/// So many others there must be for each scattered record: it costs a search in a hash table.
 const FEW_SCATTERED: u64 = 8;
 
 /// What is known of a morsel before it is read.
@@ -62,8 +62,8 @@ impl Windows {
     pub(crate) fn new(plan: &Plan, morsels: &[Ends], keys: impl Fn(usize) -> Result<Vec<i64>>) -> Result<Option<Self>> {
         let Some(low) = plan.keys.first().map(|key| key.low) else { return Ok(None) };
         let number = |key: i64| u64::try_from(i128::from(key) - low).ok().filter(|number| *number < plan.groups);
-        let ends =
-            morsels.iter().map(|Ends { keys, .. }| keys.and_then(|(min, max)| Some((number(min)?, number(max)?))));
+        let numbers = |(min, max)| Some((number(min)?, number(max)?)).filter(|(first, last)| first <= last);
+        let ends = morsels.iter().map(|Ends { keys, .. }| keys.and_then(numbers));
         let Some(ends) = ends.collect::<Option<Vec<(u64, u64)>>>() else { return Ok(None) };
         let is_scattered = |morsel: &usize| {
             let (first, last) = ends[*morsel];
