@@ -4,12 +4,13 @@
 use crate::{by_datafusion, connect, each_way, rows};
 use gingham::Connection;
 
-/// Three records a key, in its order, of both signs; then changes that put some of them into the delta, and keys before, behind and
+/// Three records a key, in its order, of both signs, as one thread writes them; then changes that put some of them into the delta, and keys before, behind and
 /// between the others.
 fn table(connection: &Connection) {
     connection
         .execute(
-            "CREATE TABLE c (k BIGINT NOT NULL, v BIGINT, n BIGINT, s VARCHAR);
+            "SET gingham.threads = 1;
+             CREATE TABLE c (k BIGINT NOT NULL, v BIGINT, n BIGINT, s VARCHAR);
              INSERT INTO c SELECT value / 3 * 4 - 200000 AS k, value % 1000 AS v,
                  CASE WHEN value % 50 > 0 THEN value / 3 * 4 END AS n, 's' || CAST(value % 7 AS VARCHAR) AS s
                  FROM generate_series(0, 299999);
@@ -20,7 +21,8 @@ fn table(connection: &Connection) {
              INSERT INTO c SELECT value * 977 % 520000 - 260000, value, value, 's0' FROM generate_series(1, 500);
              INSERT INTO c VALUES (-260001, 1, NULL, 's1'), (-260001, 2, 0, 's1'), (260001, 3, 260001, 's2'), (4, -9, 4, 's3');
              DELETE FROM c WHERE v BETWEEN 5007 AND 5100 AND k % 3 = 0;
-             UPDATE d SET g = g + 10 WHERE k % 100 = 3",
+             UPDATE d SET g = g + 10 WHERE k % 100 = 3;
+             SET gingham.threads = 2",
         )
         .expect("a table with a delta");
 }
