@@ -199,9 +199,8 @@ impl Flow {
         }
         self.last.loops = None;
         self.sets.iter_mut().for_each(|set| set.loops = None);
-        let window = course.windows.as_ref().and_then(|windows| windows.of(number));
-        if let (Some(window), Ended::States(states)) = (window, &mut self.ended) {
-            states.open(window);
+        if let (Some(windows), Ended::States(states)) = (&course.windows, &mut self.ended) {
+            states.open(windows, number);
         }
         let records = tids.map_or(rows, <[u32]>::len);
         course.taken.fetch_add(records, Ordering::Relaxed);
@@ -217,11 +216,11 @@ impl Flow {
         for level in 0..self.levels.len() {
             self.hand_on(site, level)?;
         }
-        if let (Some(window), Ended::States(states), End::Aggregate { plan, having, .. }) =
-            (window, &mut self.ended, &course.ready.end)
+        if let (Some(windows), Ended::States(states), End::Aggregate { plan, having, .. }) =
+            (&course.windows, &mut self.ended, &course.ready.end)
         {
             let having = having.as_deref().map(|having| (having, course.isa));
-            states.close(plan, window, having, || course.place.clone())?;
+            states.close(plan, (windows, number), having, || course.place.clone())?;
             self.charge(course)?;
         }
         let Ended::Rows { now, done, bytes } = &mut self.ended else { return Ok(0) };
@@ -504,7 +503,9 @@ impl Flow {
                 Ok(())
             }
             (End::Aggregate { plan, generator, split, .. }, Ended::States(states)) => {
-                if last.loops.is_none() {
+                // The loops of an array can't look for places, and a hash table's would be made for few records.
+                let scattered = course.windows.is_some() && states.is_table() && !*split;
+                if last.loops.is_none() && !scattered {
                     let end =
                         if *split || states.is_table() { codegen::End::Table(plan) } else { codegen::End::Array(plan) };
                     last.loops = if course.is_staged(stage, vector.len()) {

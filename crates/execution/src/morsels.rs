@@ -1,12 +1,12 @@
 //! Records that threads take in morsels: a scan's, or rows that another pipeline left; and when enough of them were taken.
 
 use crate::Result;
-use crate::aggregate::Windows;
+use crate::aggregate::{Ends, Windows};
 use crate::flow::{Course, Flow};
-use crate::ready::End;
+use crate::ready::{End, Ready};
 use crate::relation::Relation;
 use gingham_kernels::{Isa, bits};
-use gingham_storage::scan::TableScan;
+use gingham_storage::scan::{Selection, TableScan, integers};
 use gingham_storage::{Caches, ColumnId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,10 +72,17 @@ impl Morsels {
     }
 
     /// Where the groups of each morsel lie, where one array for all of them would leave the second cache.
-    pub(crate) fn windows(&self, end: &End, morsels: usize, caches: Caches) -> Option<Windows> {
-        let (Self::Scan { scan, .. }, End::Aggregate { plan, array: true, .. }) = (self, end) else { return None };
-        let column = plan.clustered.filter(|_| plan.groups() as usize * plan.state_bytes() > caches.l2)?;
-        Windows::new(plan, (0..morsels).map(|morsel| scan.range(morsel, column)))
+    pub(crate) fn windows(&self, ready: &Ready, morsels: usize, caches: Caches) -> Result<Option<Windows>> {
+        let (Self::Scan { scan, .. }, End::Aggregate { plan, array: true, .. }) = (self, &ready.end) else {
+            return Ok(None);
+        };
+        let large = plan.groups() as usize * plan.state_bytes() > caches.l2;
+        let Some(column) = plan.clustered.filter(|_| large) else { return Ok(None) };
+        let ends = |morsel| Ends { rows: scan.records(morsel), keys: scan.range(morsel, column) };
+        let ends: Vec<Ends> = (0..morsels).map(ends).collect();
+        let windows = Windows::new(plan, &ends, |morsel| keys(scan, morsel, column))?;
+        // A loop of all probes and the end has its states in an array.
+        Ok(windows.filter(|windows| ready.fused.is_none() || (0..morsels).all(|morsel| windows.of(morsel).is_some())))
     }
 
     /// Sends the records of a morsel through a pipeline, of a scan those that `narrowed` leaves. Gives how many rows came
@@ -115,6 +122,16 @@ impl Morsels {
             }
         }
     }
+}
+
+/// The keys that the records of a morsel may have.
+fn keys(scan: &TableScan, morsel: usize, column: usize) -> Result<Vec<i64>> {
+    let mut keys = Vec::new();
+    if let Some(open) = scan.open_all(morsel)? {
+        let tids = open.tids.as_deref().map(Selection::Tids);
+        integers(&open.views[column], &tids.unwrap_or(Selection::Run(0..open.rows)), scan.isa(), &mut keys)?;
+    }
+    Ok(keys)
 }
 
 /// The rows of a morsel that are marked, or are not.

@@ -1,7 +1,7 @@
 //! A query at work: pipeline after pipeline, morsel after morsel on the pool's threads. Each thread has states of its own;
 //! the last one to end merges them, plans the next pipeline and starts it.
 
-use crate::aggregate::{self, States};
+use crate::aggregate::{self, States, Windows};
 use crate::codegen::{Generator, Spent};
 use crate::computed::Computing;
 use crate::flow::{Chunk, Course, Ended, Flow};
@@ -364,7 +364,8 @@ impl Stretch {
         let marks = marks.collect::<Result<_>>()?;
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
-        let (place, windows) = (morsels.place(number), morsels.windows(&ready.end, count, run.prepared.caches));
+        let (place, windows) = (morsels.place(number), morsels.windows(&ready, count, run.prepared.caches)?);
+        run.memory.grow(windows.as_ref().map_or(0, Windows::bytes))?;
         let course = Course {
             ready,
             builds,

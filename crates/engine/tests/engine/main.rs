@@ -20,6 +20,7 @@ mod predicate_order;
 mod repeated;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;
+mod scattered;
 mod shapes;
 mod sorted;
 mod statements;

@@ -26,4 +26,4 @@ pub use outcome::{Finish, Spread};
 pub use plan::{Aggregate, Aggregation, Function};
 pub(crate) use plan::{Distinct, Plan, Slot, SlotKind};
 pub(crate) use states::{FEW_GROUPS, States, add_wide};
-pub(crate) use windows::Windows;
+pub(crate) use windows::{Ends, Windows};

@@ -4,7 +4,7 @@
 use super::found::Having;
 use super::plan::{Plan, SlotKind};
 use super::table::GroupTable;
-use super::windows::{Taken, Window};
+use super::windows::{Taken, Windows};
 use crate::{Error, Result};
 use gingham_kernels::Isa;
 use gingham_storage::huge_zeros;
@@ -47,10 +47,23 @@ impl States {
         Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), stride: plan.stride }
     }
 
-    /// Makes room for the groups of a morsel.
-    pub(crate) fn open(&mut self, window: &Window) {
-        self.first = window.first;
-        self.words.resize((window.groups as usize + 1) * self.stride, 0);
+    /// Makes room for the groups of a morsel: a hash table for those of one that is scattered.
+    pub(crate) fn open(&mut self, windows: &Windows, morsel: usize) {
+        match windows.of(morsel) {
+            Some(window) => {
+                self.first = window.first;
+                self.words.resize((window.groups as usize + 1) * self.stride, 0);
+            }
+            None => self.swap_shared(),
+        }
+    }
+
+    /// The states of groups that morsels share are those at work, or no longer.
+    fn swap_shared(&mut self) {
+        if let Some(taken) = &mut self.taken {
+            std::mem::swap(&mut self.words, &mut taken.shared.words);
+            std::mem::swap(&mut self.table, &mut taken.shared.table);
+        }
     }
 
     /// Takes the groups of a morsel that has ended out of its window; of those that are complete, the ones that fulfil
@@ -58,13 +71,17 @@ impl States {
     pub(crate) fn close(
         &mut self,
         plan: &Plan,
-        window: &Window,
+        (windows, morsel): (&Windows, usize),
         having: Option<(&Having, Isa)>,
         place: impl Fn() -> String,
     ) -> Result<()> {
+        let Some(window) = windows.of(morsel) else {
+            self.swap_shared();
+            return Ok(());
+        };
         self.check_spare(place)?;
         match &mut self.taken {
-            Some(taken) => taken.take(plan, window, having, &mut self.words),
+            Some(taken) => taken.take(plan, (windows, window), having, &mut self.words),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Groups in windows, against one array for all groups.
 
 use super::{By, Column, fields, finishes, run};
-use crate::aggregate::{self, Having, Plan, States, Windows};
+use crate::aggregate::{self, Ends, Having, Plan, States, Windows};
 use crate::codegen::{End, Generator, Scratch};
 use crate::interpret::Interpreter;
 use crate::source::{Input, Records, VECTOR, Vector};
@@ -13,14 +13,22 @@ const MORSEL: usize = 1000;
 
 /// Keys that ascend but for a few, five records each, and what is summed.
 fn columns(disorder: u64) -> [Column; 2] {
-    let key = |record: u64| record / 5 + if record.is_multiple_of(97) { disorder } else { 0 };
+    columns_of(&|record| record / 5 + if record.is_multiple_of(97) { disorder } else { 0 })
+}
+
+/// Every tenth key, and two morsels at the end whose records have keys of all others.
+fn scattered_columns() -> [Column; 2] {
+    columns_of(&|record| if record < 18_000 { record } else { record * 7919 % 18_000 } / 5 * 10)
+}
+
+fn columns_of(key: &dyn Fn(u64) -> u64) -> [Column; 2] {
     let column = |base, width, codes: &dyn Fn(u64) -> u64| Column {
         base,
         width,
         codes: (0..20_000).map(|record| Some(codes(record))).collect(),
         packed: false,
     };
-    [column(1000, 4, &key), column(-7, 1, &|record| record % 200)]
+    [column(1000, 4, key), column(-7, 1, &|record| record % 200)]
 }
 
 fn plan(columns: &[Column]) -> (Aggregation, Plan) {
@@ -32,11 +40,23 @@ fn plan(columns: &[Column]) -> (Aggregation, Plan) {
     (aggregation, plan)
 }
 
-/// Smallest and largest key of each morsel.
-fn keys(column: &Column) -> Vec<Option<(i64, i64)>> {
+/// The keys of each morsel.
+fn keys(column: &Column) -> Vec<Vec<i64>> {
     let keys: Vec<i64> =
         (0..column.codes.len()).filter_map(|record| column.value(record)).map(|key| key as i64).collect();
-    keys.chunks(MORSEL).map(|keys| keys.iter().min().copied().zip(keys.iter().max().copied())).collect()
+    keys.chunks(MORSEL).map(<[i64]>::to_vec).collect()
+}
+
+/// What is known of each morsel.
+fn ends(keys: &[Vec<i64>]) -> Vec<Ends> {
+    let ends =
+        |keys: &Vec<i64>| Ends { rows: keys.len(), keys: keys.iter().copied().min().zip(keys.iter().copied().max()) };
+    keys.iter().map(ends).collect()
+}
+
+/// Windows for morsels with these ends, none of which is scattered.
+fn windows(plan: &Plan, ends: &[Ends]) -> Option<Windows> {
+    Windows::new(plan, ends, |morsel| panic!("morsel {morsel} is not scattered")).unwrap()
 }
 
 /// Two threads take the morsels in turn.
@@ -53,14 +73,15 @@ fn in_windows(
     let (mut interpreter, mut scratch) = (Interpreter::new(&plan.stage), Scratch::default());
     let generator = Generator::default();
     for morsel in 0..20_000 / MORSEL {
-        let (states, window) = (&mut threads[morsel % 2], windows.of(morsel).unwrap());
-        states.open(window);
+        let states = &mut threads[morsel % 2];
+        states.open(windows, morsel);
         for first in (morsel * MORSEL..(morsel + 1) * MORSEL).step_by(VECTOR) {
             let length = VECTOR.min((morsel + 1) * MORSEL - first);
             let inputs = [Input { views: &views, records: Records::Run { first, length } }];
             let vector = Vector { inputs: &inputs, isa: Isa::best() };
             match by {
                 By::Interpreter => interpreter.aggregate(plan, &vector, states)?,
+                By::Generator if windows.of(morsel).is_none() => interpreter.aggregate(plan, &vector, states)?,
                 By::Generator => {
                     let loops =
                         generator.loops(&plan.stage, End::Array(plan), &vector, crate::Mode::Staged)?.expect("code");
@@ -68,7 +89,7 @@ fn in_windows(
                 }
             }
         }
-        states.close(plan, window, having, || "a test".to_owned())?;
+        states.close(plan, (windows, morsel), having, || "a test".to_owned())?;
     }
     let [mut first, second] = threads;
     first.merge(plan, second)?;
@@ -89,20 +110,24 @@ fn having(aggregation: &Aggregation, columns: &[Column]) -> Having {
 
 #[test]
 fn windows_give_the_groups_of_one_array() {
-    for disorder in [0, 3, 150] {
-        let columns = columns(disorder);
+    let cases = [0, 3, 150].map(|disorder| (format!("disorder {disorder}"), columns(disorder), 20));
+    for (case, columns, near) in cases.into_iter().chain([("scattered".to_owned(), scattered_columns(), 18)]) {
         let (aggregation, plan) = plan(&columns);
         assert_eq!(plan.clustered, Some(0));
-        let windows = Windows::new(&plan, keys(&columns[0]).into_iter()).expect("keys that nearly ascend");
+        let keys = keys(&columns[0]);
+        let windows = Windows::new(&plan, &ends(&keys), |morsel| Ok(keys[morsel].clone())).unwrap();
+        let windows = windows.expect("keys that nearly ascend");
+        let with_window: Vec<usize> = (0..keys.len()).filter(|morsel| windows.of(*morsel).is_some()).collect();
+        assert!(with_window.into_iter().eq(0..near), "{case}");
         let morsel = OpenMorsel { rows: 20_000, tids: None, views: columns.iter().map(Column::view).collect() };
         for by in [By::Interpreter, By::Generator] {
             let expected = run(&plan, &finishes(&aggregation), None, &morsel, by, true).unwrap();
             let found = in_windows((&plan, &aggregation), &columns, &windows, None, by).unwrap();
-            assert_eq!(found, expected, "{by:?}, disorder {disorder}");
+            assert_eq!(found, expected, "{by:?}, {case}");
             let having = having(&aggregation, &columns);
             let some = run(&plan, &finishes(&aggregation), Some(&having), &morsel, by, true).unwrap();
             let found = in_windows((&plan, &aggregation), &columns, &windows, Some(&having), by).unwrap();
-            assert_eq!(found, some, "{by:?}, disorder {disorder}, with a condition");
+            assert_eq!(found, some, "{by:?}, {case}, with a condition");
             assert!(found.rows > 100 && found.rows < expected.rows / 2, "{} of {}", found.rows, expected.rows);
         }
     }
@@ -112,25 +137,36 @@ fn windows_give_the_groups_of_one_array() {
 fn keys_without_an_order_have_no_windows() {
     let columns = columns(0);
     let (_, plan) = plan(&columns);
-    let ends = keys(&columns[0]);
-    let all = Some((1000, 4999));
-    assert!(Windows::new(&plan, ends.iter().map(|_| all)).is_none(), "each morsel has all keys");
-    assert!(Windows::new(&plan, ends.iter().copied().chain([None])).is_none(), "a morsel that tells nothing");
-    assert!(
-        Windows::new(&plan, ends.iter().copied().chain([Some((0, 5))])).is_none(),
-        "a key that is none of the column's"
-    );
-    assert!(Windows::new(&plan, ends.into_iter()).is_some());
+    let ends = ends(&keys(&columns[0]));
+    let with = |keys| ends.iter().copied().chain([Ends { rows: MORSEL, keys }]).collect::<Vec<_>>();
+    let all = vec![Ends { rows: MORSEL, keys: Some((1000, 4999)) }; ends.len()];
+    assert!(windows(&plan, &all).is_none(), "each morsel has all keys");
+    assert!(windows(&plan, &with(None)).is_none(), "a morsel that tells nothing");
+    assert!(windows(&plan, &with(Some((0, 5)))).is_none(), "a key that is none of the column's");
+    assert!(windows(&plan, &ends).is_some());
+}
+
+#[test]
+fn many_scattered_records_and_keys_that_contradict_the_metadata_have_no_windows() {
+    let columns = scattered_columns();
+    let (_, plan) = plan(&columns);
+    let keys = keys(&columns[0]);
+    let ends = ends(&keys);
+    assert!(Windows::new(&plan, &ends, |morsel| Ok(keys[morsel].clone())).unwrap().is_some());
+    let many: Vec<Ends> = ends.iter().copied().chain([ends[19]; 10]).collect();
+    assert!(windows(&plan, &many).is_none(), "more than one in eight");
+    assert!(Windows::new(&plan, &ends, |_| Ok(vec![1000, 7])).unwrap().is_none(), "a key below the smallest");
+    assert!(Windows::new(&plan, &ends, |_| Err(Error::Cancelled)).is_err());
 }
 
 #[test]
 fn a_key_outside_of_its_morsels_range_is_found() {
     let columns = columns(0);
     let (aggregation, plan) = plan(&columns);
-    let mut ends = keys(&columns[0]);
+    let mut ends = ends(&keys(&columns[0]));
     // The metadata is wrong about the tenth morsel.
-    ends[10] = ends[10].map(|(min, max)| (min + 3, max));
-    let windows = Windows::new(&plan, ends.into_iter()).unwrap();
+    ends[10].keys = ends[10].keys.map(|(min, max)| (min + 3, max));
+    let windows = windows(&plan, &ends).unwrap();
     for by in [By::Interpreter, By::Generator] {
         let error = in_windows((&plan, &aggregation), &columns, &windows, None, by).unwrap_err();
         assert!(matches!(&error, Error::Corrupt { place, .. } if place == "a test"), "{error}");

@@ -38,7 +38,7 @@ impl Transaction<'_> {
                         emptied.insert(segment.id());
                     }
                     left => {
-                        self.delete_within(record, table, segment, own.iter().map(|number| number - first))?;
+                        self.delete_within(record, table, segment, (first, own))?;
                         if left * FEW < segment.rows() as u64 && !segment.is_delta() {
                             shrunk.push(Arc::clone(segment));
                         }
@@ -54,32 +54,33 @@ impl Transaction<'_> {
         self.write_anew(record, table, shrunk, wanted)
     }
 
-    /// Deletes some records of a segment or delta block, by their numbers in it.
+    /// Deletes some records of a segment or delta block, by their numbers, which ascend, where its first record has `first`.
     fn delete_within(
         &mut self,
         record: &mut TableRecord,
         table: &TableSnapshot,
         segment: &Segment,
-        tids: impl Iterator<Item = u64>,
+        (first, numbers): (u64, &[u64]),
     ) -> Result<()> {
         let before = table.deleted.get(&segment.id());
         let mut changed: Vec<(usize, DeletedZone)> = Vec::new();
-        let mut rows = table.deleted_rows(segment);
-        for tid in tids {
-            let last = changed.last().map_or(0, |(zone, _)| *zone);
-            let zone = (last..segment.zones()).find(|zone| (tid as usize) < segment.zone_rows(*zone).end);
-            let zone = zone.ok_or_else(|| deleted_twice(table))?;
+        let mut rest = numbers;
+        for zone in 0..segment.zones() {
             let own = segment.zone_rows(zone);
-            if changed.last().is_none_or(|(last, _)| *last != zone) {
-                let known = before.and_then(|deleted| deleted.zone(zone)).cloned();
-                changed.push((zone, known.unwrap_or_else(|| DeletedZone::none(own.len()))));
+            let (start, end) = (first + own.start as u64, first + own.end as u64);
+            let (within, others) = rest.split_at(rest.partition_point(|number| *number < end));
+            rest = others;
+            if within.is_empty() {
+                continue;
             }
-            let (_, bits) = changed.last_mut().ok_or_else(|| deleted_twice(table))?;
-            if !bits.add(tid as usize - own.start) {
+            let known = before.and_then(|deleted| deleted.zone(zone)).cloned();
+            let mut bits = known.unwrap_or_else(|| DeletedZone::none(own.len()));
+            if !within.iter().all(|number| bits.add((number - start) as usize)) {
                 return Err(deleted_twice(table));
             }
-            rows += 1;
+            changed.push((zone, bits));
         }
+        let rows = table.deleted_rows(segment) + numbers.len() as u64;
         for (zone, bits) in &changed {
             let key = zone_key(record.definition.id, segment.id(), *zone);
             values::put(self.environment, &mut self.transaction, Name::Deleted, &key, &bits.encode())?;

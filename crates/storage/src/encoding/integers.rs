@@ -68,9 +68,18 @@ fn chunk_range(chunk: &ArrayRef) -> Result<Option<(i128, i128)>> {
     use arrow::compute::{max, max_boolean, min, min_boolean};
     with_integers!(
         chunk,
-        values => Ok(min(values).zip(max(values)).map(|(min, max)| (min as i128, max as i128))),
+        values => {
+            let ends = if values.null_count() == 0 { ends(values.values()) } else { min(values).zip(max(values)) };
+            Ok(ends.map(|(min, max)| (min as i128, max as i128)))
+        },
         values => Ok(min_boolean(values).zip(max_boolean(values)).map(|(min, max)| (min.into(), max.into())))
     )
+}
+
+/// Smallest and largest of some values, in one pass.
+fn ends<T: Ord + Copy>(values: &[T]) -> Option<(T, T)> {
+    let first = *values.first()?;
+    Some(values.iter().fold((first, first), |(min, max), value| (min.min(*value), max.max(*value))))
 }
 
 /// Appends value - base of each value; what stands in the slot of a NULL is arbitrary.

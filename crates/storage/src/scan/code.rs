@@ -2,8 +2,8 @@
 //! [`super::evaluate`] runs.
 
 use super::condition::Condition;
-use crate::ColumnDefinition;
 use crate::view::Format;
+use crate::{ColumnDefinition, IntegerSet};
 use gingham_kernels::packing::{Connective, Way};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -147,6 +147,8 @@ pub(super) enum CodeTest {
     Any { codes: Arc<[u64]>, negated: bool },
     /// Those whose bit is set, or those whose bit is not; `members` bits are set.
     Bitmap { words: Arc<[u64]>, members: u64, negated: bool },
+    /// Those of integers in the set: `base` more than the code.
+    Set { set: Arc<IntegerSet>, base: i128 },
     /// One of many (ascending) over a domain too wide for a bitmap, or none of them.
     Sorted { codes: Arc<[u64]>, negated: bool },
     /// The condition must be evaluated on values.

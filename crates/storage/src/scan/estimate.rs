@@ -89,6 +89,7 @@ fn among_codes(leaf: &Leaf, min: u64, max: u64, distinct: Option<u64>) -> f64 {
             let domain = leaf.max_code as f64 + 1.0;
             either(*members as f64 / distinct.max(domain * distinct / span), *negated)
         }
+        CodeTest::Set { set, .. } => either(set.len() as f64 / distinct, false),
         CodeTest::Values => match &*leaf.condition {
             Condition::KeySet { negated, .. } | Condition::BytesSet { negated, .. } => either(0.1, *negated),
             _ => 0.3,

@@ -268,7 +268,7 @@ impl Zone<'_> {
                 packing::scan_bitmap(isa, packed, words, Options::default(), out);
                 bits::not(out, self.rows);
             }
-            CodeTest::Sorted { .. } => {
+            CodeTest::Sorted { .. } | CodeTest::Set { .. } => {
                 let codes = from_packed::<C>(packed, &Selection::Run(0..self.rows), isa);
                 out.fill(0);
                 evaluate_codes(isa, test, &fitting(test), &codes, out);
@@ -381,6 +381,11 @@ fn evaluate_codes<C: Code>(isa: Isa, test: &CodeTest, list: &[C], codes: &[C], o
         }
         CodeTest::Any { .. } => scan::equal_any(isa, codes, list, out),
         CodeTest::Bitmap { words, .. } => scan::in_bitmap(isa, codes, words, out),
+        CodeTest::Set { set, base } => {
+            for (at, code) in codes.iter().enumerate() {
+                out[at / 64] |= u64::from(set.contains(base + i128::from(code.to_u64()))) << (at % 64);
+            }
+        }
         CodeTest::Sorted { .. } => {
             for (at, code) in codes.iter().enumerate() {
                 out[at / 64] |= u64::from(list.binary_search(code).is_ok()) << (at % 64);

@@ -33,8 +33,10 @@ impl HeapScan {
         let (columns, schema) = projected(definition, projection)?;
         let projection = columns.iter().map(|column| attribute(&reader, column)).collect::<Result<Vec<_>>>()?;
         let mut prepared = Prepared::new(predicate, definition, &mut 0)?;
-        let predicate =
-            translate(&mut prepared, &|column| Ok(facts(&reader.schema().attributes()[attribute(&reader, column)?])))?;
+        // The keys of a set are made bits once for all pages, however many records these have.
+        let predicate = translate(&mut prepared, usize::MAX, &|column| {
+            Ok(facts(&reader.schema().attributes()[attribute(&reader, column)?]))
+        })?;
         Ok(Self { reader, projection, schema, predicate, isa })
     }
 

@@ -122,7 +122,7 @@ impl TableScan {
         };
         for source in Source::all(&table)? {
             let candidates = source.candidates(&predicate)?;
-            let predicate = translate(&mut prepared, &|column| source.facts(column))?;
+            let predicate = translate(&mut prepared, source.rows(), &|column| source.facts(column))?;
             scan.add(source, predicate, candidates.as_deref());
         }
         Ok(scan)
@@ -158,7 +158,7 @@ impl TableScan {
         let mut undecided = morsels.as_mut_slice();
         let mut segments = Vec::with_capacity(self.segments.len());
         for (number, (segment, known)) in self.segments.iter().enumerate() {
-            let added = translate(&mut prepared, &|column| segment.facts(column))?;
+            let added = translate(&mut prepared, segment.rows(), &|column| segment.facts(column))?;
             let mut predicate = CodePredicate::all(vec![CodePredicate::clone(&known.last()), added], all);
             estimate(&self.table, segment, &mut predicate);
             let own = undecided.partition_point(|morsel| morsel.segment == number);

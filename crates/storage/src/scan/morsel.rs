@@ -91,6 +91,11 @@ impl TableScan {
         self.projection.get(position).map(|column| column.id)
     }
 
+    /// Records of a morsel, deleted ones too.
+    pub fn records(&self, morsel: usize) -> usize {
+        self.morsels.get(morsel).map_or(0, |morsel| morsel.rows)
+    }
+
     /// Smallest and largest value of the `position`th projected column in a morsel, as its metadata has them. `None` for what
     /// is no integer, and where some are NULL.
     pub fn range(&self, morsel: usize, position: usize) -> Option<(i64, i64)> {

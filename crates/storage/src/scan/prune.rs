@@ -94,6 +94,10 @@ fn judge_codes(codes: &CodeTest, map: &ZoneMap) -> Verdict {
             signed(verdict, *negated)
         }
         CodeTest::Bitmap { words, negated, .. } => signed(judge_bits(words, map.min, map.max), *negated),
+        CodeTest::Set { set, base } => {
+            let outside = base + i128::from(map.max) < set.low() || base + i128::from(map.min) > set.high();
+            if outside { Verdict::None } else { Verdict::Some }
+        }
         CodeTest::Values => Verdict::Some,
     }
 }

@@ -148,9 +148,10 @@ impl Model<'_> {
             (codes, Reach::Chunks { width, gathering }) => {
                 (comparing(codes, native(width)) + gathering) * touched(open, CHUNKED_RUN)
             }
-            (codes @ (CodeTest::Bitmap { .. } | CodeTest::Sorted { .. }), Reach::Packed(format)) => {
-                comparing(codes, (self.costs)(format).scan) * touched(open, UNPACKED_RUN)
-            }
+            (
+                codes @ (CodeTest::Bitmap { .. } | CodeTest::Set { .. } | CodeTest::Sorted { .. }),
+                Reach::Packed(format),
+            ) => comparing(codes, (self.costs)(format).scan) * touched(open, UNPACKED_RUN),
             (codes, Reach::Packed(format)) => {
                 let costs = (self.costs)(format);
                 // Scans that know what is decided cost a little more than one that does not have to.
@@ -178,6 +179,7 @@ fn comparing(codes: &CodeTest, scan: f64) -> f64 {
         CodeTest::Any { codes, .. } => scan * codes.len() as f64,
         // A gather of a word each.
         CodeTest::Bitmap { .. } => scan + 400.0,
+        CodeTest::Set { .. } => scan + 2_000.0,
         CodeTest::Sorted { .. } => scan + 10_000.0,
         _ => scan,
     }

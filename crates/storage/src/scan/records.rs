@@ -12,6 +12,7 @@ use crate::view::{ColumnView, Meaning, Shape};
 use crate::{ColumnId, Error, LogicalType, Result};
 use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::buffer::{BooleanBuffer, Buffer};
+use arrow::compute::{concat, take};
 use gingham_kernels::Isa;
 use std::sync::OnceLock;
 
@@ -66,6 +67,12 @@ pub fn fetch_all(
     records: &[Option<u64>],
     isa: Isa,
 ) -> Result<Vec<ArrayRef>> {
+    let sources = Source::all(table)?;
+    let fetched = |column: &ColumnId, wanted: &[u64]| fetch_sorted((table, &sources), *column, wanted, isa);
+    if records.iter().all(Option::is_some) && records.is_sorted_by(|a, b| a < b) {
+        let wanted: Vec<u64> = records.iter().copied().flatten().collect();
+        return columns.iter().map(|column| fetched(column, &wanted)).collect();
+    }
     let mut order: Vec<u32> = (0..records.len() as u32).filter(|place| records[*place as usize].is_some()).collect();
     order.sort_unstable_by_key(|place| records[*place as usize]);
     let (mut wanted, mut places) = (Vec::with_capacity(order.len()), vec![None; records.len()]);
@@ -77,15 +84,19 @@ pub fn fetch_all(
         places[place] = Some(wanted.len() as u64 - 1);
     }
     let places = UInt64Array::from(places);
-    columns.iter().map(|column| fetch_sorted(table, *column, &wanted, &places, isa)).collect()
+    let placed = |column| {
+        let all = fetched(column, &wanted)?;
+        // Of nothing there is nothing to take, not even for NULLs.
+        Ok(if wanted.is_empty() { new_null_array(all.data_type(), places.len()) } else { take(&all, &places, None)? })
+    };
+    columns.iter().map(placed).collect()
 }
 
-/// Values of a column at records whose numbers ascend, put at `places`.
+/// Values of a column at records whose numbers ascend, of a table with these sources.
 fn fetch_sorted(
-    table: &TableSnapshot,
+    (table, sources): (&TableSnapshot, &[Source]),
     column: ColumnId,
     wanted: &[u64],
-    places: &UInt64Array,
     isa: Isa,
 ) -> Result<ArrayRef> {
     let name = &table.definition.name;
@@ -94,7 +105,7 @@ fn fetch_sorted(
         definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))?;
     let mut parts = Vec::new();
     let mut rest = wanted;
-    for segment in &Source::all(table)? {
+    for segment in sources {
         let own = rest.partition_point(|record| *record < segment.first() + segment.rows() as u64);
         zones(segment, definition, &rest[..own], segment.first(), isa, &mut parts)?;
         rest = &rest[own..];
@@ -103,11 +114,10 @@ fn fetch_sorted(
         return Err(Error::InvalidInput(format!("record {record} of table {name}, which has {}", table.numbers())));
     }
     if parts.is_empty() {
-        return Ok(new_null_array(&definition.logical_type.to_arrow(), places.len()));
+        return Ok(new_null_array(&definition.logical_type.to_arrow(), 0));
     }
     let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-    let all = arrow::compute::concat(&parts)?;
-    Ok(arrow::compute::take(&all, places, None)?)
+    Ok(concat(&parts)?)
 }
 
 /// Values of a segment's records, whose numbers ascend and count from `first`.

@@ -454,8 +454,8 @@ fn translated(predicate: &Predicate, columns: &[Column]) -> CodePredicate {
     let mut prepared = Prepared::new(predicate, &table(columns), &mut nodes).expect("constants fit");
     assert!(nodes < NODES);
     let facts = |column: &ColumnDefinition| Ok(columns[column.id as usize].facts.clone());
-    let mut translated = translate(&mut prepared, &facts).expect("translates");
     let rows = columns.first().map_or(0, |column| column.values.len());
+    let mut translated = translate(&mut prepared, rows, &facts).expect("translates");
     let zone_map = |column: ColumnId, _| columns[column as usize].zone_map;
     Metadata { zones: &[rows], zone_map: &zone_map, distinct: &|_| None }.estimate(&mut translated);
     translated

@@ -79,21 +79,22 @@ pub(super) enum Facts {
     Values { min: Datum, max: Datum },
 }
 
-/// Translates `predicate` for a segment, of which `facts` tells per column.
+/// Translates `predicate` for a segment of so many records, of which `facts` tells per column.
 pub(super) fn translate(
     predicate: &mut Prepared,
+    rows: usize,
     facts: &dyn Fn(&ColumnDefinition) -> Result<Facts>,
 ) -> Result<CodePredicate> {
     Ok(match predicate {
         Prepared::Constant(value) => CodePredicate::Constant(*value),
         Prepared::Leaf(leaf) => {
             let facts = facts(&leaf.column)?;
-            translate_leaf(leaf, facts)?
+            translate_leaf(leaf, rows, facts)?
         }
         Prepared::And(parts, node) => {
             let mut translated = Vec::with_capacity(parts.len());
             for part in parts {
-                match translate(part, facts)? {
+                match translate(part, rows, facts)? {
                     CodePredicate::Constant(false) => return Ok(CodePredicate::Constant(false)),
                     part => translated.push(part),
                 }
@@ -103,7 +104,7 @@ pub(super) fn translate(
         Prepared::Or(parts, node) => {
             let mut translated = Vec::with_capacity(parts.len());
             for part in parts {
-                match translate(part, facts)? {
+                match translate(part, rows, facts)? {
                     CodePredicate::Constant(true) => return Ok(CodePredicate::Constant(true)),
                     part => translated.push(part),
                 }
@@ -113,7 +114,7 @@ pub(super) fn translate(
     })
 }
 
-fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate> {
+fn translate_leaf(leaf: &mut PreparedLeaf, rows: usize, facts: Facts) -> Result<CodePredicate> {
     let nulls = leaf.condition.nulls();
     let reach = if let Facts::Coded { reach, .. } = facts { reach } else { Reach::Values };
     let (codes, max_code) = match (&*leaf.condition, facts) {
@@ -136,7 +137,7 @@ fn translate_leaf(leaf: &mut PreparedLeaf, facts: Facts) -> Result<CodePredicate
         }
         (condition, Facts::Coded { meaning, max_code, .. }) => {
             let domain = Domain::new(&meaning, &leaf.column.logical_type, max_code)?;
-            (on_keys(condition, &domain), max_code)
+            (on_keys(condition, &domain, rows), max_code)
         }
         (condition, Facts::Values { min, max }) => (on_bounds(condition, &min, &max), u64::MAX),
     };
@@ -239,7 +240,7 @@ fn widened(real: f32) -> f64 {
     }
 }
 
-fn on_keys(condition: &Condition, domain: &Domain) -> CodeTest {
+fn on_keys(condition: &Condition, domain: &Domain, rows: usize) -> CodeTest {
     match condition {
         Condition::Keys { low, high } => match domain.codes(*low, *high) {
             Some(range) => CodeTest::span(range, false, domain.max_code),
@@ -250,20 +251,24 @@ fn on_keys(condition: &Condition, domain: &Domain) -> CodeTest {
             CodeTest::members(&codes, *negated, domain.max_code)
         }
         Condition::Among(set) => match &domain.key {
-            KeyOfCode::Integer { base } => among(set, *base, domain.max_code),
+            KeyOfCode::Integer { base } => among(set, *base, domain.max_code, rows),
             KeyOfCode::Float(_) => CodeTest::Values,
         },
         _ => CodeTest::Values,
     }
 }
 
-/// The codes of a segment whose values are in `set`.
-fn among(set: &IntegerSet, base: i128, max_code: u64) -> CodeTest {
+/// The codes of a segment of so many records whose values are in `set`.
+fn among(set: &Arc<IntegerSet>, base: i128, max_code: u64, rows: usize) -> CodeTest {
     let last = (set.high() - base).min(max_code.into());
     if last < 0 || set.is_empty() {
         return CodeTest::None;
     }
     let words = last / 64 + 1;
+    // Records of a delta block have their keys from anywhere: bits for all of these would be most of the work.
+    if words > rows as i128 {
+        return CodeTest::Set { set: Arc::clone(set), base };
+    }
     if words > BITMAP_WORDS.into() {
         let codes: Vec<u64> = set.iter().filter_map(|value| u64::try_from(value - base).ok()).collect();
         let within = codes.partition_point(|code| *code <= max_code);

@@ -262,10 +262,10 @@ impl Target {
     fn too_long(&self, values: &ArrayRef) -> Option<BadRow> {
         let limit = self.logical_type.character_limit()? as usize;
         let strings = values.as_string_view_opt()?;
-        // Bytes are at least as many as characters, so most strings are never counted.
-        let row = strings
-            .iter()
-            .position(|text| text.is_some_and(|text| text.len() > limit && text.chars().nth(limit).is_some()))?;
+        // Bytes, whose number a view begins with, are at least as many as characters: most strings are never counted.
+        let longer = strings.views().iter().enumerate().filter(|(_, view)| **view as u32 as usize > limit);
+        let is_too_long = |row: &usize| strings.is_valid(*row) && strings.value(*row).chars().nth(limit).is_some();
+        let row = longer.map(|(row, _)| row).find(is_too_long)?;
         let text = strings.value(row);
         let problem = format!(
             "value {} has {} characters, too long for {}",

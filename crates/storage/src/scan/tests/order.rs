@@ -146,7 +146,7 @@ fn estimates_follow_zone_maps_and_distinct_counts() {
         let mut nodes = 0;
         let mut prepared = Prepared::new(predicate, &table(std::slice::from_ref(column)), &mut nodes).expect("fits");
         let facts = |_: &ColumnDefinition| Ok(column.facts.clone());
-        let mut translated = translate(&mut prepared, &facts).expect("translates");
+        let mut translated = translate(&mut prepared, 1000, &facts).expect("translates");
         let (zone_map, distinct) = (|_, _| column.zone_map, move |_| distinct);
         Metadata { zones: &[1000], zone_map: &zone_map, distinct: &distinct }.estimate(&mut translated)
     };
