@@ -69,19 +69,6 @@ fn verify(store: &Arc<Store>) {
     assert_eq!(ids(&table(&snapshot, "child")).unwrap(), [7, 40_001]);
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
-
 #[test]
 fn version_1_is_read_and_continued() {
     read_and_continue(1, &Design::default());
