@@ -14,7 +14,8 @@ const BEFORE: usize = 16;
 /// Pages and long values that LMDB keeps at a time: of a transaction with more it writes some out early.
 const KEPT: usize = 131_071;
 
-/// The changed pages of one write transaction. Its account is closed when it is dropped.
+/// The changed pages of one write transaction, or of one within another, after which the copies count that are made of them
+/// (`nested.rs`).
 #[derive(Debug)]
 pub(crate) struct Dirty {
     budget: Arc<MemoryBudget>,
@@ -48,11 +49,6 @@ impl Dirty {
         if self.values > KEPT { Ok(()) } else { self.reserve((bytes + BEFORE).next_multiple_of(PAGE)) }
     }
 
-    /// Closes the account: what it was about is counted elsewhere from now on.
-    pub(crate) fn close(&mut self) {
-        self.budget.release(std::mem::take(&mut self.reserved));
-    }
-
     fn reserve(&mut self, bytes: usize) -> Result<()> {
         if self.is_watched {
             self.budget.reserve(bytes);
@@ -70,7 +66,7 @@ impl Dirty {
 
 impl Drop for Dirty {
     fn drop(&mut self) {
-        self.close();
+        self.budget.release(self.reserved);
     }
 }
 

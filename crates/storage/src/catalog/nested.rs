@@ -84,8 +84,6 @@ impl Transaction<'_> {
         if !self.changed {
             return Ok(None);
         }
-        // What the next statement reads are copies, which are counted by themselves.
-        self.dirty.close();
         let base = match follows {
             Follows::Nothing => None,
             Follows::Others => Some(self.as_changed()?),
