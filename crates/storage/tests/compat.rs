@@ -220,7 +220,7 @@ fn build_unfinished(path: &Path, kept: &Path) {
         Err(Error::Cancelled)
     };
     let rows = writer.finish().unwrap();
-    let load = store.append_in_chunks(&WriteOptions::default(), rows, &|_| Ok(id), &dies, &|| Ok(()));
+    let load = store.append_in_portions(&WriteOptions::default(), rows, &|_| Ok(id), &dies, &|| Ok(()));
     assert!(load.is_err() && kept.exists());
 }
 

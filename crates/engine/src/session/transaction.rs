@@ -371,14 +371,14 @@ impl Writing {
     }
 
     /// Makes new records part of the table that `place` gives, which it may create. Many of them for heap pages, outside of a
-    /// transaction, are committed in chunks before they are visible; `place` is run twice then, the first time in vain. Blocks.
+    /// transaction, are committed in portions before they are visible; `place` is run twice then, the first time in vain. Blocks.
     pub(crate) fn load(
         &self,
         store: &Arc<Store>,
         rows: WrittenRows,
         place: impl Fn(&mut Transaction<'_>) -> Result<TableId> + Send + 'static,
     ) -> Result<()> {
-        if self.transaction.is_some() || !store.takes_chunks(&rows) {
+        if self.transaction.is_some() || !store.takes_portions(&rows) {
             return self.run(store, move |transaction| {
                 let table = place(transaction)?;
                 Ok(transaction.append(table, rows)?)
@@ -390,7 +390,7 @@ impl Writing {
             *failed.borrow_mut() = Some(error);
             gingham_storage::Error::Cancelled
         };
-        let result = store.append_in_chunks(
+        let result = store.append_in_portions(
             &self.options,
             rows,
             &|transaction| place(transaction).map_err(aside),

@@ -72,9 +72,9 @@ impl Transaction<'_> {
 
     /// Removes all pages and long values of a table.
     pub(crate) fn remove_pages(&mut self, record: &mut TableRecord) -> Result<()> {
-        let (environment, table) = (self.environment(), record.relation());
+        let (environment, table) = (self.environment(), record.prefix());
         let Some(heap) = &mut record.heap else { return Ok(()) };
-        unfinished::remove_relation(environment, &mut self.transaction, table)?;
+        unfinished::remove_all(environment, &mut self.transaction, table)?;
         (heap.rows, heap.pages) = (0, 0);
         heap.columns.clear();
         self.store.verified.forget(table);
@@ -146,7 +146,7 @@ impl Store {
             .filter(|record| record.heap.is_some())
             .map(|record| {
                 let schema = Arc::new(PageSchema::new(&record.definition));
-                (record.relation(), Counted { record, schema, rows: HashMap::new(), damaged: false })
+                (record.prefix(), Counted { record, schema, rows: HashMap::new(), damaged: false })
             })
             .collect();
         let unfinished = Unfinished::find(environment, transaction)?;
@@ -245,7 +245,7 @@ fn check_page(
     if let Page::Pax(page) = &page {
         (0..schema.attributes().len()).try_for_each(|attribute| page.verify(attribute, place))?;
     }
-    if page.key() != (record.relation(), attribute, number) {
+    if page.key() != (record.prefix(), attribute, number) {
         return Err(Error::corrupt(place(), format!("it says that it is {:?}", page.key())));
     }
     Ok(page.records() as u64)

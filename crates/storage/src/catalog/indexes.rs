@@ -59,8 +59,8 @@ impl Transaction<'_> {
             )));
         }
         let number = definition.indexes.remove(found).number;
-        let relation = record.relation();
-        let (first, last) = (entry_head(relation, number), entry_head(relation, number + 1));
+        let prefix = record.prefix();
+        let (first, last) = (entry_head(prefix, number), entry_head(prefix, number + 1));
         let range = (Bound::Included(&first[..]), Bound::Excluded(&last[..]));
         let environment = self.environment();
         let removed = environment.values(Name::Indexes)?.delete_range(&mut self.transaction, &range);
@@ -126,16 +126,16 @@ impl Store {
     /// Reports entries of indexes that there are not.
     fn check_owners_of_entries(&self, snapshot: &Snapshot, report: &mut CheckReport) -> Result<()> {
         let entries = |table: &Arc<TableSnapshot>| {
-            let relation = table.heap.as_ref().map_or(0, |heap| heap.relation(table.definition.id));
+            let prefix = table.heap.as_ref().map_or(0, |heap| heap.prefix(table.definition.id));
             let numbers = table.definition.indexes.iter().map(|index| index.number);
-            numbers.map(|number| entry_head(relation, number)).collect::<Vec<_>>()
+            numbers.map(|number| entry_head(prefix, number)).collect::<Vec<_>>()
         };
         let known: HashSet<[u8; 12]> = snapshot.tables.values().flat_map(entries).collect();
         let mut strangers = 0;
         let environment = self.environment()?;
         environment.read(|transaction| {
-            let unfinished = Unfinished::find(&environment, transaction)?.map(|load| load.relation.to_be_bytes());
-            let is_left = |key: &[u8]| unfinished.is_some_and(|relation| key.starts_with(&relation));
+            let unfinished = Unfinished::find(&environment, transaction)?.map(|load| load.prefix.to_be_bytes());
+            let is_left = |key: &[u8]| unfinished.is_some_and(|prefix| key.starts_with(&prefix));
             values::each_raw(&environment, transaction, Name::Indexes, &[], |key, _| {
                 let is_known = key.first_chunk().is_some_and(|head| known.contains(head));
                 strangers += u64::from(!is_known && !is_left(key));
@@ -163,7 +163,7 @@ impl HeapReader {
         let attributes = self.schema().attributes();
         let place = |column: &ColumnId| attributes.iter().position(|own| own.column == *column);
         let places: Vec<usize> = index.columns.iter().filter_map(place).collect();
-        let table = self.relation();
+        let table = self.prefix();
         self.each_id(|id| {
             let Some(record) = self.get(id)? else { return Ok(()) };
             let fields = places.iter().map(|at| Ok((&attributes[*at], attributes[*at].field(&record[*at])?)));

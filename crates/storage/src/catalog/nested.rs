@@ -141,11 +141,11 @@ impl Transaction<'_> {
         let (store, environment) = (self.store, self.environment());
         let readable = loaded.with_missing_pages(|table, heap| {
             let (id, name) = (table.definition.id, table.definition.name.to_string());
-            let relation = heap.relation(id);
+            let prefix = heap.prefix(id);
             let before = self.base.table_by_id(id).and_then(|table| table.pages.as_ref()?.overlay());
             let overlay =
-                Overlay::after(before, written.of(relation), environment, &self.transaction, relation, &store.budget)?;
-            let source = PageSource::new(Arc::clone(store), pin.clone(), relation, name, Some(Arc::new(overlay)));
+                Overlay::after(before, written.of(prefix), environment, &self.transaction, prefix, &store.budget)?;
+            let source = PageSource::new(Arc::clone(store), pin.clone(), prefix, name, Some(Arc::new(overlay)));
             Ok(HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version))
         })?;
         Ok(Arc::new(readable))

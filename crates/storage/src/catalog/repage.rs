@@ -1,11 +1,11 @@
 //! ALTER TABLE … SET (layout = …) into heap pages, out of them, and from one kind of them to another.
 //!
 //! All of it is done with the turn to write: others read the old records meanwhile, and one commit swaps records and
-//! definition. New pages are committed before it, in chunks, under keys that no table has (`chunks.rs`).
+//! definition. New pages are committed before it, in portions, under keys that no table has (`portions.rs`).
 
-use crate::catalog::chunks::Chunks;
 use crate::catalog::environment::Environment;
 use crate::catalog::heap::new_record;
+use crate::catalog::portions::Portions;
 use crate::catalog::rows::for_each_batch;
 use crate::catalog::{Store, TableSnapshot, Transaction, Watch, WriteOptions, indexes, records};
 use crate::heap::HeapOptions;
@@ -61,19 +61,19 @@ impl Store {
         })?;
         if record.heap.is_some() {
             // The old pages stay where they are until the end.
-            heap.relation = next;
+            heap.prefix = next;
         }
         (record.definition, record.heap) = (definition.clone(), Some(heap));
         let columns: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
         let (mut done, all) = (0, table.rows());
-        let load = |chunks: &mut Chunks<'_>| {
+        let load = |portions: &mut Portions<'_>| {
             for_each_batch(table, columns, Predicate::Constant(true), |batch| {
-                chunks.load(&batch)?;
+                portions.load(&batch)?;
                 done += batch.num_rows() as u64;
                 watch(done, all)
             })
         };
-        self.in_chunks(environment, options, &|| Ok(()), record, load, |transaction| {
+        self.in_portions(environment, options, &|| Ok(()), record, load, |transaction| {
             let mut record = transaction.record(id)?;
             transaction.remove_rows(&mut record)?;
             // The number is of no other table, whether it was needed or not.

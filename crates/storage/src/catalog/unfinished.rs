@@ -1,11 +1,11 @@
-//! Loads that are committed in chunks: a note says where their pages lie, until the last commit takes the note away and makes
+//! Loads that are committed in portions: a note says where their pages lie, until the last commit takes the note away and makes
 //! them a table's. A note that is found when nobody writes is of a load that has failed or died, and its pages go with it.
 
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::records::{self, TableRecord};
 use crate::catalog::{Store, WriteOptions, values};
 use crate::heap::store::indexes::{entry_head, entry_record};
-use crate::heap::store::keys::{OVERFLOW, PAGES, key};
+use crate::heap::store::keys::{OVERFLOW, PAGES, SPACE, key};
 use crate::heap::{HeapLayout, HeapRecord, RecordId};
 use crate::{Result, TableId};
 use heed::{RoTxn, RwTxn};
@@ -24,7 +24,7 @@ pub(crate) struct Unfinished {
     /// The table that they are for, which need not be there yet.
     pub(crate) table: TableId,
     /// What their keys begin with: another number when they are to take the place of all that the table has.
-    pub(crate) relation: TableId,
+    pub(crate) prefix: TableId,
 }
 
 impl Unfinished {
@@ -43,10 +43,10 @@ impl Unfinished {
         values::delete(environment, transaction, Name::Meta, KEY)
     }
 
-    /// Whether a value of the heap database is a part of the load: `table` is that which has the relation, if one has.
-    pub(crate) fn has(&self, relation: TableId, table: Option<&TableRecord>, attribute: u32, number: u64) -> bool {
+    /// Whether a value of the heap database is a part of the load: `table` is that which has the prefix, if one has.
+    pub(crate) fn has(&self, prefix: TableId, table: Option<&TableRecord>, attribute: u32, number: u64) -> bool {
         let heap = table.and_then(|table| table.heap.as_ref());
-        relation == self.relation && heap.is_none_or(|heap| number >= heap.end(attribute))
+        prefix == self.prefix && heap.is_none_or(|heap| attribute != SPACE && number >= heap.end(attribute))
     }
 }
 
@@ -54,28 +54,28 @@ impl Unfinished {
 pub(crate) fn remove(environment: &Environment, transaction: &mut RwTxn<'_>) -> Result<bool> {
     let Some(note) = Unfinished::find(environment, transaction)? else { return Ok(false) };
     let table = records::table(environment, transaction, note.table)?;
-    match table.filter(|table| table.heap.is_some() && table.relation() == note.relation) {
+    match table.filter(|table| table.heap.is_some() && table.prefix() == note.prefix) {
         Some(table) => remove_behind(environment, transaction, &table)?,
-        None => remove_relation(environment, transaction, note.relation)?,
+        None => remove_all(environment, transaction, note.prefix)?,
     }
     Unfinished::forget(environment, transaction)?;
     Ok(true)
 }
 
-/// Removes all pages, long values and entries under the keys of a relation.
-pub(crate) fn remove_relation(environment: &Environment, transaction: &mut RwTxn<'_>, relation: TableId) -> Result<()> {
-    let (first, last) = (key(relation, 0, 0), key(relation, u32::MAX, u64::MAX));
+/// Removes all pages, long values and entries under the keys of a prefix.
+pub(crate) fn remove_all(environment: &Environment, transaction: &mut RwTxn<'_>, prefix: TableId) -> Result<()> {
+    let (first, last) = (key(prefix, 0, 0), key(prefix, u32::MAX, u64::MAX));
     remove_range(environment, transaction, Name::Heap, Bound::Included(&first), Bound::Included(&last))?;
-    let (first, end) = (entry_head(relation, 0), entry_head(relation + 1, 0));
+    let (first, end) = (entry_head(prefix, 0), entry_head(prefix + 1, 0));
     remove_range(environment, transaction, Name::Indexes, Bound::Included(&first), Bound::Excluded(&end))
 }
 
 /// Removes what lies behind the pages of a table.
 fn remove_behind(environment: &Environment, transaction: &mut RwTxn<'_>, table: &TableRecord) -> Result<()> {
     let Some(heap) = &table.heap else { return Ok(()) };
-    let relation = table.relation();
+    let prefix = table.prefix();
     let mut behind = Vec::new();
-    values::each_raw(environment, transaction, Name::Indexes, &relation.to_be_bytes(), |key, value| {
+    values::each_raw(environment, transaction, Name::Indexes, &prefix.to_be_bytes(), |key, value| {
         let payload = values::unseal(Name::Indexes, key, value, || values::describe_key(Name::Indexes, key))?;
         if entry_record(key, payload).is_some_and(|id| id >= first_new(heap)) {
             behind.push(key.to_vec());
@@ -85,7 +85,7 @@ fn remove_behind(environment: &Environment, transaction: &mut RwTxn<'_>, table: 
     behind.iter().try_for_each(|key| values::delete(environment, transaction, Name::Indexes, key))?;
     let columns = table.definition.columns.iter().map(|column| column.id);
     for attribute in columns.chain([PAGES, OVERFLOW]) {
-        let (first, last) = (key(relation, attribute, heap.end(attribute)), key(relation, attribute, u64::MAX));
+        let (first, last) = (key(prefix, attribute, heap.end(attribute)), key(prefix, attribute, u64::MAX));
         remove_range(environment, transaction, Name::Heap, Bound::Included(&first), Bound::Included(&last))?;
     }
     Ok(())

@@ -149,7 +149,7 @@ impl<'p> DirectRead<'p> {
         let (column, schema) = (self.column(attribute), &self.pages.pairs[attribute]);
         let wanted = self.key(column, id);
         let found = self.values.get_lower_than_or_equal_to(self.transaction, &wanted).map_err(self.failed())?;
-        let table = self.pages.reader.relation();
+        let table = self.pages.reader.prefix();
         let of_relation = |(key, bytes): (&[u8], &'p [u8])| match parse(key) {
             Some((own, relation, first)) if (own, relation) == (table, column) => Some(DirectPage::new(bytes, first)),
             _ => None,
@@ -194,7 +194,7 @@ impl<'p> DirectRead<'p> {
     }
 
     fn key(self, relation: u32, number: u64) -> Key {
-        key(self.pages.reader.relation(), relation, number)
+        key(self.pages.reader.prefix(), relation, number)
     }
 
     fn failed(self) -> impl Fn(heed::Error) -> Error + use<> {

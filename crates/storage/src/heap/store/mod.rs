@@ -76,22 +76,22 @@ pub struct HeapRecord {
     pub columns: Vec<ColumnBounds>,
     /// The number that its keys begin with, 0 for the table's own: another one when its pages were made beside older ones.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub relation: TableId,
+    pub prefix: TableId,
 }
 
 impl HeapRecord {
     /// An empty table's.
     pub(crate) fn new(options: HeapOptions) -> Self {
-        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0, columns: Vec::new(), relation: 0 }
+        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0, columns: Vec::new(), prefix: 0 }
     }
 
     /// What the keys of its pages, long values and entries begin with; `table` is the table's number.
-    pub(crate) fn relation(&self, table: TableId) -> TableId {
-        if self.relation == 0 { table } else { self.relation }
+    pub(crate) fn prefix(&self, table: TableId) -> TableId {
+        if self.prefix == 0 { table } else { self.prefix }
     }
 
     /// The number that all numbers of an attribute's keys are below. What lies beyond is of a load that has not ended
-    /// (crate::catalog::chunks).
+    /// (crate::catalog::portions).
     pub(crate) fn end(&self, attribute: u32) -> u64 {
         match attribute {
             keys::SPACE => u64::MAX,

@@ -44,7 +44,7 @@ impl SuspendedLoad {
 
     /// The table's number, and what the keys of its pages begin with.
     pub(crate) fn place(&self) -> (TableId, TableId) {
-        (self.record.definition.id, self.record.relation())
+        (self.record.definition.id, self.record.prefix())
     }
 }
 

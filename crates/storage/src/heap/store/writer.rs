@@ -48,7 +48,7 @@ pub struct HeapWriter<'t, 'store> {
     pub(super) changed: bool,
     /// What changes in the table's indexes.
     pub(super) indexes: Vec<IndexChanges>,
-    /// The first id of a load that is committed in chunks (`suspended.rs`).
+    /// The first id of a load that is committed in portions (`suspended.rs`).
     pub(super) first_new: Option<RecordId>,
 }
 
@@ -74,7 +74,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let schema = Arc::new(PageSchema::new(&record.definition));
         let pairs = (0..schema.attributes().len()).map(|at| Arc::new(schema.of_pairs(at))).collect();
         let environment = transaction.environment();
-        let space = Space::open(environment, &transaction.transaction, record.relation(), heap.options.page_bytes)?;
+        let space = Space::open(environment, &transaction.transaction, record.prefix(), heap.options.page_bytes)?;
         let (pages, tails) = (BTreeMap::new(), BTreeMap::new());
         let bounds = schema.attributes().iter().map(|own| heap.bounds(own)).collect();
         let indexes = record.definition.indexes.iter();
@@ -396,7 +396,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// What the keys of the table's pages begin with.
     pub(super) fn table(&self) -> TableId {
-        self.heap.relation(self.record.definition.id)
+        self.heap.prefix(self.record.definition.id)
     }
 
     /// A page as this transaction has changed it. The caller knows that it is there.

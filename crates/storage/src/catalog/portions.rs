@@ -1,9 +1,9 @@
-//! Loads into heap pages that are committed in chunks, so that no transaction keeps more changed pages in memory than a part of
+//! Loads into heap pages that are committed in portions, so that no transaction keeps more changed pages in memory than a part of
 //! the memory limit has room for.
 //!
-//! The chunks lie where no reader looks: behind the table's pages, or under the keys of a table that is not there yet. A note
+//! The portions lie where no reader looks: behind the table's pages, or under the keys of a table that is not there yet. A note
 //! (`unfinished.rs`) tells of them until the last commit, a small one, makes them the table's. Whoever loads keeps the turn to
-//! write from the first chunk to that commit (docs/decisions/0046-loads-in-chunks.md).
+//! write from the first portion to that commit (docs/decisions/0046-loads-in-portions.md).
 
 use crate::catalog::environment::Environment;
 use crate::catalog::keys::{self, NewRows};
@@ -19,11 +19,11 @@ use arrow::array::RecordBatch;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Part of the memory limit that a chunk's pages may take.
+/// Part of the memory limit that a portion's pages may take.
 const PART: usize = 8;
-/// Bytes of a chunk, at most: past that, fewer syncs save nothing that could be measured.
+/// Bytes of a portion, at most: past that, fewer syncs save nothing that could be measured.
 const MOST: usize = 256 << 20;
-/// Bytes of a chunk, at least.
+/// Bytes of a portion, at least.
 const LEAST: usize = 256 << 10;
 /// How many times as many bytes records take in pages as in a segment's file, and what a value of no fixed width takes: guesses
 /// that are rather too large, as a load that turns out to be small is one commit all the same.
@@ -31,13 +31,13 @@ const PAGES_OF_SEGMENT: u64 = 4;
 const VARIABLE: u64 = 24;
 
 /// A load under way. Dropped before its end, it leaves what the next write transaction sweeps.
-pub(crate) struct Chunks<'s> {
+pub(crate) struct Portions<'s> {
     store: &'s Arc<Store>,
     environment: &'s Arc<Environment>,
     options: WriteOptions,
     /// Fails when the load is no longer wanted.
     wanted: &'s dyn Fn() -> Result<()>,
-    /// Bytes after which a chunk is committed.
+    /// Bytes after which a portion is committed.
     most: usize,
     transaction: Option<Transaction<'s>>,
     /// Missing after a failure alone.
@@ -46,7 +46,7 @@ pub(crate) struct Chunks<'s> {
     committed: usize,
 }
 
-impl<'s> Chunks<'s> {
+impl<'s> Portions<'s> {
     /// A load into the table of `record`, behind its pages. The caller has the turn, and there is no write transaction.
     pub(crate) fn begin(
         store: &'s Arc<Store>,
@@ -60,23 +60,23 @@ impl<'s> Chunks<'s> {
         let mut transaction = store.begin_writing(environment, &options)?;
         let load = SuspendedLoad::new(&mut transaction, record)?;
         transaction.dirty.is_watched = true;
-        let (table, relation) = load.place();
+        let (table, prefix) = load.place();
         Ok(Self {
             store,
             environment,
             options,
             wanted,
-            most: store.chunk_bytes(),
+            most: store.portion_bytes(),
             transaction: Some(transaction),
             load: Some(load),
-            note: Unfinished { table, relation },
+            note: Unfinished { table, prefix },
             committed: 0,
         })
     }
 
     /// Adds the records of a batch, whose columns are the table's.
     pub(crate) fn load(&mut self, batch: &RecordBatch) -> Result<()> {
-        // A few pieces make a chunk: a zone's records are more than that.
+        // A few pieces make a portion: a zone's records are more than that.
         let pieces = (batch_bytes(batch) / (self.most / 4)).clamp(1, batch.num_rows().max(1));
         let rows = batch.num_rows().div_ceil(pieces);
         for first in (0..batch.num_rows()).step_by(rows.max(1)) {
@@ -119,7 +119,7 @@ impl<'s> Chunks<'s> {
         Ok(())
     }
 
-    /// The transaction of the chunk that is filled, and what is known of the load.
+    /// The transaction of the portion that is filled, and what is known of the load.
     fn take(&mut self) -> Result<(Transaction<'s>, SuspendedLoad)> {
         let load = self.load.take().ok_or_else(|| Error::InvalidInput("the load has failed before".into()))?;
         if let Some(transaction) = self.transaction.take() {
@@ -130,7 +130,7 @@ impl<'s> Chunks<'s> {
         Ok((transaction, load))
     }
 
-    /// Writes a piece, and commits the chunk when it is full.
+    /// Writes a piece, and commits the portion when it is full.
     fn write<R>(&mut self, work: impl FnOnce(&mut HeapWriter<'_, 's>) -> Result<R>) -> Result<R> {
         (self.wanted)()?;
         let (mut transaction, load) = self.take()?;
@@ -153,7 +153,7 @@ impl<'s> Chunks<'s> {
     }
 }
 
-impl Drop for Chunks<'_> {
+impl Drop for Portions<'_> {
     fn drop(&mut self) {
         if self.committed > 0 {
             self.store.unswept.store(true, Ordering::Release);
@@ -162,13 +162,13 @@ impl Drop for Chunks<'_> {
 }
 
 impl Store {
-    /// Bytes of pages that one chunk of a load has, about.
-    fn chunk_bytes(&self) -> usize {
+    /// Bytes of pages that one portion of a load has, about.
+    fn portion_bytes(&self) -> usize {
         (self.budget.limit() / PART).clamp(LEAST, MOST)
     }
 
     /// Whether new records may be too many for one transaction, if they are for heap pages.
-    pub fn takes_chunks(&self, rows: &WrittenRows) -> bool {
+    pub fn takes_portions(&self, rows: &WrittenRows) -> bool {
         if rows.definition.design.heap.is_none() {
             return false;
         }
@@ -177,13 +177,13 @@ impl Store {
         let record: u64 = schema.attributes().iter().map(width).sum();
         let segment = |segment: &WrittenSegment| (segment.bytes * PAGES_OF_SEGMENT).max(segment.rows * record);
         let segments: u64 = rows.segments.iter().map(segment).sum();
-        segments + rows.runs.iter().map(PageRun::bytes).sum::<u64>() >= self.chunk_bytes() as u64
+        segments + rows.runs.iter().map(PageRun::bytes).sum::<u64>() >= self.portion_bytes() as u64
     }
 
     /// Makes new records visible as [`Transaction::append`] does, in a commit of their own, before which their pages are
-    /// committed in chunks. `place` gives the table, which it may create: it is run twice, and what it does the first time is
+    /// committed in portions. `place` gives the table, which it may create: it is run twice, and what it does the first time is
     /// undone. `wanted` is asked now and then whether to go on, and `last` before what can't be undone.
-    pub fn append_in_chunks(
+    pub fn append_in_portions(
         self: &Arc<Self>,
         options: &WriteOptions,
         rows: WrittenRows,
@@ -209,15 +209,15 @@ impl Store {
         drop(transaction);
         let columns: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
         let schema = definition.arrow_schema();
-        self.in_chunks(
+        self.in_portions(
             &environment,
             options,
             wanted,
             record,
-            |chunks| {
-                rows.runs.iter().try_for_each(|run| chunks.take_run(run))?;
+            |portions| {
+                rows.runs.iter().try_for_each(|run| portions.take_run(run))?;
                 new.for_each(&columns, |arrays| {
-                    chunks.load(&RecordBatch::try_new(Arc::clone(&schema), arrays.to_vec())?)
+                    portions.load(&RecordBatch::try_new(Arc::clone(&schema), arrays.to_vec())?)
                 })
             },
             |transaction| {
@@ -229,18 +229,18 @@ impl Store {
     }
 
     /// Loads by `work` and makes it visible with `rest`; what a failure leaves is swept. The caller has the turn.
-    pub(crate) fn in_chunks(
+    pub(crate) fn in_portions(
         self: &Arc<Self>,
         environment: &Arc<Environment>,
         options: &WriteOptions,
         wanted: &dyn Fn() -> Result<()>,
         record: TableRecord,
-        work: impl FnOnce(&mut Chunks<'_>) -> Result<()>,
+        work: impl FnOnce(&mut Portions<'_>) -> Result<()>,
         rest: impl FnOnce(&mut Transaction<'_>) -> Result<TableRecord>,
     ) -> Result<()> {
-        let done = Chunks::begin(self, environment, options, wanted, record).and_then(|mut chunks| {
-            work(&mut chunks)?;
-            chunks.finish(rest)
+        let done = Portions::begin(self, environment, options, wanted, record).and_then(|mut portions| {
+            work(&mut portions)?;
+            portions.finish(rest)
         });
         if done.is_err()
             && let Err(error) = self.sweep_unfinished(environment)

@@ -1,4 +1,4 @@
-//! Loads that are committed in chunks: all records are there in the end and none before, no transaction has more changed pages
+//! Loads that are committed in portions: all records are there in the end and none before, no transaction has more changed pages
 //! than its part of the memory limit, and what fails or dies leaves nothing.
 
 mod common;
@@ -13,9 +13,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A chunk has an eighth of it.
+/// A portion has an eighth of it.
 const LIMIT: usize = 2 << 20;
-const CHUNK: usize = LIMIT / 8;
+const PORTION: usize = LIMIT / 8;
 /// Records that were there before, and those of a load: some 1 MB and more.
 const BEFORE: Range<i64> = 0..1000;
 const LOADED: Range<i64> = 1000..31_000;
@@ -57,8 +57,8 @@ fn load(
     let writer = store.table_writer(&own)?;
     writer.append(0, batch(&own.definition, ids, plain_label))?;
     let rows = writer.finish()?;
-    assert!(store.takes_chunks(&rows));
-    store.append_in_chunks(&WriteOptions::default(), rows, place, wanted, last)
+    assert!(store.takes_portions(&rows));
+    store.append_in_portions(&WriteOptions::default(), rows, place, wanted, last)
 }
 
 /// Records as pairs, in the order of their ids.
@@ -78,7 +78,7 @@ fn commits(store: &Store) -> u64 {
 }
 
 #[test]
-fn chunks_are_small_and_nobody_sees_them_before_the_end() {
+fn portions_are_small_and_nobody_sees_them_before_the_end() {
     for (options, has_keys) in all_options().into_iter().flat_map(|options| [(options, false), (options, true)]) {
         let (folder, budget) = (tempfile::tempdir().unwrap(), MemoryBudget::new(LIMIT));
         let store = open_with(folder.path(), Arc::clone(&budget));
@@ -95,7 +95,7 @@ fn chunks_are_small_and_nobody_sees_them_before_the_end() {
         };
         load(&store, LOADED, &|_| Ok(id), &wanted, &|| Ok(())).unwrap();
         // The entries of a batch come on top.
-        assert!(most.get() < 3 * CHUNK, "{options:?}, {has_keys}: {} bytes", most.get());
+        assert!(most.get() < 3 * PORTION, "{options:?}, {has_keys}: {} bytes", most.get());
         assert!(commits(&store) >= before + 3, "{options:?}: {} commits", commits(&store) - before);
         require(&store, BEFORE.start..LOADED.end);
         drop(store);
@@ -196,7 +196,7 @@ fn a_table_that_is_made_with_its_records_is_there_with_all_of_them() {
 }
 
 #[test]
-fn layouts_change_in_chunks() {
+fn layouts_change_in_portions() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = open(folder.path());
     let [nsm, dsm, pax, defer] = all_options().map(Design::of_pages);
