@@ -35,6 +35,8 @@ pub(crate) struct Portions<'s> {
     store: &'s Arc<Store>,
     environment: &'s Arc<Environment>,
     options: WriteOptions,
+    /// Whether the last commit leaves the file as large as it is too.
+    keeps_size: bool,
     /// Fails when the load is no longer wanted.
     wanted: &'s dyn Fn() -> Result<()>,
     /// Bytes after which a portion is committed.
@@ -56,6 +58,7 @@ impl<'s> Portions<'s> {
         record: TableRecord,
     ) -> Result<Self> {
         // Half way, VACUUM would copy pages that no table has.
+        let keeps_size = options.keeps_size;
         let options = WriteOptions { keeps_size: true, ..options.clone() };
         let mut transaction = store.begin_writing(environment, &options)?;
         let load = SuspendedLoad::new(&mut transaction, record)?;
@@ -65,6 +68,7 @@ impl<'s> Portions<'s> {
             store,
             environment,
             options,
+            keeps_size,
             wanted,
             most: store.portion_bytes(),
             transaction: Some(transaction),
@@ -109,6 +113,7 @@ impl<'s> Portions<'s> {
         self.write(|writer| writer.end_load())?;
         self.index()?;
         let (mut transaction, load) = self.take()?;
+        transaction.keeps_size = self.keeps_size;
         let record = rest(&mut transaction)?;
         HeapWriter::resume(&mut transaction, load).finish_for(record)?;
         if self.committed > 0 {
