@@ -309,7 +309,7 @@ fn jobs_that_wait_are_done_together() {
 #[test]
 fn a_load_before_others_needs_no_copies() {
     // More pages than a group copies, and fewer for which there is no memory.
-    for (records, bytes) in [(3000i64, 64 << 20), (600, 1 << 20)] {
+    for (records, bytes) in [(3000i64, 64 << 20), (600, 3 << 20)] {
         let store = Store::scratch(MemoryBudget::new(bytes)).unwrap();
         let create =
             |transaction: &mut Transaction<'_>| transaction.create_heap_table(definition("t"), small(HeapLayout::Nsm));

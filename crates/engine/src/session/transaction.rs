@@ -6,7 +6,9 @@
 
 use crate::session::{CancelToken, Engine, Session, StatementContext, blocking};
 use crate::{Error, Result};
-use gingham_storage::catalog::{OpenTransaction, SAVEPOINTS, Snapshot, Store, Transaction, WriteOptions};
+use gingham_storage::TableId;
+use gingham_storage::catalog::{OpenTransaction, SAVEPOINTS, Snapshot, Store, Transaction, WriteOptions, WrittenRows};
+use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -366,6 +368,36 @@ impl Writing {
         };
         let own = failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         own.map_or_else(|| Ok(result?), Err)
+    }
+
+    /// Makes new records part of the table that `place` gives, which it may create. Many of them for heap pages, outside of a
+    /// transaction, are committed in portions before they are visible; `place` is run twice then, the first time in vain. Blocks.
+    pub(crate) fn load(
+        &self,
+        store: &Arc<Store>,
+        rows: WrittenRows,
+        place: impl Fn(&mut Transaction<'_>) -> Result<TableId> + Send + 'static,
+    ) -> Result<()> {
+        if self.transaction.is_some() || !store.takes_portions(&rows) {
+            return self.run(store, move |transaction| {
+                let table = place(transaction)?;
+                Ok(transaction.append(table, rows)?)
+            });
+        }
+        // As in `run`.
+        let failed = RefCell::new(None);
+        let aside = |error: Error| {
+            *failed.borrow_mut() = Some(error);
+            gingham_storage::Error::Cancelled
+        };
+        let result = store.append_in_portions(
+            &self.options,
+            rows,
+            &|transaction| place(transaction).map_err(aside),
+            &|| self.cancel.check().map_err(aside),
+            &|| self.cancel.commit_point().map_err(aside),
+        );
+        failed.into_inner().map_or_else(|| Ok(result?), Err)
     }
 }
 

@@ -14,6 +14,7 @@ mod disk;
 mod generator;
 mod hooks;
 mod killed;
+mod loads;
 mod raised;
 mod recorder;
 mod refused;

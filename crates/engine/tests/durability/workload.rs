@@ -103,6 +103,18 @@ impl Workload {
         self.table_of("layout = 'pax', page_size = 4096", 40_000)
     }
 
+    /// A table and many rows, which then lie in other layouts, one after the other.
+    pub fn load_and_rewrite(&mut self, options: &str, layouts: &[&str]) -> Vec<Proposal> {
+        let mut changes = Vec::from(self.table_of(options, 40_000));
+        let after = changes[1].after.clone();
+        let rewrite = |layout: &&str| {
+            let statement = format!("ALTER TABLE t SET (layout = '{layout}')");
+            Proposal { statements: vec![statement], after: after.clone() }
+        };
+        changes.extend(layouts.iter().map(rewrite));
+        changes
+    }
+
     /// A table in heap pages, and some rows.
     pub fn heap_table(&mut self) -> [Proposal; 2] {
         self.table_of("layout = 'pax'", 1000)

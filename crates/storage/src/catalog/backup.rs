@@ -5,7 +5,7 @@
 
 use crate::catalog::environment::Environment;
 use crate::catalog::folder::{self, Kind};
-use crate::catalog::{Store, records};
+use crate::catalog::{Store, records, unfinished};
 use crate::io::lmdb::Access;
 use crate::segment::SegmentId;
 use crate::{Error, Result, TableId};
@@ -101,6 +101,9 @@ fn label_copy(catalog: &Path) -> Result<BTreeSet<(TableId, SegmentId)>> {
         }
         Ok((state, needed))
     })?;
+    let mut transaction = environment.write()?.0;
+    unfinished::remove(&environment, &mut transaction)?;
+    transaction.commit().map_err(environment.failed("writing"))?;
     folder::label_both_metas(&environment, state)?;
     Ok(needed)
 }

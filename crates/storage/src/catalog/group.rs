@@ -8,10 +8,9 @@ use crate::catalog::{Store, Transaction};
 use crate::{Error, Result};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Most jobs of a group.
 const TOGETHER: usize = 64;
@@ -60,8 +59,8 @@ pub(super) enum Work {
 /// How a job ended, and who waits for that.
 struct Outcome {
     ended: Mutex<Option<Ended>>,
-    /// Its sender has waited for as long as it wanted to.
-    late: AtomicBool,
+    /// Why its sender waits no longer, if it could not take it back.
+    given_up: Mutex<Option<Error>>,
     sender: Thread,
 }
 
@@ -114,11 +113,15 @@ impl Work {
 impl Outcome {
     /// Of a job that this thread sends.
     fn new() -> Self {
-        Self { ended: Mutex::default(), late: AtomicBool::new(false), sender: std::thread::current() }
+        Self { ended: Mutex::default(), given_up: Mutex::default(), sender: std::thread::current() }
     }
 
     fn get(&self) -> MutexGuard<'_, Option<Ended>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn given_up(&self) -> MutexGuard<'_, Option<Error>> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn end(&self, ended: Ended) {
@@ -159,9 +162,9 @@ impl Jobs {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a job back that nobody has begun; one that somebody has taken is not put back.
-    fn withdraw(&self, outcome: &Arc<Outcome>) -> bool {
-        outcome.late.store(true, Ordering::Release);
+    /// Takes a job back that nobody has begun; one that somebody has taken is not put back, but fails with `error`.
+    fn withdraw(&self, outcome: &Arc<Outcome>, error: Error) -> bool {
+        outcome.given_up().get_or_insert(error);
         let mut list = self.list();
         let waiting = list.len();
         list.retain(|job| !Arc::ptr_eq(&job.outcome, outcome));
@@ -184,11 +187,15 @@ impl Jobs {
     /// Puts jobs back for the next turn, but for those whose senders would have taken them back meanwhile.
     fn put_back(&self, jobs: Vec<Job>) {
         let mut list = self.list();
-        let (late, jobs): (Vec<_>, Vec<_>) = jobs.into_iter().partition(|job| job.outcome.late.load(Ordering::Acquire));
-        list.splice(..0, jobs);
-        for job in late {
-            job.outcome.end(Ended::Failed(waited(&job.options)));
+        let mut wanted = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let given_up = job.outcome.given_up().take();
+            match given_up {
+                Some(error) => job.outcome.end(Ended::Failed(error)),
+                None => wanted.push(job),
+            }
         }
+        list.splice(..0, wanted);
     }
 }
 
@@ -216,21 +223,24 @@ impl Store {
     ) -> Result<()> {
         let outcome = Arc::new(Outcome::new());
         self.jobs.list().push(Job { work, options: options.clone(), outcome: Arc::clone(&outcome) });
-        let (mut limit, mut given_up) = (options.lock_timeout, given_up);
+        // A job that is put back has waited already.
+        let deadline = options.lock_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        let (mut deadline, mut given_up) = (deadline, given_up);
         loop {
+            let limit = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let is_given_up = || given_up.is_some_and(|given_up| given_up());
             match self.line.enter(limit, given_up.map(|_| LOOK), || outcome.get().is_some() || is_given_up()) {
                 Entered::Turn(_turn) => self.do_jobs(&outcome),
                 Entered::Answered if outcome.get().is_none() => {
-                    if self.jobs.withdraw(&outcome) {
+                    if self.jobs.withdraw(&outcome, Error::Cancelled) {
                         return Err(Error::Cancelled);
                     }
                     // Somebody is at it.
                     given_up = None;
                 }
                 Entered::Answered => {}
-                Entered::TooLate if self.jobs.withdraw(&outcome) => return Err(waited(options)),
-                Entered::TooLate => limit = None,
+                Entered::TooLate if self.jobs.withdraw(&outcome, waited(options)) => return Err(waited(options)),
+                Entered::TooLate => deadline = None,
             }
             let ended = outcome.get().take();
             match ended {

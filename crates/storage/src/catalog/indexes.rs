@@ -1,9 +1,10 @@
 //! Indexes of heap tables: made, dropped and checked. Their entries are crate::heap's.
 
 use crate::catalog::environment::Name;
-use crate::catalog::{CheckReport, Snapshot, Store, Transaction, values};
+use crate::catalog::unfinished::{Unfinished, first_new};
+use crate::catalog::{CheckReport, Snapshot, Store, TableSnapshot, Transaction, values};
 use crate::heap::index::IndexKey;
-use crate::heap::store::indexes::{entry_head, entry_key, entry_payload};
+use crate::heap::store::indexes::{entry_head, entry_key, entry_payload, entry_record};
 use crate::heap::{Field, HeapReader};
 use crate::{ColumnId, Error, IndexDefinition, Result, TableDefinition, TableId};
 use std::collections::HashSet;
@@ -58,7 +59,8 @@ impl Transaction<'_> {
             )));
         }
         let number = definition.indexes.remove(found).number;
-        let (first, last) = (entry_head(table, number), entry_head(table, number + 1));
+        let prefix = record.prefix();
+        let (first, last) = (entry_head(prefix, number), entry_head(prefix, number + 1));
         let range = (Bound::Included(&first[..]), Bound::Excluded(&last[..]));
         let environment = self.environment();
         let removed = environment.values(Name::Indexes)?.delete_range(&mut self.transaction, &range);
@@ -121,14 +123,20 @@ impl Store {
 
     /// Reports entries of indexes that there are not.
     fn check_owners_of_entries(&self, snapshot: &Snapshot, report: &mut CheckReport) -> Result<()> {
-        let tables = snapshot.tables.values().map(|table| &table.definition);
-        let known: HashSet<[u8; 12]> =
-            tables.flat_map(|table| table.indexes.iter().map(|index| entry_head(table.id, index.number))).collect();
+        let entries = |table: &Arc<TableSnapshot>| {
+            let prefix = table.heap.as_ref().map_or(0, |heap| heap.prefix(table.definition.id));
+            let numbers = table.definition.indexes.iter().map(|index| index.number);
+            numbers.map(|number| entry_head(prefix, number)).collect::<Vec<_>>()
+        };
+        let known: HashSet<[u8; 12]> = snapshot.tables.values().flat_map(entries).collect();
         let mut strangers = 0;
         let environment = self.environment()?;
         environment.read(|transaction| {
+            let unfinished = Unfinished::find(&environment, transaction)?.map(|load| load.prefix.to_be_bytes());
+            let is_left = |key: &[u8]| unfinished.is_some_and(|prefix| key.starts_with(&prefix));
             values::each_raw(&environment, transaction, Name::Indexes, &[], |key, _| {
-                strangers += u64::from(!key.first_chunk().is_some_and(|head| known.contains(head)));
+                let is_known = key.first_chunk().is_some_and(|head| known.contains(head));
+                strangers += u64::from(!is_known && !is_left(key));
                 Ok(())
             })
         })?;
@@ -153,7 +161,7 @@ impl HeapReader {
         let attributes = self.schema().attributes();
         let place = |column: &ColumnId| attributes.iter().position(|own| own.column == *column);
         let places: Vec<usize> = index.columns.iter().filter_map(place).collect();
-        let table = self.definition().id;
+        let table = self.prefix();
         self.each_id(|id| {
             let Some(record) = self.get(id)? else { return Ok(()) };
             let fields = places.iter().map(|at| Ok((&attributes[*at], attributes[*at].field(&record[*at])?)));
@@ -174,8 +182,11 @@ impl HeapReader {
         })?;
         let mut entries = 0;
         self.read(|transaction| {
-            values::each_raw(environment, transaction, Name::Indexes, &entry_head(table, index.number), |_, _| {
-                entries += 1;
+            values::each_raw(environment, transaction, Name::Indexes, &entry_head(table, index.number), |key, value| {
+                let payload = values::unseal(Name::Indexes, key, value, || values::describe_key(Name::Indexes, key))?;
+                // What is beyond is of a load that has not ended.
+                let is_beyond = entry_record(key, payload).is_some_and(|id| id >= first_new(self.record()));
+                entries += u64::from(!is_beyond);
                 Ok(())
             })
         })?;

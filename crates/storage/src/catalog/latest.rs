@@ -136,8 +136,8 @@ impl Store {
     }
 
     fn reader(self: &Arc<Self>, pin: &Pin, table: &TableSnapshot, heap: &HeapRecord) -> HeapReader {
-        let (id, name) = (table.definition.id, table.definition.name.to_string());
-        let source = PageSource::new(Arc::clone(self), pin.clone(), id, name, None);
+        let (prefix, name) = (heap.prefix(table.definition.id), table.definition.name.to_string());
+        let source = PageSource::new(Arc::clone(self), pin.clone(), prefix, name, None);
         HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
     }
 

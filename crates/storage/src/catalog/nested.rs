@@ -1,6 +1,7 @@
 //! A transaction within another: a statement, a job of a group or what follows a savepoint. It is undone alone when it fails,
 //! and sees on top of the latest commit what the outer one has changed so far.
 
+use crate::catalog::dirty::Dirty;
 use crate::catalog::pending::WrittenFiles;
 use crate::catalog::pin::Pin;
 use crate::catalog::records::{State, TableRecord};
@@ -69,6 +70,7 @@ impl Transaction<'_> {
             relaxed: self.relaxed,
             keeps_size: self.keeps_size,
             is_large: self.is_large,
+            dirty: Dirty::new(&store.budget),
         };
         let result = work(&mut inner)?;
         if let Some(after) = inner.end(follows)? {
@@ -142,9 +144,11 @@ impl Transaction<'_> {
         let (store, environment) = (self.store, self.environment());
         let readable = loaded.with_missing_pages(|table, heap| {
             let (id, name) = (table.definition.id, table.definition.name.to_string());
+            let prefix = heap.prefix(id);
             let before = self.base.table_by_id(id).and_then(|table| table.pages.as_ref()?.overlay());
-            let overlay = Overlay::after(before, written.of(id), environment, &self.transaction, id, &store.budget)?;
-            let source = PageSource::new(Arc::clone(store), pin.clone(), id, name, Some(Arc::new(overlay)));
+            let overlay =
+                Overlay::after(before, written.of(prefix), environment, &self.transaction, prefix, &store.budget)?;
+            let source = PageSource::new(Arc::clone(store), pin.clone(), prefix, name, Some(Arc::new(overlay)));
             Ok(HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version))
         })?;
         Ok(Arc::new(readable))

@@ -54,6 +54,12 @@ pub(crate) struct TableRecord {
 }
 
 impl TableRecord {
+    /// What the keys of a heap table's pages begin with.
+    pub(crate) fn prefix(&self) -> TableId {
+        let own = self.definition.id;
+        self.heap.as_ref().map_or(own, |heap| heap.prefix(own))
+    }
+
     /// A heap table's design names its pages, which it did not before SQL knew of them.
     fn with_design(mut self) -> Self {
         if let Some(heap) = &self.heap {

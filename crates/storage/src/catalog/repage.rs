@@ -1,11 +1,14 @@
 //! ALTER TABLE … SET (layout = …) into heap pages, out of them, and from one kind of them to another.
 //!
-//! Pages are changed within LMDB's write transaction alone, so that all of it is done with the writer's lock held: others
-//! read the old records meanwhile, and one commit swaps records and definition.
+//! All of it is done with the turn to write: others read the old records meanwhile, and one commit swaps records and
+//! definition. New pages are committed before it, in portions, under keys that no table has (`portions.rs`).
 
+use crate::catalog::environment::Environment;
 use crate::catalog::heap::new_record;
+use crate::catalog::portions::Portions;
 use crate::catalog::rows::for_each_batch;
-use crate::catalog::{Store, TableSnapshot, Transaction, Watch, WriteOptions, indexes};
+use crate::catalog::{Store, TableSnapshot, Transaction, Watch, WriteOptions, indexes, records};
+use crate::heap::HeapOptions;
 use crate::{ColumnId, Design, Error, Predicate, Result, TableDefinition, TableName};
 use std::sync::Arc;
 
@@ -18,61 +21,84 @@ impl Store {
         watch: &mut Watch<'_>,
         options: &WriteOptions,
     ) -> Result<u64> {
-        loop {
-            let snapshot = self.pinned()?;
-            let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
-            let current = snapshot.tables.get(table).ok_or_else(missing)?;
-            let rewritten = self.write_with(options, |transaction| {
-                // Someone may have written between the snapshot and the lock.
-                if transaction.current(current.definition.id)?.version != current.version {
-                    return Ok(None);
-                }
-                transaction.repage(current, design, watch).map(Some)
-            })?;
-            if let Some(rows) = rewritten {
-                return Ok(rows);
-            }
-        }
-    }
-}
-
-impl Transaction<'_> {
-    /// Replaces the records of a table by the same in another design.
-    fn repage(&mut self, table: &Arc<TableSnapshot>, design: &Design, watch: &mut Watch<'_>) -> Result<u64> {
-        let mut definition = TableDefinition { design: design.clone(), ..TableDefinition::clone(&table.definition) };
+        let _turn = self.turn(options)?;
+        let (environment, snapshot) = (self.environment()?, self.pinned()?);
+        let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
+        let current = snapshot.tables.get(table).ok_or_else(missing)?;
+        let mut definition = TableDefinition { design: design.clone(), ..TableDefinition::clone(&current.definition) };
         design.validate(&definition)?;
-        match (table.heap.is_some(), design.heap.is_some()) {
+        match (current.heap.is_some(), design.heap.is_some()) {
             (false, true) => indexes::add_key_indexes(&mut definition),
             (true, false) => indexes::remove_key_indexes(&mut definition)?,
             _ => {}
         }
-        let heap = design.heap.map(|options| new_record(&definition, options)).transpose()?;
-        let (id, all) = (definition.id, table.rows());
-        watch(0, all)?;
-        let columns: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
-        let mut done = 0;
-        let mut told = |rows: usize| {
-            done += rows as u64;
-            watch(done, all)
-        };
-        if heap.is_some() {
-            let mut record = self.record(id)?;
-            self.remove_rows(&mut record)?;
-            (record.definition, record.heap) = (definition, heap);
-            self.put_record(record)?;
-            self.heap(id, |pages| {
-                for_each_batch(table, columns, Predicate::Constant(true), |batch| {
-                    pages.load(&batch)?;
-                    told(batch.num_rows())
-                })
-            })?;
-            return Ok(all);
+        watch(0, current.rows())?;
+        match design.heap {
+            Some(pages) => self.into_pages(&environment, current, (definition, pages), watch, options)?,
+            None => {
+                let mut transaction = self.begin_writing(&environment, options)?;
+                transaction.out_of_pages(current, definition, watch)?;
+                transaction.commit()?;
+            }
         }
-        let writer = self.store.writer(table, design)?;
+        Ok(current.rows())
+    }
+
+    /// Writes the records of a table into new pages, which take the place of all that it has. The caller has the turn.
+    fn into_pages(
+        self: &Arc<Self>,
+        environment: &Arc<Environment>,
+        table: &Arc<TableSnapshot>,
+        (definition, pages): (TableDefinition, HeapOptions),
+        watch: &mut Watch<'_>,
+        options: &WriteOptions,
+    ) -> Result<()> {
+        let (mut heap, id) = (new_record(&definition, pages)?, definition.id);
+        let (mut record, next) = environment.read(|transaction| {
+            let missing = || Error::InvalidInput(format!("table number {id} does not exist (any more)"));
+            let record = records::table(environment, transaction, id)?.ok_or_else(missing)?;
+            Ok((record, records::state(environment, transaction)?.next_table))
+        })?;
+        if record.heap.is_some() {
+            // The old pages stay where they are until the end.
+            heap.prefix = next;
+        }
+        (record.definition, record.heap) = (definition.clone(), Some(heap));
+        let columns: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
+        let (mut done, all) = (0, table.rows());
+        let load = |portions: &mut Portions<'_>| {
+            for_each_batch(table, columns, Predicate::Constant(true), |batch| {
+                portions.load(&batch)?;
+                done += batch.num_rows() as u64;
+                watch(done, all)
+            })
+        };
+        self.in_portions(environment, options, &|| Ok(()), record, load, |transaction| {
+            let mut record = transaction.record(id)?;
+            transaction.remove_rows(&mut record)?;
+            // The number is of no other table, whether it was needed or not.
+            transaction.state.next_table += 1;
+            record.definition = definition;
+            Ok(record)
+        })
+    }
+}
+
+impl Transaction<'_> {
+    /// Writes the records of a table that lie in pages as segments, in their place.
+    fn out_of_pages(
+        &mut self,
+        table: &Arc<TableSnapshot>,
+        definition: TableDefinition,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        let (id, all, mut done) = (definition.id, table.rows(), 0);
+        let columns = definition.columns.iter().map(|column| column.id).collect();
+        let writer = self.store.writer(table, &definition.design)?;
         for_each_batch(table, columns, Predicate::Constant(true), |batch| {
-            let rows = batch.num_rows();
+            done += batch.num_rows() as u64;
             writer.append(0, batch)?;
-            told(rows)
+            watch(done, all)
         })?;
         let mut rows = writer.finish()?;
         self.check_ranges(id, &definition, &rows, &[])?;
@@ -86,7 +112,6 @@ impl Transaction<'_> {
             self.add_segment(&mut record, segment)?;
         }
         self.put_record(record)?;
-        self.sync_segments(id)?;
-        Ok(all)
+        self.sync_segments(id)
     }
 }

@@ -11,6 +11,7 @@ use crate::catalog::load_snapshot::Loader;
 use crate::catalog::pending::{FileKeeper, WrittenFiles};
 use crate::catalog::pin::Readers;
 use crate::catalog::registry::{self, Registration};
+use crate::catalog::unfinished::Unfinished;
 use crate::catalog::vacuum::Vacuums;
 use crate::catalog::walker::{Sealer, Trusted};
 use crate::catalog::{Snapshot, TableSnapshot, TableWriter, Transaction, records, walker};
@@ -55,6 +56,8 @@ pub struct Store {
     pub(crate) line: Line,
     /// Jobs of those who wait and let others do them.
     pub(crate) jobs: Jobs,
+    /// Whether a load may have left pages that no table has.
+    pub(super) unswept: AtomicBool,
     pub(super) marked_writing: AtomicBool,
     marked_relaxed: AtomicBool,
     /// Set when a commit was made that could not be synced.
@@ -106,6 +109,9 @@ impl Store {
                 "database {} is open for reading only in this process; close it before opening it for writing",
                 path.display()
             )));
+        }
+        if !store.is_read_only() && store.unswept.load(Ordering::Acquire) {
+            store.sweep_at_open();
         }
         Ok(store)
     }
@@ -192,7 +198,7 @@ impl Store {
         access: Access,
         budget: Arc<MemoryBudget>,
     ) -> Result<Self> {
-        let state = environment.read(|transaction| {
+        let (state, unfinished) = environment.read(|transaction| {
             let state = records::state(&environment, transaction)?;
             if state.transaction != transaction.id() as u64 {
                 return Err(Error::corrupt(
@@ -200,7 +206,7 @@ impl Store {
                     format!("commit {} is labelled as {}", state.transaction, transaction.id()),
                 ));
             }
-            Ok(state)
+            Ok((state, Unfinished::find(&environment, transaction)?.is_some()))
         })?;
         let mut opening_notes = Vec::new();
         if lock.as_ref().is_some_and(|lock| lock.unclean) {
@@ -217,6 +223,7 @@ impl Store {
             latest: Mutex::new(None),
             line: Line::default(),
             jobs: Jobs::default(),
+            unswept: AtomicBool::new(unfinished),
             marked_writing: AtomicBool::new(false),
             marked_relaxed: AtomicBool::new(false),
             unsynced: AtomicBool::new(false),
@@ -292,6 +299,7 @@ impl Store {
             self.marked_writing.store(true, Ordering::Relaxed);
         }
         self.require_synced()?;
+        self.sweep_unfinished(environment)?;
         let base = base(self)?;
         Transaction::begin(self, environment, base, options)
     }

@@ -2,6 +2,7 @@
 //!
 //! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
 
+use crate::catalog::dirty::Dirty;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::latest::Known;
 use crate::catalog::pending::WrittenFiles;
@@ -49,6 +50,8 @@ pub struct Transaction<'store> {
     pub(super) keeps_size: bool,
     /// Whether it has written so much that reading it again takes longer than a second sync.
     pub(crate) is_large: bool,
+    /// What of it is in memory.
+    pub(crate) dirty: Dirty,
 }
 
 /// What a name stands for.
@@ -98,7 +101,13 @@ impl<'store> Transaction<'store> {
             relaxed: options.relaxed,
             keeps_size: options.keeps_size,
             is_large: false,
+            dirty: Dirty::new(&store.budget),
         })
+    }
+
+    /// Has the transaction committed though no table is another one after it.
+    pub(crate) fn note_change(&mut self) {
+        self.changed = true;
     }
 
     pub(crate) fn environment(&self) -> &'store Environment {

@@ -54,6 +54,7 @@ impl Store {
     pub fn vacuum(self: &Arc<Self>, options: &WriteOptions) -> Result<Vacuumed> {
         self.writer_lock()?;
         let _turn = self.turn(options)?;
+        self.sweep_unfinished(&self.environment()?)?;
         self.vacuum_now()
     }
 

@@ -33,6 +33,7 @@ pub(crate) struct PageRun {
     pub options: HeapOptions,
     /// The columns of the records, and whether they may be NULL.
     columns: Vec<(ColumnId, bool)>,
+    pages: u64,
     /// Records in them.
     pub rows: u64,
     /// Bounds of each attribute's values.
@@ -47,7 +48,8 @@ impl RunWriter {
         let bounds = schema.attributes().iter().map(ColumnBounds::empty).collect();
         let loader = PageLoader::new(options, &schema, 0, 0);
         let columns = columns_of(definition);
-        Ok(Self { schema, loader, file, run: PageRun { path, options, columns, rows: 0, bounds } })
+        let run = PageRun { path, options, columns, pages: 0, rows: 0, bounds };
+        Ok(Self { schema, loader, file, run })
     }
 
     /// Adds the records of a batch, or none of them and gives false: when there is one that may not fit a page as it is.
@@ -69,14 +71,15 @@ impl RunWriter {
 
     /// Ends the run, the last page as it is.
     pub(crate) fn finish(self) -> Result<PageRun> {
-        let Self { mut loader, mut file, run, .. } = self;
-        loader.finish(&mut |_, mut page| put(&mut file, &run, &mut page))?;
+        let Self { mut loader, mut file, mut run, .. } = self;
+        loader.finish(&mut |_, mut page| put(&mut file, &mut run, &mut page))?;
         file.flush().map_err(Error::io("writing", &run.path))?;
         Ok(run)
     }
 }
 
-fn put(file: &mut BufWriter<File>, run: &PageRun, page: &mut Page<Vec<u8>>) -> Result<()> {
+fn put(file: &mut BufWriter<File>, run: &mut PageRun, page: &mut Page<Vec<u8>>) -> Result<()> {
+    run.pages += 1;
     file.write_all(page.seal(0)).map_err(Error::io("writing", &run.path))
 }
 
@@ -89,6 +92,11 @@ impl PageRun {
     /// Whether the pages are as those of a table are that has pages of these options.
     pub(crate) fn fits(&self, definition: &TableDefinition, options: HeapOptions) -> bool {
         self.options == options && self.columns == columns_of(definition)
+    }
+
+    /// Bytes of its pages.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.pages * self.options.page_bytes as u64
     }
 
     /// Refuses what was read when the pages had other than `records` records.

@@ -144,3 +144,23 @@ pub fn segment_files(path: &Path) -> Vec<String> {
     found.sort();
     found
 }
+
+/// `check` finds nothing.
+pub fn is_whole(store: &Arc<Store>) {
+    let report = store.check().unwrap();
+    assert!(report.errors.is_empty(), "{:?}", report.errors);
+}
+
+/// Copies a folder and all that is in it.
+pub fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

@@ -139,7 +139,7 @@ impl Ingest {
         let written = writer.finish()?;
         let rows = written.rows;
         if rows > 0 {
-            writing.run(&store, move |transaction| Ok(transaction.append(table.definition.id, written)?))?;
+            writing.load(&store, written, move |_| Ok(table.definition.id))?;
         }
         Ok(rows)
     }
@@ -150,16 +150,12 @@ impl Ingest {
         let Self { writing, store, table, writer, .. } = self;
         let written = writer.finish()?;
         let rows = written.rows;
-        writing.run(&store, move |transaction| {
+        writing.load(&store, written, move |transaction| {
             let definition = table.definition.as_ref().clone();
             if replace && transaction.base().tables.contains_key(&definition.name) {
                 transaction.drop_table(&definition.name)?;
             }
-            let id = transaction.create_table(definition)?;
-            if rows > 0 {
-                transaction.append(id, written)?;
-            }
-            Ok(())
+            Ok(transaction.create_table(definition)?)
         })?;
         Ok(rows)
     }

@@ -149,7 +149,7 @@ impl<'p> DirectRead<'p> {
         let (column, schema) = (self.column(attribute), &self.pages.pairs[attribute]);
         let wanted = self.key(column, id);
         let found = self.values.get_lower_than_or_equal_to(self.transaction, &wanted).map_err(self.failed())?;
-        let table = self.pages.reader.definition().id;
+        let table = self.pages.reader.prefix();
         let of_relation = |(key, bytes): (&[u8], &'p [u8])| match parse(key) {
             Some((own, relation, first)) if (own, relation) == (table, column) => Some(DirectPage::new(bytes, first)),
             _ => None,
@@ -175,8 +175,9 @@ impl<'p> DirectRead<'p> {
     }
 
     fn relation_pages(self, relation: u32) -> Result<impl Iterator<Item = Result<DirectPage<'p>>>> {
-        let (first, last) = (self.key(relation, 0), self.key(relation, u64::MAX));
-        let bounds = (Bound::Included(&first[..]), Bound::Included(&last[..]));
+        let end = self.pages.reader.record().end(relation);
+        let (first, end) = (self.key(relation, 0), self.key(relation, end));
+        let bounds = (Bound::Included(&first[..]), Bound::Excluded(&end[..]));
         let range = self.values.range(self.transaction, &bounds).map_err(self.failed())?;
         Ok(range.map(move |entry| {
             let (key, bytes) = entry.map_err(self.failed())?;
@@ -193,7 +194,7 @@ impl<'p> DirectRead<'p> {
     }
 
     fn key(self, relation: u32, number: u64) -> Key {
-        key(self.pages.reader.definition().id, relation, number)
+        key(self.pages.reader.prefix(), relation, number)
     }
 
     fn failed(self) -> impl Fn(heed::Error) -> Error + use<> {

@@ -99,6 +99,11 @@ pub(crate) fn entry_record(key: &[u8], payload: &[u8]) -> Option<RecordId> {
     }
 }
 
+/// Puts entries in the order of their keys.
+fn sort(entries: &mut [Entry]) {
+    entries.sort_unstable_by(|(a, first), (b, second)| a.bytes.cmp(&b.bytes).then(first.cmp(second)));
+}
+
 impl HeapWriter<'_, '_> {
     /// Whether the table has indexes.
     pub(super) fn has_indexes(&self) -> bool {
@@ -197,7 +202,7 @@ impl HeapWriter<'_, '_> {
             (0, one) | (one, 0) => one >= WAITING,
             _ => false,
         };
-        if !self.indexes.iter().any(many) {
+        if self.first_new.is_some() || !self.indexes.iter().any(many) {
             return Ok(());
         }
         self.with_indexes(|writer, changes| {
@@ -210,6 +215,25 @@ impl HeapWriter<'_, '_> {
             changes.added = long;
             writer.add_entries(&changes.index, &changes.places, whole)
         })
+    }
+
+    /// Whether so many entries of a load wait that they are to be put into their indexes.
+    pub(crate) fn has_many_entries(&self) -> bool {
+        self.indexes.iter().any(|changes| changes.added.len() >= WAITING)
+    }
+
+    /// Puts up to `most` entries of a load into one index, in the order of their keys; false when none are left.
+    pub(crate) fn add_some_entries(&mut self, most: usize) -> Result<bool> {
+        let Some(at) = self.indexes.iter().position(|changes| !changes.added.is_empty()) else { return Ok(false) };
+        let changes = &mut self.indexes[at];
+        let mut entries = std::mem::take(&mut changes.added);
+        if entries.len() > FEW {
+            sort(&mut entries);
+        }
+        changes.added = entries.split_off(most.min(entries.len()));
+        let (index, places) = (changes.index.clone(), changes.places.clone());
+        self.add_entries(&index, &places, entries)?;
+        Ok(true)
     }
 
     /// Makes all changes of the indexes.
@@ -241,14 +265,14 @@ impl HeapWriter<'_, '_> {
     /// Adds entries. Fails when a unique key is there already.
     fn add_entries(&mut self, index: &IndexDefinition, places: &[usize], mut entries: Vec<Entry>) -> Result<()> {
         if entries.len() > FEW {
-            entries.sort_unstable_by(|(a, first), (b, second)| a.bytes.cmp(&b.bytes).then(first.cmp(second)));
+            sort(&mut entries);
         }
         for (key, id) in &entries {
             if index.unique
                 && !key.has_null
                 && let Some(other) = self.same_key(index, places, key, *id)?
             {
-                let is_new = entries.iter().any(|(_, new)| *new == other);
+                let is_new = self.is_loaded(other) || entries.iter().any(|(_, new)| *new == other);
                 let what = if is_new { "occurs twice among the new records" } else { "exists already" };
                 let values = self.key_values(places, other)?;
                 return Err(duplicate_entry(self.definition(), index, &values, what));
@@ -259,7 +283,7 @@ impl HeapWriter<'_, '_> {
             let (environment, into) = (transaction.environment, &mut transaction.transaction);
             values::put(environment, into, Name::Indexes, &bytes, &payload)?;
         }
-        Ok(())
+        self.transaction.add_dirty_entries(entries.len())
     }
 
     /// Another record with the same key.

@@ -9,7 +9,7 @@ use crate::heap::attribute::Field;
 use crate::heap::field_column::FieldColumn;
 use crate::heap::head::HeapLayout;
 use crate::heap::load::{PageLoader, Placed};
-use crate::heap::page::{Page, Renumbered, renumber};
+use crate::heap::page::Page;
 use crate::heap::run::PageRun;
 use arrow::array::RecordBatch;
 
@@ -88,23 +88,13 @@ impl HeapWriter<'_, '_> {
 
     /// Adds pages that were filled before, behind those of the table.
     pub(crate) fn take_run(&mut self, run: &PageRun) -> Result<()> {
-        self.end_load()?;
-        self.changed = true;
-        self.bounds.iter_mut().zip(&run.bounds).for_each(|(own, bounds)| own.absorb(bounds));
-        let (table, commit) = (self.table(), self.transaction.state.commit);
+        self.begin_run(run)?;
         let mut found = 0;
         run.for_each(|bytes, place| {
-            let number = self.heap.pages;
-            let Renumbered { records, free } = renumber(bytes, (table, number, commit), place)?;
-            found += records;
-            self.space.set(self.transaction.environment(), &self.transaction.transaction, number, free)?;
-            self.put_bytes(PAGES, number, bytes)?;
-            self.heap.pages += 1;
+            found += self.take_page(bytes, place)?;
             Ok(())
         })?;
-        run.require_records(found)?;
-        self.heap.rows += run.rows;
-        Ok(())
+        run.require_records(found)
     }
 
     /// How often the minipages of a page that the load at work has filled were sized anew, over all of these pages.
@@ -138,7 +128,7 @@ impl HeapWriter<'_, '_> {
     }
 
     /// Writes the last page of a load.
-    pub(super) fn end_load(&mut self) -> Result<()> {
+    pub(crate) fn end_load(&mut self) -> Result<()> {
         match self.loader.take() {
             Some(mut loader) => loader.finish(&mut |number, page| self.put_loaded(number, page)),
             None => Ok(()),

@@ -81,7 +81,7 @@ impl HeapReader {
         if key.has_null {
             return Ok(None);
         }
-        let (environment, table) = (self.environment(), self.definition().id);
+        let (environment, table) = (self.environment(), self.prefix());
         let copies = self.overlay().is_some();
         let found = match copies {
             false => self.pin().read(|transaction| alike(environment, transaction, table, index, &key))?,
@@ -130,7 +130,7 @@ impl HeapReader {
         most: usize,
     ) -> Result<Option<Vec<RecordId>>> {
         let environment = self.environment();
-        let (entries, head) = (environment.values(Name::Indexes)?, entry_head(self.definition().id, index.number));
+        let (entries, head) = (environment.values(Name::Indexes)?, entry_head(self.prefix(), index.number));
         let failed = environment.failed("reading");
         let mut found = Vec::new();
         self.pin().read(|transaction| {

@@ -8,6 +8,7 @@
 //! | `owned_field` | fields that outlive their page |
 //! | `writer` | the one writer: insert, update, delete, get |
 //! | `load` | its bulk loads |
+//! | `suspended` | a load between two transactions, and its pieces |
 //! | `records` | records in NSM and PAX pages |
 //! | `pairs` | DSM's relations of record ids and values |
 //! | `page_source` | where a reader finds pages: in place, or what an open transaction has made of them |
@@ -31,6 +32,7 @@ mod pairs;
 mod reader;
 mod records;
 mod space;
+mod suspended;
 mod verified;
 mod writer;
 mod zones;
@@ -40,6 +42,7 @@ pub(crate) use overlay::{Overlay, WrittenPages};
 pub(crate) use page_source::PageSource;
 pub use reader::HeapReader;
 pub(crate) use reader::{HeapZone, place};
+pub(crate) use suspended::SuspendedLoad;
 pub(crate) use verified::Verified;
 pub use writer::HeapWriter;
 pub use zones::{FoundPage, RECORD_IDS};
@@ -48,6 +51,8 @@ pub(crate) use zones::{PageZones, id_column};
 use super::HeapOptions;
 use super::attribute::Attribute;
 use super::bounds::ColumnBounds;
+use super::head::HeapLayout;
+use crate::TableId;
 use serde::{Deserialize, Serialize};
 
 /// Where a record of a heap table is: in NSM and PAX page number × 65536 + slot, in DSM a number that is counted up.
@@ -69,12 +74,31 @@ pub struct HeapRecord {
     /// Bounds of the columns' values, those that are known.
     #[serde(default)]
     pub columns: Vec<ColumnBounds>,
+    /// The number that its keys begin with, 0 for the table's own: another one when its pages were made beside older ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub prefix: TableId,
 }
 
 impl HeapRecord {
     /// An empty table's.
     pub(crate) fn new(options: HeapOptions) -> Self {
-        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0, columns: Vec::new() }
+        Self { options, rows: 0, pages: 0, next_record: 0, next_overflow: 0, columns: Vec::new(), prefix: 0 }
+    }
+
+    /// What the keys of its pages, long values and entries begin with; `table` is the table's number.
+    pub(crate) fn prefix(&self, table: TableId) -> TableId {
+        if self.prefix == 0 { table } else { self.prefix }
+    }
+
+    /// The number that all numbers of an attribute's keys are below. What lies beyond is of a load that has not ended
+    /// (crate::catalog::portions).
+    pub(crate) fn end(&self, attribute: u32) -> u64 {
+        match attribute {
+            keys::SPACE => u64::MAX,
+            keys::OVERFLOW => self.next_overflow,
+            _ if self.options.layout == HeapLayout::Dsm => self.next_record,
+            _ => self.pages,
+        }
     }
 
     /// Bounds of an attribute's values: those that were kept, or else of its type.
@@ -85,6 +109,10 @@ impl HeapRecord {
             None => ColumnBounds::of_type(own),
         }
     }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The id of a record by page and slot.

@@ -46,9 +46,9 @@ impl Drop for Copied {
 }
 
 impl WrittenPages {
-    /// Notes a page or long value.
-    pub(crate) fn note(&mut self, table: TableId, attribute: u32, number: u64) {
-        self.0.entry(table).or_default().keys.insert((attribute, number));
+    /// Notes a page or long value; true for the first time.
+    pub(crate) fn note(&mut self, table: TableId, attribute: u32, number: u64) -> bool {
+        self.0.entry(table).or_default().keys.insert((attribute, number))
     }
 
     /// Notes that a table has lost all of them.

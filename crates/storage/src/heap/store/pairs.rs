@@ -52,6 +52,8 @@ impl HeapWriter<'_, '_> {
             let column = self.schema.attributes()[attribute].column;
             let last = match self.tails.get(&column) {
                 Some(first) => Some(*first),
+                // A load in portions leaves the pages alone that others see.
+                None if self.first_new.is_some() => None,
                 None => self.pair_page(column, RecordId::MAX)?,
             };
             let added = match last {

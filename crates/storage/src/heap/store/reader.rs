@@ -45,7 +45,7 @@ impl HeapReader {
     /// The table as `pin` sees it.
     pub(crate) fn open(store: Arc<Store>, pin: Pin, table: TableId) -> Result<Self> {
         let record = pin.read(|transaction| heap::heap_record(pin.environment(), transaction, table))?;
-        let source = PageSource::new(store, pin, table, record.0.name.to_string(), None);
+        let source = PageSource::new(store, pin, record.1.prefix(table), record.0.name.to_string(), None);
         Ok(Self::of(source, Arc::new(record.0), record.1, record.2))
     }
 
@@ -54,7 +54,7 @@ impl HeapReader {
     pub(crate) fn of(source: PageSource, definition: Arc<TableDefinition>, heap: HeapRecord, version: u64) -> Self {
         let schema = Arc::new(PageSchema::new(&definition));
         let pairs = schemas_of_pairs(&schema, heap.options.layout);
-        let checked = source.store.verified.table(source.pin.environment().generation(), definition.id);
+        let checked = source.store.verified.table(source.pin.environment().generation(), heap.prefix(definition.id));
         Self { source, definition, version, heap, schema, pairs, checked, copies: TablePages::default() }
     }
 
@@ -65,7 +65,7 @@ impl HeapReader {
 
     /// Bytes of its pages that are free, about; `None` in dsm, whose pages have no map of free space.
     pub fn free_bytes(&self) -> Result<Option<u64>> {
-        let (options, environment, table) = (self.heap.options, self.environment(), self.definition.id);
+        let (options, environment, table) = (self.heap.options, self.environment(), self.prefix());
         if options.layout == HeapLayout::Dsm {
             return Ok(None);
         }
@@ -97,6 +97,11 @@ impl HeapReader {
         &self.heap
     }
 
+    /// What the keys of its pages and entries begin with.
+    pub(crate) fn prefix(&self) -> TableId {
+        self.heap.prefix(self.definition.id)
+    }
+
     /// Its attributes.
     pub fn schema(&self) -> &PageSchema {
         &self.schema
@@ -112,9 +117,9 @@ impl HeapReader {
         let mut values = Vec::with_capacity(self.schema.attributes().len());
         let (number, slot) = place_of(id);
         let whole = match self.heap.options.layout {
-            HeapLayout::Dsm => None,
-            _ if number >= self.heap.pages => return Ok(None),
-            _ => Some(self.whole_page(PAGES, number)?),
+            HeapLayout::Dsm if id < self.heap.next_record => None,
+            HeapLayout::Nsm | HeapLayout::Pax if number < self.heap.pages => Some(self.whole_page(PAGES, number)?),
+            _ => return Ok(None),
         };
         for (attribute, own) in self.schema.attributes().iter().enumerate() {
             let value = match &whole {

@@ -33,12 +33,12 @@ const LARGE: usize = 128;
 #[derive(Debug)]
 pub struct HeapWriter<'t, 'store> {
     pub(super) transaction: &'t mut Transaction<'store>,
-    record: TableRecord,
+    pub(super) record: TableRecord,
     pub(super) heap: HeapRecord,
     pub(super) schema: Arc<PageSchema>,
     /// DSM: the schema of each attribute's relation.
     pub(super) pairs: Vec<Arc<PageSchema>>,
-    pages: BTreeMap<(u32, u64), Kept>,
+    pub(super) pages: BTreeMap<(u32, u64), Kept>,
     pub(super) space: Space,
     /// DSM: the last page of the relations that records were added to.
     pub(super) tails: BTreeMap<u32, u64>,
@@ -49,11 +49,13 @@ pub struct HeapWriter<'t, 'store> {
     pub(super) changed: bool,
     /// What changes in the table's indexes.
     pub(super) indexes: Vec<IndexChanges>,
+    /// The first id of a load that is committed in portions (`suspended.rs`).
+    pub(super) first_new: Option<RecordId>,
 }
 
 /// A page in memory.
 #[derive(Debug)]
-struct Kept {
+pub(super) struct Kept {
     page: Page<Vec<u8>>,
     changed: bool,
 }
@@ -62,13 +64,18 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// The table of that number, which must be a heap table.
     pub(crate) fn open(transaction: &'t mut Transaction<'store>, table: TableId) -> Result<Self> {
         let record = transaction.record(table)?;
+        Self::of(transaction, record)
+    }
+
+    /// The table of that record.
+    pub(super) fn of(transaction: &'t mut Transaction<'store>, record: TableRecord) -> Result<Self> {
         let heap = record.heap.clone().ok_or_else(|| {
             Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))
         })?;
         let schema = Arc::new(PageSchema::new(&record.definition));
         let pairs = schemas_of_pairs(&schema, heap.options.layout);
         let environment = transaction.environment();
-        let space = Space::open(environment, &transaction.transaction, table, heap.options.page_bytes)?;
+        let space = Space::open(environment, &transaction.transaction, record.prefix(), heap.options.page_bytes)?;
         let (pages, tails) = (BTreeMap::new(), BTreeMap::new());
         let bounds = schema.attributes().iter().map(|own| heap.bounds(own)).collect();
         let indexes = record.definition.indexes.iter();
@@ -86,6 +93,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             bounds,
             changed: false,
             indexes,
+            first_new: None,
         })
     }
 
@@ -336,7 +344,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         })?;
         let reference = OverflowReference { number: self.heap.next_overflow, length };
         self.heap.next_overflow += 1;
-        self.note(OVERFLOW, reference.number);
+        self.note_written(OVERFLOW, reference.number, value.len())?;
         let key = key(self.table(), OVERFLOW, reference.number);
         values::put(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key, value)?;
         Ok(reference)
@@ -367,9 +375,14 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     /// Tells the transaction of a page or long value that its queries have to read anew.
-    fn note(&mut self, attribute: u32, number: u64) {
+    fn note(&mut self, attribute: u32, number: u64) -> bool {
         let table = self.table();
-        self.transaction.pages.note(table, attribute, number);
+        self.transaction.pages.note(table, attribute, number)
+    }
+
+    /// The same of one that is written.
+    fn note_written(&mut self, attribute: u32, number: u64, bytes: usize) -> Result<()> {
+        if self.note(attribute, number) { self.transaction.dirty.add_value(bytes) } else { Ok(()) }
     }
 
     /// The table.
@@ -377,9 +390,9 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         &self.record.definition
     }
 
-    /// The table's number.
+    /// What the keys of the table's pages begin with.
     pub(super) fn table(&self) -> TableId {
-        self.record.definition.id
+        self.heap.prefix(self.record.definition.id)
     }
 
     /// A page as this transaction has changed it. The caller knows that it is there.
@@ -453,7 +466,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// Writes a page's bytes: behind all others of the database without a search, else into room that LMDB gives.
     pub(super) fn put_bytes(&mut self, attribute: u32, number: u64, bytes: &[u8]) -> Result<()> {
         debug_assert!(is_page(attribute), "attribute {attribute} has no pages");
-        self.note(attribute, number);
+        self.note_written(attribute, number, bytes.len())?;
         let key = key(self.table(), attribute, number);
         let environment = self.transaction.environment();
         let (heap, transaction) = (environment.values(Name::Heap)?, &mut self.transaction.transaction);
@@ -466,7 +479,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     /// Writes all changed pages.
-    fn write_back(&mut self) -> Result<()> {
+    pub(super) fn write_back(&mut self) -> Result<()> {
         let mut pages = std::mem::take(&mut self.pages);
         for ((attribute, number), kept) in pages.iter_mut().filter(|(_, kept)| kept.changed) {
             self.put_page(*attribute, *number, &mut kept.page)?;

@@ -291,7 +291,7 @@ impl HeapReader {
         let mut zones: Vec<PageZone> = Vec::new();
         // A page can refer to any number of bytes: those of several are more than one view may hold.
         let most = if self.record().next_overflow > 0 { 0 } else { ZONE_ROWS };
-        self.source.each(attribute, 0..u64::MAX, |number, bytes| {
+        self.source.each(attribute, 0..self.record().end(attribute), |number, bytes| {
             let records = Head::parse(bytes, &|| place(environment, self.schema(), attribute, number))?.records;
             let (start, records) = (zones.last().map_or(0, |zone| zone.rows.end), usize::from(records));
             match zones.last_mut() {
