@@ -141,7 +141,7 @@ impl Transaction<'_> {
             let (id, name) = (table.definition.id, table.definition.name.to_string());
             let before = self.base.table_by_id(id).and_then(|table| table.pages.as_ref()?.overlay());
             let overlay = Overlay::after(before, written.of(id), environment, &self.transaction, id, &store.budget)?;
-            let source = PageSource::new(Arc::clone(store), pin.clone(), id, name, Some(Arc::new(overlay)));
+            let source = PageSource::new(store, pin.clone(), id, name, Some(Arc::new(overlay)));
             Ok(HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version))
         })?;
         Ok(Arc::new(readable))
