@@ -11,6 +11,7 @@ use gingham_storage::catalog::Store;
 use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, RecordId};
 use gingham_storage::scan::TableScan;
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, Predicate, TableDefinition};
+use std::ops::Bound;
 use std::sync::Arc;
 
 const ROWS: i128 = 20_000;
@@ -58,9 +59,14 @@ fn expected(row: i128) -> Vec<String> {
 
 /// Every record that a scan gives, in its order.
 fn scanned(store: &Arc<Store>) -> Vec<Vec<String>> {
+    found(store, Predicate::Constant(true))
+}
+
+/// Every record that fulfils a predicate.
+fn found(store: &Arc<Store>, predicate: Predicate) -> Vec<Vec<String>> {
     let table = Arc::clone(&store.pinned().unwrap().tables[&name("t")]);
     let columns = (1..=7).collect();
-    let scan = TableScan::new(table, columns, Predicate::Constant(true), 4096, Isa::best()).unwrap();
+    let scan = TableScan::new(table, columns, predicate, 4096, Isa::best()).unwrap();
     let scan = Arc::new(scan);
     let batches = (0..scan.morsels()).flat_map(|morsel| scan.read(morsel).unwrap().map(Result::unwrap));
     batches.flat_map(|batch| (0..batch.num_rows()).map(|row| text(&batch, row)).collect::<Vec<_>>()).collect()
@@ -104,6 +110,61 @@ fn what_was_checked_reads_as_what_was_not() {
                 assert_eq!(found.len(), rows.len(), "{layout}, {deletes:?}, the scan that {scan}");
                 for (row, (found, wanted)) in found.iter().zip(&rows).enumerate() {
                     assert_eq!(found, wanted, "{layout}, {deletes:?}, the scan that {scan}, record {row}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn few_records_of_a_zone_are_what_a_scan_of_all_gives() {
+    for deletes in [Deletes::Compact, Deletes::Defer] {
+        let store = Store::scratch(budget()).unwrap();
+        let options = HeapOptions { deletes, ..HeapOptions::new(HeapLayout::Pax) };
+        let (table, ids): (_, Vec<RecordId>) = store
+            .write(|transaction| {
+                let table = transaction.create_heap_table(definition(), options)?;
+                let ids = transaction
+                    .heap(table, |heap| (0..ROWS).map(|row| heap.insert(&record(row))).collect::<Result<_, _>>())?;
+                Ok((table, ids))
+            })
+            .unwrap();
+        // Of a column, from and up to which value: about one record in a hundred, one alone, the first and the last, none.
+        let of_row = |row: i128| row * 7919 - (1 << 61);
+        let alone = [1, 0, ROWS - 1].map(|row| (4, of_row(row), of_row(row)));
+        let limits = [(1, 5, 6), (2, -300, 200), (4, 3, 4)].into_iter().chain(alone);
+        for changed in [false, true] {
+            if changed {
+                let change = |at: usize| match at % 50 {
+                    0 => Some(None),
+                    7 => Some(Some(record(at as i128 + 1))),
+                    _ => None,
+                };
+                let changes = ids.iter().enumerate().filter_map(|(at, id)| Some((*id, change(at)?)));
+                store
+                    .write(|transaction| {
+                        transaction.heap(table, |heap| {
+                            changes.into_iter().try_for_each(|(id, change)| match change {
+                                None => heap.delete(id).map(|found| assert!(found)),
+                                Some(record) => {
+                                    let values: Vec<_> = (1..).zip(record).collect();
+                                    heap.update(id, &values).map(|found| assert!(found.is_some()))
+                                }
+                            })
+                        })
+                    })
+                    .unwrap();
+            }
+            let all = scanned(&store);
+            for (column, low, high) in limits.clone() {
+                let [start, end] = [low, high].map(|limit| Bound::Included(Datum::Integer(limit)));
+                let predicate = Predicate::Range { column, low: start, high: end };
+                let fulfils =
+                    |row: &&Vec<String>| (low..=high).contains(&row[column as usize - 1].parse::<i128>().unwrap());
+                let wanted: Vec<_> = all.iter().filter(fulfils).cloned().collect();
+                assert!(wanted.len() < ROWS as usize / 32);
+                for _ in 0..2 {
+                    assert_eq!(found(&store, predicate.clone()), wanted, "{deletes:?}, {changed}, column {column}");
                 }
             }
         }

@@ -40,7 +40,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use gingham_storage::catalog::Snapshot;
+use gingham_storage::catalog::{Awake, LentPages, Snapshot};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -74,34 +74,41 @@ pub(crate) struct KeptPlan {
     dynamic: bool,
     /// Set while a run is under way, when there can be only one.
     busy: Option<Arc<AtomicBool>>,
+    /// The heap tables that it reads.
+    pages: Option<Arc<LentPages>>,
+    /// Set in the one that is to be run.
+    awake: Option<Arc<Awake>>,
     /// Its bytes, about, of the memory limit.
     held: Arc<MemoryReservation>,
 }
 
-/// The run of a plan of which there can be only one at a time. The next may begin once the rows of this one were all
-/// delivered; when they were not, tasks of it may still be at work, and the plan is not run again.
-#[derive(Debug)]
-pub(crate) struct Turn(Option<Arc<AtomicBool>>);
+/// A run of a plan that is kept.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    /// Where there can be only one at a time. The next may begin once the rows of this one were all delivered; when they were not,
+    /// tasks of it may still be at work, and the plan is not run again.
+    busy: Option<Arc<AtomicBool>>,
+    /// The heap tables that it reads.
+    awake: Option<Arc<Awake>>,
+}
 
 impl Turn {
     /// Gives rows and ends with them.
     pub(crate) fn give(self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
-        let Some(busy) = self.0 else { return rows };
+        if self.busy.is_none() && self.awake.is_none() {
+            return rows;
+        }
         let schema = rows.schema();
         // The rows are dropped before the turn ends.
-        let rows = futures::stream::unfold(Some(rows), move |rows| {
-            let busy = Arc::clone(&busy);
-            async move {
-                let mut rows = rows?;
-                let item = rows.next().await;
-                match item {
-                    Some(Ok(batch)) => Some((Ok(batch), Some(rows))),
-                    Some(Err(error)) => Some((Err(error), None)),
-                    None => {
-                        drop(rows);
-                        busy.store(false, Ordering::Release);
-                        None
-                    }
+        let rows = futures::stream::unfold(Some((rows, self)), async |turn| {
+            let (mut rows, turn) = turn?;
+            match rows.next().await {
+                Some(Ok(batch)) => Some((Ok(batch), Some((rows, turn)))),
+                Some(Err(error)) => Some((Err(error), None)),
+                None => {
+                    drop(rows);
+                    turn.busy.inspect(|busy| busy.store(false, Ordering::Release));
+                    None
                 }
             }
         });
@@ -115,14 +122,24 @@ impl KeptPlan {
         if text.len() > TEXT_BYTES || has_own_tables(session) || session.in_transaction() {
             return Ok(None);
         }
-        let Some(snapshot) = session.engine.store.taken_snapshot()? else { return Ok(None) };
+        let store = &session.engine.store;
+        let Some(snapshot) = store.taken_snapshot()? else { return Ok(None) };
         let Some(mut plans) = plans(&snapshot) else { return Ok(None) };
         let settings = session.settings_number();
         let found = plans.iter().position(|kept| kept.settings == settings && *kept.text == *text);
         let Some(kept) = found.and_then(|at| plans.remove(at)) else { return Ok(None) };
         plans.push_back(kept.clone());
+        drop(plans);
+        let awake = match &kept.pages {
+            None => None,
+            Some(pages) => match pages.wake(store)? {
+                // Somebody has committed meanwhile.
+                None => return Ok(None),
+                awake => awake.map(Arc::new),
+            },
+        };
         let taken = kept.busy.as_ref().is_some_and(|busy| busy.swap(true, Ordering::Acquire));
-        Ok((!taken).then_some(kept))
+        Ok((!taken).then_some(Self { awake, ..kept }))
     }
 
     /// Keeps the plan of a statement that is about to run, when it would be the same again. Its rows are given by the turn.
@@ -134,16 +151,22 @@ impl KeptPlan {
     ) -> Result<Turn> {
         // The snapshot of a transaction is nobody else's.
         let text = context.text.as_ref().filter(|_| context.transaction.is_none());
-        let Some(text) = text else { return Ok(Turn(None)) };
+        let Some(text) = text else { return Ok(Turn::default()) };
         let wanted = context.settings().keep_plans && text.len() <= TEXT_BYTES && !has_own_tables(&context.session);
         if !wanted || !is_lasting(logical) || !is_repeatable(plan, true) {
-            return Ok(Turn(None));
+            return Ok(Turn::default());
         }
-        let Some(mut plans) = plans(&context.snapshot) else { return Ok(Turn(None)) };
+        let Some(mut plans) = plans(&context.snapshot) else { return Ok(Turn::default()) };
         // One that is busy, or was given up.
         plans.retain(|kept| kept.settings != context.settings_number || *kept.text != **text);
         let task = context.task();
-        let Some(held) = hold(&mut plans, text.len() + 2 * bytes(plan), &task) else { return Ok(Turn(None)) };
+        let Some(held) = hold(&mut plans, text.len() + 2 * bytes(plan), &task) else {
+            return Ok(Turn::default());
+        };
+        let (pages, awake) = match reads_pages(logical).then(|| context.snapshot.lend_pages()).transpose()?.flatten() {
+            Some((pages, awake)) => (Some(Arc::new(pages)), Some(Arc::new(awake))),
+            None => (None, None),
+        };
         let alone = plan.exists(|plan| Ok(plan.is::<ScalarSubqueryExec>()))?;
         let busy = alone.then(|| Arc::new(AtomicBool::new(true)));
         plans.push_back(Self {
@@ -155,9 +178,16 @@ impl KeptPlan {
             schema: Arc::new(headings.rename(&plan.schema())),
             dynamic: plan.exists(|plan| Ok(plan.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_dynamic)))?,
             busy: busy.clone(),
+            pages,
+            awake: None,
             held: Arc::new(held),
         });
-        Ok(Turn(busy))
+        Ok(Turn { busy, awake })
+    }
+
+    /// The same, while it does not run.
+    pub(crate) fn at_rest(&self) -> Self {
+        Self { awake: None, ..self.clone() }
     }
 
     /// The schema of its rows.
@@ -170,7 +200,7 @@ impl KeptPlan {
         let ready = self.ready().take();
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
         let rows = give_as(&self.schema, execute_stream(plan, Arc::clone(&self.task))?);
-        Ok(Turn(self.busy.clone()).give(rows))
+        Ok(Turn { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
     }
 
     /// Makes the copy for the next run, which need not wait for it then.
@@ -242,10 +272,7 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
     let mut lasting = true;
     let visited = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            // A kept plan would hold the pin that a heap table's pages are read under.
-            let table = source_as_provider(&scan.source);
-            let lasts = |table: &GinghamTable| table.table.heap.is_none();
-            lasting &= table.is_ok_and(|table| table.downcast_ref::<GinghamTable>().is_some_and(lasts));
+            lasting &= source_as_provider(&scan.source).is_ok_and(|table| table.is::<GinghamTable>());
         }
         node.apply_expressions(|expression| {
             expression.apply(|part| {
@@ -259,6 +286,20 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
         })
     });
     visited.is_ok() && lasting
+}
+
+/// True when a table of the plan lies in heap pages.
+fn reads_pages(plan: &LogicalPlan) -> bool {
+    let mut found = false;
+    let visited = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(table) = source_as_provider(&scan.source)
+        {
+            found |= table.downcast_ref::<GinghamTable>().is_some_and(|table| table.table.heap.is_some());
+        }
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    visited.is_err() || found
 }
 
 /// True when copies of the plan share nothing that a run changes, but for the values of subqueries that are all computed
@@ -341,6 +382,7 @@ mod tests {
         connection
             .execute(
                 "CREATE TABLE t (a INTEGER, b VARCHAR); INSERT INTO t VALUES (1, 'x'), (2, NULL);
+                 CREATE TABLE p (a INTEGER, b VARCHAR) WITH (layout = 'nsm'); INSERT INTO p SELECT * FROM t;
                  CREATE VIEW v AS SELECT a FROM t; CREATE VIEW clock AS SELECT now() AS n FROM t",
             )
             .unwrap();
@@ -356,6 +398,8 @@ mod tests {
             "SELECT a FROM v",
             "SELECT a FROM t WHERE a > (SELECT min(a) FROM t)",
             "SELECT a, (SELECT sum(a) FROM t) FROM t WHERE a > (SELECT avg(a) FROM t WHERE a < (SELECT 5)) ORDER BY a",
+            "SELECT a FROM p WHERE b = 'x'",
+            "SELECT t.a FROM t JOIN p ON t.a = p.a",
         ] {
             assert!(is_kept(sql), "{sql}");
         }

@@ -73,7 +73,7 @@ where
 /// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
 pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: KeptPlan) -> Result<Started> {
     let head = Head { schema: kept.schema(), affected: None };
-    let again = kept.clone();
+    let again = kept.at_rest();
     start_with(
         session,
         (CancelToken::new(), Arc::new(watch)),

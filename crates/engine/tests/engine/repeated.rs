@@ -1,7 +1,9 @@
 //! The same text again: by a plan that was kept, and giving what a new plan would.
 
 use crate::{connect, rows};
-use gingham::Database;
+use gingham::{Connection, Database, DatabaseOptions};
+use std::path::Path;
+use std::time::Duration;
 
 #[test]
 fn what_was_written_meanwhile_is_seen() {
@@ -150,5 +152,87 @@ fn values_of_subqueries_are_computed_by_each_run() {
     for _ in 0..3 {
         let error = connection.query(wrong).and_then(gingham::QueryResult::collect_batches).expect_err("two rows");
         assert!(error.to_string().contains("more than one row"), "{error}");
+    }
+}
+
+/// How long the oldest reader of a heap table's pages has been there, if there is one.
+fn readers(connection: &Connection) -> Vec<String> {
+    rows(connection, "SELECT oldest_reader_ms IS NULL FROM gingham_tables WHERE table_name = 'p'")
+}
+
+#[test]
+fn plans_over_pages_hold_them_only_while_they_run() {
+    for layout in ["nsm", "dsm", "pax"] {
+        let database = Database::in_memory().expect("a database");
+        let (connection, other) = (database.connect(), database.connect());
+        connection
+            .execute(&format!(
+                "CREATE TABLE p (a INTEGER, b VARCHAR) WITH (layout = '{layout}');
+                 CREATE TABLE c AS SELECT value AS a FROM generate_series(1, 10);
+                 INSERT INTO p SELECT value, 'x' || (value % 3) FROM generate_series(1, 100000)"
+            ))
+            .expect("tables");
+        let sums = "SELECT b, sum(a) FROM p WHERE a <= 6 GROUP BY b ORDER BY b";
+        let few = "SELECT p.b FROM p JOIN c ON p.a = c.a WHERE p.a > (SELECT max(a) - 2 FROM c) ORDER BY p.a";
+        let all = "SELECT a FROM p";
+        for added in 0..3 {
+            for _ in 0..3 {
+                assert_eq!(rows(&connection, sums)[0], format!("x0|{}", 9 + 3 * added), "{layout}");
+                assert_eq!(rows(&other, few), ["x0", "x1"], "{layout}");
+            }
+            // One that is left in the middle, and one that goes on beside a change.
+            drop(connection.query(all).expect("a query").next());
+            let mut under_way = connection.query(all).expect("a query");
+            let first = under_way.next().expect("rows").expect("no error").num_rows();
+            assert_eq!(rows(&other, all).len(), 100_000 + added);
+            other.execute("INSERT INTO p VALUES (3, 'x0')").expect("a record");
+            assert_eq!(readers(&other), ["false"], "{layout}: a query is under way");
+            let rest: usize = under_way.map(|batch| batch.expect("no error").num_rows()).sum();
+            assert_eq!(first + rest, 100_000 + added, "{layout}");
+            assert_eq!(rows(&other, all).len(), 100_001 + added, "{layout}");
+        }
+        other.execute("VACUUM").expect("it has the catalog's file for itself");
+        assert_eq!(rows(&connection, sums)[0], "x0|18", "{layout}");
+        other.execute("TRUNCATE p").expect("no record stays");
+        assert_eq!(rows(&connection, all), [""; 0], "{layout}");
+        // What was left or has ended may be on its way out.
+        let is_left = || {
+            std::thread::sleep(Duration::from_millis(10));
+            readers(&other) == ["true"]
+        };
+        assert!((0..1000).any(|_| is_left()), "{layout}: something still reads pages");
+    }
+}
+
+/// Opens a database that another name of the same folder was closed under just now: what ran last may be on its way out.
+fn open_again(path: &Path) -> Database {
+    for _ in 0..1000 {
+        match Database::open_with(path, &DatabaseOptions::default()) {
+            Ok(database) => return database,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    panic!("{} stays locked", path.display());
+}
+
+#[test]
+fn a_database_with_plans_over_pages_is_closed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = ["shop.gingham", "moved.gingham"].map(|name| folder.path().join(name));
+    let sql = "SELECT count(*), sum(a) FROM p WHERE a > 5";
+    for turn in 0..4 {
+        let path = &names[turn % 2];
+        let database = open_again(path);
+        let connection = database.connect();
+        if turn == 0 {
+            let create = "CREATE TABLE p (a INTEGER) WITH (layout = 'pax');
+                          INSERT INTO p SELECT value FROM generate_series(1, 1000)";
+            connection.execute(create).expect("a table");
+        }
+        for _ in 0..3 {
+            assert_eq!(rows(&connection, sql), ["995|500485"]);
+        }
+        drop((connection, database));
+        std::fs::rename(path, &names[1 - turn % 2]).expect("it can be moved");
     }
 }

@@ -124,10 +124,7 @@ impl Store {
             if !wanted(&latest.snapshot) {
                 return Ok((latest.snapshot, None));
             }
-            // Who only reads needs no more room.
-            if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
-                self.environment()?.grow_when_idle()?;
-            }
+            self.grow_before_pin()?;
             // Another commit may have come between the two.
             if let Some(pin) = self.pin_at(latest.seen, latest.snapshot.commit)? {
                 return Ok((latest.snapshot, Some(pin)));
@@ -135,10 +132,26 @@ impl Store {
         }
     }
 
-    fn reader(self: &Arc<Self>, pin: &Pin, table: &TableSnapshot, heap: &HeapRecord) -> HeapReader {
+    /// Gives the map room for those who write, before a pin keeps it where it is.
+    pub(super) fn grow_before_pin(&self) -> Result<()> {
+        // Who only reads needs no more room.
+        if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
+            self.environment()?.grow_when_idle()?;
+        }
+        Ok(())
+    }
+
+    fn reader(&self, pin: &Pin, table: &TableSnapshot, heap: &HeapRecord) -> HeapReader {
         let (prefix, name) = (heap.prefix(table.definition.id), table.definition.name.to_string());
-        let source = PageSource::new(Arc::clone(self), pin.clone(), prefix, name, None);
+        let source = PageSource::new(self, pin.clone(), prefix, name, None);
         HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
+    }
+
+    /// Forgets the latest snapshot, with the plans that are kept with it: they would hold the environment that it was read from.
+    pub(super) fn forget_latest(&self) {
+        // Dropped without the lock.
+        let latest = self.latest().take();
+        drop(latest);
     }
 
     /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.

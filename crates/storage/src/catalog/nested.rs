@@ -148,7 +148,7 @@ impl Transaction<'_> {
             let before = self.base.table_by_id(id).and_then(|table| table.pages.as_ref()?.overlay());
             let overlay =
                 Overlay::after(before, written.of(prefix), environment, &self.transaction, prefix, &store.budget)?;
-            let source = PageSource::new(Arc::clone(store), pin.clone(), prefix, name, Some(Arc::new(overlay)));
+            let source = PageSource::new(store, pin.clone(), prefix, name, Some(Arc::new(overlay)));
             Ok(HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version))
         })?;
         Ok(Arc::new(readable))

@@ -42,6 +42,8 @@ pub struct OpenOptions {
 pub struct Store {
     // Dropped in this order: the environment closes before the lock is given up, the folder of a scratch database goes
     // after both, and the path is free for another `open` last.
+    /// The latest snapshot taken. Plans that are kept with it may have the environment.
+    pub(super) latest: Mutex<Option<Latest>>,
     current: Current,
     lock: Option<WriterLock>,
     _temporary: Option<tempfile::TempDir>,
@@ -50,8 +52,6 @@ pub struct Store {
     pub(crate) durable: bool,
     pub(crate) budget: Arc<MemoryBudget>,
     cache: Arc<BlockCache>,
-    /// The latest snapshot taken.
-    pub(super) latest: Mutex<Option<Latest>>,
     /// Who writes in this process, and who waits to.
     pub(crate) line: Line,
     /// Jobs of those who wait and let others do them.
@@ -343,7 +343,7 @@ impl Store {
     /// The heap table of that number at the latest commit, to be read in place. For as long as the reader lives, LMDB keeps
     /// what later commits replace.
     pub fn heap(self: &Arc<Self>, table: TableId) -> Result<HeapReader> {
-        HeapReader::open(Arc::clone(self), self.pin()?.0, table)
+        HeapReader::open(self, self.pin()?.0, table)
     }
 
     /// What is read and written now. Who has the turn to write keeps it so: VACUUM needs the turn too.
@@ -354,6 +354,7 @@ impl Store {
     /// What is read and written from now on. The caller has the turn.
     pub(crate) fn set_environment(&self, environment: Environment) {
         self.current.set(environment);
+        self.forget_latest();
     }
 
     /// Cache of the segments' blocks.

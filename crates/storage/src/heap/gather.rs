@@ -2,9 +2,11 @@
 //! records do not lie in one piece, and where deleted records lie between them.
 
 mod bare;
+mod pick;
 mod pool;
 
 pub(crate) use bare::Minipages;
+pub(crate) use pick::picked;
 
 use super::attribute::{Attribute, Field, Kind};
 use super::columns::Fetch;

@@ -105,7 +105,7 @@ pub(crate) fn set_syncs(env: &Env<WithoutTls>, syncs: Syncs) -> heed::Result<()>
 pub(crate) struct ReadPin {
     // Dropped in this order: the transaction ends before it is counted off, and before what keeps the environment open.
     transaction: Mutex<RoTxn<'static, WithoutTls>>,
-    _counted: Counted,
+    counted: Counted,
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
@@ -135,7 +135,7 @@ impl ReadPin {
     ) -> heed::Result<Self> {
         let transaction = Mutex::new(env.clone().static_read_txn()?);
         pins.fetch_add(1, Ordering::AcqRel);
-        Ok(Self { transaction, _counted: Counted(Arc::clone(pins)), _owner: owner })
+        Ok(Self { transaction, counted: Counted(Arc::clone(pins)), _owner: owner })
     }
 
     /// Reads within the transaction.
@@ -151,20 +151,35 @@ impl ReadPin {
         })
     }
 
-    /// The values under the keys from `first` to `last`, in place, each with the number that its key ends with.
+    /// The values under the keys from `first` to `last`, in place, each with the number that its key ends with. `known` is what
+    /// was found under the same keys before, of which no more than the first is looked for when it was by the same commit.
     pub(crate) fn run(
         self: &Arc<Self>,
         values: &Database<Bytes, Bytes>,
         [first, last]: [&[u8]; 2],
         number: impl Fn(&[u8]) -> u64,
+        known: Option<Arc<Places>>,
     ) -> heed::Result<PinnedRun> {
         self.read(|transaction| {
-            let found = values.range(transaction, &(Bound::Included(first), Bound::Included(last)))?;
+            let commit = transaction.id();
+            let mut found = values.range(transaction, &(Bound::Included(first), Bound::Included(last)))?;
             let place = |entry: heed::Result<(&[u8], &[u8])>| {
                 let (key, bytes) = entry?;
                 Ok((number(key), bytes.as_ptr(), bytes.len()))
             };
-            Ok(PinnedRun { values: found.map(place).collect::<heed::Result<_>>()?, _pin: Arc::clone(self) })
+            let start = found.next().map(&place).transpose()?;
+            let same = |known: &Arc<Places>| {
+                let environment = Arc::ptr_eq(&known.environment, &self.counted.0);
+                environment && (known.commit, known.values.first()) == (commit, start.as_ref())
+            };
+            let places = match known.filter(same) {
+                Some(known) => known,
+                None => {
+                    let values = start.into_iter().map(Ok).chain(found.map(place)).collect::<heed::Result<_>>()?;
+                    Arc::new(Places { environment: Arc::clone(&self.counted.0), commit, values })
+                }
+            };
+            Ok(PinnedRun { places, _pin: Arc::clone(self) })
         })
     }
 }
@@ -192,10 +207,25 @@ impl AsRef<[u8]> for Pinned {
     }
 }
 
+/// Where values lie in the map as one commit left them: of no use without a pin.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// The count of its pins, which no other environment has for as long as this lives.
+    environment: Arc<AtomicUsize>,
+    commit: usize,
+    /// Their numbers, addresses and lengths.
+    values: Vec<(u64, *const u8, usize)>,
+}
+
+// SAFETY: nothing can be read through it.
+unsafe impl Send for Places {}
+// SAFETY: as above.
+unsafe impl Sync for Places {}
+
 /// Values in the map, which stay there for as long as this lives: their numbers, and where they lie.
 #[derive(Debug)]
 pub(crate) struct PinnedRun {
-    values: Vec<(u64, *const u8, usize)>,
+    places: Arc<Places>,
     _pin: Arc<ReadPin>,
 }
 
@@ -205,10 +235,17 @@ unsafe impl Send for PinnedRun {}
 unsafe impl Sync for PinnedRun {}
 
 impl PinnedRun {
+    /// Where they lie.
+    pub(crate) fn places(&self) -> &Arc<Places> {
+        &self.places
+    }
+
     /// The numbers and bytes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.values.iter().map(|(number, start, length)| {
-            // SAFETY: as for `Pinned`.
+        self.places.values.iter().map(|(number, start, length)| {
+            // SAFETY: as for `Pinned`: the pin's transaction, or another one of the same environment, found them by the commit that
+            // the pin's sees. In between that commit was the latest, or seen by readers, so that LMDB has written none of its pages.
+            // The map lies where it lay then, as the first value does, and stays there while the pin lives.
             (*number, unsafe { std::slice::from_raw_parts(*start, *length) })
         })
     }

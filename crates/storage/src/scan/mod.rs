@@ -233,7 +233,11 @@ impl TableScan {
         match morsel.verdict {
             Verdict::None => Ok(0),
             Verdict::All => Ok(self.live(morsel)),
-            Verdict::Some => Ok(bits::count(self.isa, &self.qualifying(morsel)?)),
+            Verdict::Some => {
+                let qualifying = self.qualifying(morsel)?;
+                self.segments[morsel.segment].0.end_zone(morsel.zone);
+                Ok(bits::count(self.isa, &qualifying))
+            }
         }
     }
 

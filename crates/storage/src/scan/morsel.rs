@@ -22,7 +22,7 @@ pub struct OpenMorsel {
     pub rows: usize,
     /// The qualifying ones, ascending, when they are not all.
     pub tids: Option<Vec<u32>>,
-    /// Of the projected columns, in their order.
+    /// Of the projected columns, in their order. What they have at other records than the qualifying ones means nothing.
     pub views: Vec<ColumnView>,
 }
 
@@ -44,12 +44,13 @@ impl TableScan {
                 let qualifying = self.qualifying(morsel)?;
                 let rows = bits::count(self.isa, &qualifying);
                 if rows == 0 {
+                    self.segments[morsel.segment].0.end_zone(morsel.zone);
                     return Ok(None);
                 }
                 (rows < morsel.rows).then(|| self.tids(&qualifying, rows))
             }
         };
-        let views = self.views(morsel)?;
+        let views = self.views(morsel, tids.as_deref())?;
         Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
     }
 
@@ -72,13 +73,17 @@ impl TableScan {
         if morsel.verdict == Verdict::None {
             return Ok(None);
         }
-        Ok(Some(OpenMorsel { rows: morsel.rows, tids: self.live_tids(morsel), views: self.views(morsel)? }))
+        let tids = self.live_tids(morsel);
+        let views = self.views(morsel, tids.as_deref())?;
+        Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
     }
 
-    /// Views of the projected columns.
-    fn views(&self, morsel: &Morsel) -> Result<Vec<ColumnView>> {
+    /// Views of the projected columns, of which the values at `tids` are wanted, or all.
+    fn views(&self, morsel: &Morsel, tids: Option<&[u32]>) -> Result<Vec<ColumnView>> {
         let segment = &self.segments[morsel.segment].0;
-        self.projection.iter().map(|column| segment.view(column, morsel.zone)).collect()
+        let views = self.projection.iter().map(|column| segment.view_at(column, morsel.zone, tids)).collect();
+        segment.end_zone(morsel.zone);
+        views
     }
 
     /// The table that is scanned.

@@ -124,6 +124,21 @@ impl Source {
         }
     }
 
+    /// The same for who looks at the values of `tids` alone, ascending, or of all records.
+    pub(super) fn view_at(&self, column: &ColumnDefinition, zone: usize, tids: Option<&[u32]>) -> Result<ColumnView> {
+        match (self, tids) {
+            (Self::Pages(pages), Some(tids)) => pages.view_at(column, zone, tids),
+            _ => self.view(column, zone),
+        }
+    }
+
+    /// A scan has the views that it wants of a zone.
+    pub(super) fn end_zone(&self, zone: usize) {
+        if let Self::Pages(pages) = self {
+            pages.forget(zone);
+        }
+    }
+
     /// What code 0 of an integer column stands for; `None` when its codes mean something else.
     pub(super) fn integer_base(&self, column: ColumnId) -> Option<i128> {
         match self {

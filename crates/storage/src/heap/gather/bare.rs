@@ -23,8 +23,10 @@ pub(crate) struct Minipages {
 
 /// In the place of a page's records: there are gaps between them.
 const GAPS: u16 = u16::MAX;
-/// Pages between what is copied and what memory is asked for.
-const AHEAD: usize = 4;
+/// Pages between what is copied and what memory is asked for, and bytes of a minipage that it is asked for: behind those the
+/// processor itself fetches ahead.
+const AHEAD: usize = 6;
+const AHEAD_BYTES: usize = 512;
 
 /// How the values of a minipage can be had.
 enum Copied {
@@ -37,10 +39,10 @@ enum Copied {
 }
 
 /// A minipage.
-struct Minipage {
-    records: usize,
+pub(super) struct Minipage {
+    pub(super) records: usize,
     capacity: usize,
-    bytes: Range<usize>,
+    pub(super) bytes: Range<usize>,
 }
 
 impl Minipages {
@@ -64,8 +66,8 @@ impl Minipages {
     }
 
     /// The minipage of an attribute in the page at `place`; `None` when there are gaps in it.
-    fn get(&self, place: usize, at: usize) -> Option<Minipage> {
-        let words = self.words.chunks_exact(self.attributes + 3).nth(place)?;
+    pub(super) fn get(&self, place: usize, at: usize) -> Option<Minipage> {
+        let words = self.words.get(place * (self.attributes + 3)..)?.get(..self.attributes + 3)?;
         let (records, capacity) = (usize::from(words[0]), usize::from(words[1]));
         let bytes = usize::from(words[2 + at])..usize::from(words[3 + at]);
         (words[0] != GAPS).then_some(Minipage { records, capacity, bytes })
@@ -86,7 +88,7 @@ impl Gather<'_> {
         let mut ahead = pages.iter().enumerate();
         let mut ask = || {
             let next = ahead.next().and_then(|(place, (_, page))| page.get(minipages.get(place, at)?.bytes));
-            next.inspect(|minipage| gingham_kernels::fetch_ahead(minipage));
+            next.inspect(|minipage| gingham_kernels::fetch_ahead(&minipage[..minipage.len().min(AHEAD_BYTES)]));
         };
         (0..AHEAD).for_each(|_| ask());
         for (place, (number, page)) in pages.iter().enumerate() {

@@ -23,13 +23,11 @@ impl Drop for Lent {
     fn drop(&mut self) {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < PIECES {
-            self.0.clear();
             free.push(std::mem::take(&mut self.0));
         } else if let Some(shortest) = free.iter_mut().min_by_key(|piece| piece.capacity())
             && shortest.capacity() < self.0.capacity()
         {
             // Short pieces alone would be of no use to columns whose codes are wider.
-            self.0.clear();
             std::mem::swap(shortest, &mut self.0);
         }
     }
@@ -37,6 +35,19 @@ impl Drop for Lent {
 
 /// Empty memory with room for so many bytes.
 pub(super) fn take(bytes: usize) -> MutableBuffer {
+    let mut found = take_as_left(bytes);
+    found.clear();
+    found
+}
+
+/// So many bytes, whatever they are.
+pub(super) fn take_any(bytes: usize) -> MutableBuffer {
+    let mut found = take_as_left(bytes);
+    found.resize(bytes, 0);
+    found
+}
+
+fn take_as_left(bytes: usize) -> MutableBuffer {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
     match free.iter().rposition(|piece| piece.capacity() >= bytes) {
         Some(found) => free.swap_remove(found),
@@ -69,5 +80,13 @@ mod tests {
         let third = take(1000);
         assert!(third.is_empty() && third.capacity() >= 1000);
         assert_eq!(second.as_slice(), [8u8; 1000]);
+    }
+
+    #[test]
+    fn memory_for_values_of_any_kind_has_its_length() {
+        drop(lend(take_any(3000)));
+        for bytes in [10, 3000, 5000, 0] {
+            assert_eq!(take_any(bytes).len(), bytes);
+        }
     }
 }

@@ -118,7 +118,7 @@ impl HeapReader {
     }
 
     /// Reads within the table's read transaction.
-    pub(crate) fn read<R>(&self, work: impl FnOnce(&RoTxn<'_, WithoutTls>) -> R) -> R {
+    pub(crate) fn read<R>(&self, work: impl FnOnce(&RoTxn<'_, WithoutTls>) -> Result<R>) -> Result<R> {
         self.pin().read(work)
     }
 

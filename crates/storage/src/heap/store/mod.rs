@@ -18,10 +18,12 @@
 //! | `reader` | a table at one commit, read in place |
 //! | `zones` | the same as a run of zones, for scans |
 //! | `verified` | which pages were checked |
+//! | `kept_views` | views for who asks for the same again |
 //! | `direct` | pages as the paper's operators read them, for experiments |
 
 mod direct;
 pub(crate) mod indexes;
+mod kept_views;
 pub(crate) mod keys;
 mod load;
 mod lookup;

@@ -3,11 +3,12 @@
 
 use super::keys::{OVERFLOW, key, parse};
 use super::overlay::Overlay;
+use super::verified::TablePages;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::pin::Pin;
 use crate::catalog::{Store, values};
 use crate::heap::attribute::OverflowReference;
-use crate::io::lmdb::PinnedRun;
+use crate::io::lmdb::{PinnedRun, Places};
 use crate::{Error, Result, TableId};
 use arrow::buffer::Buffer;
 use heed::RoTxn;
@@ -17,8 +18,9 @@ use std::sync::Arc;
 /// The pages of a table as one reader sees them.
 #[derive(Debug)]
 pub(crate) struct PageSource {
-    pub(super) store: Arc<Store>,
     pub(super) pin: Pin,
+    /// What was checked of the table.
+    pub(super) checked: Arc<TablePages>,
     table: TableId,
     name: String,
     pub(super) overlay: Option<Arc<Overlay>>,
@@ -26,14 +28,9 @@ pub(crate) struct PageSource {
 
 impl PageSource {
     /// The pages of table `name` as `pin` sees them, under `overlay`.
-    pub(crate) fn new(
-        store: Arc<Store>,
-        pin: Pin,
-        table: TableId,
-        name: String,
-        overlay: Option<Arc<Overlay>>,
-    ) -> Self {
-        Self { store, pin, table, name, overlay }
+    pub(crate) fn new(store: &Store, pin: Pin, table: TableId, name: String, overlay: Option<Arc<Overlay>>) -> Self {
+        let checked = store.verified.table(pin.environment().generation(), table);
+        Self { pin, checked, table, name, overlay }
     }
 
     /// The copy of a page: `None` where the commit's counts, `Some(None)` where there is none.
@@ -50,11 +47,12 @@ impl PageSource {
         Ok(found.map(|bytes| (Buffer::from(bytes::Bytes::from_owner(bytes)), false)))
     }
 
-    /// The pages of an attribute whose numbers lie in `range`, in place, as the commit has them: there is no overlay.
-    pub(super) fn run(&self, attribute: u32, range: Range<u64>) -> Result<PinnedRun> {
+    /// The pages of an attribute whose numbers lie in `range`, in place, as the commit has them: there is no overlay. `known` is
+    /// where they lay in the same file before.
+    pub(super) fn run(&self, attribute: u32, range: Range<u64>, known: Option<Arc<Places>>) -> Result<PinnedRun> {
         debug_assert!(self.overlay.is_none(), "copies would be left out");
         let [first, last] = [range.start, range.end.saturating_sub(1)].map(|number| key(self.table, attribute, number));
-        self.pin.run(Name::Heap, [&first, &last], |key| parse(key).map_or(0, |(.., number)| number))
+        self.pin.run(Name::Heap, [&first, &last], |key| parse(key).map_or(0, |(.., number)| number), known)
     }
 
     /// A value that is too long for a page.

@@ -1,6 +1,7 @@
 //! A heap table at one commit: its pages are read in place in the map, under a read transaction of LMDB's that lives as long as
 //! they are looked at.
 
+use super::kept_views::KeptViews;
 use super::keys::PAGES;
 use super::overlay::Overlay;
 use super::page_source::PageSource;
@@ -36,14 +37,14 @@ pub struct HeapReader {
     schema: Arc<PageSchema>,
     /// DSM: the schema of each attribute's relation.
     pairs: Vec<Arc<PageSchema>>,
-    checked: Arc<TablePages>,
     /// What was checked of an open transaction's copies. Their commits' numbers may be given again.
     copies: TablePages,
+    pub(super) views: KeptViews,
 }
 
 impl HeapReader {
     /// The table as `pin` sees it.
-    pub(crate) fn open(store: Arc<Store>, pin: Pin, table: TableId) -> Result<Self> {
+    pub(crate) fn open(store: &Store, pin: Pin, table: TableId) -> Result<Self> {
         let record = pin.read(|transaction| heap::heap_record(pin.environment(), transaction, table))?;
         let source = PageSource::new(store, pin, record.1.prefix(table), record.0.name.to_string(), None);
         Ok(Self::of(source, Arc::new(record.0), record.1, record.2))
@@ -54,8 +55,8 @@ impl HeapReader {
     pub(crate) fn of(source: PageSource, definition: Arc<TableDefinition>, heap: HeapRecord, version: u64) -> Self {
         let schema = Arc::new(PageSchema::new(&definition));
         let pairs = schemas_of_pairs(&schema, heap.options.layout);
-        let checked = source.store.verified.table(source.pin.environment().generation(), heap.prefix(definition.id));
-        Self { source, definition, version, heap, schema, pairs, checked, copies: TablePages::default() }
+        let (copies, views) = (TablePages::default(), KeptViews::default());
+        Self { source, definition, version, heap, schema, pairs, copies, views }
     }
 
     /// What an open transaction has written, when the reader belongs to one that has.
@@ -78,9 +79,14 @@ impl HeapReader {
         &self.source.pin
     }
 
+    /// Lets go of what is kept for a query that is under way.
+    pub(crate) fn rest(&self) {
+        self.views.clear();
+    }
+
     /// What was checked of the table as this reader sees it.
     pub(super) fn checked(&self) -> &TablePages {
-        if self.overlay().is_some() { &self.copies } else { &self.checked }
+        if self.overlay().is_some() { &self.copies } else { &self.source.checked }
     }
 
     pub(super) fn environment(&self) -> &Environment {
@@ -185,7 +191,7 @@ impl HeapReader {
         let pairs = self.schema.attributes().iter().position(|own| own.column == attribute);
         let schema = pairs.filter(|_| layout == HeapLayout::Dsm).map_or(&self.schema, |at| &self.pairs[at]);
         let written = Head::parse(&bytes, &place)?.written;
-        let known = if copied { &self.copies } else { &*self.checked };
+        let known = if copied { &self.copies } else { &*self.source.checked };
         let checked = known.page(attribute, number, written, schema.attributes().len());
         let page = Page::open(layout, bytes, schema, !checked.head().load(Ordering::Acquire), &place)?;
         checked.head().store(true, Ordering::Release);
@@ -219,7 +225,7 @@ impl HeapReader {
         let first = self.source.last_up_to(column, ids.start)?.unwrap_or(ids.start);
         let Some(at) = self.schema.attributes().iter().position(|own| own.column == column) else { return Ok(()) };
         self.source
-            .run(column, first..ids.end)?
+            .run(column, first..ids.end, None)?
             .iter()
             .try_for_each(|(number, page)| visit(&self.pairs[at], number, page))
     }

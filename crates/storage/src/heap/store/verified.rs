@@ -4,6 +4,7 @@
 use super::zones::PageZone;
 use crate::TableId;
 use crate::heap::gather::Minipages;
+use crate::io::lmdb::{PinnedRun, Places};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
@@ -38,6 +39,8 @@ pub(super) struct Zones {
     checked: Box<[AtomicBool]>,
     /// PAX: where the minipages of each zone's pages lie, once somebody has looked.
     minipages: Box<[OnceLock<Minipages>]>,
+    /// Where the pages of each zone were found last; of none in dsm, where each column has its own.
+    runs: Box<[Mutex<Option<Arc<Places>>>]>,
 }
 
 impl Zones {
@@ -45,12 +48,26 @@ impl Zones {
     pub(super) fn new(zones: Vec<PageZone>, attributes: usize) -> Self {
         let checked = (0..zones.len() * attributes).map(|_| AtomicBool::new(false)).collect();
         let minipages = zones.iter().map(|_| OnceLock::new()).collect();
-        Self { zones, checked, minipages }
+        let runs = zones.iter().map(|_| Mutex::default()).collect();
+        Self { zones, checked, minipages, runs }
     }
 
     /// Where the minipages of a zone's pages lie: what is known, or what `find` finds.
     pub(super) fn minipages(&self, zone: usize, find: impl FnOnce() -> Minipages) -> &Minipages {
         self.minipages[zone].get_or_init(find)
+    }
+
+    /// The pages of a zone, which `find` finds by where they were found last.
+    pub(super) fn run(
+        &self,
+        zone: usize,
+        find: impl FnOnce(Option<Arc<Places>>) -> crate::Result<PinnedRun>,
+    ) -> crate::Result<PinnedRun> {
+        let known = || self.runs[zone].lock().unwrap_or_else(PoisonError::into_inner);
+        let before = known().clone();
+        let found = find(before)?;
+        *known() = Some(Arc::clone(found.places()));
+        Ok(found)
     }
 
     /// Whether the heads of a zone's pages and an attribute's minipages were checked.

@@ -8,7 +8,7 @@ use super::reader::{HeapReader, place};
 use super::verified::{Zones, once};
 use super::{RecordId, place_of, record_id};
 use crate::heap::attribute::{Attribute, Field, Kind};
-use crate::heap::gather::{Gather, Minipages};
+use crate::heap::gather::{Gather, Minipages, picked};
 use crate::heap::head::{Head, HeapLayout};
 use crate::heap::page::Page;
 use crate::heap::parts::PagePart;
@@ -20,10 +20,9 @@ use crate::{ColumnDefinition, ColumnId, Datum, Error, LogicalType, Predicate, Re
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use gingham_kernels::Isa;
-use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Records of a zone, but for what the last page has more or less: their codes of a column fit the second cache.
 const ZONE_ROWS: usize = 16 << 10;
@@ -31,9 +30,8 @@ const ZONE_ROWS: usize = 16 << 10;
 /// An index is asked for no more records than so many for each zone: past that, hardly a zone is left out.
 const FEW_OF_ZONE: usize = 4;
 
-/// Views that are kept for who asks for the same again: a condition's parts that are about one column, and the output. More
-/// than the columns of a query on all threads at a time.
-const KEPT: usize = 32;
+/// Records of a zone for each that qualifies, from which on these are few: a minipage of 8-byte codes has eight in a line.
+const ROWS_OF_FEW: usize = 32;
 
 /// The column that record ids are given as, where a scan asks for them: no column of a table has this number.
 pub const RECORD_IDS: ColumnId = ColumnId::MAX;
@@ -69,11 +67,7 @@ pub(crate) struct PageZone {
 pub(crate) struct PageZones {
     reader: Arc<HeapReader>,
     zones: Arc<Zones>,
-    /// Where the pages of each zone lie, found when the first view of it is made; empty in dsm, where each column has its own.
-    runs: Box<[OnceLock<PinnedRun>]>,
     ids: Attribute,
-    /// Views of zones and columns, the one asked for last at the end.
-    kept: Mutex<VecDeque<(usize, ColumnId, ColumnView)>>,
 }
 
 impl PageZones {
@@ -81,8 +75,7 @@ impl PageZones {
     pub(crate) fn open(reader: &Arc<HeapReader>) -> Result<Self> {
         let zones = reader.checked().zones(reader.version, || reader.cut())?;
         let ids = Attribute::new(&id_column("record id".to_owned()));
-        let runs = zones.zones.iter().map(|_| OnceLock::new()).collect();
-        Ok(Self { reader: Arc::clone(reader), zones, runs, ids, kept: Mutex::default() })
+        Ok(Self { reader: Arc::clone(reader), zones, ids })
     }
 
     /// The zones, in record order.
@@ -131,26 +124,58 @@ impl PageZones {
 
     /// The values of a column in a zone.
     pub(crate) fn view(&self, column: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
-        let mut kept = self.kept();
-        if let Some(known) = kept.iter().position(|(of, id, _)| (*of, *id) == (zone, column.id))
-            && let Some(known) = kept.remove(known)
-        {
-            let view = known.2.clone();
-            kept.push_back(known);
+        if let Some(view) = self.reader.views.get(zone, column.id) {
             return Ok(view);
         }
-        drop(kept);
         let view = self.gather(column, zone)?;
-        let mut kept = self.kept();
-        if kept.len() >= KEPT {
-            kept.pop_front();
-        }
-        kept.push_back((zone, column.id, view.clone()));
+        self.reader.views.put(zone, column.id, &view);
         Ok(view)
     }
 
-    fn kept(&self) -> MutexGuard<'_, VecDeque<(usize, ColumnId, ColumnView)>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Lets go of the views of a zone that a scan is through with, so that those of the next one are made in the same memory, which
+    /// the second cache has.
+    pub(crate) fn forget(&self, zone: usize) {
+        self.reader.views.forget(zone);
+    }
+
+    /// The values of a column in a zone at `tids`, ascending; what the view has elsewhere means nothing. Where they are few, no more of
+    /// PAX pages is touched than they need.
+    pub(crate) fn view_at(&self, column: &ColumnDefinition, zone: usize, tids: &[u32]) -> Result<ColumnView> {
+        if tids.len() <= self.zones()[zone].rows.len() / ROWS_OF_FEW
+            && let Some(known) = self
+                .reader
+                .views
+                .get(zone, column.id)
+                .map_or_else(|| self.pick(column, zone, tids), |view| Ok(Some(view)))?
+        {
+            return Ok(known);
+        }
+        self.view(column, zone)
+    }
+
+    /// The same of a PAX zone of which all that this takes was checked before; `None` where the whole view has to be gathered.
+    fn pick(&self, column: &ColumnDefinition, zone: usize, tids: &[u32]) -> Result<Option<ColumnView>> {
+        let reader = &self.reader;
+        let paged = reader.record().options.layout == HeapLayout::Pax && reader.overlay().is_none();
+        let attributes = reader.schema().attributes();
+        let at = attributes.iter().position(|own| own.column == column.id);
+        let Some(at) = at.filter(|at| paged && self.zones.checked(zone, *at).load(Ordering::Acquire)) else {
+            return Ok(None);
+        };
+        let run = self.run(zone)?;
+        Ok(picked(&attributes[at], at, self.minipages(zone, &run), &run, self.zones()[zone].rows.len(), tids))
+    }
+
+    /// The pages of a zone.
+    fn run(&self, zone: usize) -> Result<PinnedRun> {
+        let place = self.zones()[zone].place.clone();
+        self.zones.run(zone, |known| self.reader.source.run(PAGES, place, known))
+    }
+
+    /// Where the minipages of a zone's pages lie.
+    fn minipages(&self, zone: usize, run: &PinnedRun) -> &Minipages {
+        let attributes = self.reader.schema().attributes().len();
+        self.zones.minipages(zone, || Minipages::of(attributes, run.iter().map(|(_, page)| page)))
     }
 
     /// The values of a column in a zone, from its pages.
@@ -184,21 +209,13 @@ impl PageZones {
                 gather.extend_pairs(schema, &place, page, &|| name(column, number))
             });
         }
-        let run = match self.runs[zone].get() {
-            Some(run) => run,
-            None => {
-                let found = self.reader.source.run(PAGES, place)?;
-                self.runs[zone].get_or_init(|| found)
-            }
-        };
+        let run = &self.run(zone)?;
         if layout == HeapLayout::Nsm {
             return run
                 .iter()
                 .try_for_each(|(number, page)| gather.extend_slots(schema, at, page, &|| name(PAGES, number)));
         }
-        let minipages =
-            self.zones.minipages(zone, || Minipages::of(schema.attributes().len(), run.iter().map(|(_, page)| page)));
-        gather.extend_minipages(minipages, at, run, |number, fits, gather| {
+        gather.extend_minipages(self.minipages(zone, run), at, run, |number, fits, gather| {
             if !fits {
                 self.reader.page(PAGES, number)?.1.forget();
             }

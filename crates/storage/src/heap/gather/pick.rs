@@ -1,0 +1,69 @@
+//! Single values of PAX pages: where few records of a zone qualify, the lines of the cache that hold their values are all that is
+//! touched of a minipage.
+
+use super::bare::Minipages;
+use super::{PADDING, padded, pool};
+use crate::heap::attribute::{Attribute, Kind};
+use crate::io::lmdb::PinnedRun;
+use crate::view::{ColumnView, Shape};
+
+/// The view of `own`, attribute `at`, in pages of so many records together, all of which was checked before. At `tids`, ascending, it
+/// has the records' values, elsewhere any. `None` where that takes more than copying codes: the column is of byte strings or may be
+/// NULL, there are gaps between records, or a page is no longer as it was when it was checked.
+pub(crate) fn picked(
+    own: &Attribute,
+    at: usize,
+    minipages: &Minipages,
+    pages: &PinnedRun,
+    rows: usize,
+    tids: &[u32],
+) -> Option<ColumnView> {
+    let Kind::Fixed(width) = own.kind else { return None };
+    if own.nullable {
+        return None;
+    }
+    let mut bytes = pool::take_any(width * rows + PADDING);
+    bytes.truncate(width * rows);
+    let codes = bytes.as_slice_mut();
+    let fits = match width {
+        1 => pick::<1>(codes, at, minipages, pages, tids),
+        2 => pick::<2>(codes, at, minipages, pages, tids),
+        4 => pick::<4>(codes, at, minipages, pages, tids),
+        8 => pick::<8>(codes, at, minipages, pages, tids),
+        16 => pick::<16>(codes, at, minipages, pages, tids),
+        _ => None,
+    };
+    fits?;
+    let values = padded(bytes, pool::lend);
+    let shape = match width {
+        16 => Shape::Wide { values },
+        _ => Shape::Contiguous { codes: values, width: width as u8 },
+    };
+    Some(ColumnView { rows, logical_type: own.logical_type.clone(), validity: None, shape, meaning: own.meaning() })
+}
+
+/// Copies the codes of records to their places among all.
+fn pick<const WIDTH: usize>(
+    codes: &mut [u8],
+    at: usize,
+    minipages: &Minipages,
+    pages: &PinnedRun,
+    tids: &[u32],
+) -> Option<()> {
+    let (codes, _) = codes.as_chunks_mut::<WIDTH>();
+    let (mut first, mut rest) = (0, tids);
+    for (place, (_, page)) in pages.iter().enumerate() {
+        let minipage = minipages.get(place, at)?;
+        let end = first + minipage.records;
+        let here = rest.iter().take_while(|tid| (**tid as usize) < end).count();
+        if here > 0 {
+            let (values, _) = page.get(minipage.bytes)?.as_chunks::<WIDTH>();
+            for tid in &rest[..here] {
+                let tid = *tid as usize;
+                *codes.get_mut(tid)? = *values.get(tid.checked_sub(first)?)?;
+            }
+        }
+        (first, rest) = (end, &rest[here..]);
+    }
+    (rest.is_empty() && first == codes.len()).then_some(())
+}
