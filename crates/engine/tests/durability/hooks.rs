@@ -158,11 +158,15 @@ fn on_write(file: c_int, at: Option<i64>, parts: impl FnOnce() -> Parts, call: i
 
 fn on_sync(file: c_int) -> c_int {
     recorder::with_recorder(|recorder| {
-        if let Some((recorder, node)) = known(recorder, file) {
-            recorder.push(Event::Sync { node });
+        let Some((recorder, node)) = known(recorder, file) else { return 0 };
+        if recorder.fails(node) {
+            // SAFETY: libc's own place for the error number of this thread.
+            unsafe { *libc::__errno_location() = libc::EIO };
+            return -1;
         }
-    });
-    0
+        recorder.push(Event::Sync { node });
+        0
+    })
 }
 
 fn on_truncate(file: c_int, length: i64) -> c_int {

@@ -10,8 +10,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-/// So that a portion has 256 KiB.
-const SMALL: &str = "SET gingham.memory_limit = '2MB'";
+/// So that a portion has 256 KiB, and the catalog's file stays the one that it is.
+const SMALL: &str = "SET gingham.memory_limit = '2MB'; SET gingham.auto_vacuum = false";
 /// Records that a child loads at a time.
 const RECORDS: i64 = 30_000;
 

@@ -20,6 +20,7 @@ mod recorder;
 mod refused;
 #[path = "../../../../tests/support/rows.rs"]
 mod rows;
+mod unsynced;
 mod vacuum;
 mod verify;
 mod workload;

@@ -53,7 +53,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn record<R>(root: &Path, work: impl FnOnce() -> R) -> (Vec<Event>, R) {
     let _turn = lock(&TURN);
     let inode = inode(root).expect("the folder to record exists");
-    *lock(&RECORDER) = Some(Recorder { nodes: HashMap::from([(inode, 0)]), next: 1, events: Vec::new() });
+    *lock(&RECORDER) =
+        Some(Recorder { nodes: HashMap::from([(inode, 0)]), next: 1, events: Vec::new(), failing: None });
     RECORDING.store(true, Ordering::Release);
     let result = work();
     RECORDING.store(false, Ordering::Release);
@@ -65,6 +66,14 @@ pub fn record<R>(root: &Path, work: impl FnOnce() -> R) -> (Vec<Event>, R) {
 pub fn acknowledge(count: usize) {
     if let Some(recorder) = lock(&RECORDER).as_mut() {
         recorder.events.push(Event::Acknowledged(count));
+    }
+}
+
+/// Makes the next sync of the file `path` fail.
+pub fn fail_next_sync(path: &Path) {
+    let inode = inode(path).expect("the file exists");
+    if let Some(recorder) = lock(&RECORDER).as_mut() {
+        recorder.failing = recorder.node(inode);
     }
 }
 
@@ -90,6 +99,8 @@ pub struct Recorder {
     nodes: HashMap<Inode, NodeId>,
     next: NodeId,
     events: Vec<Event>,
+    /// A file whose next sync fails.
+    failing: Option<NodeId>,
 }
 
 impl Recorder {
@@ -101,6 +112,11 @@ impl Recorder {
     /// What had this inode is gone. The system gives the number to others' files, which are not to be taken for it.
     pub fn forget(&mut self, inode: Option<Inode>) {
         inode.and_then(|inode| self.nodes.remove(&inode));
+    }
+
+    /// Whether a sync of this file is to fail: the first one that is asked about.
+    pub fn fails(&mut self, node: NodeId) -> bool {
+        self.failing.take_if(|failing| *failing == node).is_some()
     }
 
     /// Adds an event.
