@@ -125,18 +125,24 @@ impl KeptPlan {
         Ok((!taken).then_some(kept))
     }
 
-    /// Keeps the plan of a statement that is about to run, when it would be the same again. Its rows are given by the turn.
+    /// Whether the plan of a statement may be kept, as far as its text and its logical plan, not yet optimised, tell.
+    pub(crate) fn is_wanted(context: &StatementContext, logical: &LogicalPlan) -> bool {
+        // The snapshot of a transaction is nobody else's.
+        let text = context.text.as_ref().filter(|_| context.transaction.is_none());
+        let fits = text.is_some_and(|text| text.len() <= TEXT_BYTES);
+        fits && context.settings().keep_plans && !has_own_tables(&context.session) && is_lasting(logical)
+    }
+
+    /// Keeps the plan of a statement that is about to run, when it is wanted and would be the same again. Its rows are given by
+    /// the turn.
     pub(crate) fn keep(
         context: &StatementContext,
-        logical: &LogicalPlan,
+        wanted: bool,
         plan: &Arc<dyn ExecutionPlan>,
         headings: &Headings,
     ) -> Result<Turn> {
-        // The snapshot of a transaction is nobody else's.
-        let text = context.text.as_ref().filter(|_| context.transaction.is_none());
-        let Some(text) = text else { return Ok(Turn(None)) };
-        let wanted = context.settings().keep_plans && text.len() <= TEXT_BYTES && !has_own_tables(&context.session);
-        if !wanted || !is_lasting(logical) || !is_repeatable(plan, true) {
+        let Some(text) = context.text.as_ref().filter(|_| wanted) else { return Ok(Turn(None)) };
+        if !is_repeatable(plan, true) {
             return Ok(Turn(None));
         }
         let Some(mut plans) = plans(&context.snapshot) else { return Ok(Turn(None)) };
