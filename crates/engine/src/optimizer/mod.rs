@@ -12,7 +12,7 @@
 //! | `assemble` | the tree as a plan |
 //! | `select` | DataFusion's join selection, kept from choosing sides again |
 //! | `passes` | how often DataFusion's logical rules run |
-//! | `subqueries` | those of them that few plans need |
+//! | `seldom` | those of them that few plans need |
 
 mod assemble;
 mod cluster;
@@ -21,13 +21,13 @@ mod model;
 mod passes;
 mod rule;
 mod search;
+mod seldom;
 mod select;
 mod share;
-mod subqueries;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use passes::in_passes;
 pub(crate) use rule::JoinOrder;
+pub(crate) use seldom::only_where_wanted;
 pub(crate) use select::SelectJoins;
-pub(crate) use subqueries::only_with_subqueries;

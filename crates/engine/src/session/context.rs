@@ -232,9 +232,9 @@ impl StatementContext {
     }
 
     /// Optimises a logical plan and makes it a physical one.
-    pub(crate) async fn physical_plan(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+    pub(crate) async fn physical_plan(&self, plan: LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
         let begun = Instant::now();
-        let plan = self.state.optimize(plan).map_err(|error| self.explain(error))?;
+        let plan = optimized(&self.state, plan).map_err(|error| self.explain(error))?;
         let optimized = Instant::now();
         let planner = self.state.query_planner();
         let plan = planner.create_physical_plan(&plan, &*self.state).await.map_err(|error| self.explain(error))?;
@@ -246,7 +246,7 @@ impl StatementContext {
     }
 
     /// Runs a logical plan (optimising it first) and gives its rows.
-    pub(crate) async fn rows(&self, plan: &LogicalPlan) -> Result<SendableRecordBatchStream> {
+    pub(crate) async fn rows(&self, plan: LogicalPlan) -> Result<SendableRecordBatchStream> {
         let plan = self.physical_plan(plan).await?;
         self.execute(plan)
     }
@@ -281,4 +281,14 @@ impl StatementContext {
         }
         error
     }
+}
+
+/// The plan after all rules, as `SessionState::optimize` has it, which would copy all of it first.
+fn optimized(state: &SessionState, plan: LogicalPlan) -> datafusion::error::Result<LogicalPlan> {
+    // Of an EXPLAIN, what each rule made of the plan is kept.
+    if let LogicalPlan::Explain(_) = plan {
+        return state.optimize(&plan);
+    }
+    let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {})?;
+    state.optimizer().optimize(plan, state, |_, _| {})
 }

@@ -116,6 +116,13 @@ impl Turn {
     }
 }
 
+/// What is known of a plan that may be kept, before it is optimised.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// It reads tables in heap pages.
+    reads_pages: bool,
+}
+
 impl KeptPlan {
     /// The plan kept for `text` under the session's settings and the latest snapshot, unless it has to be waited for.
     pub(crate) fn find(session: &Session, text: &str) -> Result<Option<Self>> {
@@ -142,18 +149,25 @@ impl KeptPlan {
         Ok((!taken).then_some(Self { awake, ..kept }))
     }
 
-    /// Keeps the plan of a statement that is about to run, when it would be the same again. Its rows are given by the turn.
+    /// Whether the plan of a statement may be kept, as far as its text and its logical plan, not yet optimised, tell.
+    pub(crate) fn wanted(context: &StatementContext, logical: &LogicalPlan) -> Option<Wanted> {
+        // The snapshot of a transaction is nobody else's.
+        let text = context.text.as_ref().filter(|_| context.transaction.is_none());
+        let fits = text.is_some_and(|text| text.len() <= TEXT_BYTES);
+        let wanted = fits && context.settings().keep_plans && !has_own_tables(&context.session) && is_lasting(logical);
+        wanted.then(|| Wanted { reads_pages: reads_pages(logical) })
+    }
+
+    /// Keeps the plan of a statement that is about to run, when it is wanted and would be the same again. Its rows are given by
+    /// the turn.
     pub(crate) fn keep(
         context: &StatementContext,
-        logical: &LogicalPlan,
+        wanted: Option<Wanted>,
         plan: &Arc<dyn ExecutionPlan>,
         headings: &Headings,
     ) -> Result<Turn> {
-        // The snapshot of a transaction is nobody else's.
-        let text = context.text.as_ref().filter(|_| context.transaction.is_none());
-        let Some(text) = text else { return Ok(Turn::default()) };
-        let wanted = context.settings().keep_plans && text.len() <= TEXT_BYTES && !has_own_tables(&context.session);
-        if !wanted || !is_lasting(logical) || !is_repeatable(plan, true) {
+        let Some((text, wanted)) = context.text.as_ref().zip(wanted) else { return Ok(Turn::default()) };
+        if !is_repeatable(plan, true) {
             return Ok(Turn::default());
         }
         let Some(mut plans) = plans(&context.snapshot) else { return Ok(Turn::default()) };
@@ -163,7 +177,7 @@ impl KeptPlan {
         let Some(held) = hold(&mut plans, text.len() + 2 * bytes(plan), &task) else {
             return Ok(Turn::default());
         };
-        let (pages, awake) = match reads_pages(logical).then(|| context.snapshot.lend_pages()).transpose()?.flatten() {
+        let (pages, awake) = match wanted.reads_pages.then(|| context.snapshot.lend_pages()).transpose()?.flatten() {
             Some((pages, awake)) => (Some(Arc::new(pages)), Some(Arc::new(awake))),
             None => (None, None),
         };

@@ -1,8 +1,8 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
-use crate::compile::{CompilePipelines, UnlessWhole};
-use crate::optimizer::{JoinOrder, SelectJoins, in_passes, only_with_subqueries};
+use crate::compile::{CompilePipelines, unless_whole, where_filtered};
+use crate::optimizer::{JoinOrder, SelectJoins, in_passes, only_where_wanted};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
@@ -14,6 +14,7 @@ use datafusion::logical_expr::ScalarUDF;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
+use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
@@ -67,7 +68,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 
 /// DataFusion's rules and ours, the order of joins last.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules: Vec<_> = Optimizer::new().rules.into_iter().map(only_with_subqueries).collect();
+    let mut rules: Vec<_> = Optimizer::new().rules.into_iter().map(only_where_wanted).collect();
     rules.push(Arc::new(OneZero));
     in_passes(rules, Arc::new(JoinOrder))
 }
@@ -79,10 +80,11 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// before it is distributed over threads.
 fn physical_rules(engine: &Engine) -> Vec<Rule> {
     let select: Rule = Arc::new(SelectJoins);
-    let distributing = EnsureRequirements::new();
+    let (distributing, filters) = (EnsureRequirements::new(), FilterPushdown::new());
     let own = |rule: Rule| match rule.name() {
         name if name == select.name() => Arc::clone(&select),
-        name if name == distributing.name() => Arc::new(UnlessWhole(rule)),
+        name if name == distributing.name() => unless_whole(rule),
+        name if name == filters.name() => where_filtered(rule),
         _ => rule,
     };
     let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(own).collect();

@@ -151,7 +151,7 @@ async fn create_as(
     let scope = Scope { context, snapshot: &place.snapshot };
     let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
     let plan = pipeline::sorted(plan, &definition, None)?;
-    let physical = context.physical_plan(&plan).await?;
+    let physical = context.physical_plan(plan).await?;
     let ingest = Ingest::for_new_table(context, &place.store, definition, None)?;
     ingest.converter().accept(&physical.schema())?;
     let ingest = pipeline::fill(context, physical, ingest).await?;

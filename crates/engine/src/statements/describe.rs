@@ -166,7 +166,7 @@ pub(super) async fn explain(
     }
     let (context, notes) = context.noting();
     let plan = context.plan(DataFusionStatement::Explain(statement), parameters).await?;
-    let rows = context.rows(&plan).await?;
+    let rows = context.rows(plan).await?;
     let schema = rows.schema();
     let columns = schema.fields().iter().map(|field| (field.name().as_str(), field.data_type())).collect::<Vec<_>>();
     if columns != [("plan_type", &DataType::Utf8), ("plan", &DataType::Utf8)] {

@@ -83,7 +83,7 @@ async fn rows(
     }
     Converter::new(&context.state, definition, given)?.accept(plan.schema().as_arrow())?;
     let plan = pipeline::sorted(plan, definition, given)?;
-    Ok(Source::Query(context.physical_plan(&plan).await?))
+    Ok(Source::Query(context.physical_plan(plan).await?))
 }
 
 impl Source {

@@ -176,7 +176,7 @@ async fn inserted(
         change::refuse_volatile(&plan)?;
     }
     ingest.converter().accept(plan.schema().as_arrow())?;
-    let ingest = pipeline::fill(context, context.physical_plan(&plan).await?, ingest).await?;
+    let ingest = pipeline::fill(context, context.physical_plan(plan).await?, ingest).await?;
     let written = blocking(move || ingest.written()).await?;
     let records = written.rows;
     Found::of_new(context, target, New::Rows(written), records, Vec::new())

@@ -111,8 +111,9 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             query::refuse_ignored(&mut query)?;
             let headings = Headings::of(&query);
             let logical = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(query))), parameters).await?;
-            let plan = context.physical_plan(&logical).await?;
-            let turn = KeptPlan::keep(context, &logical, &plan, &headings)?;
+            let wanted = KeptPlan::wanted(context, &logical);
+            let plan = context.physical_plan(logical).await?;
+            let turn = KeptPlan::keep(context, wanted, &plan, &headings)?;
             Ok(Outcome::Rows(turn.give(headings.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, parameters).await,

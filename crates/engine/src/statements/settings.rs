@@ -68,7 +68,7 @@ pub(super) async fn show(context: &StatementContext, statement: Sql) -> Result<O
         other => return Err(unsupported(other.to_string())),
     }
     let plan = context.plan(DataFusionStatement::Statement(Box::new(statement)), None).await?;
-    Ok(Outcome::Rows(context.rows(&plan).await?))
+    Ok(Outcome::Rows(context.rows(plan).await?))
 }
 
 /// Refuses SHOW of a setting that does not exist; `verbose` may follow its name.

@@ -101,7 +101,7 @@ pub(super) async fn to(
     }
     super::external::local(&statement.target)?;
     let plan = binary_as_text(context.plan(DataFusionStatement::CopyTo(statement), parameters).await?)?;
-    let batches: Vec<_> = context.rows(&plan).await?.try_collect().await?;
+    let batches: Vec<_> = context.rows(plan).await?.try_collect().await?;
     let mut records = 0;
     for batch in &batches {
         if let Some(counts) = batch.columns().first().and_then(|counts| counts.as_primitive_opt::<UInt64Type>()) {

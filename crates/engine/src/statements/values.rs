@@ -268,7 +268,7 @@ async fn compute(
     select.group_by = GroupByExpr::Expressions(vec![], vec![]);
     let statement = DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query))));
     let plan = context.plan(statement, parameters).await?;
-    let batches: Vec<RecordBatch> = context.rows(&plan).await?.try_collect().await?;
+    let batches: Vec<RecordBatch> = context.rows(plan).await?.try_collect().await?;
     let row = batches.iter().find(|batch| batch.num_rows() > 0);
     let row = row.ok_or_else(|| Error::Internal("a SELECT without a table gave no row".into()))?;
     row.columns().iter().map(|column| Ok(ScalarValue::try_from_array(column, 0)?)).collect()

@@ -67,7 +67,7 @@ fn time_goes_on() {
         ["SELECT now() FROM t", "SELECT n FROM clock", "SELECT a FROM t WHERE random() < 2 AND now() IS NOT NULL"]
     {
         let first = rows(&connection, sql);
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        std::thread::sleep(Duration::from_millis(2));
         let second = rows(&connection, sql);
         assert_eq!(first == second, sql.contains("WHERE"), "{sql}: {first:?}, then {second:?}");
     }

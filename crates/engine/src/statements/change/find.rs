@@ -119,7 +119,7 @@ pub(in crate::statements) async fn find(
     }
     let plan = with_ids(plan, target, change.verb)?;
     reading.accept(&plan)?;
-    let physical = context.physical_plan(&plan).await?;
+    let physical = context.physical_plan(plan).await?;
     let held = Arc::new(Mutex::new(Held::new(context, change.verb)));
     let (work, into) = (Arc::clone(&reading), Arc::clone(&held));
     pipeline::each(context, physical, move |lane, batch| work.take(lane, &batch, &into)).await?;

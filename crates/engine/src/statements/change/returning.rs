@@ -54,7 +54,7 @@ impl Returning {
         let plan = context.plan(statement, parameters).await?;
         let table = MemTable::try_new(target.table.definition.arrow_schema(), vec![rows])?;
         let plan = in_place_of(plan, target, Arc::new(table), "RETURNING")?;
-        let answer = context.rows(&plan).await?;
+        let answer = context.rows(plan).await?;
         let schema = answer.schema();
         let batches: Vec<RecordBatch> = answer.try_collect().await?;
         let answer = futures::stream::iter(batches.into_iter().map(Ok));

@@ -1,0 +1,103 @@
+//! DataFusion's rules for what few plans have, kept from the others: subqueries, and fields of structs. Each walks through the
+//! whole plan otherwise, and one of them puts together the schemas of all operators (docs/decisions/0023-planning-time.md).
+
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, ExpressionPlacement, LogicalPlan};
+use datafusion::optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
+use datafusion::optimizer::extract_leaf_expressions::ExtractLeafExpressions;
+use datafusion::optimizer::rewrite_set_comparison::RewriteSetComparison;
+use datafusion::optimizer::scalar_subquery_to_join::ScalarSubqueryToJoin;
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use std::sync::Arc;
+
+/// A rule as it is, or kept from plans without what it is for.
+pub(crate) fn only_where_wanted(rule: Arc<dyn OptimizerRule + Send + Sync>) -> Arc<dyn OptimizerRule + Send + Sync> {
+    let names = [
+        RewriteSetComparison::new().name() == rule.name(),
+        DecorrelatePredicateSubquery::new().name() == rule.name(),
+        ScalarSubqueryToJoin::new().name() == rule.name(),
+        ExtractLeafExpressions::new().name() == rule.name(),
+    ];
+    let wanted: fn(&Expr) -> bool = match names {
+        [true, ..] => |part| matches!(part, Expr::SetComparison(_)),
+        [_, true, ..] => |part| matches!(part, Expr::Exists(_) | Expr::InSubquery(_)),
+        [_, _, true, _] => |part| matches!(part, Expr::ScalarSubquery(_)),
+        [.., true] => |part| part.placement() == ExpressionPlacement::MoveTowardsLeafNodes,
+        _ => return rule,
+    };
+    Arc::new(OnlyWith { rule, wanted })
+}
+
+/// A rule for plans with some kind of expression.
+#[derive(Debug)]
+struct OnlyWith {
+    rule: Arc<dyn OptimizerRule + Send + Sync>,
+    wanted: fn(&Expr) -> bool,
+}
+
+impl OptimizerRule for OnlyWith {
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        None
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        if !has(&plan, self.wanted)? {
+            return Ok(Transformed::no(plan));
+        }
+        match self.rule.apply_order() {
+            None => self.rule.rewrite(plan, config),
+            Some(ApplyOrder::TopDown) => plan.transform_down_with_subqueries(|node| self.rule.rewrite(node, config)),
+            Some(ApplyOrder::BottomUp) => plan.transform_up_with_subqueries(|node| self.rule.rewrite(node, config)),
+        }
+    }
+}
+
+/// True when `wanted` holds for a part of an expression of a plan or of its subqueries' plans.
+fn has(plan: &LogicalPlan, wanted: fn(&Expr) -> bool) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expression| {
+            found = found || expression.exists(|part| Ok(wanted(part)))?;
+            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Database;
+    use datafusion::arrow::util::display::array_value_to_string;
+
+    /// The logical plan and the number of rows of a query over a file whose only column is a struct of `a` and `b`.
+    fn plan_and_rows(sql: &str) -> (String, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.parquet");
+        let connection = Database::in_memory().unwrap().connect();
+        let rows = "SELECT named_struct('a', value, 'b', 2 * value) AS s FROM generate_series(1, 3)";
+        connection.execute(&format!("COPY ({rows}) TO '{}'", file.display())).unwrap();
+        let sql = sql.replace("FILE", &format!("'{}'", file.display()));
+        let plan = connection.query(&format!("EXPLAIN {sql}")).unwrap().collect_batches().unwrap();
+        let plan = array_value_to_string(plan[0].column(1), 0).unwrap();
+        (plan, connection.execute(&sql).unwrap() as usize)
+    }
+
+    #[test]
+    fn fields_of_structs_are_taken_where_they_are_read() {
+        let (plan, rows) = plan_and_rows("SELECT s['b'] AS b FROM FILE WHERE s['a'] > 1 ORDER BY s['a']");
+        assert!(plan.contains("__datafusion_extracted"), "{plan}");
+        assert_eq!(rows, 2);
+        // In the plan of a subquery alone.
+        let (plan, rows) = plan_and_rows(
+            "SELECT value FROM generate_series(1, 5) WHERE value > (SELECT max(s['b']) - 2 FROM FILE WHERE s['a'] > 1)",
+        );
+        assert!(plan.contains("__datafusion_extracted"), "{plan}");
+        assert_eq!(rows, 1);
+    }
+}
