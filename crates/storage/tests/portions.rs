@@ -180,8 +180,7 @@ fn a_load_that_dies_or_panics_is_swept() {
 #[test]
 fn a_table_that_is_made_with_its_records_is_there_with_all_of_them() {
     for options in all_options() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = open(folder.path());
+        let store = Store::scratch(MemoryBudget::new(LIMIT)).unwrap();
         fill(&store, options, true);
         let runs = Cell::new(0);
         // As CREATE OR REPLACE TABLE does.
@@ -196,15 +195,12 @@ fn a_table_that_is_made_with_its_records_is_there_with_all_of_them() {
         load(&store, LOADED, &place, &|| Ok(()), &|| Ok(())).unwrap();
         assert_eq!(runs.get(), 4);
         require(&store, LOADED);
-        drop(store);
-        require(&open(folder.path()), LOADED);
     }
 }
 
 #[test]
 fn layouts_change_in_portions() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = open(folder.path());
+    let store = Store::scratch(MemoryBudget::new(LIMIT)).unwrap();
     let [nsm, dsm, pax, defer] = all_options().map(Design::of_pages);
     create(&store, keyed("t")).unwrap();
     common::insert(&store, "t", BEFORE.start..LOADED.end).unwrap();
@@ -236,8 +232,6 @@ fn layouts_change_in_portions() {
             store.write(|transaction| transaction.truncate(id)).unwrap();
             load(&store, BEFORE.start..LOADED.end, &|_| Ok(id), &|| Ok(()), &|| Ok(())).unwrap();
         }
-        drop(store);
-        store = open(folder.path());
         require(&store, BEFORE.start..LOADED.end);
     }
 }
