@@ -209,7 +209,10 @@ impl Store {
     ) -> Result<R> {
         let given = Given::default();
         let slot = given.clone();
-        let work = move |transaction: &mut Transaction<'_>| Ok(slot.put(work(transaction)?));
+        let work = move |transaction: &mut Transaction<'_>| {
+            slot.put(work(transaction)?);
+            Ok(())
+        };
         self.wait_for(options, Work::Any(Box::new(work)), None)?;
         given.take()
     }

@@ -38,7 +38,10 @@ impl Store {
     ) -> Result<R> {
         let given = Given::default();
         let slot = given.clone();
-        let change = Box::new(move |heap: &mut HeapWriter<'_, '_>| Ok(slot.put(change(heap)?)));
+        let change = Box::new(move |heap: &mut HeapWriter<'_, '_>| {
+            slot.put(change(heap)?);
+            Ok(())
+        });
         self.wait_for(options, Work::Point(Point { table, change }), Some(given_up))?;
         given.take()
     }
