@@ -20,6 +20,10 @@ use gingham::{Connection, Database, DatabaseOptions};
 use script::Runner;
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
+use std::time::Duration;
+
+/// How long the end of a query that failed may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 fn main() -> ExitCode {
     let (arguments, scripts) = Arguments::read();
@@ -49,11 +53,13 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
         Some(Verb::Lab(command)) => lab::run(command),
         Some(Verb::Load(ref load)) => {
             load::check_files(load)?;
-            load::run(&open(&arguments)?, load)
+            with_database(&arguments, |database| load::run(database, load))
         }
-        Some(Verb::Layout { ref table, record }) => admin::layout(&open(&arguments)?, table, record),
-        Some(Verb::Check) => admin::check(&open(&arguments)?),
-        Some(Verb::Backup { ref to }) => admin::backup(&open(&arguments)?, to),
+        Some(Verb::Layout { ref table, record }) => {
+            with_database(&arguments, |database| admin::layout(database, table, record))
+        }
+        Some(Verb::Check) => with_database(&arguments, admin::check),
+        Some(Verb::Backup { ref to }) => with_database(&arguments, |database| admin::backup(database, to)),
         None => statements(&arguments, scripts),
     }
 }
@@ -69,16 +75,26 @@ fn open(arguments: &Arguments) -> Result<Database, Failure> {
     Database::open_with(path, &options).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
 }
 
+/// Opens the database of the arguments for `work`, and closes it before the process ends, which would leave it to the next open
+/// to find out that all is in order.
+fn with_database(arguments: &Arguments, work: impl FnOnce(&Database) -> Result<(), Failure>) -> Result<(), Failure> {
+    let database = open(arguments)?;
+    let done = work(&database);
+    database.close(PATIENCE);
+    done
+}
+
 /// Runs the scripts, the pipe or the prompt.
 fn statements(arguments: &Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
     let texts = read_scripts(scripts)?;
-    let database = open(arguments)?;
-    let connection = database.connect();
-    interrupt::handle_interrupts()?;
-    if texts.is_empty() && std::io::stdin().is_terminal() {
-        return prompt::run(&database, connection, arguments.format, arguments.timing);
-    }
-    run_scripts(connection, arguments, texts)
+    with_database(arguments, |database| {
+        let connection = database.connect();
+        interrupt::handle_interrupts()?;
+        if texts.is_empty() && std::io::stdin().is_terminal() {
+            return prompt::run(database, connection, arguments.format, arguments.timing);
+        }
+        run_scripts(connection, arguments, texts)
+    })
 }
 
 fn run_scripts(

@@ -140,6 +140,24 @@ fn the_first_failing_statement_ends_the_run_and_is_named() {
 }
 
 #[test]
+fn a_database_is_closed_when_a_statement_fails() {
+    let place = Place::new();
+    let failing = [
+        "SELECT 1 / (a - 1) FROM t",
+        "INSERT INTO t VALUES ('x')",
+        "SELECT b FROM t",
+        "INSERT INTO t VALUES (2); SELEC",
+    ];
+    for sql in failing {
+        let run = place.run(&["db", "-c", &format!("DROP TABLE IF EXISTS t; CREATE TABLE t AS SELECT 1 AS a; {sql}")]);
+        assert_eq!(run.status, 1, "{sql}: {}", run.err);
+        let lock = fs::read_to_string(place.folder.path().join("db/writer.lock")).expect("the lock's file");
+        assert_eq!(lock, "closed", "{sql}");
+        assert!(!place.good(&["db", "check"]).contains("did not close"), "{sql}");
+    }
+}
+
+#[test]
 fn usage_errors_have_their_own_status() {
     let place = Place::new();
     for arguments in [

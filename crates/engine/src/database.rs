@@ -6,6 +6,7 @@ use gingham_storage::catalog::{CheckReport, OpenOptions, Store};
 use gingham_storage::memory::MemoryBudget;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How to open a database.
 ///
@@ -124,6 +125,27 @@ impl Database {
     /// ```
     pub fn connect(&self) -> Connection {
         Connection::new(Session::new(Arc::clone(&self.engine)))
+    }
+
+    /// Gives the database up, and waits until nothing in this process has it open: the last query's threads may for a moment.
+    /// From then on its files may be moved, and another process may write. False when something has it after `patience`, such as
+    /// a connection that is still there.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let database = gingham::Database::open(folder.path().join("shop.gingham"))?;
+    /// let (other, connection) = (database.clone(), database.connect());
+    /// assert!(!other.close(Duration::ZERO));
+    /// drop(connection);
+    /// assert!(database.close(Duration::from_secs(5)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn close(self, patience: Duration) -> bool {
+        let path = self.path().to_path_buf();
+        drop(self);
+        Store::wait_until_closed(&path, patience)
     }
 
     /// The database folder.

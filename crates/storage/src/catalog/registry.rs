@@ -7,6 +7,7 @@ use crate::catalog::Store;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 /// Paths that are open, being opened or being closed; the latter two have a store that can't be upgraded.
 static OPEN: LazyLock<Mutex<HashMap<PathBuf, Weak<Store>>>> = LazyLock::new(Mutex::default);
@@ -28,6 +29,12 @@ impl Drop for Registration {
         open_paths().remove(&self.path);
         CHANGED.notify_all();
     }
+}
+
+/// Waits until canonical `path` is free; false when it is not after `patience`.
+pub(crate) fn wait_until_free(path: &Path, patience: Duration) -> bool {
+    let waited = CHANGED.wait_timeout_while(open_paths(), patience, |paths| paths.contains_key(path));
+    !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
 }
 
 /// The open store of canonical `path`, or the one that `open` makes.

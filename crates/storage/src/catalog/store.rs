@@ -27,6 +27,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// How to open a database.
 #[derive(Debug, Clone)]
@@ -114,6 +115,12 @@ impl Store {
             store.sweep_at_open();
         }
         Ok(store)
+    }
+
+    /// Waits until nothing in this process has the store with this [`path`](Self::path) any more, whose last bytes are written
+    /// then; false when something has after `patience`.
+    pub fn wait_until_closed(path: &Path, patience: Duration) -> bool {
+        registry::wait_until_free(path, patience)
     }
 
     /// A database in a temporary folder, not synced, removed when dropped.
