@@ -217,8 +217,8 @@ mod tests {
     #[test]
     fn a_newer_version_is_refused_by_version() {
         let mut value = seal(Name::Tables, b"k", b"x");
-        value[0] = 5;
+        value[0] = VALUE_VERSION + 1;
         let error = unseal(Name::Tables, b"k", &value, String::new).unwrap_err();
-        assert!(matches!(&error, Error::Unsupported(text) if text.contains("version 5")), "{error}");
+        assert!(matches!(&error, Error::Unsupported(text) if text.contains("value version 6")), "{error}");
     }
 }

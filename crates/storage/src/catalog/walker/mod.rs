@@ -182,8 +182,8 @@ fn walk_metas(file: &PageFile, metas: &[Meta; 2], trusted: Trusted) -> Walked {
 
 impl Walked {
     /// Looks at the commit before the latest, which nobody reads: after relaxed commits and a power loss the one after the
-    /// `next` may lie over its pages, in part or wholly. One that is whole and is the next is the latest in truth, by a meta
-    /// page that is damaged.
+    /// `next` may lie over its pages, in part or wholly. One that says itself that it is the next is the latest in truth, by a
+    /// meta page that is damaged.
     fn check_passed(
         &mut self,
         file: &PageFile,
@@ -192,13 +192,14 @@ impl Walked {
         state: Option<Vec<u8>>,
         next: u64,
     ) {
-        let overwritten = match error.map_or_else(|| written_by(file, number, state), Err) {
-            Ok(found) if found <= next => {
+        let overwritten = match (written_by(file, number, state), error) {
+            (Ok(found), _) if found <= next && found != meta.transaction => {
                 self.errors.extend(require_same(file, number, meta, found).err());
                 return;
             }
-            Ok(found) => format!("commit {found} lies over it"),
-            Err(error) => error.to_string(),
+            (Ok(found), None) if found == meta.transaction => return,
+            (Ok(found), None) => format!("commit {found} lies over it"),
+            (_, Some(error)) | (Err(error), None) => error.to_string(),
         };
         self.notes.push(format!(
             "the commit before the last is overwritten in part, as after relaxed commits and a power loss: {overwritten}"
