@@ -5,12 +5,12 @@ mod common;
 
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use common::{budget, name};
+use common::{budget, name, open};
 use gingham_kernels::Isa;
 use gingham_storage::catalog::Store;
 use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, RecordId};
 use gingham_storage::scan::TableScan;
-use gingham_storage::{ColumnDefinition, Datum, LogicalType, Predicate, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, Design, LogicalType, Predicate, TableDefinition};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -169,4 +169,23 @@ fn few_records_of_a_zone_are_what_a_scan_of_all_gives() {
             }
         }
     }
+}
+
+#[test]
+fn a_path_is_free_when_its_pages_are_let_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).unwrap();
+    let mut own = definition();
+    own.design = Design::of_pages(HeapOptions::new(HeapLayout::Pax));
+    store.write(|transaction| transaction.create_table(own)).unwrap();
+    let snapshot = store.pinned().unwrap();
+    let (lent, awake) = snapshot.lend_pages().unwrap().expect("pages");
+    let pages = snapshot.tables[&name("t")].pages.clone().expect("a heap table");
+    drop((snapshot, lent, awake, store));
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        drop(pages);
+    });
+    assert_eq!(open(folder.path()).unwrap().snapshot().unwrap().tables.len(), 1);
+    holder.join().unwrap();
 }

@@ -39,17 +39,24 @@ impl Current {
 
     /// Takes another one from here on.
     pub(crate) fn set(&self, environment: Environment) {
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(environment);
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        *now = after(&now, environment);
     }
 
     /// Opens the catalog that another process has put in the place of the one that is open.
     fn follow(&self, database: &Path) -> Result<Arc<Environment>> {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         if !is_in_place(&now) {
-            *now = Arc::new(open_whole(database, open_again)?);
+            *now = after(&now, open_whole(database, open_again)?);
         }
         Ok(Arc::clone(&now))
     }
+}
+
+/// An environment that takes the place of `before`, in the registry too.
+fn after(before: &Environment, environment: Environment) -> Arc<Environment> {
+    before.registration().inspect(|registration| environment.register(registration));
+    Arc::new(environment)
 }
 
 /// Whether the file that was opened is still the one of its name. Where that can't be told, it is taken to be.

@@ -6,6 +6,7 @@
 
 use crate::catalog::pin::Pin;
 use crate::catalog::records::{STATE_KEY, State};
+use crate::catalog::registry::Registration;
 use crate::catalog::values;
 use crate::catalog::walker::Sealer;
 use crate::io::lmdb::{self, Access, ReadPin, Syncs};
@@ -100,6 +101,8 @@ pub(crate) struct Environment {
     generation: u64,
     /// Which file it is; `None` where the system does not say.
     identity: Option<FileIdentity>,
+    /// The path's place among those that are open: it is free when nobody has any environment of the store.
+    registration: OnceLock<Arc<Registration>>,
 }
 
 impl Environment {
@@ -127,7 +130,8 @@ impl Environment {
         let generation = NEXT.fetch_add(1, Ordering::Relaxed);
         let (pins, syncs, gate) = (Arc::default(), Mutex::new(Syncs::Both), RwLock::new(()));
         let (folder, sealer) = (folder.to_path_buf(), OnceLock::new());
-        Self { env, databases, pins, syncs, sealer, gate, folder, generation, identity }
+        let registration = OnceLock::new();
+        Self { env, databases, pins, syncs, sealer, gate, folder, generation, identity, registration }
     }
 
     /// Opens the environment in `folder`.
@@ -190,6 +194,16 @@ impl Environment {
     /// The same, whose folder has another name now.
     pub(crate) fn renamed(self, folder: PathBuf) -> Self {
         Self { folder, ..self }
+    }
+
+    /// Keeps the place of the store's path until it is closed: what was read of it may live a moment longer than the store.
+    pub(crate) fn register(&self, registration: &Arc<Registration>) {
+        self.registration.get_or_init(|| Arc::clone(registration));
+    }
+
+    /// The place of the store's path; a scratch database has none.
+    pub(crate) fn registration(&self) -> Option<&Arc<Registration>> {
+        self.registration.get()
     }
 
     /// Which file it is.

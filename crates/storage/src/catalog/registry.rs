@@ -18,7 +18,7 @@ fn open_paths() -> MutexGuard<'static, HashMap<PathBuf, Weak<Store>>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A path's place in the registry. Dropping it, after all else of the store, makes the path free again.
+/// A path's place in the registry. Dropping it, after all else of the store and of its environments, makes the path free again.
 #[derive(Debug)]
 pub(crate) struct Registration {
     path: PathBuf,

@@ -71,7 +71,7 @@ pub struct Store {
     pub(crate) opening_notes: Vec<String>,
     pub(crate) vacuums: Vacuums,
     pub(crate) readers: Readers,
-    _registration: Option<Registration>,
+    _registration: Option<Arc<Registration>>,
 }
 
 /// What `check` found.
@@ -190,6 +190,8 @@ impl Store {
             }
             Self::assemble(path, environment, Some(lock), Access::Durable, budget)?
         };
+        let registration = Arc::new(registration);
+        store.environment()?.register(&registration);
         store._registration = Some(registration);
         store.opening_notes.extend(notes);
         if !store.is_read_only() {
