@@ -27,7 +27,7 @@ fn main() -> Outcome<()> {
     let updates: usize = arguments.next().map_or(Ok(1_000_000), |text| text.parse())?;
     let seconds: u64 = arguments.next().map_or(Ok(60), |text| text.parse())?;
     let layout = arguments.next().unwrap_or_else(|| "pax".into());
-    let (updates, path) = (updates.max(2 * SAMPLE), Path::new(&folder));
+    let (updates, path) = (updates.max(3 * SAMPLE), Path::new(&folder));
     if path.exists() {
         return Err(format!("{folder} exists; name a new folder").into());
     }

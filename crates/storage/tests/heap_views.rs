@@ -10,7 +10,7 @@ use gingham_kernels::Isa;
 use gingham_storage::catalog::Store;
 use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, RecordId};
 use gingham_storage::scan::TableScan;
-use gingham_storage::{ColumnDefinition, Datum, Design, LogicalType, Predicate, TableDefinition};
+use gingham_storage::{ColumnDefinition, Datum, Design, LogicalType, Predicate, TableDefinition, TableId};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -57,6 +57,20 @@ fn expected(row: i128) -> Vec<String> {
     record(row).into_iter().map(cell).collect()
 }
 
+/// A store with a heap table of all records, its number and the records' ids.
+fn filled(options: HeapOptions) -> (Arc<Store>, TableId, Vec<RecordId>) {
+    let store = Store::scratch(budget()).unwrap();
+    let (table, ids) = store
+        .write(|transaction| {
+            let table = transaction.create_heap_table(definition(), options)?;
+            let ids = transaction
+                .heap(table, |heap| (0..ROWS).map(|row| heap.insert(&record(row))).collect::<Result<_, _>>())?;
+            Ok((table, ids))
+        })
+        .unwrap();
+    (store, table, ids)
+}
+
 /// Every record that a scan gives, in its order.
 fn scanned(store: &Arc<Store>) -> Vec<Vec<String>> {
     found(store, Predicate::Constant(true))
@@ -80,16 +94,7 @@ fn what_was_checked_reads_as_what_was_not() {
         (HeapLayout::Pax, Deletes::Compact),
         (HeapLayout::Pax, Deletes::Defer),
     ] {
-        let store = Store::scratch(budget()).unwrap();
-        let options = HeapOptions { deletes, ..HeapOptions::new(layout) };
-        let (table, ids): (_, Vec<RecordId>) = store
-            .write(|transaction| {
-                let table = transaction.create_heap_table(definition(), options)?;
-                let ids = transaction
-                    .heap(table, |heap| (0..ROWS).map(|row| heap.insert(&record(row))).collect::<Result<_, _>>())?;
-                Ok((table, ids))
-            })
-            .unwrap();
+        let (store, table, ids) = filled(HeapOptions { deletes, ..HeapOptions::new(layout) });
         let mut rows: Vec<Vec<String>> = (0..ROWS).map(expected).collect();
         for deleted in [0, 37] {
             if deleted > 0 {
@@ -119,16 +124,7 @@ fn what_was_checked_reads_as_what_was_not() {
 #[test]
 fn few_records_of_a_zone_are_what_a_scan_of_all_gives() {
     for deletes in [Deletes::Compact, Deletes::Defer] {
-        let store = Store::scratch(budget()).unwrap();
-        let options = HeapOptions { deletes, ..HeapOptions::new(HeapLayout::Pax) };
-        let (table, ids): (_, Vec<RecordId>) = store
-            .write(|transaction| {
-                let table = transaction.create_heap_table(definition(), options)?;
-                let ids = transaction
-                    .heap(table, |heap| (0..ROWS).map(|row| heap.insert(&record(row))).collect::<Result<_, _>>())?;
-                Ok((table, ids))
-            })
-            .unwrap();
+        let (store, table, ids) = filled(HeapOptions { deletes, ..HeapOptions::new(HeapLayout::Pax) });
         // Of a column, from and up to which value: about one record in a hundred, one alone, the first and the last, none.
         let of_row = |row: i128| row * 7919 - (1 << 61);
         let alone = [1, 0, ROWS - 1].map(|row| (4, of_row(row), of_row(row)));

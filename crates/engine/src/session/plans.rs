@@ -154,8 +154,8 @@ impl KeptPlan {
         // The snapshot of a transaction is nobody else's.
         let text = context.text.as_ref().filter(|_| context.transaction.is_none());
         let fits = text.is_some_and(|text| text.len() <= TEXT_BYTES);
-        let wanted = fits && context.settings().keep_plans && !has_own_tables(&context.session) && is_lasting(logical);
-        wanted.then(|| Wanted { reads_pages: reads_pages(logical) })
+        let may_keep = fits && context.settings().keep_plans && !has_own_tables(&context.session);
+        if may_keep { wanted_of(logical) } else { None }
     }
 
     /// Keeps the plan of a statement that is about to run, when it is wanted and would be the same again. Its rows are given by
@@ -280,13 +280,16 @@ fn has_own_tables(session: &Session) -> bool {
     session.existing_temp_store().is_some() || !session.externals.table_names().is_empty()
 }
 
-/// True when planning the same text again must give the same: all tables are of the snapshot, and no expression is
-/// computed from something else while it is planned, as now() is.
-fn is_lasting(plan: &LogicalPlan) -> bool {
-    let mut lasting = true;
+/// What is known of a plan whose text must give the same when it is planned again: all tables are of the snapshot, and no
+/// expression is computed from something else while it is planned, as now() is. `None` for other plans.
+fn wanted_of(plan: &LogicalPlan) -> Option<Wanted> {
+    let (mut lasting, mut reads_pages) = (true, false);
     let visited = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
-            lasting &= source_as_provider(&scan.source).is_ok_and(|table| table.is::<GinghamTable>());
+            let table = source_as_provider(&scan.source)?;
+            let own = table.downcast_ref::<GinghamTable>();
+            lasting &= own.is_some();
+            reads_pages |= own.is_some_and(|own| own.table.heap.is_some());
         }
         node.apply_expressions(|expression| {
             expression.apply(|part| {
@@ -299,21 +302,7 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
             })
         })
     });
-    visited.is_ok() && lasting
-}
-
-/// True when a table of the plan lies in heap pages.
-fn reads_pages(plan: &LogicalPlan) -> bool {
-    let mut found = false;
-    let visited = plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && let Ok(table) = source_as_provider(&scan.source)
-        {
-            found |= table.downcast_ref::<GinghamTable>().is_some_and(|table| table.table.heap.is_some());
-        }
-        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
-    });
-    visited.is_err() || found
+    (visited.is_ok() && lasting).then_some(Wanted { reads_pages })
 }
 
 /// True when copies of the plan share nothing that a run changes, but for the values of subqueries that are all computed

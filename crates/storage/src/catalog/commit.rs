@@ -39,7 +39,7 @@ impl<'store> Transaction<'store> {
 
     /// Says what the commit waits for; gives who is to seal and sync it when that is for nothing.
     fn prepare_sync(&self) -> Result<Option<&'store Sealer>> {
-        let (store, environment) = (self.store, self.environment());
+        let (store, environment) = (self.store, self.environment);
         if !store.durable {
             return Ok(None);
         }

@@ -100,7 +100,7 @@ impl Transaction<'_> {
         for block in record.delta.clone().iter().filter(|block| emptied.contains(&block.id)) {
             self.remove_block(record, block.id)?;
         }
-        for (position, segment) in records::segments(self.environment(), &self.transaction, record)? {
+        for (position, segment) in records::segments(self.environment, &self.transaction, record)? {
             if emptied.contains(&segment.id) {
                 self.remove_segment(record, position, segment.id)?;
             }
@@ -120,7 +120,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let now = self.store.loader(self.environment).table(&self.transaction, record.clone(), Some(table))?;
-        let places = records::segments(self.environment(), &self.transaction, record)?;
+        let places = records::segments(self.environment, &self.transaction, record)?;
         for segment in shrunk {
             if !wanted() {
                 return Err(Error::Cancelled);
@@ -149,7 +149,7 @@ impl Transaction<'_> {
         if record.deleted.len() == before {
             return Ok(());
         }
-        let (environment, table) = (self.environment(), record.definition.id);
+        let (environment, table) = (self.environment, record.definition.id);
         let (first, last) = (zone_key(table, segment, 0), zone_key(table, segment, usize::MAX));
         let range = (Bound::Included(&first[..]), Bound::Included(&last[..]));
         let removed = environment.values(Name::Deleted)?.delete_range(&mut self.transaction, &range);

@@ -464,9 +464,9 @@ mod tests {
             // A statement has its snapshot while it writes.
             let _own = store.pinned().expect("a snapshot");
             let put = move |transaction: &mut Transaction<'_>| {
-                let delta = transaction.environment().values(Name::Delta)?;
+                let delta = transaction.environment.values(Name::Delta)?;
                 let put = delta.put(&mut transaction.transaction, &number.to_be_bytes(), &[1; 100_000]);
-                put.map_err(transaction.environment().failed("writing"))?;
+                put.map_err(transaction.environment.failed("writing"))?;
                 transaction.create_schema(&format!("s{number}"))
             };
             store.submit(&WriteOptions::default(), put).expect("the map has grown");

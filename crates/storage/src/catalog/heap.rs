@@ -73,7 +73,7 @@ impl Transaction<'_> {
 
     /// Removes all pages and long values of a table.
     pub(crate) fn remove_pages(&mut self, record: &mut TableRecord) -> Result<()> {
-        let (environment, table) = (self.environment(), record.prefix());
+        let (environment, table) = (self.environment, record.prefix());
         let Some(heap) = &mut record.heap else { return Ok(()) };
         unfinished::remove_all(environment, &mut self.transaction, table)?;
         (heap.rows, heap.pages) = (0, 0);
@@ -253,10 +253,7 @@ pub(crate) fn heap_record(
     transaction: &RoTxn<'_>,
     table: TableId,
 ) -> Result<(TableDefinition, HeapRecord, u64)> {
-    let missing = || Error::InvalidInput(format!("table number {table} does not exist (any more)"));
-    let record = records::table(environment, transaction, table)?.ok_or_else(missing)?;
-    match record.heap {
-        Some(heap) => Ok((record.definition, heap, record.version)),
-        None => Err(Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))),
-    }
+    let record = records::existing(environment, transaction, table)?;
+    let heap = record.pages()?.clone();
+    Ok((record.definition, heap, record.version))
 }

@@ -62,7 +62,7 @@ impl Transaction<'_> {
         let prefix = record.prefix();
         let (first, last) = (entry_head(prefix, number), entry_head(prefix, number + 1));
         let range = (Bound::Included(&first[..]), Bound::Excluded(&last[..]));
-        let environment = self.environment();
+        let environment = self.environment;
         let removed = environment.values(Name::Indexes)?.delete_range(&mut self.transaction, &range);
         removed.map_err(environment.failed("writing"))?;
         self.put_record(record)

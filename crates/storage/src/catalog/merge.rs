@@ -166,7 +166,7 @@ impl Transaction<'_> {
         if let Some(files) = rows.take_files() {
             self.made.absorb(files);
         }
-        for (position, segment) in records::segments(self.environment(), &self.transaction, &record)? {
+        for (position, segment) in records::segments(self.environment, &self.transaction, &record)? {
             if replaced.contains_key(&segment.id) {
                 self.remove_segment(&mut record, position, segment.id)?;
             }

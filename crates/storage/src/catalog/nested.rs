@@ -94,7 +94,7 @@ impl Transaction<'_> {
                 changed => Some(changed?),
             },
         };
-        let environment = self.environment();
+        let environment = self.environment;
         self.transaction.commit().map_err(environment.failed("writing"))?;
         let Transaction { state, names, records, made, replaced, changed, is_large, .. } = self;
         Ok(Some(After { base, state, names, records, made, replaced, changed, is_large }))
@@ -141,7 +141,7 @@ impl Transaction<'_> {
         }
         let pin = self.pin()?;
         let written = std::mem::take(&mut self.pages);
-        let (store, environment) = (self.store, self.environment());
+        let (store, environment) = (self.store, self.environment);
         let readable = loaded.with_missing_pages(|table, heap| {
             let (id, name) = (table.definition.id, table.definition.name.to_string());
             let prefix = heap.prefix(id);

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(kept.tables.len(), loaded.tables.len());
         let known = store.write(|transaction| {
             for table in transaction.table_ids() {
-                let stored = records::table(transaction.environment(), &transaction.transaction, table)?;
+                let stored = records::table(transaction.environment, &transaction.transaction, table)?;
                 assert_eq!(format!("{:?}", Some(transaction.record(table)?)), format!("{stored:?}"));
             }
             Ok(transaction.known.len())

@@ -11,7 +11,7 @@ use crate::catalog::records::TableRecord;
 use crate::catalog::unfinished::Unfinished;
 use crate::catalog::{Change, Store, Transaction, WriteOptions, WrittenRows, batch_bytes};
 use crate::heap::run::PageRun;
-use crate::heap::store::SuspendedLoad;
+use crate::heap::store::HeapState;
 use crate::heap::{Attribute, HeapWriter, Kind, PageSchema};
 use crate::segment::WrittenSegment;
 use crate::{Error, Result, TableId};
@@ -43,7 +43,7 @@ pub(crate) struct Portions<'s> {
     most: usize,
     transaction: Option<Transaction<'s>>,
     /// Missing after a failure alone.
-    load: Option<SuspendedLoad>,
+    load: Option<HeapState>,
     note: Unfinished,
     committed: usize,
 }
@@ -61,7 +61,7 @@ impl<'s> Portions<'s> {
         let keeps_size = options.keeps_size;
         let options = WriteOptions { keeps_size: true, ..options.clone() };
         let mut transaction = store.begin_writing(environment, &options)?;
-        let load = SuspendedLoad::new(&mut transaction, record)?;
+        let load = HeapState::of_load(&mut transaction, record)?;
         transaction.dirty.is_watched = true;
         let (table, prefix) = load.place();
         Ok(Self {
@@ -125,7 +125,7 @@ impl<'s> Portions<'s> {
     }
 
     /// The transaction of the portion that is filled, and what is known of the load.
-    fn take(&mut self) -> Result<(Transaction<'s>, SuspendedLoad)> {
+    fn take(&mut self) -> Result<(Transaction<'s>, HeapState)> {
         let load = self.load.take().ok_or_else(|| Error::InvalidInput("the load has failed before".into()))?;
         if let Some(transaction) = self.transaction.take() {
             return Ok((transaction, load));

@@ -60,6 +60,13 @@ impl TableRecord {
         self.heap.as_ref().map_or(own, |heap| heap.prefix(own))
     }
 
+    /// What there is to know of a heap table's pages. Fails for a table in columns.
+    pub(crate) fn pages(&self) -> Result<&HeapRecord> {
+        self.heap
+            .as_ref()
+            .ok_or_else(|| Error::InvalidInput(format!("table '{}' is not kept in heap pages", self.definition.name)))
+    }
+
     /// A heap table's design names its pages, which it did not before SQL knew of them.
     fn with_design(mut self) -> Self {
         if let Some(heap) = &self.heap {
@@ -152,6 +159,12 @@ pub(crate) fn put_state(environment: &Environment, transaction: &mut RwTxn<'_>, 
 pub(crate) fn table(environment: &Environment, transaction: &RoTxn<'_>, id: TableId) -> Result<Option<TableRecord>> {
     let record = values::get_json(environment, transaction, Name::Tables, &id_key(id))?;
     Ok(record.map(TableRecord::with_design))
+}
+
+/// Reads one table that there has to be.
+pub(crate) fn existing(environment: &Environment, transaction: &RoTxn<'_>, id: TableId) -> Result<TableRecord> {
+    table(environment, transaction, id)?
+        .ok_or_else(|| Error::InvalidInput(format!("table number {id} does not exist (any more)")))
 }
 
 /// Writes one table.

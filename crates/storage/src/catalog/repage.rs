@@ -55,9 +55,7 @@ impl Store {
     ) -> Result<()> {
         let (mut heap, id) = (new_record(&definition, pages)?, definition.id);
         let (mut record, next) = environment.read(|transaction| {
-            let missing = || Error::InvalidInput(format!("table number {id} does not exist (any more)"));
-            let record = records::table(environment, transaction, id)?.ok_or_else(missing)?;
-            Ok((record, records::state(environment, transaction)?.next_table))
+            Ok((records::existing(environment, transaction, id)?, records::state(environment, transaction)?.next_table))
         })?;
         if record.heap.is_some() {
             // The old pages stay where they are until the end.

@@ -110,17 +110,12 @@ impl<'store> Transaction<'store> {
         self.changed = true;
     }
 
-    pub(crate) fn environment(&self) -> &'store Environment {
-        self.environment
-    }
-
     /// The record of an existing table, as this transaction has changed it.
     pub(crate) fn record(&self, table: TableId) -> Result<TableRecord> {
         if let Some(record) = self.known.get(&table).filter(|_| !self.touched.contains(&table)) {
             return Ok(TableRecord::clone(record));
         }
-        records::table(self.environment(), &self.transaction, table)?
-            .ok_or_else(|| Error::InvalidInput(format!("table number {table} does not exist (any more)")))
+        records::existing(self.environment, &self.transaction, table)
     }
 
     /// Stores a changed record.
@@ -405,7 +400,7 @@ impl<'store> Transaction<'store> {
 
     /// Removes segments, delta blocks and dictionaries of a table.
     pub(crate) fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
-        let (id, environment) = (record.definition.id, self.environment());
+        let (id, environment) = (record.definition.id, self.environment);
         for (position, segment) in records::segments(environment, &self.transaction, record)? {
             self.remove_segment(record, position, segment.id)?;
         }
@@ -435,7 +430,7 @@ impl<'store> Transaction<'store> {
 
     /// Removes dictionary versions that no segment of the table names.
     pub(crate) fn remove_unused_dictionaries(&mut self, record: &TableRecord) -> Result<()> {
-        let (environment, table) = (self.environment(), record.definition.id);
+        let (environment, table) = (self.environment, record.definition.id);
         let used: HashSet<(ColumnId, u32)> = records::segments(environment, &self.transaction, record)?
             .into_iter()
             .flat_map(|(_, segment)| segment.dictionaries)

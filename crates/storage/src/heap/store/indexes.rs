@@ -107,21 +107,21 @@ fn sort(entries: &mut [Entry]) {
 impl HeapWriter<'_, '_> {
     /// Whether the table has indexes.
     pub(super) fn has_indexes(&self) -> bool {
-        !self.indexes.is_empty()
+        !self.state.indexes.is_empty()
     }
 
     /// The keys of a record in all indexes.
     pub(super) fn index_keys<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Vec<IndexKey> {
-        let attributes = self.schema.attributes();
+        let attributes = self.state.schema.attributes();
         let key =
             |changes: &IndexChanges| IndexKey::new(changes.places.iter().map(|at| (&attributes[*at], field(*at))));
-        self.indexes.iter().map(key).collect()
+        self.state.indexes.iter().map(key).collect()
     }
 
     /// The same of a record as it lies in its page, whose long values are fetched.
     pub(super) fn index_keys_of(&self, record: &[OwnedField]) -> Result<Vec<IndexKey>> {
         let mut fetched = record.to_vec();
-        for at in self.indexes.iter().flat_map(|changes| &changes.places) {
+        for at in self.state.indexes.iter().flat_map(|changes| &changes.places) {
             if let OwnedField::Overflow(reference) = &fetched[*at] {
                 fetched[*at] = OwnedField::Bytes(self.fetch(*reference)?.into());
             }
@@ -131,18 +131,18 @@ impl HeapWriter<'_, '_> {
 
     /// Notes that a record has come.
     pub(super) fn index_added(&mut self, keys: Vec<IndexKey>, id: RecordId) {
-        self.indexes.iter_mut().zip(keys).for_each(|(changes, key)| changes.added.push((key, id)));
+        self.state.indexes.iter_mut().zip(keys).for_each(|(changes, key)| changes.added.push((key, id)));
     }
 
     /// Notes that a record has gone.
     pub(super) fn index_removed(&mut self, keys: Vec<IndexKey>, id: RecordId) {
-        self.indexes.iter_mut().zip(keys).for_each(|(changes, key)| changes.removed.push((key, id)));
+        self.state.indexes.iter_mut().zip(keys).for_each(|(changes, key)| changes.removed.push((key, id)));
     }
 
     /// Notes that a record has other values, or another id.
     pub(super) fn index_changed(&mut self, before: (Vec<IndexKey>, RecordId), after: (Vec<IndexKey>, RecordId)) {
         let moved = before.1 != after.1;
-        for (changes, (old, new)) in self.indexes.iter_mut().zip(before.0.into_iter().zip(after.0)) {
+        for (changes, (old, new)) in self.state.indexes.iter_mut().zip(before.0.into_iter().zip(after.0)) {
             if moved || old != new {
                 changes.removed.push((old, before.1));
                 changes.added.push((new, after.1));
@@ -157,11 +157,11 @@ impl HeapWriter<'_, '_> {
         index: &IndexDefinition,
         values: &[Datum],
     ) -> Result<Option<(RecordId, Vec<Datum>)>> {
-        let (key, places) = lookup::key_of(&self.schema, index, values)?;
+        let (key, places) = lookup::key_of(&self.state.schema, index, values)?;
         if key.has_null || !self.definition().indexes.contains(index) {
             return Ok(None);
         }
-        let environment = self.transaction.environment();
+        let environment = self.transaction.environment;
         for id in lookup::alike(environment, &self.transaction.transaction, self.table(), index, &key)? {
             let Some(record) = self.get(id)? else { continue };
             if key.is_whole || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
@@ -178,14 +178,14 @@ impl HeapWriter<'_, '_> {
 
     /// Notes all records for one index, a new one.
     pub(crate) fn fill_index(&mut self, number: u32, wanted: &dyn Fn() -> bool) -> Result<()> {
-        self.changed = true;
+        self.state.changed = true;
         for (done, id) in self.record_ids()?.into_iter().enumerate() {
             if done % TOGETHER == 0 && !wanted() {
                 return Err(Error::Cancelled);
             }
             let Some(record) = self.fields_of(id)? else { continue };
             let keys = self.index_keys_of(&record)?;
-            for (changes, key) in self.indexes.iter_mut().zip(keys) {
+            for (changes, key) in self.state.indexes.iter_mut().zip(keys) {
                 if changes.index.number == number {
                     changes.added.push((key, id));
                 }
@@ -202,7 +202,7 @@ impl HeapWriter<'_, '_> {
             (0, one) | (one, 0) => one >= WAITING,
             _ => false,
         };
-        if self.first_new.is_some() || !self.indexes.iter().any(many) {
+        if self.state.first_new.is_some() || !self.state.indexes.iter().any(many) {
             return Ok(());
         }
         self.with_indexes(|writer, changes| {
@@ -219,13 +219,15 @@ impl HeapWriter<'_, '_> {
 
     /// Whether so many entries of a load wait that they are to be put into their indexes.
     pub(crate) fn has_many_entries(&self) -> bool {
-        self.indexes.iter().any(|changes| changes.added.len() >= WAITING)
+        self.state.indexes.iter().any(|changes| changes.added.len() >= WAITING)
     }
 
     /// Puts up to `most` entries of a load into one index, in the order of their keys; false when none are left.
     pub(crate) fn add_some_entries(&mut self, most: usize) -> Result<bool> {
-        let Some(at) = self.indexes.iter().position(|changes| !changes.added.is_empty()) else { return Ok(false) };
-        let changes = &mut self.indexes[at];
+        let Some(at) = self.state.indexes.iter().position(|changes| !changes.added.is_empty()) else {
+            return Ok(false);
+        };
+        let changes = &mut self.state.indexes[at];
         let mut entries = std::mem::take(&mut changes.added);
         if entries.len() > FEW {
             sort(&mut entries);
@@ -246,9 +248,9 @@ impl HeapWriter<'_, '_> {
     }
 
     fn with_indexes(&mut self, mut work: impl FnMut(&mut Self, &mut IndexChanges) -> Result<()>) -> Result<()> {
-        let mut indexes = std::mem::take(&mut self.indexes);
+        let mut indexes = std::mem::take(&mut self.state.indexes);
         let result = indexes.iter_mut().try_for_each(|changes| work(self, changes));
-        self.indexes = indexes;
+        self.state.indexes = indexes;
         result
     }
 
@@ -294,7 +296,7 @@ impl HeapWriter<'_, '_> {
         key: &IndexKey,
         id: RecordId,
     ) -> Result<Option<RecordId>> {
-        let environment = self.transaction.environment();
+        let environment = self.transaction.environment;
         let alike = lookup::alike(environment, &self.transaction.transaction, self.table(), index, key)?;
         if is_alone(index, key) {
             return Ok(alike.first().copied());

@@ -17,11 +17,11 @@ impl HeapWriter<'_, '_> {
     /// Adds the records of a batch, whose columns are the table's. NSM and PAX pages are filled one behind the other, in new
     /// pages: what is free in older ones is for insertions.
     pub fn load(&mut self, batch: &RecordBatch) -> Result<()> {
-        self.changed = true;
+        self.state.changed = true;
         let columns = self.field_columns(batch)?;
-        self.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
+        self.state.bounds.iter_mut().zip(&columns).for_each(|(bounds, column)| column.add_to(bounds));
         let mut loader =
-            (self.heap.options.layout != HeapLayout::Dsm).then(|| self.take_loader(&columns, batch.num_rows()));
+            (self.state.heap.options.layout != HeapLayout::Dsm).then(|| self.take_loader(&columns, batch.num_rows()));
         let mut next = 0;
         while next < batch.num_rows() {
             // All rows up to one that needs a closer look.
@@ -35,14 +35,14 @@ impl HeapWriter<'_, '_> {
                 }
                 None => (next..end).try_for_each(|row| self.load_pairs(&columns, row))?,
             }
-            self.heap.rows += (end - next) as u64;
+            self.state.heap.rows += (end - next) as u64;
             next = end;
             if next < batch.num_rows() {
                 self.load_row(&columns, next, &mut loader)?;
                 next += 1;
             }
         }
-        self.loader = loader;
+        self.state.loader = loader;
         self.index_some()
     }
 
@@ -60,7 +60,7 @@ impl HeapWriter<'_, '_> {
             None => self.insert_pairs(&owned)?,
         };
         self.index_added(keys, id);
-        self.heap.rows += 1;
+        self.state.heap.rows += 1;
         Ok(())
     }
 
@@ -99,37 +99,37 @@ impl HeapWriter<'_, '_> {
 
     /// How often the minipages of a page that the load at work has filled were sized anew, over all of these pages.
     pub fn reorganised(&self) -> u64 {
-        self.loader.as_ref().map_or(0, PageLoader::reorganised)
+        self.state.loader.as_ref().map_or(0, PageLoader::reorganised)
     }
 
     /// The loader at work, or one that is laid out by the first records.
     fn take_loader(&mut self, columns: &[FieldColumn], rows: usize) -> PageLoader {
-        if let Some(loader) = self.loader.take() {
+        if let Some(loader) = self.state.loader.take() {
             return loader;
         }
-        let (options, table) = (self.heap.options, self.table());
-        let mut loader = PageLoader::new(options, &self.schema, table, self.heap.pages);
+        let (options, table) = (self.state.heap.options, self.table());
+        let mut loader = PageLoader::new(options, &self.state.schema, table, self.state.heap.pages);
         loader.expect_rows(columns, rows);
         loader
     }
 
     /// Whether a record fits a page without a closer look.
     fn surely_fits(&self, columns: &[FieldColumn], row: usize) -> bool {
-        FieldColumn::surely_fits(columns, row, &self.schema, &self.heap.options)
+        FieldColumn::surely_fits(columns, row, &self.state.schema, &self.state.heap.options)
     }
 
     /// Writes a page that a load has filled.
     fn put_loaded(&mut self, number: u64, mut page: Page<Vec<u8>>) -> Result<()> {
-        let (environment, free) = (self.transaction.environment(), page.free());
-        self.space.set(environment, &self.transaction.transaction, number, free)?;
+        let (environment, free) = (self.transaction.environment, page.free());
+        self.state.space.set(environment, &self.transaction.transaction, number, free)?;
         self.put_page(PAGES, number, &mut page)?;
-        self.heap.pages = self.heap.pages.max(number + 1);
+        self.state.heap.pages = self.state.heap.pages.max(number + 1);
         Ok(())
     }
 
     /// Writes the last page of a load.
     pub(crate) fn end_load(&mut self) -> Result<()> {
-        match self.loader.take() {
+        match self.state.loader.take() {
             Some(mut loader) => loader.finish(&mut |number, page| self.put_loaded(number, page)),
             None => Ok(()),
         }

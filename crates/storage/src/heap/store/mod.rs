@@ -44,8 +44,9 @@ pub(crate) use overlay::{Overlay, WrittenPages};
 pub(crate) use page_source::PageSource;
 pub use reader::HeapReader;
 pub(crate) use reader::{HeapZone, place};
-pub(crate) use suspended::SuspendedLoad;
+
 pub(crate) use verified::Verified;
+pub(crate) use writer::HeapState;
 pub use writer::HeapWriter;
 pub use zones::{FoundPage, RECORD_IDS};
 pub(crate) use zones::{PageZones, id_column};

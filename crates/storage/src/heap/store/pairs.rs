@@ -45,15 +45,15 @@ impl HeapWriter<'_, '_> {
 
     /// The same of borrowed fields, none of which is longer than a page takes.
     pub(super) fn insert_fields(&mut self, fields: &[Field<'_>]) -> Result<RecordId> {
-        let id = self.heap.next_record;
-        self.schema.check(fields)?;
+        let id = self.state.heap.next_record;
+        self.state.schema.check(fields)?;
         for (attribute, field) in fields.iter().enumerate() {
             let pair = [Field::Code(id.into()), *field];
-            let column = self.schema.attributes()[attribute].column;
-            let last = match self.tails.get(&column) {
+            let column = self.state.schema.attributes()[attribute].column;
+            let last = match self.state.tails.get(&column) {
                 Some(first) => Some(*first),
                 // A load in portions leaves the pages alone that others see.
-                None if self.first_new.is_some() => None,
+                None if self.state.first_new.is_some() => None,
                 None => self.pair_page(column, RecordId::MAX)?,
             };
             let added = match last {
@@ -64,24 +64,24 @@ impl HeapWriter<'_, '_> {
             if !added {
                 let mut page = self.empty_pairs(attribute, id);
                 append(&mut page, &pair)?;
-                self.heap.pages += 1;
+                self.state.heap.pages += 1;
                 self.add_page(column, id, page)?;
             }
-            self.tails.insert(column, tail);
+            self.state.tails.insert(column, tail);
         }
-        self.heap.next_record += 1;
+        self.state.heap.next_record += 1;
         Ok(id)
     }
 
     fn empty_pairs(&self, attribute: usize, first: RecordId) -> Page<Vec<u8>> {
-        let column = self.schema.attributes()[attribute].column;
-        let length = self.heap.options.page_bytes;
-        Page::Nsm(NsmPage::of_column(length, &self.pairs[attribute], self.table(), column, first))
+        let column = self.state.schema.attributes()[attribute].column;
+        let length = self.state.heap.options.page_bytes;
+        Page::Nsm(NsmPage::of_column(length, &self.state.pairs[attribute], self.table(), column, first))
     }
 
     /// The page of a relation that a record id belongs to, by its first record id.
     fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<u64>> {
-        let environment = self.transaction.environment();
+        let environment = self.transaction.environment;
         let (heap, wanted) = (environment.values(Name::Heap)?, key(self.table(), column, id));
         let found = heap.get_lower_than_or_equal_to(&self.transaction.transaction, &wanted);
         let found = found.map_err(environment.failed("reading"))?.and_then(|(key, _)| parse(key));
@@ -90,12 +90,12 @@ impl HeapWriter<'_, '_> {
 
     /// Page and slot of a record's pair.
     fn pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
-        let column = self.schema.attributes()[attribute].column;
+        let column = self.state.schema.attributes()[attribute].column;
         let Some(first) = self.pair_page(column, id)? else { return Ok(None) };
         let slot = slot_of(self.page(column, first)?, id).ok();
         if slot.is_none() && attribute > 0 {
-            let name = &self.schema.attributes()[attribute].name;
-            let place = format!("column '{name}' of table {}", self.schema.table);
+            let name = &self.state.schema.attributes()[attribute].name;
+            let place = format!("column '{name}' of table {}", self.state.schema.table);
             return Err(Error::corrupt(place, format!("record {id} is missing, which other columns have")));
         }
         Ok(slot.map(|slot| (first, slot)))
@@ -103,8 +103,8 @@ impl HeapWriter<'_, '_> {
 
     /// The ids of all records, from the relation of the first column.
     pub(super) fn ids_of_pairs(&mut self) -> Result<Vec<RecordId>> {
-        let column = self.schema.attributes()[0].column;
-        let mut ids = Vec::with_capacity(self.heap.rows as usize);
+        let column = self.state.schema.attributes()[0].column;
+        let mut ids = Vec::with_capacity(self.state.heap.rows as usize);
         let mut last = self.pair_page(column, RecordId::MAX)?;
         while let Some(first) = last {
             let page = self.page(column, first)?;
@@ -124,10 +124,10 @@ impl HeapWriter<'_, '_> {
 
     /// All fields of a record.
     pub(super) fn pairs_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
-        let mut fields = Vec::with_capacity(self.schema.attributes().len());
-        for attribute in 0..self.schema.attributes().len() {
+        let mut fields = Vec::with_capacity(self.state.schema.attributes().len());
+        for attribute in 0..self.state.schema.attributes().len() {
             let Some((first, slot)) = self.pair(attribute, id)? else { return Ok(None) };
-            let column = self.schema.attributes()[attribute].column;
+            let column = self.state.schema.attributes()[attribute].column;
             fields.push(self.page(column, first)?.field(slot, 1).into());
         }
         Ok(Some(fields))
@@ -141,7 +141,7 @@ impl HeapWriter<'_, '_> {
         for (attribute, value) in changes {
             let mut values = [value];
             self.spill_values(&mut values)?;
-            let column = self.schema.attributes()[attribute].column;
+            let column = self.state.schema.attributes()[attribute].column;
             let mut before = OwnedField::Null;
             while let Some((first, slot)) = self.pair(attribute, id)? {
                 let page = self.page_mut(column, first)?;
@@ -158,7 +158,7 @@ impl HeapWriter<'_, '_> {
 
     /// Moves the upper half of a page's pairs to a new one.
     fn split(&mut self, attribute: usize, first: u64) -> Result<()> {
-        let column = self.schema.attributes()[attribute].column;
+        let column = self.state.schema.attributes()[attribute].column;
         let page = self.page(column, first)?;
         let (slots, middle) = (page.slots(), page.slots() / 2);
         if middle == 0 {
@@ -175,18 +175,18 @@ impl HeapWriter<'_, '_> {
         if let Page::Nsm(page) = self.page_mut(column, first)? {
             (middle..slots).rev().for_each(|slot| page.remove(slot));
         }
-        if self.tails.get(&column).is_none_or(|tail| *tail == first) {
-            self.tails.remove(&column);
+        if self.state.tails.get(&column).is_none_or(|tail| *tail == first) {
+            self.state.tails.remove(&column);
         }
-        self.heap.pages += 1;
+        self.state.heap.pages += 1;
         self.add_page(column, start, upper)
     }
 
     /// Deletes a record from all relations.
     pub(super) fn delete_pairs(&mut self, id: RecordId) -> Result<bool> {
-        for attribute in 0..self.schema.attributes().len() {
+        for attribute in 0..self.state.schema.attributes().len() {
             let Some((first, slot)) = self.pair(attribute, id)? else { return Ok(false) };
-            let column = self.schema.attributes()[attribute].column;
+            let column = self.state.schema.attributes()[attribute].column;
             let page = self.page_mut(column, first)?;
             let field = page.field(slot, 1).into();
             if let Page::Nsm(page) = page {
@@ -194,7 +194,7 @@ impl HeapWriter<'_, '_> {
             }
             if page.records() == 0 {
                 self.remove_page(column, first)?;
-                self.tails.remove(&column);
+                self.state.tails.remove(&column);
             }
             self.forget(&[field])?;
         }

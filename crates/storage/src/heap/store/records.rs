@@ -16,21 +16,21 @@ impl HeapWriter<'_, '_> {
     /// Adds a record that fits a page.
     pub(super) fn insert_record(&mut self, fields: &[OwnedField]) -> Result<RecordId> {
         let fields: Vec<Field<'_>> = fields.iter().map(OwnedField::field).collect();
-        let bytes = NsmPage::record_bytes(&self.schema, &fields) + SLOT;
-        let environment = self.transaction.environment();
-        while let Some(number) = self.space.find(environment, &self.transaction.transaction, bytes)? {
+        let bytes = NsmPage::record_bytes(&self.state.schema, &fields) + SLOT;
+        let environment = self.transaction.environment;
+        while let Some(number) = self.state.space.find(environment, &self.transaction.transaction, bytes)? {
             match self.page_mut(PAGES, number)?.insert(&fields)? {
                 Some(slot) => {
                     self.note_free(number)?;
                     return Ok(record_id(number, slot));
                 }
-                None => self.space.refuse(environment, &self.transaction.transaction, number, bytes)?,
+                None => self.state.space.refuse(environment, &self.transaction.transaction, number, bytes)?,
             }
         }
-        let number = self.heap.pages;
+        let number = self.state.heap.pages;
         let mut page = self.new_page(number, &fields)?;
         let slot = page.insert(&fields)?.ok_or_else(|| self.too_large())?;
-        self.heap.pages += 1;
+        self.state.heap.pages += 1;
         self.add_page(PAGES, number, page)?;
         self.note_free(number)?;
         Ok(record_id(number, slot))
@@ -38,9 +38,15 @@ impl HeapWriter<'_, '_> {
 
     /// An empty page, whose minipages are made for values as long as those of the page before.
     fn new_page(&mut self, number: u64, fields: &[Field<'_>]) -> Result<Page<Vec<u8>>> {
-        let (options, table) = (self.heap.options, self.table());
+        let (options, table) = (self.state.heap.options, self.table());
         if options.layout == HeapLayout::Nsm {
-            return Ok(Page::Nsm(NsmPage::empty(HeapLayout::Nsm, options.page_bytes, &self.schema, table, number)));
+            return Ok(Page::Nsm(NsmPage::empty(
+                HeapLayout::Nsm,
+                options.page_bytes,
+                &self.state.schema,
+                table,
+                number,
+            )));
         }
         let average = match number.checked_sub(1) {
             Some(before) => match self.page(PAGES, before)? {
@@ -52,25 +58,25 @@ impl HeapWriter<'_, '_> {
         let own = || fields.iter().map(|field| field.variable_bytes() as f64).collect();
         let average = if average.is_empty() { own() } else { average };
         let (length, deletes) = (options.page_bytes, options.deletes);
-        Ok(Page::Pax(PaxPage::empty(length, &self.schema, table, number, deletes, &average)?))
+        Ok(Page::Pax(PaxPage::empty(length, &self.state.schema, table, number, deletes, &average)?))
     }
 
     /// Tells the map what is free in a page.
     fn note_free(&mut self, number: u64) -> Result<()> {
         let free = self.page(PAGES, number)?.free();
-        self.space.set(self.transaction.environment(), &self.transaction.transaction, number, free)
+        self.state.space.set(self.transaction.environment, &self.transaction.transaction, number, free)
     }
 
     /// Whether there is a record of that id.
     fn has_record(&mut self, id: RecordId) -> Result<bool> {
         let (number, slot) = place_of(id);
-        Ok(number < self.heap.pages && self.page(PAGES, number)?.is_live(slot))
+        Ok(number < self.state.heap.pages && self.page(PAGES, number)?.is_live(slot))
     }
 
     /// The ids of all records, page by page.
     pub(super) fn ids_of_pages(&mut self) -> Result<Vec<RecordId>> {
-        let mut ids = Vec::with_capacity(self.heap.rows as usize);
-        for number in 0..self.heap.pages {
+        let mut ids = Vec::with_capacity(self.state.heap.rows as usize);
+        for number in 0..self.state.heap.pages {
             let page = self.page(PAGES, number)?;
             ids.extend((0..page.slots()).filter(|slot| page.is_live(*slot)).map(|slot| record_id(number, slot)));
         }
@@ -83,7 +89,7 @@ impl HeapWriter<'_, '_> {
             return Ok(None);
         }
         let (number, slot) = place_of(id);
-        let attributes = self.schema.attributes().len();
+        let attributes = self.state.schema.attributes().len();
         let page = self.page(PAGES, number)?;
         Ok(Some((0..attributes).map(|attribute| page.field(slot, attribute).into()).collect()))
     }
@@ -124,7 +130,7 @@ impl HeapWriter<'_, '_> {
         let (mut changes, mut row) = (Vec::with_capacity(columns.len()), 0);
         for of_page in ids.chunk_by(|a, b| place_of(*a).0 == place_of(*b).0) {
             let number = place_of(of_page[0]).0;
-            if number >= self.heap.pages {
+            if number >= self.state.heap.pages {
                 return Err(self.gone(of_page[0]));
             }
             let page = self.page_mut(PAGES, number)?;

@@ -33,6 +33,12 @@ const LARGE: usize = 128;
 #[derive(Debug)]
 pub struct HeapWriter<'t, 'store> {
     pub(super) transaction: &'t mut Transaction<'store>,
+    pub(super) state: HeapState,
+}
+
+/// What a writer knows of its table, which a writer in another transaction may go on with (`suspended.rs`).
+#[derive(Debug)]
+pub(crate) struct HeapState {
     pub(super) record: TableRecord,
     pub(super) heap: HeapRecord,
     pub(super) schema: Arc<PageSchema>,
@@ -69,19 +75,16 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// The table of that record.
     pub(super) fn of(transaction: &'t mut Transaction<'store>, record: TableRecord) -> Result<Self> {
-        let heap = record.heap.clone().ok_or_else(|| {
-            Error::InvalidInput(format!("table '{}' is not kept in heap pages", record.definition.name))
-        })?;
+        let heap = record.pages()?.clone();
         let schema = Arc::new(PageSchema::new(&record.definition));
         let pairs = schemas_of_pairs(&schema, heap.options.layout);
-        let environment = transaction.environment();
+        let environment = transaction.environment;
         let space = Space::open(environment, &transaction.transaction, record.prefix(), heap.options.page_bytes)?;
         let (pages, tails) = (BTreeMap::new(), BTreeMap::new());
         let bounds = schema.attributes().iter().map(|own| heap.bounds(own)).collect();
         let indexes = record.definition.indexes.iter();
         let indexes = indexes.map(|index| IndexChanges::new(index, schema.attributes())).collect();
-        Ok(Self {
-            transaction,
+        let state = HeapState {
             record,
             heap,
             schema,
@@ -94,26 +97,27 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             changed: false,
             indexes,
             first_new: None,
-        })
+        };
+        Ok(Self { transaction, state })
     }
 
     /// Records of the table, with this transaction's changes.
     pub fn rows(&self) -> u64 {
-        self.heap.rows
+        self.state.heap.rows
     }
 
     /// Adds a record: a value for each column, in order. Returns its id.
     pub fn insert(&mut self, record: &[Datum]) -> Result<RecordId> {
         self.end_load()?;
-        if record.len() != self.schema.attributes().len() {
+        if record.len() != self.state.schema.attributes().len() {
             return Err(Error::InvalidInput(format!(
                 "table {} has {} columns, the record {}",
-                self.schema.table,
-                self.schema.attributes().len(),
+                self.state.schema.table,
+                self.state.schema.attributes().len(),
                 record.len()
             )));
         }
-        let schema = Arc::clone(&self.schema);
+        let schema = Arc::clone(&self.state.schema);
         let fields = schema.attributes().iter().zip(record).map(|(own, value)| Ok(own.field(value)?.into()));
         self.insert_owned(fields.collect::<Result<Vec<OwnedField>>>()?)
     }
@@ -130,22 +134,22 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     fn insert_owned(&mut self, mut fields: Vec<OwnedField>) -> Result<RecordId> {
-        self.changed = true;
-        self.bounds.iter_mut().zip(&fields).for_each(|(bounds, field)| bounds.add(&field.field()));
+        self.state.changed = true;
+        self.state.bounds.iter_mut().zip(&fields).for_each(|(bounds, field)| bounds.add(&field.field()));
         let keys = self.index_keys(|at| fields[at].field());
         self.spill(&mut fields)?;
-        let id = match self.heap.options.layout {
+        let id = match self.state.heap.options.layout {
             HeapLayout::Dsm => self.insert_pairs(&fields)?,
             HeapLayout::Nsm | HeapLayout::Pax => self.insert_record(&fields)?,
         };
         self.index_added(keys, id);
-        self.heap.rows += 1;
+        self.state.heap.rows += 1;
         Ok(id)
     }
 
     /// The columns of a batch as fields. Fails when they are not the table's.
     pub(super) fn field_columns(&self, batch: &RecordBatch) -> Result<Vec<FieldColumn>> {
-        let schema = &self.schema;
+        let schema = &self.state.schema;
         if batch.num_columns() != schema.attributes().len() {
             return Err(Error::InvalidInput(format!(
                 "{} columns can't be stored in table '{}', which has {}",
@@ -161,7 +165,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// such record.
     pub fn update(&mut self, id: RecordId, changes: &[(ColumnId, Datum)]) -> Result<Option<RecordId>> {
         self.end_load()?;
-        let schema = Arc::clone(&self.schema);
+        let schema = Arc::clone(&self.state.schema);
         let mut fields: Vec<(usize, OwnedField)> = Vec::with_capacity(changes.len());
         for (column, value) in changes {
             let at = schema.attributes().iter().position(|own| own.column == *column).ok_or_else(|| {
@@ -172,14 +176,14 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
                 return Err(Error::InvalidInput(format!("column '{name}' of table {} is changed twice", schema.table)));
             }
             let field = schema.attributes()[at].field(value)?;
-            self.bounds[at].add(&field);
+            self.state.bounds[at].add(&field);
             fields.push((at, field.into()));
         }
         self.update_fields(id, fields)
     }
 
     fn update_fields(&mut self, id: RecordId, fields: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
-        self.changed = true;
+        self.state.changed = true;
         let keys = match self.has_indexes() {
             false => None,
             true => match self.fields_of(id)? {
@@ -191,7 +195,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
                 }
             },
         };
-        let now = match self.heap.options.layout {
+        let now = match self.state.heap.options.layout {
             HeapLayout::Dsm => self.update_pairs(id, fields)?,
             HeapLayout::Nsm | HeapLayout::Pax => self.update_record(id, fields)?,
         };
@@ -204,7 +208,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// The ids of all records.
     pub(super) fn record_ids(&mut self) -> Result<Vec<RecordId>> {
         self.end_load()?;
-        match self.heap.options.layout {
+        match self.state.heap.options.layout {
             HeapLayout::Dsm => self.ids_of_pairs(),
             HeapLayout::Nsm | HeapLayout::Pax => self.ids_of_pages(),
         }
@@ -212,7 +216,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// All fields of a record, as they lie in its pages.
     pub(super) fn fields_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
-        match self.heap.options.layout {
+        match self.state.heap.options.layout {
             HeapLayout::Dsm => self.pairs_of(id),
             HeapLayout::Nsm | HeapLayout::Pax => self.record_of(id),
         }
@@ -222,7 +226,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// record of some id.
     pub fn update_all(&mut self, ids: &[RecordId], columns: &[ColumnId], values: &RecordBatch) -> Result<()> {
         self.end_load()?;
-        let schema = Arc::clone(&self.schema);
+        let schema = Arc::clone(&self.state.schema);
         let place = |column: &ColumnId| schema.attributes().iter().position(|own| own.column == *column);
         let mut changed = Vec::with_capacity(columns.len());
         for (column, array) in columns.iter().zip(values.columns()) {
@@ -230,12 +234,12 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
                 Error::InvalidInput(format!("table {} has no column of number {column}", schema.table))
             })?;
             let fields = FieldColumn::new(&schema.attributes()[at], array)?;
-            fields.add_to(&mut self.bounds[at]);
+            fields.add_to(&mut self.state.bounds[at]);
             changed.push((at, fields));
         }
         let fixed = changed.iter().all(|(at, _)| schema.attributes()[*at].kind != Kind::Variable);
-        if fixed && !self.has_indexes() && self.heap.options.layout != HeapLayout::Dsm {
-            self.changed = true;
+        if fixed && !self.has_indexes() && self.state.heap.options.layout != HeapLayout::Dsm {
+            self.state.changed = true;
             return self.update_fixed(ids, &changed);
         }
         for (row, id) in ids.iter().enumerate() {
@@ -256,16 +260,16 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     pub(super) fn gone(&self, id: RecordId) -> Error {
-        Error::InvalidInput(format!("table {} has no record {id}", self.schema.table))
+        Error::InvalidInput(format!("table {} has no record {id}", self.state.schema.table))
     }
 
     /// Deletes a record; false when there is none of that id.
     pub fn delete(&mut self, id: RecordId) -> Result<bool> {
-        self.changed = true;
+        self.state.changed = true;
         self.end_load()?;
         let record = if self.has_indexes() { self.fields_of(id)? } else { None };
         let keys = record.map(|record| self.index_keys_of(&record)).transpose()?;
-        let found = match self.heap.options.layout {
+        let found = match self.state.heap.options.layout {
             HeapLayout::Dsm => self.delete_pairs(id)?,
             HeapLayout::Nsm | HeapLayout::Pax => self.delete_record(id)?,
         };
@@ -273,7 +277,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             self.index_removed(keys, id);
             self.index_some()?;
         }
-        self.heap.rows -= u64::from(found);
+        self.state.heap.rows -= u64::from(found);
         Ok(found)
     }
 
@@ -282,7 +286,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         self.end_load()?;
         let Some(fields) = self.fields_of(id)? else { return Ok(None) };
         let mut values = Vec::with_capacity(fields.len());
-        for (own, field) in self.schema.attributes().iter().zip(fields) {
+        for (own, field) in self.state.schema.attributes().iter().zip(fields) {
             values.push(match field {
                 OwnedField::Overflow(reference) => own.datum(&Field::Bytes(&self.fetch(reference)?))?,
                 field => own.datum(&field.field())?,
@@ -295,9 +299,9 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     pub(super) fn spill(&mut self, fields: &mut [OwnedField]) -> Result<()> {
         loop {
             let list: Vec<Field<'_>> = fields.iter().map(OwnedField::field).collect();
-            let bytes = match self.heap.options.layout {
-                HeapLayout::Pax => page_bytes(&self.schema, &list),
-                HeapLayout::Nsm => HEAD + SLOT + NsmPage::record_bytes(&self.schema, &list),
+            let bytes = match self.state.heap.options.layout {
+                HeapLayout::Pax => page_bytes(&self.state.schema, &list),
+                HeapLayout::Nsm => HEAD + SLOT + NsmPage::record_bytes(&self.state.schema, &list),
                 HeapLayout::Dsm => 0,
             };
             let inline = |field: &OwnedField| match field {
@@ -306,7 +310,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             };
             let longest = (0..fields.len()).max_by_key(|at| inline(&fields[*at])).unwrap_or(0);
             let length = fields.get(longest).map_or(0, inline);
-            if length <= self.heap.options.longest_value() && bytes <= self.heap.options.page_bytes {
+            if length <= self.state.heap.options.longest_value() && bytes <= self.state.heap.options.page_bytes {
                 return Ok(());
             }
             let OwnedField::Bytes(value) = &fields[longest] else { return Err(self.too_large()) };
@@ -321,7 +325,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     pub(super) fn spill_values(&mut self, fields: &mut [OwnedField]) -> Result<()> {
         for field in fields {
             if let OwnedField::Bytes(value) = field
-                && value.len() > self.heap.options.longest_value()
+                && value.len() > self.state.heap.options.longest_value()
             {
                 *field = OwnedField::Overflow(self.store(value)?);
             }
@@ -333,30 +337,34 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     pub(super) fn too_large(&self) -> Error {
         Error::InvalidInput(format!(
             "a record of table {} does not fit a page of {} bytes; choose a larger page_size",
-            self.schema.table, self.heap.options.page_bytes
+            self.state.schema.table, self.state.heap.options.page_bytes
         ))
     }
 
     /// Keeps a value that is too long for a page.
     fn store(&mut self, value: &[u8]) -> Result<OverflowReference> {
         let length = u32::try_from(value.len()).map_err(|_| {
-            Error::InvalidInput(format!("a value of {} bytes is too long for table {}", value.len(), self.schema.table))
+            Error::InvalidInput(format!(
+                "a value of {} bytes is too long for table {}",
+                value.len(),
+                self.state.schema.table
+            ))
         })?;
-        let reference = OverflowReference { number: self.heap.next_overflow, length };
-        self.heap.next_overflow += 1;
+        let reference = OverflowReference { number: self.state.heap.next_overflow, length };
+        self.state.heap.next_overflow += 1;
         self.note_written(OVERFLOW, reference.number, value.len())?;
         let key = key(self.table(), OVERFLOW, reference.number);
-        values::put(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key, value)?;
+        values::put(self.transaction.environment, &mut self.transaction.transaction, Name::Heap, &key, value)?;
         Ok(reference)
     }
 
     /// A value that is too long for a page.
     pub(super) fn fetch(&self, reference: OverflowReference) -> Result<Vec<u8>> {
-        let environment = self.transaction.environment();
+        let environment = self.transaction.environment;
         super::page_source::long_value(
             environment,
             &self.transaction.transaction,
-            &self.schema.table,
+            &self.state.schema.table,
             self.table(),
             reference,
         )
@@ -368,7 +376,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             if let OwnedField::Overflow(reference) = field {
                 self.note(OVERFLOW, reference.number);
                 let key = key(self.table(), OVERFLOW, reference.number);
-                values::delete(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key)?;
+                values::delete(self.transaction.environment, &mut self.transaction.transaction, Name::Heap, &key)?;
             }
         }
         Ok(())
@@ -387,12 +395,12 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// The table.
     pub fn definition(&self) -> &TableDefinition {
-        &self.record.definition
+        &self.state.record.definition
     }
 
     /// What the keys of the table's pages begin with.
     pub(super) fn table(&self) -> TableId {
-        self.heap.prefix(self.record.definition.id)
+        self.state.heap.prefix(self.state.record.definition.id)
     }
 
     /// A page as this transaction has changed it. The caller knows that it is there.
@@ -408,53 +416,56 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     }
 
     fn kept(&mut self, attribute: u32, number: u64) -> Result<&mut Kept> {
-        if self.pages.len() >= KEPT && !self.pages.contains_key(&(attribute, number)) {
+        if self.state.pages.len() >= KEPT && !self.state.pages.contains_key(&(attribute, number)) {
             self.write_back()?;
-            self.pages.clear();
+            self.state.pages.clear();
         }
-        if !self.pages.contains_key(&(attribute, number)) {
+        if !self.state.pages.contains_key(&(attribute, number)) {
             let page = self.read_page(attribute, number)?;
-            self.pages.insert((attribute, number), Kept { page, changed: false });
+            self.state.pages.insert((attribute, number), Kept { page, changed: false });
         }
-        self.pages.get_mut(&(attribute, number)).ok_or_else(|| Error::InvalidInput("a page that was just read".into()))
+        self.state
+            .pages
+            .get_mut(&(attribute, number))
+            .ok_or_else(|| Error::InvalidInput("a page that was just read".into()))
     }
 
     fn read_page(&self, attribute: u32, number: u64) -> Result<Page<Vec<u8>>> {
-        let (environment, layout) = (self.transaction.environment(), self.heap.options.layout);
-        let place = || super::reader::place(environment, &self.schema, attribute, number);
+        let (environment, layout) = (self.transaction.environment, self.state.heap.options.layout);
+        let place = || super::reader::place(environment, &self.state.schema, attribute, number);
         let key = key(self.table(), attribute, number);
         let bytes = values::get_raw(environment, &self.transaction.transaction, Name::Heap, &key)?;
         let bytes = bytes.ok_or_else(|| Error::corrupt(place(), "the page is missing"))?.to_vec();
         let schema = self.schema_of(attribute);
         let page = Page::open(layout, bytes, schema, true, &place)?;
         if let Page::Pax(page) = &page {
-            (0..self.schema.attributes().len()).try_for_each(|at| page.verify(at, &place))?;
+            (0..self.state.schema.attributes().len()).try_for_each(|at| page.verify(at, &place))?;
         }
         Ok(page)
     }
 
     /// The schema of the pages of an attribute.
     fn schema_of(&self, attribute: u32) -> &Arc<PageSchema> {
-        if self.heap.options.layout != HeapLayout::Dsm {
-            return &self.schema;
+        if self.state.heap.options.layout != HeapLayout::Dsm {
+            return &self.state.schema;
         }
-        let at = self.schema.attributes().iter().position(|own| own.column == attribute);
-        at.and_then(|at| self.pairs.get(at)).unwrap_or(&self.schema)
+        let at = self.state.schema.attributes().iter().position(|own| own.column == attribute);
+        at.and_then(|at| self.state.pairs.get(at)).unwrap_or(&self.state.schema)
     }
 
     /// Takes a new page into the transaction; it is written at once, so that its key can be found.
     pub(super) fn add_page(&mut self, attribute: u32, number: u64, mut page: Page<Vec<u8>>) -> Result<()> {
         self.put_page(attribute, number, &mut page)?;
-        self.pages.insert((attribute, number), Kept { page, changed: false });
+        self.state.pages.insert((attribute, number), Kept { page, changed: false });
         Ok(())
     }
 
     /// Removes a page.
     pub(super) fn remove_page(&mut self, attribute: u32, number: u64) -> Result<()> {
-        self.pages.remove(&(attribute, number));
+        self.state.pages.remove(&(attribute, number));
         self.note(attribute, number);
         let key = key(self.table(), attribute, number);
-        values::delete(self.transaction.environment(), &mut self.transaction.transaction, Name::Heap, &key)
+        values::delete(self.transaction.environment, &mut self.transaction.transaction, Name::Heap, &key)
     }
 
     /// Writes a page.
@@ -468,7 +479,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         debug_assert!(is_page(attribute), "attribute {attribute} has no pages");
         self.note_written(attribute, number, bytes.len())?;
         let key = key(self.table(), attribute, number);
-        let environment = self.transaction.environment();
+        let environment = self.transaction.environment;
         let (heap, transaction) = (environment.values(Name::Heap)?, &mut self.transaction.transaction);
         let failed = environment.failed("writing");
         let last = heap.last(transaction).map_err(&failed)?.is_none_or(|(last, _)| last < &key[..]);
@@ -480,28 +491,28 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// Writes all changed pages.
     pub(super) fn write_back(&mut self) -> Result<()> {
-        let mut pages = std::mem::take(&mut self.pages);
+        let mut pages = std::mem::take(&mut self.state.pages);
         for ((attribute, number), kept) in pages.iter_mut().filter(|(_, kept)| kept.changed) {
             self.put_page(*attribute, *number, &mut kept.page)?;
             kept.changed = false;
         }
-        self.pages = pages;
+        self.state.pages = pages;
         Ok(())
     }
 
     /// Writes all that has changed, so that the transaction's commit makes it visible.
     pub(crate) fn finish(mut self) -> Result<()> {
-        if !self.changed {
+        if !self.state.changed {
             return Ok(());
         }
         self.end_load()?;
         self.finish_indexes()?;
         self.write_back()?;
-        let environment: &Environment = self.transaction.environment();
-        self.space.flush(environment, &mut self.transaction.transaction)?;
+        let environment: &Environment = self.transaction.environment;
+        self.state.space.flush(environment, &mut self.transaction.transaction)?;
         self.transaction.is_large |= self.transaction.pages.len() > LARGE;
-        self.heap.columns = self.bounds;
-        self.record.heap = Some(self.heap);
-        self.transaction.put_record(self.record)
+        self.state.heap.columns = self.state.bounds;
+        self.state.record.heap = Some(self.state.heap);
+        self.transaction.put_record(self.state.record)
     }
 }

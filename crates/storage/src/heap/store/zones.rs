@@ -141,16 +141,16 @@ impl PageZones {
     /// The values of a column in a zone at `tids`, ascending; what the view has elsewhere means nothing. Where they are few, no more of
     /// PAX pages is touched than they need.
     pub(crate) fn view_at(&self, column: &ColumnDefinition, zone: usize, tids: &[u32]) -> Result<ColumnView> {
-        if tids.len() <= self.zones()[zone].rows.len() / ROWS_OF_FEW
-            && let Some(known) = self
-                .reader
-                .views
-                .get(zone, column.id)
-                .map_or_else(|| self.pick(column, zone, tids), |view| Ok(Some(view)))?
-        {
+        if tids.len() > self.zones()[zone].rows.len() / ROWS_OF_FEW {
+            return self.view(column, zone);
+        }
+        if let Some(known) = self.reader.views.get(zone, column.id) {
             return Ok(known);
         }
-        self.view(column, zone)
+        match self.pick(column, zone, tids)? {
+            Some(picked) => Ok(picked),
+            None => self.view(column, zone),
+        }
     }
 
     /// The same of a PAX zone of which all that this takes was checked before; `None` where the whole view has to be gathered.
