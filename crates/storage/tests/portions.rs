@@ -222,7 +222,7 @@ fn layouts_change_in_portions() {
                 .write(|transaction| {
                     transaction.heap(id, |heap| {
                         let index = heap.definition().indexes[0].clone();
-                        let found = heap.record_by_key(&index, &[Datum::Integer(7)])?;
+                        let found = heap.record_by_key(&index, &[Datum::Integer(7)], &[])?;
                         let now = heap.update(found.unwrap().0, &[(2, long)])?.unwrap();
                         heap.update(now, &[(2, Datum::Bytes(plain_label(7).into_bytes().into()))])?;
                         heap.delete(now)

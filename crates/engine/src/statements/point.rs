@@ -53,13 +53,13 @@ pub(crate) fn select(
     let Some(places) = columns_of(&table.definition, &select.projection) else { return Ok(None) };
     let Some(key) = key_of(&table, condition, parameters) else { return Ok(None) };
     let Some(pages) = &table.pages else { return Ok(None) };
-    let record = pages.record_by_key(&key.index, &key.values)?;
+    let record = pages.record_by_key(&key.index, &key.values, &places)?;
     let columns: Vec<&ColumnDefinition> = places.iter().map(|at| &table.definition.columns[*at]).collect();
     let fields = table.definition.arrow_schema().project(&places)?;
     let schema = Arc::new(Headings::of(query).rename(&fields));
     let batch = match record {
         None => RecordBatch::new_empty(Arc::clone(&schema)),
-        Some((_, values)) => one_row(&schema, &columns, &places, &values)?,
+        Some((_, values)) => one_row(&schema, &columns, &values)?,
     };
     Ok(Some((schema, batch)))
 }
@@ -73,19 +73,14 @@ fn is_offered(session: &Session, name: &TableName) -> bool {
         && session.with_settings(|settings| settings.execution != Execution::DataFusion)
 }
 
-fn one_row(
-    schema: &SchemaRef,
-    columns: &[&ColumnDefinition],
-    places: &[usize],
-    values: &[Datum],
-) -> Result<RecordBatch> {
-    let array = |(column, at): (&&ColumnDefinition, &usize)| -> Result<ArrayRef> {
-        let value = scalar(&values[*at], &column.logical_type).ok_or_else(|| {
-            Error::Internal(format!("column '{}' has {:?}, which is no value of it", column.name, values[*at]))
+fn one_row(schema: &SchemaRef, columns: &[&ColumnDefinition], values: &[Datum]) -> Result<RecordBatch> {
+    let array = |(column, value): (&&ColumnDefinition, &Datum)| -> Result<ArrayRef> {
+        let value = scalar(value, &column.logical_type).ok_or_else(|| {
+            Error::Internal(format!("column '{}' has {value:?}, which is no value of it", column.name))
         })?;
         Ok(value.to_array()?)
     };
-    let arrays = columns.iter().zip(places).map(array).collect::<Result<Vec<_>>>()?;
+    let arrays = columns.iter().zip(values).map(array).collect::<Result<Vec<_>>>()?;
     Ok(RecordBatch::try_new(Arc::clone(schema), arrays)?)
 }
 

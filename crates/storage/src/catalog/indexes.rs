@@ -163,8 +163,9 @@ impl HeapReader {
         let places: Vec<usize> = index.columns.iter().filter_map(place).collect();
         let table = self.prefix();
         self.each_id(|id| {
-            let Some(record) = self.get(id)? else { return Ok(()) };
-            let fields = places.iter().map(|at| Ok((&attributes[*at], attributes[*at].field(&record[*at])?)));
+            let Some(values) = self.values(id, &places)? else { return Ok(()) };
+            let fields = places.iter().zip(&values);
+            let fields = fields.map(|(at, value)| Ok((&attributes[*at], attributes[*at].field(value)?)));
             let key = IndexKey::new(fields.collect::<Result<Vec<(_, Field<'_>)>>>()?);
             let payload = entry_payload(index, &key, id);
             let bytes = entry_key(table, index, &key, id);

@@ -118,7 +118,9 @@ mod tests {
     fn submit(store: &Arc<Store>, table: &TableDefinition, key: i64, does: &Does) -> Result<bool> {
         let (index, does) = (table.indexes[0].clone(), does.clone());
         store.submit_point(&WriteOptions::default(), &|| false, table.id, move |heap| {
-            let Some((id, _)) = heap.record_by_key(&index, &[Datum::Integer(key.into())])? else { return Ok(false) };
+            let Some((id, _)) = heap.record_by_key(&index, &[Datum::Integer(key.into())], &[])? else {
+                return Ok(false);
+            };
             match &does {
                 Does::Label(label) => heap.update(id, &[(2, text(label))]).map(|now| now.is_some()),
                 Does::Delete => heap.delete(id),
@@ -174,8 +176,8 @@ mod tests {
             let heap = store.heap(table.id).unwrap();
             assert_eq!(heap.rows(), model.len() as u64);
             for key in 0..40 {
-                let found = heap.record_by_key(&table.indexes[0], &[Datum::Integer(key.into())]).unwrap();
-                assert_eq!(found.map(|(_, record)| record[1].clone()), model.get(&key).map(|label| text(label)));
+                let found = heap.record_by_key(&table.indexes[0], &[Datum::Integer(key.into())], &[1]).unwrap();
+                assert_eq!(found.map(|(_, record)| record[0].clone()), model.get(&key).map(|label| text(label)));
             }
         }
     }

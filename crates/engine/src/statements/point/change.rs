@@ -170,7 +170,7 @@ impl PointChange {
     /// Whether there is nothing to write, and so no reason to wait for the turn: the table has no such record.
     fn is_in_vain(&self, table: &TableSnapshot) -> Result<bool> {
         match &table.pages {
-            Some(pages) => Ok(pages.record_by_key(&self.key.index, &self.key.values)?.is_none()),
+            Some(pages) => Ok(pages.record_by_key(&self.key.index, &self.key.values, &[])?.is_none()),
             None => Ok(false),
         }
     }
@@ -193,11 +193,13 @@ impl PointChange {
         if *heap.definition() != *self.definition || deletes && heap.is_referred_to() {
             return Ok(Applied::Otherwise);
         }
-        let found = heap.record_by_key(&self.key.index, &self.key.values)?;
-        let Some((id, record)) = found else { return Ok(Applied::Records(0)) };
+        let wanted: Vec<usize> = self.changes.iter().filter_map(|(_, new)| new.reads()).collect();
+        let found = heap.record_by_key(&self.key.index, &self.key.values, &wanted)?;
+        let Some((id, read)) = found else { return Ok(Applied::Records(0)) };
+        let mut read = read.into_iter();
         let value = |(at, new): &(usize, NewValue)| {
             let column = &self.definition.columns[*at];
-            Some((column.id, new.of(&record, column)?))
+            Some((column.id, new.of(new.reads().and_then(|_| read.next()), column)?))
         };
         let Some(values) = self.changes.iter().map(value).collect::<Option<Vec<_>>>() else {
             return Ok(Applied::Otherwise);
@@ -295,14 +297,20 @@ fn new_value(
 }
 
 impl NewValue {
-    /// The value for a record; `None` when it leaves the column's type, as its sum may on the way.
-    fn of(&self, record: &[Datum], column: &ColumnDefinition) -> Option<Datum> {
+    /// The place of the column that it is computed from.
+    fn reads(&self) -> Option<usize> {
         match self {
-            Self::Constant(value) => Some(value.clone()),
-            Self::Plus(at, amount) => match record[*at] {
-                Datum::Integer(value) => fitting(value + amount, &column.logical_type),
-                _ => None,
-            },
+            Self::Constant(_) => None,
+            Self::Plus(at, _) => Some(*at),
+        }
+    }
+
+    /// The value for a record that has `read` there; `None` when it leaves the column's type, as its sum may on the way.
+    fn of(&self, read: Option<Datum>, column: &ColumnDefinition) -> Option<Datum> {
+        match (self, read) {
+            (Self::Constant(value), _) => Some(value.clone()),
+            (Self::Plus(_, amount), Some(Datum::Integer(value))) => fitting(value + amount, &column.logical_type),
+            (Self::Plus(..), _) => None,
         }
     }
 }

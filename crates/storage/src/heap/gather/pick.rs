@@ -52,6 +52,8 @@ fn pick<const WIDTH: usize>(
 ) -> Option<()> {
     let (codes, _) = codes.as_chunks_mut::<WIDTH>();
     let (mut first, mut rest) = (0, tids);
+    // Memory is asked for all of them before the first is read.
+    let mut found = Vec::with_capacity(tids.len());
     for (place, (_, page)) in pages.iter().enumerate() {
         let minipage = minipages.get(place, at)?;
         let end = first + minipage.records;
@@ -59,11 +61,15 @@ fn pick<const WIDTH: usize>(
         if here > 0 {
             let (values, _) = page.get(minipage.bytes)?.as_chunks::<WIDTH>();
             for tid in &rest[..here] {
-                let tid = *tid as usize;
-                *codes.get_mut(tid)? = *values.get(tid.checked_sub(first)?)?;
+                let value = values.get((*tid as usize).checked_sub(first)?)?;
+                gingham_kernels::fetch_ahead(value);
+                found.push((*tid as usize, value));
             }
         }
         (first, rest) = (end, &rest[here..]);
+    }
+    for (tid, value) in found {
+        *codes.get_mut(tid)? = *value;
     }
     (rest.is_empty() && first == codes.len()).then_some(())
 }

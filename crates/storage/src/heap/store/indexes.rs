@@ -110,6 +110,11 @@ impl HeapWriter<'_, '_> {
         !self.state.indexes.is_empty()
     }
 
+    /// Whether an index has a column at one of these places among the table's.
+    pub(super) fn is_indexed(&self, mut places: impl Iterator<Item = usize>) -> bool {
+        places.any(|at| self.state.indexes.iter().any(|changes| changes.places.contains(&at)))
+    }
+
     /// The keys of a record in all indexes.
     pub(super) fn index_keys<'f>(&self, field: impl Fn(usize) -> Field<'f>) -> Vec<IndexKey> {
         let attributes = self.state.schema.attributes();
@@ -150,12 +155,13 @@ impl HeapWriter<'_, '_> {
         }
     }
 
-    /// The record whose values of the columns of a unique index are these, and its id. Entries of this writer's own changes are
-    /// not found, which are made when it ends.
+    /// The record whose values of the columns of a unique index are these: its id, and its values of the columns at the places
+    /// `wanted` among the table's. Entries of this writer's own changes are not found, which are made when it ends.
     pub fn record_by_key(
         &mut self,
         index: &IndexDefinition,
         values: &[Datum],
+        wanted: &[usize],
     ) -> Result<Option<(RecordId, Vec<Datum>)>> {
         let (key, places) = lookup::key_of(&self.state.schema, index, values)?;
         if key.has_null || !self.definition().indexes.contains(index) {
@@ -163,9 +169,9 @@ impl HeapWriter<'_, '_> {
         }
         let environment = self.transaction.environment;
         for id in lookup::alike(environment, &self.transaction.transaction, self.table(), index, &key)? {
-            let Some(record) = self.get(id)? else { continue };
-            if key.is_whole || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
-                return Ok(Some((id, record)));
+            let is_it = key.is_whole || self.values(id, &places)?.is_some_and(|own| own == values);
+            if is_it && let Some(found) = self.values(id, wanted)? {
+                return Ok(Some((id, found)));
             }
         }
         Ok(None)
@@ -315,7 +321,6 @@ impl HeapWriter<'_, '_> {
 
     /// The values of a record's key.
     fn key_values(&mut self, places: &[usize], id: RecordId) -> Result<Vec<Datum>> {
-        let values = self.get(id)?.ok_or_else(|| self.gone(id))?;
-        Ok(places.iter().map(|at| values[*at].clone()).collect())
+        self.values(id, places)?.ok_or_else(|| self.gone(id))
     }
 }

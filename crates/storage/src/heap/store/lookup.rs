@@ -74,9 +74,14 @@ impl HeapReader {
         Ok(fewest)
     }
 
-    /// The record whose values of the columns of a unique index are these, and its id; none of NULLs. Fails for values that
-    /// are not of the columns' types.
-    pub fn record_by_key(&self, index: &IndexDefinition, values: &[Datum]) -> Result<Option<(RecordId, Vec<Datum>)>> {
+    /// The record whose values of the columns of a unique index are these: its id, and its values of the columns at the places
+    /// `wanted` among the table's. None of NULLs. Fails for values that are not of the columns' types.
+    pub fn record_by_key(
+        &self,
+        index: &IndexDefinition,
+        values: &[Datum],
+        wanted: &[usize],
+    ) -> Result<Option<(RecordId, Vec<Datum>)>> {
         let (key, places) = key_of(self.schema(), index, values)?;
         if key.has_null {
             return Ok(None);
@@ -89,9 +94,9 @@ impl HeapReader {
             true => self.ids()?,
         };
         for id in found {
-            let Some(record) = self.get(id)? else { continue };
-            if key.is_whole && !copies || places.iter().zip(values).all(|(at, value)| record[*at] == *value) {
-                return Ok(Some((id, record)));
+            let is_it = key.is_whole && !copies || self.values(id, &places)?.is_some_and(|own| own == values);
+            if is_it && let Some(found) = self.values(id, wanted)? {
+                return Ok(Some((id, found)));
             }
         }
         Ok(None)

@@ -122,12 +122,16 @@ impl HeapWriter<'_, '_> {
         Ok(ids)
     }
 
-    /// All fields of a record.
-    pub(super) fn pairs_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
-        let mut fields = Vec::with_capacity(self.state.schema.attributes().len());
-        for attribute in 0..self.state.schema.attributes().len() {
-            let Some((first, slot)) = self.pair(attribute, id)? else { return Ok(None) };
-            let column = self.state.schema.attributes()[attribute].column;
+    /// The fields of a record at these places.
+    pub(super) fn pairs_of(&mut self, id: RecordId, places: &[usize]) -> Result<Option<Vec<OwnedField>>> {
+        // The first relation tells whether there is a record.
+        if self.pair(0, id)?.is_none() {
+            return Ok(None);
+        }
+        let mut fields = Vec::with_capacity(places.len());
+        for at in places {
+            let Some((first, slot)) = self.pair(*at, id)? else { return Ok(None) };
+            let column = self.state.schema.attributes()[*at].column;
             fields.push(self.page(column, first)?.field(slot, 1).into());
         }
         Ok(Some(fields))

@@ -120,26 +120,34 @@ impl HeapReader {
 
     /// The values of a record, in the order of the columns; `None` when there is none of that id.
     pub fn get(&self, id: RecordId) -> Result<Option<Vec<Datum>>> {
-        let mut values = Vec::with_capacity(self.schema.attributes().len());
+        let all: Vec<usize> = (0..self.schema.attributes().len()).collect();
+        self.values(id, &all)
+    }
+
+    /// The values that a record has of the columns at these places among the table's; `None` when there is no record of that id.
+    /// No page or minipage is touched but theirs.
+    pub fn values(&self, id: RecordId, places: &[usize]) -> Result<Option<Vec<Datum>>> {
         let (number, slot) = place_of(id);
-        let whole = match self.heap.options.layout {
-            HeapLayout::Dsm if id < self.heap.next_record => None,
-            HeapLayout::Nsm | HeapLayout::Pax if number < self.heap.pages => Some(self.whole_page(PAGES, number)?),
-            _ => return Ok(None),
-        };
-        for (attribute, own) in self.schema.attributes().iter().enumerate() {
-            let value = match &whole {
-                Some(page) if page.is_live(slot) => self.datum(attribute, page.field(slot, attribute))?,
-                Some(_) => return Ok(None),
-                None => {
-                    let Some(page) = self.pair_page(own.column, id)? else { return Ok(None) };
-                    let Ok(slot) = slot_of(&page, id) else { return Ok(None) };
-                    self.datum(attribute, page.field(slot, 1))?
-                }
-            };
-            values.push(value);
+        match self.heap.options.layout {
+            // The first relation tells whether there is a record.
+            HeapLayout::Dsm if places.is_empty() => Ok(self.pair(0, id)?.map(|_| Vec::new())),
+            HeapLayout::Dsm => places.iter().map(|at| self.pair(*at, id)).collect(),
+            HeapLayout::Nsm | HeapLayout::Pax if number < self.heap.pages => {
+                let page = self.page_with(PAGES, number, places)?;
+                let value = |at: &usize| self.datum(*at, page.field(slot, *at));
+                page.is_live(slot).then(|| places.iter().map(value).collect()).transpose()
+            }
+            HeapLayout::Nsm | HeapLayout::Pax => Ok(None),
         }
-        Ok(Some(values))
+    }
+
+    /// DSM: the value that a record has of an attribute.
+    fn pair(&self, attribute: usize, id: RecordId) -> Result<Option<Datum>> {
+        let Some(page) = self.pair_page(self.schema.attributes()[attribute].column, id)? else { return Ok(None) };
+        match slot_of(&page, id) {
+            Ok(slot) => self.datum(attribute, page.field(slot, 1)).map(Some),
+            Err(_) => Ok(None),
+        }
     }
 
     fn datum(&self, attribute: usize, field: Field<'_>) -> Result<Datum> {
@@ -200,11 +208,16 @@ impl HeapReader {
 
     /// A page, in place, all of which was checked.
     pub(super) fn whole_page(&self, attribute: u32, number: u64) -> Result<Page<Buffer>> {
+        let all: Vec<usize> = (0..self.schema.attributes().len()).collect();
+        self.page_with(attribute, number, &all)
+    }
+
+    /// A page, in place, of whose minipages these were checked.
+    fn page_with(&self, attribute: u32, number: u64, minipages: &[usize]) -> Result<Page<Buffer>> {
         let (page, checked) = self.page(attribute, number)?;
         if let Page::Pax(page) = &page {
             let place = || place(self.environment(), &self.schema, attribute, number);
-            (0..self.schema.attributes().len())
-                .try_for_each(|attribute| once(checked.minipage(attribute), || page.verify(attribute, &place)))?;
+            minipages.iter().try_for_each(|at| once(checked.minipage(*at), || page.verify(*at, &place)))?;
         }
         Ok(page)
     }

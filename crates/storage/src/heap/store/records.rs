@@ -83,15 +83,14 @@ impl HeapWriter<'_, '_> {
         Ok(ids)
     }
 
-    /// All fields of a record.
-    pub(super) fn record_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
+    /// The fields of a record at these places.
+    pub(super) fn record_of(&mut self, id: RecordId, places: &[usize]) -> Result<Option<Vec<OwnedField>>> {
         if !self.has_record(id)? {
             return Ok(None);
         }
         let (number, slot) = place_of(id);
-        let attributes = self.state.schema.attributes().len();
         let page = self.page(PAGES, number)?;
-        Ok(Some((0..attributes).map(|attribute| page.field(slot, attribute).into()).collect()))
+        Ok(Some(places.iter().map(|at| page.field(slot, *at).into()).collect()))
     }
 
     /// Changes attributes of a record; moves it when its page has no room for them.
@@ -100,10 +99,9 @@ impl HeapWriter<'_, '_> {
         id: RecordId,
         mut changes: Vec<(usize, OwnedField)>,
     ) -> Result<Option<RecordId>> {
-        let Some(mut record) = self.record_of(id)? else { return Ok(None) };
         let (number, slot) = place_of(id);
         let (attributes, mut values): (Vec<usize>, Vec<OwnedField>) = changes.drain(..).unzip();
-        let before: Vec<OwnedField> = attributes.iter().map(|attribute| record[*attribute].clone()).collect();
+        let Some(before) = self.record_of(id, &attributes)? else { return Ok(None) };
         self.spill_values(&mut values)?;
         let list: Vec<(usize, Field<'_>)> =
             attributes.iter().zip(&values).map(|(attribute, value)| (*attribute, value.field())).collect();
@@ -113,6 +111,7 @@ impl HeapWriter<'_, '_> {
                 id
             }
             Update::Outgrown => {
+                let Some(mut record) = self.fields_of(id)? else { return Ok(None) };
                 self.page_mut(PAGES, number)?.delete(slot);
                 self.note_free(number)?;
                 attributes.iter().zip(values).for_each(|(attribute, value)| record[*attribute] = value);
@@ -150,7 +149,7 @@ impl HeapWriter<'_, '_> {
 
     /// Deletes a record and its long values.
     pub(super) fn delete_record(&mut self, id: RecordId) -> Result<bool> {
-        let Some(record) = self.record_of(id)? else { return Ok(false) };
+        let Some(record) = self.fields_of(id)? else { return Ok(false) };
         let (number, slot) = place_of(id);
         self.page_mut(PAGES, number)?.delete(slot);
         self.note_free(number)?;

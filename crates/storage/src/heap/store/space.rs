@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const CHUNK: u64 = 4096;
 /// The number that the bytes of the chunks go by.
 const CHUNKS: u64 = u64::MAX;
+/// Pages that are looked at together.
+const BLOCK: usize = 128;
 
 /// Free bytes of a table's pages, as its map knows them.
 pub(super) fn free_bytes(
@@ -66,7 +68,7 @@ impl Space {
             (0..).zip(&self.most).filter(|(_, most)| **most >= wanted).map(|(at, _)| at).collect();
         for chunk in candidates {
             let pages = self.chunk(environment, transaction, chunk)?;
-            if let Some(page) = pages.iter().position(|class| *class >= wanted) {
+            if let Some(page) = first_with(pages, wanted) {
                 return Ok(Some(chunk * CHUNK + page as u64));
             }
         }
@@ -112,7 +114,8 @@ impl Space {
         } else if before < known {
             known
         } else {
-            pages.iter().copied().max().unwrap_or(0)
+            // Not `max`, which compares one at a time.
+            pages.iter().fold(0, |most: u8, class| most.max(*class))
         };
         if self.most.len() <= chunk as usize {
             self.most.resize(chunk as usize + 1, 0);
@@ -140,5 +143,30 @@ impl Space {
             values::put(environment, transaction, Name::Heap, &key(self.table, SPACE, chunk), pages)?;
         }
         values::put(environment, transaction, Name::Heap, &key(self.table, SPACE, CHUNKS), &self.most)
+    }
+}
+
+/// The first page of a chunk whose class is at least so large. A block is looked at without a way out, so that the processor
+/// compares many at a time: the pages before those with room are thousands.
+fn first_with(pages: &[u8], wanted: u8) -> Option<usize> {
+    let has_room = |block: &[u8]| block.iter().fold(false, |any, class| any | (*class >= wanted));
+    let begin = pages.chunks(BLOCK).position(has_room)? * BLOCK;
+    pages[begin..].iter().position(|class| *class >= wanted).map(|within| begin + within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_page_with_room_is_found_wherever_it_lies() {
+        for length in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 5 * BLOCK + 7] {
+            assert_eq!(first_with(&vec![9; length], 10), None);
+            for first in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 5, length.saturating_sub(1)] {
+                let mut pages = vec![9; length];
+                pages.iter_mut().skip(first).step_by(3).for_each(|class| *class = 10);
+                assert_eq!(first_with(&pages, 10), Some(first).filter(|first| *first < length), "{length}");
+            }
+        }
     }
 }

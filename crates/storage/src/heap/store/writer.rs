@@ -184,25 +184,31 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     fn update_fields(&mut self, id: RecordId, fields: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
         self.state.changed = true;
-        let keys = match self.has_indexes() {
-            false => None,
-            true => match self.fields_of(id)? {
-                None => return Ok(None),
-                Some(mut record) => {
-                    let before = self.index_keys_of(&record)?;
-                    fields.iter().for_each(|(at, field)| record[*at] = field.clone());
-                    Some((before, self.index_keys_of(&record)?))
-                }
-            },
-        };
-        let now = match self.state.heap.options.layout {
-            HeapLayout::Dsm => self.update_pairs(id, fields)?,
-            HeapLayout::Nsm | HeapLayout::Pax => self.update_record(id, fields)?,
-        };
-        if let (Some((before, after)), Some(now)) = (keys, now) {
+        if !self.is_indexed(fields.iter().map(|(at, _)| *at)) {
+            let now = self.update_pages(id, fields)?;
+            if let Some(now) = now.filter(|now| *now != id && self.has_indexes()) {
+                let record = self.fields_of(now)?.ok_or_else(|| self.gone(now))?;
+                let keys = self.index_keys_of(&record)?;
+                self.index_changed((keys.clone(), id), (keys, now));
+            }
+            return Ok(now);
+        }
+        let Some(mut record) = self.fields_of(id)? else { return Ok(None) };
+        let before = self.index_keys_of(&record)?;
+        fields.iter().for_each(|(at, field)| record[*at] = field.clone());
+        let after = self.index_keys_of(&record)?;
+        let now = self.update_pages(id, fields)?;
+        if let Some(now) = now {
             self.index_changed((before, id), (after, now));
         }
         Ok(now)
+    }
+
+    fn update_pages(&mut self, id: RecordId, fields: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
+        match self.state.heap.options.layout {
+            HeapLayout::Dsm => self.update_pairs(id, fields),
+            HeapLayout::Nsm | HeapLayout::Pax => self.update_record(id, fields),
+        }
     }
 
     /// The ids of all records.
@@ -216,9 +222,14 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// All fields of a record, as they lie in its pages.
     pub(super) fn fields_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
+        let all: Vec<usize> = (0..self.state.schema.attributes().len()).collect();
+        self.fields_at(id, &all)
+    }
+
+    fn fields_at(&mut self, id: RecordId, places: &[usize]) -> Result<Option<Vec<OwnedField>>> {
         match self.state.heap.options.layout {
-            HeapLayout::Dsm => self.pairs_of(id),
-            HeapLayout::Nsm | HeapLayout::Pax => self.record_of(id),
+            HeapLayout::Dsm => self.pairs_of(id, places),
+            HeapLayout::Nsm | HeapLayout::Pax => self.record_of(id, places),
         }
     }
 
@@ -283,10 +294,17 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// The values of a record, in the order of the columns; `None` when there is none of that id.
     pub fn get(&mut self, id: RecordId) -> Result<Option<Vec<Datum>>> {
+        let all: Vec<usize> = (0..self.state.schema.attributes().len()).collect();
+        self.values(id, &all)
+    }
+
+    /// The values that a record has of the columns at these places among the table's; `None` when there is no record of that id.
+    pub fn values(&mut self, id: RecordId, places: &[usize]) -> Result<Option<Vec<Datum>>> {
         self.end_load()?;
-        let Some(fields) = self.fields_of(id)? else { return Ok(None) };
+        let Some(fields) = self.fields_at(id, places)? else { return Ok(None) };
         let mut values = Vec::with_capacity(fields.len());
-        for (own, field) in self.state.schema.attributes().iter().zip(fields) {
+        for (at, field) in places.iter().zip(fields) {
+            let own = &self.state.schema.attributes()[*at];
             values.push(match field {
                 OwnedField::Overflow(reference) => own.datum(&Field::Bytes(&self.fetch(reference)?))?,
                 field => own.datum(&field.field())?,
