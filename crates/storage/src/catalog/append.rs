@@ -6,7 +6,7 @@ use crate::catalog::records::{DeltaRecord, SegmentRecord, TableRecord, pair_key}
 use crate::catalog::rows::{batch_bytes, read_rows, sort_rows};
 use crate::catalog::{Change, Transaction, WrittenRows, dictionaries, folder, values};
 use crate::segment::{WrittenSegment, write_segment_file, write_segment_image};
-use crate::{Error, Result, TableDefinition, TableId};
+use crate::{ColumnId, Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
 use std::fs;
 use std::io::ErrorKind;
@@ -70,6 +70,25 @@ impl Transaction<'_> {
         segment: &WrittenSegment,
         position: u64,
     ) -> Result<()> {
+        let stored = SegmentRecord {
+            id: segment.id,
+            rows: segment.rows,
+            bytes: segment.bytes,
+            directory_checksum: segment.directory_checksum,
+            dictionaries: self.versions_of(record, segment)?,
+            parts: Vec::new(),
+        };
+        let key = pair_key(record.definition.id, position);
+        record.segments += 1;
+        values::put_json(self.environment, &mut self.transaction, Name::Segments, &key, &stored)
+    }
+
+    /// Finds or stores the dictionary versions of a written segment.
+    pub(crate) fn versions_of(
+        &mut self,
+        record: &mut TableRecord,
+        segment: &WrittenSegment,
+    ) -> Result<Vec<(ColumnId, u32)>> {
         let (environment, table) = (self.environment, record.definition.id);
         let mut versions = Vec::with_capacity(segment.dictionaries.len());
         for (column, entries) in &segment.dictionaries {
@@ -81,16 +100,7 @@ impl Transaction<'_> {
             }
             versions.push((*column, version));
         }
-        let stored = SegmentRecord {
-            id: segment.id,
-            rows: segment.rows,
-            bytes: segment.bytes,
-            directory_checksum: segment.directory_checksum,
-            dictionaries: versions,
-        };
-        let key = pair_key(table, position);
-        record.segments += 1;
-        values::put_json(environment, &mut self.transaction, Name::Segments, &key, &stored)
+        Ok(versions)
     }
 
     /// Adds few records after the segments, or merges the delta when it has grown too large.

@@ -97,7 +97,7 @@ fn label_copy(catalog: &Path) -> Result<BTreeSet<(TableId, SegmentId)>> {
         for table in records::tables(&environment, transaction)? {
             let id = table.definition.id;
             let segments = records::segments(&environment, transaction, &table)?;
-            needed.extend(segments.into_iter().map(|(_, segment)| (id, segment.id)));
+            segments.iter().for_each(|(_, segment)| needed.extend(segment.files().map(|file| (id, file))));
         }
         Ok((state, needed))
     })?;

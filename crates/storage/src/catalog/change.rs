@@ -66,18 +66,18 @@ impl Transaction<'_> {
         self.take_runs(&record, &rows.runs)?;
         if rows.rows > 0 {
             self.check_ranges(table, &definition, &rows, &change.ids)?;
-            let written_for = rows.table;
-            if let Some(files) = rows.take_files() {
-                self.made.absorb(files);
-            }
-            self.place_files(written_for, table, &rows.segments)?;
         }
+        if let Some(files) = rows.take_files() {
+            self.made.absorb(files);
+        }
+        self.place_files(rows.table, table, &rows.segments)?;
         if definition.has_constraints() || !change.ids.is_empty() {
             let new = NewRows::open(self.store, table, &definition, &rows)?;
             keys::check(self, &definition, &new, Some(&rows), change)?;
         }
         let before = self.current(table)?;
         self.delete_numbers(&mut record, &before, &change.ids, wanted)?;
+        self.join_columns(&mut record, &before, std::mem::take(&mut rows.columns))?;
         for segment in &rows.segments {
             self.add_segment(&mut record, segment)?;
         }

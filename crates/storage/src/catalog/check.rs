@@ -106,7 +106,8 @@ impl Checking<'_> {
                     continue;
                 }
             };
-            known.extend(segments.iter().map(|(_, segment)| (table.definition.id, segment.id)));
+            let id = table.definition.id;
+            segments.iter().for_each(|(_, segment)| known.extend(segment.files().map(|file| (id, file))));
             opened.append(&mut self.table(table, &segments)?);
         }
         self.owners(&tables)?;
@@ -129,7 +130,7 @@ impl Checking<'_> {
         let report = &mut *self.report;
         let mut own: Vec<Arc<Segment>> = Vec::with_capacity(segments.len() + table.delta.len());
         for (_, segment) in segments {
-            match loader.segment(definition.id, segment, &dictionaries, None) {
+            match loader.segment(definition.id, segment, &dictionaries, &HashMap::new()) {
                 Ok(segment) => own.push(segment),
                 Err(error) => report.errors.push(error),
             }

@@ -67,7 +67,7 @@ impl Loader<'_> {
             .unwrap_or_default();
         let mut segments = Vec::with_capacity(stored.len());
         for (_, segment) in &stored {
-            segments.push(self.segment(id, segment, &dictionaries, known.get(&segment.id).copied())?);
+            segments.push(self.segment(id, segment, &dictionaries, &known)?);
         }
         let mut delta = Vec::with_capacity(record.delta.len());
         for block in &record.delta {
@@ -147,13 +147,13 @@ impl Loader<'_> {
         Ok(loaded)
     }
 
-    /// Opens a segment's file, or takes over the open one.
+    /// Opens a segment's files, or takes over those that are open in `known`.
     pub(crate) fn segment(
         &self,
         table: TableId,
         record: &SegmentRecord,
         dictionaries: &BTreeMap<ColumnId, Arc<Dictionary>>,
-        known: Option<&Arc<Segment>>,
+        known: &HashMap<SegmentId, &Arc<Segment>>,
     ) -> Result<Arc<Segment>> {
         let path = folder::segment_file(self.database, table, record.id);
         let mut versions = BTreeMap::new();
@@ -165,7 +165,7 @@ impl Loader<'_> {
             })?;
             versions.insert(*column, Arc::clone(found));
         }
-        if let Some(known) = known {
+        if let Some(known) = known.get(&record.id) {
             let same = |(column, version): (&ColumnId, &Arc<DictionaryVersion>)| {
                 known.dictionary(*column).is_some_and(|open| Arc::ptr_eq(open, version))
             };
@@ -183,7 +183,21 @@ impl Loader<'_> {
                 format!("the file has {} records, the catalog says {}", segment.rows(), record.rows),
             ));
         }
-        Ok(Arc::new(segment))
+        if record.parts.is_empty() {
+            return Ok(Arc::new(segment));
+        }
+        let mut others = Vec::with_capacity(record.parts.len());
+        for part in &record.parts {
+            let file = match known.values().find_map(|segment| segment.file(part.id)) {
+                Some(file) => file,
+                None => {
+                    let (path, cache) = (folder::segment_file(self.database, table, part.id), Arc::clone(self.cache));
+                    Segment::open(&path, part.id, part.directory_checksum, BTreeMap::new(), cache)?
+                }
+            };
+            others.push((file, part.columns.clone()));
+        }
+        Ok(Arc::new(segment.join(others)?))
     }
 
     /// Copies a delta block out of the map.

@@ -58,11 +58,14 @@ fn bounded<'a>(
     design: &'a Design,
     definition: &'a TableDefinition,
 ) -> impl Iterator<Item = (usize, &'a ColumnDefinition, ColumnChoice)> {
-    let choices =
-        definition.columns.iter().enumerate().map(|(place, column)| (place, column, design.choice(column.id)));
-    choices.filter(|(_, column, choice)| {
-        may_be_wide(&column.logical_type) && (choice.by_name || choice.encoding == EncodingChoice::FrameOfReference)
-    })
+    let places = definition.columns.iter().enumerate().filter(|(_, column)| is_bounded(design, column));
+    places.map(|(place, column)| (place, column, design.choice(column.id)))
+}
+
+/// Whether a column must stay within 64 bits.
+pub(crate) fn is_bounded(design: &Design, column: &ColumnDefinition) -> bool {
+    let choice = design.choice(column.id);
+    may_be_wide(&column.logical_type) && (choice.by_name || choice.encoding == EncodingChoice::FrameOfReference)
 }
 
 fn sources(table: &TableSnapshot) -> impl Iterator<Item = &Segment> {

@@ -111,6 +111,29 @@ pub(crate) struct SegmentRecord {
     pub(crate) directory_checksum: u32,
     /// Version of each column that is encoded by dictionary.
     pub(crate) dictionaries: Vec<(ColumnId, u32)>,
+    /// Files of segments that had the same records before, which have the columns that this one's own file lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) parts: Vec<PartRecord>,
+}
+
+/// The file of an earlier segment, of which some columns are read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PartRecord {
+    /// Number, which names the file.
+    pub(crate) id: SegmentId,
+    /// Length of the file.
+    pub(crate) bytes: u64,
+    /// Checksum of the file's directory.
+    pub(crate) directory_checksum: u32,
+    /// The columns, at least one.
+    pub(crate) columns: Vec<ColumnId>,
+}
+
+impl SegmentRecord {
+    /// The numbers of its files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = SegmentId> {
+        std::iter::once(self.id).chain(self.parts.iter().map(|part| part.id))
+    }
 }
 
 /// Key of a table's value, or of a view's.

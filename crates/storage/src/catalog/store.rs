@@ -396,7 +396,7 @@ impl Store {
         WrittenFiles::new(Arc::clone(&self.files), self.path.clone())
     }
 
-    /// Every segment that the catalog names.
+    /// Every segment file that the catalog names.
     pub(crate) fn known_segments(&self) -> Result<HashSet<(TableId, SegmentId)>> {
         let environment = self.environment()?;
         environment.read(|transaction| {
@@ -404,7 +404,7 @@ impl Store {
             for table in records::tables(&environment, transaction)? {
                 let id = table.definition.id;
                 let segments = records::segments(&environment, transaction, &table)?;
-                known.extend(segments.into_iter().map(|(_, segment)| (id, segment.id)));
+                segments.iter().for_each(|(_, segment)| known.extend(segment.files().map(|file| (id, file))));
             }
             Ok(known)
         })

@@ -3,6 +3,7 @@
 
 use crate::catalog::Store;
 use crate::catalog::append::make_folder;
+use crate::catalog::column_files::ColumnFile;
 use crate::catalog::folder;
 use crate::catalog::keys::KeySummary;
 use crate::catalog::pending::WrittenFiles;
@@ -127,6 +128,8 @@ pub struct WrittenRows {
     pub(crate) table: TableId,
     /// Per segment, and in it per key of the table.
     pub(crate) keys: Vec<Vec<KeySummary>>,
+    /// Columns of segments that the table has, written anew.
+    pub(crate) columns: Vec<ColumnFile>,
     files: Option<WrittenFiles>,
 }
 
@@ -136,12 +139,23 @@ impl WrittenRows {
         self.files.take()
     }
 
+    /// The same with columns of segments that the table has, in these files.
+    pub(crate) fn with_columns(mut self, columns: Vec<ColumnFile>, others: WrittenFiles) -> Self {
+        self.columns = columns;
+        match &mut self.files {
+            Some(files) => files.absorb(others),
+            none => *none = Some(others),
+        }
+        self
+    }
+
     /// Adds the segments of `other`, written for the same definition, behind these.
     pub fn absorb(&mut self, mut other: Self) {
         self.segments.append(&mut other.segments);
         self.runs.append(&mut other.runs);
         self.delta.append(&mut other.delta);
         self.keys.append(&mut other.keys);
+        self.columns.append(&mut other.columns);
         self.rows += other.rows;
         match (&mut self.files, other.files.take()) {
             (Some(files), Some(others)) => files.absorb(others),
@@ -339,7 +353,7 @@ impl TableWriter {
         let (segments, keys) = written.into_iter().map(|written| (written.segment, written.keys)).unzip();
         let files = Some(std::mem::replace(&mut *lock(&self.files), self.store.written_files()));
         let (definition, table) = (Arc::clone(&self.definition), self.definition.id);
-        Ok(WrittenRows { segments, runs, delta, rows, definition, table, keys, files })
+        Ok(WrittenRows { segments, runs, delta, rows, definition, table, keys, columns: Vec::new(), files })
     }
 
     /// Writes the ends that need no other lane's: of lanes that have pages, and the longer ones where segments need no whole

@@ -6,7 +6,7 @@ use crate::catalog::dirty::Dirty;
 use crate::catalog::environment::{Environment, Name};
 use crate::catalog::latest::Known;
 use crate::catalog::pending::WrittenFiles;
-use crate::catalog::records::{self, State, TableRecord, id_key, pair_key};
+use crate::catalog::records::{self, SegmentRecord, State, TableRecord, id_key, pair_key};
 use crate::catalog::{
     Snapshot, Store, TableSnapshot, ViewDefinition, WriteOptions, dictionaries, folder, heap, indexes, values,
 };
@@ -413,13 +413,16 @@ impl<'store> Transaction<'store> {
         Ok(())
     }
 
-    /// Removes one segment's record; its file goes after the commit.
+    /// Removes one segment's record; its files go after the commit.
     pub(crate) fn remove_segment(&mut self, record: &mut TableRecord, position: u64, segment: u64) -> Result<()> {
-        let table = record.definition.id;
+        let (table, key) = (record.definition.id, pair_key(record.definition.id, position));
         record.segments -= 1;
         self.forget_deleted(record, segment)?;
-        self.replaced.push(folder::segment_file(self.store.path(), table, segment));
-        let key = pair_key(table, position);
+        let stored: Option<SegmentRecord> =
+            values::get_json(self.environment, &self.transaction, Name::Segments, &key)?;
+        for file in stored.iter().flat_map(SegmentRecord::files) {
+            self.replaced.push(folder::segment_file(self.store.path(), table, file));
+        }
         values::delete(self.environment, &mut self.transaction, Name::Segments, &key)
     }
 

@@ -59,6 +59,11 @@ impl Selection<'_> {
     }
 }
 
+/// All values of a zone, deleted records' too.
+pub(crate) fn whole(view: &ColumnView, isa: Isa) -> Result<ArrayRef> {
+    values(view, &Selection::Run(0..view.rows), isa)
+}
+
 /// The selected values, which must exist.
 pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> Result<ArrayRef> {
     let nulls = nulls(view, selection)?;

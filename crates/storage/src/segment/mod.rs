@@ -1,7 +1,8 @@
 //! Segments: immutable horizontal runs of a table's records, each a file (or, for the delta, a value of the catalog).
 //!
 //! A segment is divided into zones of `zone_rows` records; a block is what one column stores for one zone, with its own
-//! checksum. docs/formats/segment.md is the byte map.
+//! checksum. docs/formats/segment.md is the byte map. An UPDATE of many records writes the columns that it changes as a file of their
+//! own, and the segment has the others in the files that were there.
 
 use crate::{ColumnId, Datum, LogicalType};
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,7 @@ mod decode;
 mod directory;
 mod format;
 mod group;
+mod joined;
 mod reader;
 mod region;
 mod scratch;
@@ -106,8 +108,8 @@ pub(crate) use directory::code_bytes;
 pub use group::GroupMeta;
 pub use reader::Segment;
 pub(crate) use region::ZoneParts;
-pub(crate) use writer::write_coded_image;
 pub use writer::{WrittenSegment, write_segment_file, write_segment_image};
+pub(crate) use writer::{write_coded_image, write_file};
 
 /// A column group of a segment in memory; what is known of a zone are the validity bits of each column, when it has
 /// NULLs there.

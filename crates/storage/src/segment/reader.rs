@@ -6,6 +6,7 @@ use crate::segment::decode::{Expected, decode};
 use crate::segment::directory::Directory;
 use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
 use crate::segment::group::{Form, GroupMeta};
+use crate::segment::joined::Joined;
 use crate::segment::region::{ZoneParts, ZonedRegion};
 use crate::segment::scratch;
 use crate::segment::source::Source;
@@ -17,30 +18,33 @@ use arrow::buffer::{BooleanBuffer, Buffer};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes read from the end of a file at first: in most files the whole directory.
 const TAIL: u64 = 16 << 10;
 
-/// An open segment. Holds its file open, so that it can be unlinked while readers use it.
+/// An open segment. Holds its files open, so that they can be unlinked while readers use it.
 #[derive(Debug)]
 pub struct Segment {
     opened: Arc<Opened>,
+    /// Where its columns lie, when its own file does not have all of them.
+    joined: Option<Arc<Joined>>,
     dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>,
 }
 
-/// What segments with different dictionary versions share.
+/// An open file or image: what segments with different dictionary versions share.
 #[derive(Debug)]
-struct Opened {
-    id: SegmentId,
+pub(super) struct Opened {
+    pub(super) id: SegmentId,
     /// Number of this opening within the process, by which the cache knows its columns.
     key: u64,
-    place: String,
+    pub(super) place: String,
     source: Source,
     length: u64,
     delta: bool,
-    directory: Directory,
+    pub(super) directory: Directory,
     /// How the groups lie in memory.
     forms: Vec<Form>,
     /// For each column its group and its place there.
@@ -66,21 +70,41 @@ impl Segment {
     ) -> Result<Self> {
         let place = path.display().to_string();
         let opened = Opened::new(Source::open(path)?, id, place, Some(directory_checksum), cache)?;
-        let segment = Self { opened: Arc::new(opened), dictionaries };
+        let segment = Self { opened: Arc::new(opened), joined: None, dictionaries };
         segment.verify_dictionaries()?;
         Ok(segment)
+    }
+
+    /// The same with more columns: of each of some files, which have the same records, those that are named.
+    pub(crate) fn join(self, others: Vec<(Self, Vec<ColumnId>)>) -> Result<Self> {
+        let others: Vec<_> = others.into_iter().map(|(file, columns)| (file.opened, columns)).collect();
+        let joined = Some(Arc::new(Joined::new(&self.opened, &others)?));
+        let segment = Self { joined, ..self };
+        segment.verify_dictionaries()?;
+        Ok(segment)
+    }
+
+    /// One of the files that its columns lie in, as a segment without dictionaries.
+    pub(crate) fn file(&self, id: SegmentId) -> Option<Self> {
+        let opened = Arc::clone(self.files().iter().find(|file| file.id == id)?);
+        Some(Self { opened, joined: None, dictionaries: BTreeMap::new() })
+    }
+
+    /// The columns that lie in its own file.
+    pub(crate) fn own_columns(&self) -> impl Iterator<Item = ColumnId> {
+        self.opened.directory.columns.iter().map(|meta| meta.column)
     }
 
     /// Opens a delta image. `place` names it in errors ("delta block 3 of table t").
     pub fn from_image(image: Arc<[u8]>, id: SegmentId, place: &str, cache: Arc<BlockCache>) -> Result<Self> {
         let opened = Opened::new(Source::Image(image), id, place.to_owned(), None, cache)?;
-        Ok(Self { opened: Arc::new(opened), dictionaries: BTreeMap::new() })
+        Ok(Self { opened: Arc::new(opened), joined: None, dictionaries: BTreeMap::new() })
     }
 
     /// The same open segment with other dictionary versions (their arrays to the newest change when the union grows);
     /// shares the file and the cached blocks.
     pub fn with_dictionaries(&self, dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>) -> Self {
-        Self { opened: Arc::clone(&self.opened), dictionaries }
+        Self { opened: Arc::clone(&self.opened), joined: self.joined.clone(), dictionaries }
     }
 
     /// The cache of its blocks.
@@ -98,9 +122,14 @@ impl Segment {
         self.opened.directory.rows
     }
 
-    /// Length of the file or image in bytes.
+    /// Records of a zone but the last.
+    pub(crate) fn full_zone(&self) -> usize {
+        self.opened.directory.zone_rows
+    }
+
+    /// Length of the files or the image in bytes.
     pub fn bytes(&self) -> u64 {
-        self.opened.length
+        self.files().iter().map(|file| file.length).sum()
     }
 
     /// True for a delta image.
@@ -110,7 +139,10 @@ impl Segment {
 
     /// Columns that the segment has.
     pub fn columns(&self) -> &[ColumnMeta] {
-        &self.opened.directory.columns
+        match &self.joined {
+            Some(joined) => &joined.columns,
+            None => &self.opened.directory.columns,
+        }
     }
 
     /// One of them; `None` for a column added later.
@@ -118,15 +150,18 @@ impl Segment {
         self.columns().iter().find(|meta| meta.column == column)
     }
 
-    /// The column groups, in the order in which they lie in the file. Each column is in one.
+    /// The column groups, in the order in which they lie in the files. Each column is in one.
     pub fn groups(&self) -> &[GroupMeta] {
-        &self.opened.directory.groups
+        match &self.joined {
+            Some(joined) => &joined.groups,
+            None => &self.opened.directory.groups,
+        }
     }
 
     /// The group of a column; `None` for a column added later.
     pub fn group_of(&self, column: ColumnId) -> Option<&GroupMeta> {
-        let (group, _) = self.opened.members[self.place_of(column)?];
-        self.groups().get(group)
+        let place = self.place_of(column)?;
+        self.groups().iter().find(|group| group.columns.contains(&place))
     }
 
     /// The dictionary version that a column's codes refer to.
@@ -147,7 +182,8 @@ impl Segment {
     /// Zone map of a column, without reading its blocks; `None` for a column added later.
     pub fn zone_map(&self, column: ColumnId, zone: usize) -> Option<ZoneMap> {
         let place = self.place_of(column)?;
-        let block = self.opened.directory.block(place, zone);
+        let (file, within) = self.source(place);
+        let block = file.directory.block(within, zone);
         let coded = self.columns()[place].encoding != Encoding::Plain;
         Some(ZoneMap { min: block.min, max: block.max, nulls: block.nulls, coded })
     }
@@ -162,23 +198,26 @@ impl Segment {
             let shape = Shape::Constant(definition.initial.clone());
             return Ok(ColumnView { rows, logical_type, validity, shape, meaning: Meaning::Value });
         };
-        let meta = &self.columns()[place];
+        let (meta, (file, within)) = (&self.columns()[place], self.source(place));
         if meta.logical_type.to_arrow() != logical_type.to_arrow() {
             let detail =
                 format!("column '{}' is {} here and {logical_type} in the table", definition.name, meta.logical_type);
-            return Err(Error::corrupt(&self.opened.place, detail));
+            return Err(Error::corrupt(&file.place, detail));
         }
         let meaning = self.meaning(meta, &definition.name)?;
-        let (shape, validity) = self.opened.load(place, zone, &definition.name)?;
+        let (shape, validity) = file.load(within, zone, &definition.name)?;
         Ok(ColumnView { rows, logical_type, validity, shape, meaning })
     }
 
-    /// Reads every block past the cache and verifies checksums, bounds and zone maps; one error per damaged block.
+    /// Reads every block of its files past the cache and verifies checksums, bounds and zone maps; one error per damaged
+    /// block.
     pub fn check(&self) -> Vec<Error> {
         let mut errors = Vec::new();
-        for place in 0..self.columns().len() {
-            for zone in 0..self.zones() {
-                errors.extend(self.opened.load_block(place, zone, None).err());
+        for file in self.files() {
+            for place in 0..file.directory.columns.len() {
+                for zone in 0..self.zones() {
+                    errors.extend(file.load_block(place, zone, None).err());
+                }
             }
         }
         errors
@@ -188,6 +227,24 @@ impl Segment {
     #[cfg(test)]
     pub(crate) fn blocks(&self) -> &[crate::segment::format::BlockEntry] {
         &self.opened.directory.blocks
+    }
+
+    fn files(&self) -> &[Arc<Opened>] {
+        match &self.joined {
+            Some(joined) => &joined.files,
+            None => slice::from_ref(&self.opened),
+        }
+    }
+
+    /// The file of a column and its place there, by its place among the segment's.
+    fn source(&self, place: usize) -> (&Opened, usize) {
+        match &self.joined {
+            Some(joined) => {
+                let (file, place) = joined.sources[place];
+                (&joined.files[file], place)
+            }
+            None => (&self.opened, place),
+        }
     }
 
     fn place_of(&self, column: ColumnId) -> Option<usize> {
@@ -217,14 +274,15 @@ impl Segment {
             if meta.encoding != Encoding::Dictionary {
                 continue;
             }
+            let (file, within) = self.source(place);
             for zone in 0..self.zones() {
-                let (largest, entries) = (self.opened.directory.block(place, zone).max, version.entries.len());
+                let (largest, entries) = (file.directory.block(within, zone).max, version.entries.len());
                 if largest >= entries as u64 {
                     let detail = format!(
                         "column {} zone {zone}: code {largest} in a dictionary of {entries} entries (version {})",
                         meta.column, version.version
                     );
-                    return Err(Error::corrupt(&self.opened.place, detail));
+                    return Err(Error::corrupt(&file.place, detail));
                 }
             }
         }

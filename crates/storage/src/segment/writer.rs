@@ -31,6 +31,8 @@ pub struct WrittenSegment {
     /// Sorted distinct entries of each column that was encoded by dictionary (Utf8View or BinaryView); the commit finds
     /// or gives them a version.
     pub dictionaries: Vec<(ColumnId, ArrayRef)>,
+    /// The columns that it has.
+    pub(crate) columns: Vec<ColumnId>,
     /// Smallest and largest value of the columns whose type allows more than 64 bits tell apart, where there is any.
     pub(crate) ranges: Vec<(ColumnId, i128, i128)>,
 }
@@ -189,7 +191,8 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         let dictionaries =
             written.iter_mut().filter_map(|column| Some((column.meta.column, column.entries.take()?))).collect();
         let ranges = written.iter().filter_map(|column| range(&column.meta)).collect();
-        let columns = written.into_iter().map(|column| column.meta).collect();
+        let columns: Vec<ColumnMeta> = written.into_iter().map(|column| column.meta).collect();
+        let all = columns.iter().map(|column| column.column).collect();
         let blocks = std::mem::take(&mut self.entries);
         let directory = Directory { rows, zone_rows: self.zone_rows, columns, groups, blocks };
         let bytes = directory.to_bytes();
@@ -197,7 +200,8 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         self.put(&bytes)?;
         self.put(&trailer.to_bytes())?;
         let (bytes, directory_checksum) = (self.offset, trailer.checksum);
-        Ok((WrittenSegment { id, rows: rows as u64, bytes, directory_checksum, dictionaries, ranges }, self.sink))
+        let rows = rows as u64;
+        Ok((WrittenSegment { id, rows, bytes, directory_checksum, dictionaries, columns: all, ranges }, self.sink))
     }
 
     /// The groups to write: the design's, in a delta image each column on its own.

@@ -16,7 +16,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, SelectItem, SetExpr, Statement as Sql, TableFactor};
-use gingham_storage::catalog::{Change as Changed, TableWriter, WrittenRows, batch_bytes};
+use gingham_storage::catalog::{Change as Changed, NewValues, TableWriter, WrittenRows, batch_bytes};
 use gingham_storage::heap::RecordId;
 use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
 use std::collections::HashSet;
@@ -108,7 +108,28 @@ pub(in crate::statements) async fn find(
     parameters: Option<ParamValues>,
 ) -> Result<Found> {
     let referred = referred_columns(context, target);
-    let reading = Arc::new(Reading::new(context, target, change, &referred)?);
+    let reading = Reading::new(context, target, change, &referred, true)?;
+    let alone = reading.alone;
+    let found = match read(context, target, change, reading, parameters.clone()).await {
+        // Whole records are written while they are read.
+        Err(Error::OutOfMemory(_)) if alone => {
+            let reading = Reading::new(context, target, change, &referred, false)?;
+            read(context, target, change, reading, parameters).await?
+        }
+        found => found?,
+    };
+    Ok(Found { referred, ..found })
+}
+
+/// The same as `reading` says; which columns are referred to is left to the caller.
+async fn read(
+    context: &StatementContext,
+    target: &Target,
+    change: &Change,
+    reading: Reading,
+    parameters: Option<ParamValues>,
+) -> Result<Found> {
+    let reading = Arc::new(reading);
     let plan = context.plan(reading.query(change)?, parameters).await?;
     let plan = match &change.excluded {
         Some(rows) => with_excluded(plan, rows)?,
@@ -126,15 +147,8 @@ pub(in crate::statements) async fn find(
     let held = Arc::into_inner(held).ok_or_else(|| Error::Internal("a lane of a change is still at work".into()))?;
     let reading = Arc::into_inner(reading).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
     let mut held = held.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (columns, read, returning) = (reading.changed(change), Arc::clone(&reading.read), reading.returning);
-    let new = match reading.writer {
-        Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
-        None => {
-            let (ids, batches) = (held.ids.clone(), std::mem::take(&mut held.batches));
-            New::InPlace { read, ids, batches }
-        }
-    };
-    let met = if returning { held.ids.clone() } else { Vec::new() };
+    let columns = reading.changed(change);
+    let met = held.ids.clone();
     let mut ids = std::mem::take(&mut held.ids);
     // Batches of ascending ids: a sort that merges runs is done soon.
     ids.sort();
@@ -148,8 +162,37 @@ pub(in crate::statements) async fn find(
         held.return_once(&met)?;
     }
     let records = ids.len() as u64;
+    let batches = std::mem::take(&mut held.batches);
+    let new = match reading.writer {
+        Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
+        None if reading.alone && records > 0 => {
+            let columns = reading.read.columns.iter().map(|column| column.id).collect();
+            let rows;
+            (rows, ids) = write_values(context, target, columns, met, batches).await?;
+            New::Rows(rows)
+        }
+        None => New::InPlace { read: reading.read, ids: met, batches },
+    };
     let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns };
-    Ok(Found { change, new, referred, records, held })
+    Ok(Found { change, new, referred: Vec::new(), records, held })
+}
+
+/// Writes new values of some columns of the records `ids`; tells which of them go.
+async fn write_values(
+    context: &StatementContext,
+    target: &Target,
+    columns: Vec<ColumnId>,
+    ids: Vec<u64>,
+    batches: Vec<RecordBatch>,
+) -> Result<(WrittenRows, Vec<u64>)> {
+    let (store, table) = (Arc::clone(&target.store), Arc::clone(&target.table));
+    let (threads, cancel) = (context.settings().threads, context.cancel.clone());
+    blocking(move || {
+        let values = NewValues::new(columns, ids, batches)?;
+        let written = store.write_values(&table, &values, threads, &|| !cancel.is_cancelled())?;
+        Ok((written.rows, written.ids))
+    })
+    .await
 }
 
 fn taken_twice(target: &Target, verb: &str) -> Error {
@@ -199,7 +242,9 @@ struct Reading {
     /// The table with the columns whose new values are read: those that change, or all. Of DELETE none.
     read: Arc<TableDefinition>,
     converter: Option<Converter>,
-    /// Where new records go; `None` when they change in place.
+    /// Whether the columns that change are read alone, and written when all of their values are known.
+    alone: bool,
+    /// Where new records go; `None` when they change in place, or their columns alone.
     writer: Option<TableWriter>,
     /// Columns whose old values are read: those that are referred to, or for RETURNING of DELETE all.
     old: Vec<ColumnDefinition>,
@@ -210,7 +255,14 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(context: &StatementContext, target: &Target, change: &Change, referred: &[ColumnId]) -> Result<Self> {
+    /// `alone` says whether the columns that change may be read alone, where nothing else needs the others.
+    fn new(
+        context: &StatementContext,
+        target: &Target,
+        change: &Change,
+        referred: &[ColumnId],
+        alone: bool,
+    ) -> Result<Self> {
         let definition = &target.table.definition;
         let names: Vec<String> = change.assignments.iter().map(|(name, _)| name.clone()).collect();
         insert::check_columns(definition, &names)?;
@@ -221,7 +273,10 @@ impl Reading {
         let constraints = constraints.chain(definition.references.iter().map(|reference| &reference.columns));
         let constrained = constraints.flatten().chain(referred).any(assigned);
         // A CHECK may look at every column, a key or a reference at some.
-        let all = !in_place || returning || constrained || !definition.checks.is_empty();
+        let others = returning || constrained || !definition.checks.is_empty();
+        let changed: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).filter(assigned).collect();
+        let alone = alone && !deletes && !change.replaces && !others && target.table.takes_values(&changed);
+        let all = others || !(in_place || alone);
         let mut read = TableDefinition::clone(definition);
         read.columns.retain(|column| !deletes && (all || names.contains(&column.name)));
         let converter = if deletes { None } else { Some(Converter::new(&context.state, &read, None)?) };
@@ -230,8 +285,8 @@ impl Reading {
         };
         let old: Vec<ColumnDefinition> = definition.columns.iter().filter(is_old).cloned().collect();
         let referred = (0..old.len()).filter(|at| referred.contains(&old[*at].id)).collect();
-        let writer = if in_place { None } else { Some(target.store.table_writer(&target.table)?) };
-        Ok(Self { read: Arc::new(read), converter, writer, old, referred, returning })
+        let writer = if in_place || alone { None } else { Some(target.store.table_writer(&target.table)?) };
+        Ok(Self { read: Arc::new(read), converter, alone, writer, old, referred, returning })
     }
 
     /// The columns that change; `None` for DELETE.

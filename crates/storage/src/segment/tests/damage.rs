@@ -132,7 +132,16 @@ fn forged(bytes: &[u8], written: &WrittenSegment, change: impl FnOnce(&mut Vec<u
     let end = bytes.len() - TRAILER;
     bytes[end..].copy_from_slice(&Trailer { checksum, ..trailer }.to_bytes());
     let dictionaries = written.dictionaries.clone();
-    (bytes, WrittenSegment { directory_checksum: checksum, dictionaries, ranges: Vec::new(), ..*written })
+    (
+        bytes,
+        WrittenSegment {
+            directory_checksum: checksum,
+            dictionaries,
+            columns: Vec::new(),
+            ranges: Vec::new(),
+            ..*written
+        },
+    )
 }
 
 #[test]
