@@ -3,11 +3,11 @@
 
 mod common;
 
-use arrow::array::AsArray;
+use arrow::array::{ArrayRef, AsArray, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
 use common::*;
 use gingham_kernels::Isa;
-use gingham_storage::catalog::{OpenOptions, Store, ViewDefinition, WriteOptions};
+use gingham_storage::catalog::{Change, NewValues, OpenOptions, Store, ViewDefinition, WriteOptions};
 use gingham_storage::design::{ColumnDesign, Group};
 use gingham_storage::heap::{HeapLayout, HeapOptions};
 use gingham_storage::memory::MemoryBudget;
@@ -34,8 +34,8 @@ fn design() -> Design {
 
 /// What the kept databases hold: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table;
 /// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted
-/// records and indexes, in version 5 a heap table under other keys than its number, and the pages of a load into it that has
-/// not ended.
+/// records and indexes, from version 5 on a heap table under other keys than its number, and the pages of a load into it that has
+/// not ended, in version 6 segments of which columns were written anew.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -60,8 +60,9 @@ fn verify(store: &Arc<Store>) {
     let snapshot = store.snapshot().unwrap();
     assert_eq!(snapshot.schemas, ["public", "other"]);
     assert_eq!(snapshot.views[&name("v")].columns, ["one"]);
-    // Two tables, three of heap pages, one with deleted records, one with indexes, one with an unfinished load.
-    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8), "{}", snapshot.tables.len());
+    // Two tables, three of heap pages, one with deleted records, one with indexes, one with an unfinished load, one with
+    // columns that were written anew.
+    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8 | 9), "{}", snapshot.tables.len());
     let parent = table(&snapshot, "parent");
     assert_eq!((parent.segments.len(), parent.delta.len(), parent.dictionaries[&2].versions.len()), (2, 1, 2));
     let expected = (0..16_500)
@@ -97,12 +98,33 @@ fn version_4_is_read_and_continued() {
 
 #[test]
 fn version_5_is_read_and_continued() {
-    write_when_missing();
     read_and_continue(5, &design());
     heaps_are_continued(5);
     deleted_and_indexed_are_continued(5);
+    unfinished_is_continued(5);
+}
+
+#[test]
+fn version_6_is_read_and_continued() {
+    write_when_missing();
+    read_and_continue(6, &design());
+    heaps_are_continued(6);
+    deleted_and_indexed_are_continued(6);
+    unfinished_is_continued(6);
     let folder = tempfile::tempdir().unwrap();
-    copy(&kept(5), folder.path());
+    copy(&kept(6), folder.path());
+    verify_columns(&open_read_only(folder.path()).unwrap());
+    let store = open(folder.path()).unwrap();
+    verify_columns(&store);
+    write_labels(&store, 0..12_000, |id| format!("third {}", id % 3));
+    let labels = |labels: Vec<(Option<i64>, String)>| labels.into_iter().all(|(_, label)| label.starts_with("third"));
+    assert!(labels(rows(&table(&store.snapshot().unwrap(), "columns")).unwrap()));
+    is_whole(&store);
+}
+
+fn unfinished_is_continued(version: u32) {
+    let folder = tempfile::tempdir().unwrap();
+    copy(&kept(version), folder.path());
     let notes = |store: &Arc<Store>| store.check().unwrap().notes.join(", ");
     let store = open_read_only(folder.path()).unwrap();
     assert!(ids(&table(&store.pinned().unwrap(), "moved")).unwrap().into_iter().eq(0..300));
@@ -237,6 +259,42 @@ fn build_deleted(store: &Arc<Store>) {
     delete(store, "shrunk", numbers).unwrap();
 }
 
+/// A table of one segment, of which the labels of many records were changed twice and some records deleted between.
+fn build_columns(store: &Arc<Store>) {
+    create(store, definition("columns")).unwrap();
+    insert_batch(store, "columns", |definition| batch(definition, 0..18_000, plain_label)).unwrap();
+    delete(store, "columns", 0..3000).unwrap();
+    write_labels(store, 0..10_000, |id| format!("first {}", id % 5));
+    delete(store, "columns", 3000..6000).unwrap();
+    write_labels(store, 4000..12_000, |id| format!("second {id}"));
+}
+
+/// Gives labels to records of `columns`, by their places among those that are left.
+fn write_labels(store: &Arc<Store>, places: std::ops::Range<usize>, label: impl Fn(i64) -> String) {
+    let table = table(&store.snapshot().unwrap(), "columns");
+    let ids = ids(&table).unwrap();
+    // The ids are the numbers of the records.
+    let ids = &ids[places];
+    let labels: ArrayRef = Arc::new(StringViewArray::from_iter_values(ids.iter().map(|id| label(*id))));
+    let batch = RecordBatch::try_from_iter([("label", labels)]).unwrap();
+    let new = NewValues::new(vec![2], ids.iter().map(|id| *id as u64).collect(), vec![batch]).unwrap();
+    let written = store.write_values(&table, &new, 1, &|| true).unwrap();
+    assert!(written.ids.is_empty(), "no record goes");
+    let change = Change { columns: Some(vec![2]), ..Change::default() };
+    store.write(|transaction| transaction.change(table.definition.id, &change, written.rows, &|| true)).unwrap();
+}
+
+fn verify_columns(store: &Arc<Store>) {
+    let expected = (6000..18_000).map(|id: i64| {
+        let label = match id {
+            10_000.. => format!("second {id}"),
+            _ => format!("first {}", id % 5),
+        };
+        (Some(id), label)
+    });
+    assert!(rows(&table(&store.snapshot().unwrap(), "columns")).unwrap().into_iter().eq(expected));
+}
+
 fn verify_deleted(store: &Arc<Store>, gone: &[i64]) {
     let table = table(&store.snapshot().unwrap(), "shrunk");
     let deleted = |id: &i64| {
@@ -340,7 +398,7 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(5);
+    let kept = kept(6);
     if kept.exists() {
         return;
     }
@@ -349,6 +407,7 @@ fn write_when_missing() {
     build_heaps(&open(folder.path()).unwrap());
     build_deleted(&open(folder.path()).unwrap());
     build_indexed(&open(folder.path()).unwrap());
+    build_columns(&open(folder.path()).unwrap());
     build_unfinished(folder.path(), &kept);
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();

@@ -62,7 +62,20 @@ fn step(connection: &Connection, random: &mut Random, model: &mut Model, next: &
             assert_eq!(affected(&sql), (before - model.len()) as u64, "{sql}");
             sql
         }
-        6 | 7 => {
+        6 => {
+            // Columns alone, of records all over the table.
+            let (part, of) = (random.below(3), 1 + random.below(5));
+            let sql = format!("UPDATE t SET s = s || '?', v = nullif(v, 7) + 1 WHERE k % {of} = {part}");
+            let mut changed = 0;
+            for (_, (number, text)) in model.iter_mut().filter(|(key, _)| *key % of == part) {
+                *number = number.filter(|number| *number != 7).map(|number| number + 1);
+                text.iter_mut().for_each(|text| text.push('?'));
+                changed += 1;
+            }
+            assert_eq!(affected(&sql), changed, "{sql}");
+            sql
+        }
+        7 => {
             let sql = format!("UPDATE t SET v = coalesce(v, 0) + k % 3, s = s || '!' WHERE k >= {low} AND k < {high}");
             let mut changed = 0;
             for (key, (number, text)) in model.range_mut(low..high) {

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 /// Version of the envelope and of the payloads in it that this build writes. It reads version 3 too, whose tables have
 /// no deleted records, version 2, whose tables are never heap tables, and version 1, whose tables have a layout, which is always `column`, in the place of a design.
-pub(crate) const VALUE_VERSION: u8 = 5;
+pub(crate) const VALUE_VERSION: u8 = 6;
 /// Version, three zero bytes, checksum.
 pub(crate) const ENVELOPE: usize = 8;
 

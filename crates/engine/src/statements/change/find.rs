@@ -167,6 +167,8 @@ async fn read(
         Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
         None if reading.alone && records > 0 => {
             let columns = reading.read.columns.iter().map(|column| column.id).collect();
+            // They are put in the order of their records.
+            held.reservation.try_grow(batches.iter().map(batch_bytes).sum())?;
             let rows;
             (rows, ids) = write_values(context, target, columns, met, batches).await?;
             New::Rows(rows)
