@@ -7,12 +7,13 @@ use crate::catalog::column_files::ColumnFile;
 use crate::catalog::ranges::is_bounded;
 use crate::catalog::{Store, TableSnapshot, WrittenRows, folder};
 use crate::scan::{fetch_all, whole};
-use crate::segment::{Segment, write_file};
+use crate::segment::{Segment, write_unsynced};
 use crate::{ColumnId, Error, Result, TableDefinition};
-use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, RecordBatch, UInt32Array, downcast_primitive};
 use arrow::compute::{concat_batches, interleave, take_record_batch};
 use gingham_kernels::Isa;
 use std::ops::Range;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,14 +27,14 @@ const TOGETHER: usize = 1 << 16;
 #[derive(Debug)]
 pub struct NewValues {
     columns: Vec<ColumnId>,
-    /// Numbers of the records, ascending, none twice.
+    /// Numbers of the records, ascending.
     ids: Vec<u64>,
     /// A row for each.
     values: RecordBatch,
 }
 
 impl NewValues {
-    /// `batches`, which have these columns, are about the records `ids`, row by row; in any order, but none twice.
+    /// `batches`, which have these columns, are about the records `ids`, row by row, in any order.
     pub fn new(columns: Vec<ColumnId>, ids: Vec<u64>, mut batches: Vec<RecordBatch>) -> Result<Self> {
         batches.retain(|batch| batch.num_rows() > 0);
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
@@ -57,6 +58,11 @@ impl NewValues {
         order.sort_unstable_by_key(|row| ids[*row as usize]);
         let values = take_record_batch(&values, &UInt32Array::from(order.clone()))?;
         Ok(Self { columns, ids: order.iter().map(|row| ids[*row as usize]).collect(), values })
+    }
+
+    /// Ids of the records, ascending.
+    pub fn ids(&self) -> &[u64] {
+        &self.ids
     }
 
     /// The values of a column at some of the rows.
@@ -112,7 +118,7 @@ impl TableSnapshot {
 }
 
 impl Store {
-    /// Writes new values for a change of `table`, on at most `threads` threads. `wanted` is asked now and then whether the
+    /// Writes new values, of no record twice, for a change of `table`, on at most `threads` threads. `wanted` is asked now and then whether the
     /// change still is.
     pub fn write_values(
         self: &Arc<Self>,
@@ -135,11 +141,22 @@ impl Store {
             let path = folder::segment_file(self.path(), table.definition.id, id);
             files_of_jobs.lock().unwrap_or_else(PoisonError::into_inner).add(path.clone());
             let batches = batches(&written_with, job, values, wanted)?;
-            let zone = job.segment.full_zone();
-            let written = write_file(&path, id, &written_with, batches, self.durable, zone)?;
-            Ok(ColumnFile { of: job.segment.id(), written })
+            let (written, file) = write_unsynced(&path, id, &written_with, batches, job.segment.full_zone())?;
+            Ok((ColumnFile { of: job.segment.id(), written }, path, file))
         };
-        let columns = side_by_side(threads, jobs.len(), |job| write(&jobs[job]))?;
+        // The disk has its time while the next files are made. Their names are synced with the commit.
+        let columns = std::thread::scope(|scope| {
+            let written = side_by_side(threads, jobs.len(), |job| {
+                let (column, path, file) = write(&jobs[job])?;
+                let sync = move || file.sync_all().map_err(Error::io("syncing", &path));
+                Ok((column, self.durable.then(|| scope.spawn(sync))))
+            })?;
+            let synced = written.into_iter().map(|(column, sync)| {
+                sync.map_or(Ok(()), |sync| sync.join().unwrap_or_else(|panic| resume_unwind(panic)))?;
+                Ok(column)
+            });
+            synced.collect::<Result<Vec<_>>>()
+        })?;
         let rows = others.iter().map(Range::len).sum::<usize>();
         let lanes = threads.min(rows / TOGETHER + 1);
         side_by_side(lanes, lanes, |lane| {
@@ -173,6 +190,19 @@ fn split<'t>(table: &'t TableSnapshot, values: &NewValues, columns: usize) -> (V
     (jobs, others)
 }
 
+/// [`replaced`] for numbers without NULLs, in their place.
+macro_rules! replaced_numbers {
+    ($type:ty, $old:ident, $new:ident, $places:ident) => {{
+        let (data_type, values, _) = $old.as_primitive::<$type>().clone().into_parts();
+        drop($old);
+        let mut values = values.into_inner().into_vec().unwrap_or_else(|shared| shared.typed_data().to_vec());
+        for (place, new) in $places.iter().zip($new.as_primitive::<$type>().values()) {
+            values[*place] = *new;
+        }
+        return Ok(Arc::new(PrimitiveArray::<$type>::new(values.into(), None).with_data_type(data_type)));
+    }};
+}
+
 /// The records of a segment in the columns that are written anew.
 fn batches(
     columns: &Arc<TableDefinition>,
@@ -189,11 +219,11 @@ fn batches(
         let tids = job.segment.zone_rows(zone);
         let (start, end) = (job.first + tids.start as u64, job.first + tids.end as u64);
         let own = rows.start..rows.start + values.ids[rows.clone()].partition_point(|id| *id < end);
-        let places = places(tids.len(), values.ids[own.clone()].iter().map(|id| (id - start) as usize));
+        let places: Vec<usize> = values.ids[own.clone()].iter().map(|id| (id - start) as usize).collect();
         let column = |column| {
             let old = whole(&job.segment.view(column, zone)?, Isa::best())?;
             match values.of(column.id, &own).filter(|new| !new.is_empty()) {
-                Some(new) => Ok(interleave(&[&old as &dyn Array, &new], &places)?),
+                Some(new) => replaced(old, &new, &places),
                 None => Ok(old),
             }
         };
@@ -204,11 +234,18 @@ fn batches(
     Ok(batches)
 }
 
-/// For each record of a zone whether its value is an old (0) or a new one (1), and which.
-fn places(rows: usize, changed: impl Iterator<Item = usize>) -> Vec<(usize, usize)> {
-    let mut places: Vec<(usize, usize)> = (0..rows).map(|row| (0, row)).collect();
-    changed.enumerate().for_each(|(new, row)| places[row] = (1, new));
-    places
+/// The values of a zone with new ones at these places.
+fn replaced(old: ArrayRef, new: &ArrayRef, places: &[usize]) -> Result<ArrayRef> {
+    if old.null_count() == 0 && new.null_count() == 0 {
+        downcast_primitive! {
+            old.data_type() => (replaced_numbers, old, new, places),
+            _ => {}
+        }
+    }
+    // For each record whether its value is an old (0) or a new one (1), and which.
+    let mut from: Vec<(usize, usize)> = (0..old.len()).map(|row| (0, row)).collect();
+    places.iter().enumerate().for_each(|(row, place)| from[*place] = (1, row));
+    Ok(interleave(&[&old as &dyn Array, new], &from)?)
 }
 
 /// Gives the records of these rows of the new values as they will be, whole.
@@ -265,7 +302,7 @@ fn side_by_side<R: Send>(threads: usize, parts: usize, work: impl Fn(usize) -> R
         let own = some();
         let joined = others.into_iter().map(|thread| match thread.join() {
             Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
+            Err(panic) => resume_unwind(panic),
         });
         std::iter::once(own).chain(joined).collect()
     });

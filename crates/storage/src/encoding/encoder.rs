@@ -329,15 +329,10 @@ impl ColumnEncoder {
             return;
         }
         let Some(sketch) = &mut self.sketch else { return };
-        if let Some(hash) = hash_of_code(&self.kind, self.real) {
-            // In sorted columns equal codes follow one another.
-            let mut before = None;
-            for code in codes {
-                if before != Some(code) {
-                    sketch.insert(hash(*code));
-                    before = Some(code);
-                }
-            }
+        match (&self.kind, hash_of_code(&self.kind, self.real)) {
+            (Kind::Integers { base }, _) => insert_all(sketch, codes, |code| hash_integer(base + i128::from(code))),
+            (_, Some(hash)) => insert_all(sketch, codes, hash),
+            (_, None) => {}
         }
     }
 
@@ -363,6 +358,18 @@ impl ColumnEncoder {
             _ => None,
         };
         (statistics, self.code_bits as u8, entries)
+    }
+}
+
+/// Adds the values that codes stand for.
+fn insert_all(sketch: &mut Sketch, codes: &[u64], hash: impl Fn(u64) -> u64) {
+    // In sorted columns equal codes follow one another.
+    let mut before = None;
+    for code in codes {
+        if before != Some(code) {
+            sketch.insert(hash(*code));
+            before = Some(code);
+        }
     }
 }
 

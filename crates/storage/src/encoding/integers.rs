@@ -66,6 +66,9 @@ pub(crate) fn range(chunks: &[ArrayRef]) -> Result<Option<(i128, i128)>> {
 #[expect(clippy::unnecessary_cast, reason = "the macro's arms differ in their type")]
 fn chunk_range(chunk: &ArrayRef) -> Result<Option<(i128, i128)>> {
     use arrow::compute::{max, max_boolean, min, min_boolean};
+    if let Some(values) = chunk.as_primitive_opt::<Decimal128Type>().filter(|values| values.null_count() == 0) {
+        return Ok(short_ends(values.values()).or_else(|| ends(values.values())));
+    }
     with_integers!(
         chunk,
         values => {
@@ -80,6 +83,17 @@ fn chunk_range(chunk: &ArrayRef) -> Result<Option<(i128, i128)>> {
 fn ends<T: Ord + Copy>(values: &[T]) -> Option<(T, T)> {
     let first = *values.first()?;
     Some(values.iter().fold((first, first), |(min, max), value| (min.min(*value), max.max(*value))))
+}
+
+/// The same of values that fit into 64 bits, in which they are compared; `None` when one does not, or there are none.
+fn short_ends(values: &[i128]) -> Option<(i128, i128)> {
+    let (mut low, mut high, mut all_fit) = (i64::MAX, i64::MIN, true);
+    for value in values {
+        let short = *value as i64;
+        all_fit &= i128::from(short) == *value;
+        (low, high) = (low.min(short), high.max(short));
+    }
+    (all_fit && !values.is_empty()).then(|| (low.into(), high.into()))
 }
 
 /// Appends value - base of each value; what stands in the slot of a NULL is arbitrary.

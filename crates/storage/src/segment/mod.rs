@@ -109,7 +109,7 @@ pub use group::GroupMeta;
 pub use reader::Segment;
 pub(crate) use region::ZoneParts;
 pub use writer::{WrittenSegment, write_segment_file, write_segment_image};
-pub(crate) use writer::{write_coded_image, write_file};
+pub(crate) use writer::{write_coded_image, write_unsynced};
 
 /// A column group of a segment in memory; what is known of a zone are the validity bits of each column, when it has
 /// NULLs there.

@@ -70,22 +70,43 @@ pub(crate) fn write_file(
     sync: bool,
     zone_rows: usize,
 ) -> Result<WrittenSegment> {
+    let (written, file) = write_unsynced(path, id, definition, batches, zone_rows)?;
+    let synced = || {
+        file.sync_all().map_err(Error::io("syncing", path))?;
+        sync_folder(path)
+    };
+    if sync && let Err(error) = synced() {
+        remove(path);
+        return Err(error);
+    }
+    Ok(written)
+}
+
+/// The same without waiting for the disk, and the file, which is to be synced.
+pub(crate) fn write_unsynced(
+    path: &Path,
+    id: SegmentId,
+    definition: &TableDefinition,
+    batches: Vec<RecordBatch>,
+    zone_rows: usize,
+) -> Result<(WrittenSegment, File)> {
     let file = create(path).map_err(Error::io("creating", path))?;
     let written = SegmentWriter::new(BufWriter::with_capacity(1 << 18, file), path, true, zone_rows)
         .and_then(|writer| writer.write(id, definition, batches))
         .and_then(|(written, buffered)| {
             let file = buffered.into_inner().map_err(|error| Error::io("writing", path)(error.into_error()))?;
-            if sync {
-                file.sync_all().map_err(Error::io("syncing", path))?;
-                sync_folder(path)?;
-            }
-            Ok(written)
+            Ok((written, file))
         });
     if written.is_err() {
-        // Best effort: what stays behind is swept when the database is opened again.
-        let _ = std::fs::remove_file(path);
+        remove(path);
     }
     written
+}
+
+/// Removes a file that could not be written whole.
+fn remove(path: &Path) {
+    // Best effort: what stays behind is swept when the database is opened again.
+    let _ = std::fs::remove_file(path);
 }
 
 /// Creates a file. Another writer may just have removed its folder, which was empty: then makes that again.

@@ -147,8 +147,19 @@ async fn read(
     let held = Arc::into_inner(held).ok_or_else(|| Error::Internal("a lane of a change is still at work".into()))?;
     let reading = Arc::into_inner(reading).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
     let mut held = held.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if reading.alone {
+        return write_alone(context, target, change, reading, held).await;
+    }
     let columns = reading.changed(change);
-    let met = held.ids.clone();
+    let (read, returning) = (Arc::clone(&reading.read), reading.returning);
+    let new = match reading.writer {
+        Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
+        None => {
+            let (ids, batches) = (held.ids.clone(), std::mem::take(&mut held.batches));
+            New::InPlace { read, ids, batches }
+        }
+    };
+    let met = if returning { held.ids.clone() } else { Vec::new() };
     let mut ids = std::mem::take(&mut held.ids);
     // Batches of ascending ids: a sort that merges runs is done soon.
     ids.sort();
@@ -162,39 +173,39 @@ async fn read(
         held.return_once(&met)?;
     }
     let records = ids.len() as u64;
-    let batches = std::mem::take(&mut held.batches);
-    let new = match reading.writer {
-        Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
-        None if reading.alone && records > 0 => {
-            let columns = reading.read.columns.iter().map(|column| column.id).collect();
-            // They are put in the order of their records.
-            held.reservation.try_grow(batches.iter().map(batch_bytes).sum())?;
-            let rows;
-            (rows, ids) = write_values(context, target, columns, met, batches).await?;
-            New::Rows(rows)
-        }
-        None => New::InPlace { read: reading.read, ids: met, batches },
-    };
     let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns };
     Ok(Found { change, new, referred: Vec::new(), records, held })
 }
 
-/// Writes new values of some columns of the records `ids`; tells which of them go.
-async fn write_values(
+/// Writes the new values of columns that were read alone.
+async fn write_alone(
     context: &StatementContext,
     target: &Target,
-    columns: Vec<ColumnId>,
-    ids: Vec<u64>,
-    batches: Vec<RecordBatch>,
-) -> Result<(WrittenRows, Vec<u64>)> {
-    let (store, table) = (Arc::clone(&target.store), Arc::clone(&target.table));
+    change: &Change,
+    reading: Reading,
+    mut held: Held,
+) -> Result<Found> {
+    let columns: Vec<ColumnId> = reading.read.columns.iter().map(|column| column.id).collect();
+    let (ids, batches) = (std::mem::take(&mut held.ids), std::mem::take(&mut held.batches));
+    let (records, referred) = (ids.len() as u64, Vec::new());
+    if records == 0 {
+        let (new, change) = (New::InPlace { read: reading.read, ids, batches }, Changed::default());
+        return Ok(Found { change, new, referred, records, held });
+    }
+    // They are put in the order of their records.
+    held.reservation.try_grow(batches.iter().map(batch_bytes).sum())?;
+    let (store, table, own) = (Arc::clone(&target.store), Arc::clone(&target.table), columns.clone());
     let (threads, cancel) = (context.settings().threads, context.cancel.clone());
-    blocking(move || {
-        let values = NewValues::new(columns, ids, batches)?;
-        let written = store.write_values(&table, &values, threads, &|| !cancel.is_cancelled())?;
-        Ok((written.rows, written.ids))
-    })
-    .await
+    let written = blocking(move || {
+        let values = NewValues::new(own, ids, batches)?;
+        if !values.ids().is_sorted_by(|a, b| a < b) {
+            return Ok(None);
+        }
+        Ok(Some(store.write_values(&table, &values, threads, &|| !cancel.is_cancelled())?))
+    });
+    let written = written.await?.ok_or_else(|| taken_twice(target, change.verb))?;
+    let change = Changed { ids: written.ids, columns: Some(columns), ..Changed::default() };
+    Ok(Found { change, new: New::Rows(written.rows), referred, records, held })
 }
 
 fn taken_twice(target: &Target, verb: &str) -> Error {
