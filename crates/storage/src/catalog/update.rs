@@ -142,7 +142,7 @@ impl Store {
             files_of_jobs.lock().unwrap_or_else(PoisonError::into_inner).add(path.clone());
             let batches = batches(&written_with, job, values, wanted)?;
             let (written, file) = write_unsynced(&path, id, &written_with, batches, job.segment.full_zone())?;
-            Ok((ColumnFile { of: job.segment.id(), written }, path, file))
+            Ok::<_, Error>((ColumnFile { of: job.segment.id(), written }, path, file))
         };
         // The disk has its time while the next files are made. Their names are synced with the commit.
         let columns = std::thread::scope(|scope| {
