@@ -28,7 +28,7 @@ impl Transaction<'_> {
         if new.is_empty() {
             return Ok(());
         }
-        let known = records::segments(self.environment(), &self.transaction, record)?;
+        let known = records::segments(self.environment, &self.transaction, record)?;
         for file in new {
             let place = known.iter().find(|(_, segment)| segment.id == file.of);
             let segment = table.segments.iter().find(|segment| segment.id() == file.of);
