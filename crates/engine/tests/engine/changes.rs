@@ -280,3 +280,67 @@ fn tables_with_deleted_records_answer_as_clean_ones() {
         }
     }
 }
+
+/// UPDATEs that read the columns that change alone. With RETURNING they read and write whole records.
+const UPDATES: [&str; 9] = [
+    "UPDATE $ SET d = d + 1 WHERE k % 3 = 0",
+    "UPDATE $ SET g = NULL, t = t || ' and more' WHERE k % 4 = 1",
+    "UPDATE $ SET s = g, g = 'g' || s WHERE k BETWEEN 60000 AND 110000",
+    "UPDATE $ SET d = o.n FROM (SELECT value % 50 AS n, 100000 - value AS k FROM generate_series(0, 50000)) o WHERE $.k = o.k",
+    "UPDATE $ SET s = (SELECT max(s) FROM $ b WHERE b.k % 7 = $.k % 7) WHERE d > 20",
+    "UPDATE $ SET f = f / 3, d = -d WHERE k IN (7, 70000, 120001)",
+    "UPDATE $ SET f = d",
+    "UPDATE $ SET f = NULL WHERE k > 119990",
+    "UPDATE $ SET t = 'the same' WHERE k % 2 = 0",
+];
+
+#[test]
+fn columns_that_are_written_alone_are_those_of_whole_records() {
+    for layout in ["column", "mempax(100)", "vbp"] {
+        let connection = connect();
+        for name in ["alone", "whole"] {
+            let sql = format!(
+                "CREATE TABLE {name} WITH (layout = '{layout}') AS SELECT value AS k, 'g' || CAST(value % 10 AS VARCHAR) AS g,
+                    CASE WHEN value % 4 > 0 THEN 's' || CAST(value % 1000 AS VARCHAR) END AS s,
+                    'long text of ' || CAST(value AS VARCHAR) AS t, CAST(value % 100 AS DECIMAL(9,2)) AS d,
+                    CAST(value AS DOUBLE) / 8 AS f FROM generate_series(0, 119999);
+                 INSERT INTO {name} SELECT k + 120000, g, s, t, d, f FROM {name} WHERE k < 500;
+                 DELETE FROM {name} WHERE k % 1000 = 3"
+            );
+            connection.execute(&sql).expect("a table");
+        }
+        let compare = |what: &str| {
+            for query in [
+                "SELECT k, g, s, t, d, f FROM $ ORDER BY k",
+                "SELECT g, count(*), min(s), max(t), sum(d), min(f), count(DISTINCT s) FROM $ GROUP BY g ORDER BY g",
+                "SELECT count(*), min(d), max(d), min(g), max(g), count(f) FROM $ WHERE d > 3 AND t LIKE '%1%'",
+            ] {
+                let of = |name: &str| rows(&connection, &query.replace('$', name));
+                assert!(of("alone") == of("whole"), "{layout}: {what}: {query}");
+            }
+        };
+        for update in UPDATES {
+            let alone = connection.execute(&update.replace('$', "alone")).expect(update);
+            let whole = rows(&connection, &format!("{} RETURNING 1", update.replace('$', "whole")));
+            assert_eq!(alone, whole.len() as u64, "{layout}: {update}");
+            compare(update);
+        }
+        let deleted =
+            "SELECT deleted_rows FROM gingham_tables WHERE table_name IN ('alone', 'whole') ORDER BY table_name";
+        let deleted: Vec<u64> = rows(&connection, deleted).iter().map(|rows| rows.parse().unwrap()).collect();
+        assert!(deleted[0] < 200, "{layout}: {deleted:?}");
+        let twice = "UPDATE $ SET d = o.n FROM (SELECT value % 50 AS n, value / 2 AS k FROM generate_series(0, 99999)) o WHERE $.k = o.k";
+        let errors = ["alone", "whole"].map(|name| crate::failure(&connection, &twice.replace('$', name)).to_string());
+        assert_eq!(errors[0].replace("alone", "whole"), errors[1]);
+        for name in ["alone", "whole"] {
+            let (first, second) = (UPDATES[0].replace('$', name), UPDATES[8].replace('$', name));
+            connection
+                .execute(&format!(
+                    "BEGIN; {first}; SAVEPOINT s; {second}; {first}; ROLLBACK TO s; {first}; UPDATE {name} SET k = k + 1;
+                     COMMIT; BEGIN; {second}; ROLLBACK"
+                ))
+                .expect("a transaction");
+        }
+        compare("transactions");
+    }
+}
