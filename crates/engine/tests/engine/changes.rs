@@ -325,10 +325,9 @@ fn columns_that_are_written_alone_are_those_of_whole_records() {
             assert_eq!(alone, whole.len() as u64, "{layout}: {update}");
             compare(update);
         }
-        let deleted =
-            "SELECT deleted_rows FROM gingham_tables WHERE table_name IN ('alone', 'whole') ORDER BY table_name";
-        let deleted: Vec<u64> = rows(&connection, deleted).iter().map(|rows| rows.parse().unwrap()).collect();
-        assert!(deleted[0] < 200, "{layout}: {deleted:?}");
+        let deleted = "SELECT sum(deleted_rows) < 200 FROM gingham_segments WHERE table_name = 'alone' AND NOT delta";
+        // In chunks all columns are written with one that changes, which is no less than whole records.
+        assert_eq!(rows(&connection, deleted), [(layout != "mempax(100)").to_string()], "{layout}");
         let twice = "UPDATE $ SET d = o.n FROM (SELECT value % 50 AS n, value / 2 AS k FROM generate_series(0, 99999)) o WHERE $.k = o.k";
         let errors = ["alone", "whole"].map(|name| crate::failure(&connection, &twice.replace('$', name)).to_string());
         assert_eq!(errors[0].replace("alone", "whole"), errors[1]);
