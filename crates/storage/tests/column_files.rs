@@ -3,7 +3,7 @@
 
 mod common;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, AsArray, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch};
 use arrow::array::{BinaryViewArray, StringViewArray};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
