@@ -12,7 +12,6 @@ use crate::heap::nsm::{ELSEWHERE, SLOT, field_of};
 use crate::io::lmdb::PinnedRun;
 use crate::{Error, Result};
 use std::ops::Range;
-use std::slice;
 
 /// Where the minipages of a run of PAX pages lie: what their heads say, so that these are not touched for each view.
 #[derive(Debug, Default)]
@@ -24,9 +23,10 @@ pub(crate) struct Minipages {
 
 /// In the place of a page's records: there are gaps between them.
 const GAPS: u16 = u16::MAX;
-/// Pages between what is copied and the one whose minipage memory is asked for. Its first line is: where it lies is then known to the
-/// processor, which fetches the others by itself. To ask for all of them takes a quarter longer.
-const AHEAD: usize = 8;
+/// Pages between what is copied and what memory is asked for, and bytes of a minipage that it is asked for: behind those the
+/// processor itself fetches ahead.
+const AHEAD: usize = 6;
+const AHEAD_BYTES: usize = 512;
 
 /// How the values of a minipage can be had.
 enum Copied {
@@ -88,7 +88,7 @@ impl Gather<'_> {
         let mut ahead = pages.iter().enumerate();
         let mut ask = || {
             let next = ahead.next().and_then(|(place, (_, page))| page.get(minipages.get(place, at)?.bytes));
-            next.and_then(<[u8]>::first).inspect(|first| gingham_kernels::fetch_ahead(slice::from_ref(first)));
+            next.inspect(|minipage| gingham_kernels::fetch_ahead(&minipage[..minipage.len().min(AHEAD_BYTES)]));
         };
         (0..AHEAD).for_each(|_| ask());
         for (place, (number, page)) in pages.iter().enumerate() {
