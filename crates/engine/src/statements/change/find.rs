@@ -109,7 +109,7 @@ pub(in crate::statements) async fn find(
 ) -> Result<Found> {
     let referred = referred_columns(context, target);
     let reading = Arc::new(Reading::new(context, target, change, &referred)?);
-    let plan = context.plan(reading.query(change)?, parameters).await?;
+    let plan = context.whole_plan(reading.query(change)?, parameters).await?;
     let plan = match &change.excluded {
         Some(rows) => with_excluded(plan, rows)?,
         None => plan,
