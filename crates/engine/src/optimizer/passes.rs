@@ -12,6 +12,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{BinaryExpr, Expr, Join, JoinType, LogicalPlan, Operator, Volatility};
 use datafusion::optimizer::eliminate_join::EliminateJoin;
+use datafusion::optimizer::optimize_projections::OptimizeProjections;
 use datafusion::optimizer::push_down_limit::PushDownLimit;
 use datafusion::optimizer::{ApplyOrder, Optimizer, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
@@ -26,8 +27,8 @@ pub(crate) fn in_passes(
 ) -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     // What a projection has kept apart is together now.
     rules.push(Arc::new(PushDownLimit::new()));
-    rules.push(order);
-    let again = MorePasses { rules: Optimizer::with_rules(rules.clone()) };
+    rules.push(Arc::clone(&order));
+    let again = MorePasses { rules: Optimizer::with_rules(rules.clone()), order };
     rules.push(Arc::new(again));
     rules
 }
@@ -36,6 +37,7 @@ pub(crate) fn in_passes(
 #[derive(Debug)]
 struct MorePasses {
     rules: Optimizer,
+    order: Arc<dyn OptimizerRule + Send + Sync>,
 }
 
 impl OptimizerRule for MorePasses {
@@ -48,15 +50,21 @@ impl OptimizerRule for MorePasses {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        // Joins that came of subqueries, of which one side only is asked for.
+        // Joins that came of subqueries, or have their keys only now, of which one side only is asked for.
         let mut plan = EliminateJoin::new().rewrite(plan, config)?;
-        let mut gains = plan.transformed;
+        let mut gains = may_gain(&plan.data);
+        if plan.transformed && !gains {
+            // A side that is only looked for gives no columns, and may be looked for elsewhere. Other rules have no say in that.
+            let fewer = OptimizeProjections::new().rewrite(plan.data, config)?.data;
+            plan = Transformed::yes(self.order.rewrite(fewer, config)?.data);
+            gains = may_gain(&plan.data);
+        }
         for _ in 0..MORE {
-            if !(gains || may_gain(&plan.data)) {
+            if !gains {
                 break;
             }
             plan = Transformed::yes(self.rules.optimize(plan.data, config, |_, _| {})?);
-            gains = false;
+            gains = may_gain(&plan.data);
         }
         Ok(plan)
     }

@@ -1,13 +1,16 @@
 //! DataFusion's rules for what few plans have, kept from the others: subqueries, and fields of structs. Each walks through the
-//! whole plan otherwise, and one of them puts together the schemas of all operators (docs/decisions/0023-planning-time.md).
+//! whole plan otherwise, and one of them puts together the schemas of all operators. And rules for what few operators have
+//! (docs/decisions/0023-planning-time.md).
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
-use datafusion::logical_expr::{Expr, ExpressionPlacement, LogicalPlan};
+use datafusion::logical_expr::{Aggregate, Expr, ExpressionPlacement, LogicalPlan};
 use datafusion::optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
+use datafusion::optimizer::eliminate_duplicated_expr::EliminateDuplicatedExpr;
 use datafusion::optimizer::extract_leaf_expressions::ExtractLeafExpressions;
 use datafusion::optimizer::rewrite_set_comparison::RewriteSetComparison;
 use datafusion::optimizer::scalar_subquery_to_join::ScalarSubqueryToJoin;
+use datafusion::optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
@@ -24,9 +27,65 @@ pub(crate) fn only_where_wanted(rule: Arc<dyn OptimizerRule + Send + Sync>) -> A
         [_, true, ..] => |part| matches!(part, Expr::Exists(_) | Expr::InSubquery(_)),
         [_, _, true, _] => |part| matches!(part, Expr::ScalarSubquery(_)),
         [.., true] => |part| part.placement() == ExpressionPlacement::MoveTowardsLeafNodes,
-        _ => return rule,
+        _ => return only_at_some(rule),
     };
     Arc::new(OnlyWith { rule, wanted })
+}
+
+/// A rule as it is, or kept from operators that it would put together anew as they are.
+fn only_at_some(rule: Arc<dyn OptimizerRule + Send + Sync>) -> Arc<dyn OptimizerRule + Send + Sync> {
+    let wanted = match rule.name() {
+        name if name == EliminateDuplicatedExpr::new().name() => may_repeat,
+        name if name == SimplifyExpressions::new().name() => may_be_simpler,
+        _ => return rule,
+    };
+    Arc::new(OnlyAt { rule, wanted })
+}
+
+/// A rule for some operators, of which it looks at one at a time.
+#[derive(Debug)]
+struct OnlyAt {
+    rule: Arc<dyn OptimizerRule + Send + Sync>,
+    wanted: fn(&LogicalPlan) -> bool,
+}
+
+impl OptimizerRule for OnlyAt {
+    fn name(&self) -> &str {
+        self.rule.name()
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        self.rule.apply_order()
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        if (self.wanted)(&plan) { self.rule.rewrite(plan, config) } else { Ok(Transformed::no(plan)) }
+    }
+}
+
+/// False for an operator that groups or sorts by nothing twice. What it sorts by may follow from something else, too.
+fn may_repeat(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Sort(sort) => sort.expr.len() > 1,
+        LogicalPlan::Aggregate(Aggregate { group_expr, .. }) => {
+            group_expr.iter().enumerate().any(|(position, group)| group_expr[..position].contains(group))
+        }
+        _ => false,
+    }
+}
+
+/// False for an operator whose expressions, if it has any, are columns and names for columns.
+fn may_be_simpler(plan: &LogicalPlan) -> bool {
+    let mut found = false;
+    let visited = plan.apply_expressions(|expression| {
+        let named = match expression {
+            Expr::Alias(alias) => &alias.expr,
+            other => other,
+        };
+        found = !matches!(named, Expr::Column(_));
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    });
+    visited.is_err() || found
 }
 
 /// A rule for plans with some kind of expression.

@@ -2,6 +2,7 @@
 
 #[path = "../../../../tests/support/joins.rs"]
 mod joins;
+mod unchanged;
 
 use super::cluster::{Cluster, Relations, is_part};
 use super::estimate::Estimator;

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::session::Session;
 use crate::session::information_schema::{self, InformationSchema};
+use crate::session::named::Named;
 use crate::session::planning::logical_plan;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::statements::{external, limit_depth, system};
@@ -16,8 +17,8 @@ use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableType, col};
 use gingham_storage::catalog::{Snapshot, ViewDefinition};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The list of catalogs: just ours.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub(super) struct Visible {
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
     /// does not work any more is then left out instead of being an error.
     listing: Arc<AtomicBool>,
+    /// While a statement is planned, the names that it mentions: columns of other names are not shown. `None` shows all.
+    named: Mutex<Option<Arc<Named>>>,
 }
 
 /// A view that is being planned.
@@ -63,7 +66,13 @@ impl Catalogs {
         planning: Vec<Planned>,
     ) -> Arc<Self> {
         let session_only = Some(SessionOnly { temp });
-        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing }) })
+        let named = Mutex::default();
+        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing, named }) })
+    }
+
+    /// Shows the columns of these names alone, or all.
+    pub(super) fn show(&self, named: Option<Arc<Named>>) {
+        *self.visible.named() = named;
     }
 }
 
@@ -200,6 +209,10 @@ impl SchemaProvider for Schema {
 }
 
 impl Visible {
+    fn named(&self) -> MutexGuard<'_, Option<Arc<Named>>> {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The catalog of what is visible.
     pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
         Catalog { visible: Arc::clone(self) }
@@ -219,7 +232,9 @@ impl Visible {
         temporary: bool,
     ) -> Result<Option<Arc<dyn TableProvider>>> {
         if let Some(table) = snapshot.tables.get(name) {
-            return Ok(Some(Arc::new(GinghamTable::new(Arc::clone(table))?)));
+            let (named, table) = (self.named().clone(), Arc::clone(table));
+            let shown = |column: &str| named.as_ref().is_none_or(|named| named.has(column));
+            return Ok(Some(Arc::new(GinghamTable::showing(table, shown)?)));
         }
         match snapshot.views.get(name) {
             Some(view) => {
@@ -247,6 +262,7 @@ impl Visible {
             session_only: self.session_only.clone().filter(|_| temporary),
             planning,
             listing: Arc::clone(&self.listing),
+            named: Mutex::default(),
         };
         let mut state: SessionState = self.session.state().0;
         state.register_catalog_list(Arc::new(Catalogs { visible: Arc::new(visible) }));

@@ -1,7 +1,7 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
 use crate::session::catalog::{Catalogs, Planned};
-use crate::session::planning::logical_plan;
+use crate::session::planning::{logical_plan, whole_plan};
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing, did_you_mean};
 use crate::{Error, Result};
@@ -222,8 +222,25 @@ impl StatementContext {
 
     /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
     pub(crate) async fn plan(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
+        self.planned(logical_plan(&self.state, statement), parameters).await
+    }
+
+    /// The same over tables with all of their columns, for one in whose place another is put.
+    pub(crate) async fn whole_plan(
+        &self,
+        statement: Statement,
+        parameters: Option<ParamValues>,
+    ) -> Result<LogicalPlan> {
+        self.planned(whole_plan(&self.state, statement), parameters).await
+    }
+
+    async fn planned(
+        &self,
+        plan: impl Future<Output = datafusion::error::Result<LogicalPlan>>,
+        parameters: Option<ParamValues>,
+    ) -> Result<LogicalPlan> {
         let begun = Instant::now();
-        let plan = logical_plan(&self.state, statement).await.map_err(|error| self.explain(error))?;
+        let plan = plan.await.map_err(|error| self.explain(error))?;
         self.watch.note(|times| times.logical += begun.elapsed());
         match parameters {
             Some(values) => Ok(plan.with_param_values(values)?),

@@ -7,6 +7,7 @@
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
+//! | `named` | which columns of them: those that the statement names |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
 //! | `run` | running a statement on the database's threads |
@@ -26,6 +27,7 @@ mod engine;
 mod information_schema;
 mod literals;
 mod memory;
+mod named;
 mod planning;
 mod plans;
 mod run;

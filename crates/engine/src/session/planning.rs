@@ -5,7 +5,9 @@
 //! `SELECT sum(a), sum(CAST(a AS INT))`, and no alias helps. When a plan is refused (or may be, later), it is tried with each cast in a
 //! function of its own, which gives its first argument, is named by its second, and is gone once the plan is optimised.
 
+use super::catalog::Catalogs;
 use super::literals::make_plannable;
+use super::named::Named;
 use crate::statements::make_names_unique;
 use crate::statements::walk::{Tree, Visit};
 use arrow::datatypes::{DataType, FieldRef};
@@ -21,9 +23,27 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
     ObjectName, Select, Value,
 };
+use std::sync::Arc;
 
-/// The logical plan of a statement, not yet optimised.
+/// The logical plan of a statement, not yet optimised. Tables are shown with the columns that it names.
 pub(super) async fn logical_plan(state: &SessionState, mut statement: Statement) -> Result<LogicalPlan> {
+    let Some(named) = Named::of(&mut statement)? else { return whole_plan(state, statement).await };
+    let Some(catalogs) = state.catalog_list().downcast_ref::<Catalogs>() else {
+        return whole_plan(state, statement).await;
+    };
+    let again = statement.clone();
+    catalogs.show(Some(Arc::new(named)));
+    let planned = whole_plan(state, statement).await;
+    catalogs.show(None);
+    match planned {
+        // The error tells what columns there are.
+        Err(_) => whole_plan(state, again).await,
+        planned => planned,
+    }
+}
+
+/// The same with all columns that are shown.
+pub(super) async fn whole_plan(state: &SessionState, mut statement: Statement) -> Result<LogicalPlan> {
     make_plannable(&mut statement)?;
     make_names_unique(&mut statement)?;
     let mut casts = Casts::default();

@@ -16,6 +16,8 @@ use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
 use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_optimizer::output_requirements::OutputRequirements;
+use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::prelude::SessionConfig;
 use std::sync::Arc;
 
@@ -77,24 +79,27 @@ fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
 type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 
 /// DataFusion's rules, but for the one that would choose the sides of joins anew, then ours. Pipelines take their parts of a plan
-/// before it is distributed over threads.
+/// before it is distributed over threads; the rules behind that see what is left to DataFusion.
 fn physical_rules(engine: &Engine) -> Vec<Rule> {
     let select: Rule = Arc::new(SelectJoins);
     let (distributing, filters) = (EnsureRequirements::new(), FilterPushdown::new());
     let own = |rule: Rule| match rule.name() {
         name if name == select.name() => Arc::clone(&select),
-        name if name == distributing.name() => unless_whole(rule),
         name if name == filters.name() => where_filtered(rule),
         _ => rule,
     };
     let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(own).collect();
-    let distributes = rules.iter().position(|rule| rule.name() == distributing.name());
-    rules.push(Arc::new(CountOnCodes));
-    rules.push(Arc::new(DropMisledFilters));
-    rules.push(Arc::new(GatherJoinKeys));
-    rules.push(Arc::new(YieldingJoins));
-    let at = distributes.unwrap_or(rules.len());
-    let compile = CompilePipelines::new(Arc::clone(&engine.pool), rules[at..].to_vec());
-    rules.insert(at, Arc::new(compile));
+    let at = rules.iter().position(|rule| rule.name() == distributing.name()).unwrap_or(rules.len());
+    let (marks, projections) = (OutputRequirements::new_remove_mode(), ProjectionPushdown::new());
+    let mut later = rules.split_off(at);
+    later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(DropMisledFilters)]);
+    later.extend([Arc::new(GatherJoinKeys) as Rule, Arc::new(YieldingJoins)]);
+    let seen = |rule: Rule| match rule.name() {
+        name if name == marks.name() || name == projections.name() => rule,
+        _ => unless_whole(rule),
+    };
+    let later: Vec<Rule> = later.into_iter().map(seen).collect();
+    rules.push(Arc::new(CompilePipelines::new(Arc::clone(&engine.pool), later.clone())));
+    rules.extend(later);
     rules
 }

@@ -26,6 +26,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct GinghamTable {
     /// The table's state.
     pub(crate) table: Arc<TableSnapshot>,
+    /// Positions of the columns that are shown.
+    shown: Vec<usize>,
     schema: SchemaRef,
     constraints: Constraints,
     /// What the order of joins was chosen by, for the scan that follows and for when it is asked again.
@@ -58,9 +60,23 @@ struct Prepared {
 impl GinghamTable {
     /// The table as DataFusion sees it.
     pub(crate) fn new(table: Arc<TableSnapshot>) -> Result<Self> {
-        let schema = table.definition.arrow_schema();
-        let constraints = constraints(&table.definition)?;
-        Ok(Self { table, schema, constraints, prepared: Mutex::default() })
+        Self::showing(table, |_| true)
+    }
+
+    /// The table with those of its columns whose names are `wanted`, and one in any case.
+    pub(crate) fn showing(table: Arc<TableSnapshot>, wanted: impl Fn(&str) -> bool) -> Result<Self> {
+        let columns = &table.definition.columns;
+        let mut shown: Vec<usize> = (0..columns.len()).filter(|position| wanted(&columns[*position].name)).collect();
+        if shown.is_empty() {
+            shown.extend((!columns.is_empty()).then_some(0));
+        }
+        let mut schema = table.definition.arrow_schema();
+        let mut constraints = constraints(&table.definition)?;
+        if shown.len() < columns.len() {
+            schema = Arc::new(schema.project(&shown)?);
+            constraints = constraints.project(&shown).unwrap_or_default();
+        }
+        Ok(Self { table, shown, schema, constraints, prepared: Mutex::default() })
     }
 
     /// Records of the table.
@@ -129,8 +145,10 @@ impl GinghamTable {
         }
     }
 
+    /// The columns that are shown.
     fn columns(&self) -> Vec<ColumnId> {
-        self.table.definition.columns.iter().map(|column| column.id).collect()
+        let columns = &self.table.definition.columns;
+        self.shown.iter().map(|position| columns[*position].id).collect()
     }
 }
 

@@ -130,7 +130,7 @@ async fn read(
     parameters: Option<ParamValues>,
 ) -> Result<Found> {
     let reading = Arc::new(reading);
-    let plan = context.plan(reading.query(change)?, parameters).await?;
+    let plan = context.whole_plan(reading.query(change)?, parameters).await?;
     let plan = match &change.excluded {
         Some(rows) => with_excluded(plan, rows)?,
         None => plan,

@@ -51,7 +51,7 @@ impl Returning {
         let statement = select(vec![self.from.clone()], self.items.clone())?;
         let headings = Headings::of(&statement);
         let statement = DataFusionStatement::Statement(Box::new(Sql::Query(statement)));
-        let plan = context.plan(statement, parameters).await?;
+        let plan = context.whole_plan(statement, parameters).await?;
         let table = MemTable::try_new(target.table.definition.arrow_schema(), vec![rows])?;
         let plan = in_place_of(plan, target, Arc::new(table), "RETURNING")?;
         let answer = context.rows(plan).await?;
