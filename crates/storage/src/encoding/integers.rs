@@ -51,6 +51,22 @@ fn unexpected(data_type: &DataType) -> Error {
     Error::InvalidInput(format!("an array of {data_type} holds no values of an integer class"))
 }
 
+/// Calls `visit` with the number and value of each record; that of a NULL is any.
+#[expect(clippy::unnecessary_cast, reason = "the macro's arms differ in their type")]
+pub(crate) fn for_each_integer(array: &ArrayRef, mut visit: impl FnMut(usize, i128)) -> Result<()> {
+    with_integers!(
+        array,
+        values => {
+            values.values().iter().enumerate().for_each(|(row, value)| visit(row, *value as i128));
+            Ok(())
+        },
+        values => {
+            values.values().iter().enumerate().for_each(|(row, value)| visit(row, value.into()));
+            Ok(())
+        }
+    )
+}
+
 /// Smallest and largest value of the arrays; `None` when all are NULL.
 pub(crate) fn range(chunks: &[ArrayRef]) -> Result<Option<(i128, i128)>> {
     let mut range = None;

@@ -190,6 +190,11 @@ pub fn hash_bytes(value: &[u8]) -> u64 {
     mix(hash)
 }
 
+/// Hash of several values by those of the ones before and of the next.
+pub fn combine(before: u64, next: u64) -> u64 {
+    mix(before.wrapping_mul(GOLDEN) ^ next)
+}
+
 /// One round: the halves of a 128-bit product, combined. Adding first keeps zero from absorbing what follows.
 fn fold(word: u64) -> u64 {
     let product = u128::from(word.wrapping_add(GOLDEN)) * 0xa076_1d64_78bd_642f_u128;

@@ -5,6 +5,7 @@
 //! | `condition` | a predicate's leaf in normal form |
 //! | `translate`, `code` | the same on one segment's codes |
 //! | `prune` | what zone maps already decide |
+//! | `keyed` | what filters of keys already decide |
 //! | `estimate` | the share of records that metadata lets expect to qualify |
 //! | `source` | what is read zone by zone: segments, or the pages of a heap table |
 //! | `sample` | the share that qualifies in a few zones, for whoever plans |
@@ -28,6 +29,7 @@ mod evaluate;
 mod explain;
 mod gather;
 mod heap;
+mod keyed;
 mod morsel;
 mod observe;
 mod output;
@@ -51,6 +53,7 @@ use estimate::Metadata;
 use evaluate::Zone;
 use gingham_kernels::{Isa, bits};
 pub use heap::HeapScan;
+use keyed::Asked;
 pub use morsel::{OpenMorsel, base, integer_bounds, integers};
 use observe::{Arranged, Observed};
 pub use output::{Selection, array_of_integers};
@@ -120,16 +123,24 @@ impl TableScan {
             batch_rows: batch_rows.max(1),
             isa,
         };
+        let asked = Asked::of(&predicate);
         for source in Source::all(&table)? {
             let candidates = source.candidates(&predicate)?;
             let predicate = translate(&mut prepared, source.rows(), &|column| source.facts(column))?;
-            scan.add(source, predicate, candidates.as_deref());
+            scan.add(source, predicate, candidates.as_deref(), &asked)?;
         }
         Ok(scan)
     }
 
-    /// Adds the zones of a segment that zone maps, and an index where there is one, leave.
-    fn add(&mut self, segment: Source, mut predicate: CodePredicate, candidates: Option<&[bool]>) {
+    /// Adds the zones of a segment that zone maps, and an index or the filter of a key where there is one, leave.
+    fn add(
+        &mut self,
+        segment: Source,
+        mut predicate: CodePredicate,
+        candidates: Option<&[bool]>,
+        asked: &Asked<'_>,
+    ) -> Result<()> {
+        let before = self.morsels.len();
         estimate(&self.table, &segment, &mut predicate);
         for zone in 0..segment.zones() {
             let rows = segment.zone_rows(zone).len();
@@ -144,7 +155,12 @@ impl TableScan {
                 verdict => self.morsels.push(Morsel { segment: self.segments.len(), zone, rows, verdict }),
             }
         }
+        if self.morsels.len() > before && segment.lacks(asked)? {
+            self.skipped += self.morsels.len() - before;
+            self.morsels.truncate(before);
+        }
         self.segments.push((segment, Arranged::new(predicate)));
+        Ok(())
     }
 
     /// The same scan, its morsels under the same numbers, of the records that fulfil `predicate` too: for a condition

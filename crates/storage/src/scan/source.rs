@@ -2,6 +2,7 @@
 //! zones all have the table's bounds for a map.
 
 use super::code::Reach;
+use super::keyed::Asked;
 use super::rank;
 use super::records::numbers;
 use super::translate::Facts;
@@ -60,6 +61,14 @@ impl Source {
         match self {
             Self::Segment(_) => Ok(None),
             Self::Pages(pages) => pages.candidates(predicate),
+        }
+    }
+
+    /// True when the filter of a key says that it has no record that is asked for.
+    pub(super) fn lacks(&self, asked: &Asked<'_>) -> Result<bool> {
+        match self {
+            Self::Segment(part) => asked.is_missing_in(&part.segment),
+            Self::Pages(_) => Ok(false),
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::encoding::bounds::integer_limits;
 use crate::encoding::floats::MAX_DIGITS;
 use crate::segment::decode::Native;
+use crate::segment::filter::FilterMeta;
 use crate::segment::format::{BlockEntry, ENTRY, HEADER};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::{ColumnMeta, Encoding};
@@ -33,20 +34,25 @@ pub(crate) struct Directory {
     pub groups: Vec<GroupMeta>,
     /// By column, then zone.
     pub blocks: Vec<BlockEntry>,
+    /// Filters of keys, in their order in the file, behind the blocks.
+    pub filters: Vec<FilterMeta>,
 }
 
 /// The JSON part.
 #[derive(Serialize, Deserialize)]
-struct Description<C, G> {
+struct Description<C, G, F> {
     rows: u64,
     zone_rows: u64,
     columns: C,
     /// None when every column lies on its own, native, in order.
-    #[serde(default = "no_groups", skip_serializing_if = "Option::is_none")]
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     groups: Option<G>,
+    /// None when there are no filters.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    filters: Option<F>,
 }
 
-fn no_groups<G>() -> Option<G> {
+fn none<T>() -> Option<T> {
     None
 }
 
@@ -111,13 +117,15 @@ impl ColumnMeta {
 }
 
 impl Directory {
-    /// The bytes: length of the JSON part, the JSON part, block table, sketches each behind its length.
+    /// The bytes: length of the JSON part, the JSON part, block table, sketches each behind its length, checksums of the filters'
+    /// pages.
     pub fn to_bytes(&self) -> Vec<u8> {
         let description = Description {
             rows: self.rows as u64,
             zone_rows: self.zone_rows as u64,
             columns: &self.columns,
             groups: Some(&self.groups).filter(|groups| **groups != alone(self.columns.len())),
+            filters: Some(&self.filters).filter(|filters| !filters.is_empty()),
         };
         let json = serde_json::to_vec(&description).unwrap_or_default();
         let mut bytes = (json.len() as u32).to_le_bytes().to_vec();
@@ -127,6 +135,8 @@ impl Directory {
             bytes.extend_from_slice(&(column.statistics.sketch.len() as u32).to_le_bytes());
             bytes.extend_from_slice(&column.statistics.sketch);
         }
+        let pages = self.filters.iter().flat_map(|filter| &filter.pages);
+        pages.for_each(|checksum| bytes.extend_from_slice(&checksum.to_le_bytes()));
         bytes
     }
 
@@ -134,7 +144,7 @@ impl Directory {
     pub fn parse(bytes: &[u8], offset: u64) -> Result<Self, String> {
         let mut rest = bytes;
         let json = take_counted(&mut rest).ok_or("directory: the description goes past the end")?;
-        let description: Description<Vec<ColumnMeta>, Vec<GroupMeta>> =
+        let description: Description<Vec<ColumnMeta>, Vec<GroupMeta>, Vec<FilterMeta>> =
             serde_json::from_slice(json).map_err(|error| format!("directory: {error}"))?;
         if description.rows > MAX_ROWS || !(1..=MAX_ZONE_ROWS).contains(&description.zone_rows) {
             return Err(format!("directory: {} records by {}", description.rows, description.zone_rows));
@@ -146,15 +156,25 @@ impl Directory {
             return Err("directory: the block table goes past the end".into());
         };
         rest = &rest[table.len()..];
-        let blocks = table.as_chunks::<ENTRY>().0.iter().map(BlockEntry::parse).collect();
+        let blocks: Vec<BlockEntry> = table.as_chunks::<ENTRY>().0.iter().map(BlockEntry::parse).collect();
         for column in &mut columns {
             column.statistics.sketch = take_counted(&mut rest).ok_or("directory: a sketch goes past the end")?.to_vec();
+        }
+        let mut filters = description.filters.unwrap_or_default();
+        let mut end = blocks.iter().fold(HEADER as u64, |end, block| end.saturating_add(block.length.into()));
+        for filter in &mut filters {
+            filter.verify(&columns, rows)?;
+            filter.offset = end;
+            end = end.saturating_add(filter.bytes());
+            let pages = rest.split_off(..filter.page_count() * size_of::<u32>());
+            let pages = pages.ok_or("directory: the checksums of a filter go past the end")?;
+            filter.pages = pages.as_chunks::<4>().0.iter().map(|checksum| u32::from_le_bytes(*checksum)).collect();
         }
         if !rest.is_empty() {
             return Err(format!("directory: {} bytes too many", rest.len()));
         }
         let groups = description.groups.unwrap_or_else(|| alone(columns.len()));
-        let directory = Self { rows, zone_rows, columns, groups, blocks };
+        let directory = Self { rows, zone_rows, columns, groups, blocks, filters };
         directory.verify(offset)?;
         Ok(directory)
     }
@@ -189,8 +209,11 @@ impl Directory {
                 return Err(format!("directory: group {number} zone {zone}: {} bytes of strings", strings(zone)));
             }
         }
-        if offset != end {
-            return Err(format!("directory: blocks end at {offset}, the directory starts at {end}"));
+        let filters: u64 = self.filters.iter().map(FilterMeta::bytes).sum();
+        if offset.checked_add(filters) != Some(end) {
+            return Err(format!(
+                "directory: blocks end at {offset}, filters take {filters} bytes, the directory starts at {end}"
+            ));
         }
         Ok(())
     }

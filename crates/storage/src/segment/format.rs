@@ -8,8 +8,11 @@ use crate::segment::SegmentId;
 pub(crate) const MAGIC: [u8; 8] = *b"GNGMSEG\0";
 /// Last eight bytes of a segment.
 pub(crate) const END_MAGIC: [u8; 8] = *b"GNGMEND\0";
-/// Format version that this build writes. It reads version 1 too, in which every column lies on its own.
-pub(crate) const VERSION: u32 = 2;
+/// Format version of segments with filters of keys, and the latest that this build writes and reads.
+pub(crate) const VERSION: u32 = 3;
+/// Format version of those without, which is written for tables without keys, and for delta images. Version 1 is read too, in
+/// which every column lies on its own.
+pub(crate) const WITHOUT_FILTERS: u32 = 2;
 /// Bytes of the header.
 pub(crate) const HEADER: usize = 40;
 /// Bytes of a block's header.
@@ -22,6 +25,8 @@ pub(crate) const TRAILER: usize = 32;
 /// Start of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
+    /// Its format version.
+    pub version: u32,
     /// A delta image.
     pub delta: bool,
     /// Its number.
@@ -35,7 +40,7 @@ impl Header {
     pub fn to_bytes(self) -> [u8; HEADER] {
         let mut bytes = [0; HEADER];
         bytes[0..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
         bytes[12..16].copy_from_slice(&u32::from(self.delta).to_le_bytes());
         bytes[16..24].copy_from_slice(&self.segment.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.table.to_le_bytes());
@@ -60,7 +65,7 @@ impl Header {
         if flags > 1 || u32_at(bytes, 36) != 0 {
             return Err(format!("header: unknown flags {flags:#x}"));
         }
-        Ok(Self { delta: flags == 1, segment: u64_at(bytes, 16), table: u64_at(bytes, 24) })
+        Ok(Self { version, delta: flags == 1, segment: u64_at(bytes, 16), table: u64_at(bytes, 24) })
     }
 }
 

@@ -93,9 +93,12 @@ pub struct ZoneMap {
 mod block;
 mod decode;
 mod directory;
+mod filter;
+mod filter_reader;
 mod format;
 mod group;
 mod joined;
+mod key_hash;
 mod reader;
 mod region;
 mod scratch;
@@ -106,6 +109,7 @@ mod writer;
 
 pub(crate) use directory::code_bytes;
 pub use group::GroupMeta;
+pub(crate) use key_hash::{hash_key, hash_keys};
 pub use reader::Segment;
 pub(crate) use region::ZoneParts;
 pub use writer::{WrittenSegment, write_segment_file, write_segment_image};

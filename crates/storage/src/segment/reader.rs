@@ -41,7 +41,7 @@ pub(super) struct Opened {
     /// Number of this opening within the process, by which the cache knows its columns.
     key: u64,
     pub(super) place: String,
-    source: Source,
+    pub(super) source: Source,
     length: u64,
     delta: bool,
     pub(super) directory: Directory,
@@ -209,8 +209,8 @@ impl Segment {
         Ok(ColumnView { rows, logical_type, validity, shape, meaning })
     }
 
-    /// Reads every block of its files past the cache and verifies checksums, bounds and zone maps; one error per damaged
-    /// block.
+    /// Reads every block of its files past the cache and verifies checksums, bounds and zone maps, and that filters of keys are
+    /// those of the records; one error per damaged block or filter.
     pub fn check(&self) -> Vec<Error> {
         let mut errors = Vec::new();
         for file in self.files() {
@@ -219,6 +219,9 @@ impl Segment {
                     errors.extend(file.load_block(place, zone, None).err());
                 }
             }
+        }
+        if errors.is_empty() {
+            errors = self.check_filters();
         }
         errors
     }
@@ -229,7 +232,7 @@ impl Segment {
         &self.opened.directory.blocks
     }
 
-    fn files(&self) -> &[Arc<Opened>] {
+    pub(super) fn files(&self) -> &[Arc<Opened>] {
         match &self.joined {
             Some(joined) => &joined.files,
             None => slice::from_ref(&self.opened),
@@ -237,7 +240,7 @@ impl Segment {
     }
 
     /// The file of a column and its place there, by its place among the segment's.
-    fn source(&self, place: usize) -> (&Opened, usize) {
+    pub(super) fn source(&self, place: usize) -> (&Opened, usize) {
         match &self.joined {
             Some(joined) => {
                 let (file, place) = joined.sources[place];
@@ -247,7 +250,7 @@ impl Segment {
         }
     }
 
-    fn place_of(&self, column: ColumnId) -> Option<usize> {
+    pub(super) fn place_of(&self, column: ColumnId) -> Option<usize> {
         self.columns().iter().position(|meta| meta.column == column)
     }
 

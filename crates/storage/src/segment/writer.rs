@@ -5,7 +5,8 @@ use crate::encoding::bounds::{may_be_wide, too_wide};
 use crate::encoding::encoder::{ColumnEncoder, ZoneKind, ZoneValues};
 use crate::segment::block::BlockWriter;
 use crate::segment::directory::{Directory, MAX_STRING_BYTES};
-use crate::segment::format::{BLOCK_HEADER, BlockEntry, BlockHeader, Header, Trailer};
+use crate::segment::filter::{FilterMeta, KeyHashes, apart};
+use crate::segment::format::{BLOCK_HEADER, BlockEntry, BlockHeader, Header, Trailer, VERSION, WITHOUT_FILTERS};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::{ColumnMeta, SegmentId, ZONE_ROWS};
 use crate::{ColumnDefinition, ColumnId, Datum, Design, Error, Group, Layout, Packing, Result, TableDefinition};
@@ -184,10 +185,11 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         batches: Vec<RecordBatch>,
     ) -> Result<(WrittenSegment, W)> {
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        let (version, keys) = self.keys(definition, &batches)?;
         let mut chunks = by_column(definition, batches)?;
         let zones = Directory::zone_count(rows, self.zone_rows);
         self.entries = vec![BlockEntry::default(); definition.columns.len() * zones];
-        self.put(&Header { delta: !self.rich, segment: id, table: definition.id }.to_bytes())?;
+        self.put(&Header { version, delta: !self.rich, segment: id, table: definition.id }.to_bytes())?;
         let (mut groups, mut written) = (Vec::new(), Vec::with_capacity(definition.columns.len()));
         for group in self.groups(definition) {
             let members = group.columns.iter().filter_map(|id| definition.columns.iter().position(|c| c.id == *id));
@@ -213,9 +215,10 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
             written.iter_mut().filter_map(|column| Some((column.meta.column, column.entries.take()?))).collect();
         let ranges = written.iter().filter_map(|column| range(&column.meta)).collect();
         let columns: Vec<ColumnMeta> = written.into_iter().map(|column| column.meta).collect();
+        let filters = self.filters(keys, &columns, zones)?;
         let all = columns.iter().map(|column| column.column).collect();
         let blocks = std::mem::take(&mut self.entries);
-        let directory = Directory { rows, zone_rows: self.zone_rows, columns, groups, blocks };
+        let directory = Directory { rows, zone_rows: self.zone_rows, columns, groups, blocks, filters };
         let bytes = directory.to_bytes();
         let trailer = Trailer { offset: self.offset, length: bytes.len() as u32, checksum: crc32c::crc32c(&bytes) };
         self.put(&bytes)?;
@@ -254,6 +257,33 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
             }
         }
         Ok(())
+    }
+
+    /// The keys to make filters of, hashed while the columns are still here, and the version of the format that these take.
+    /// Records that are read into heap pages next need none.
+    fn keys(&self, definition: &TableDefinition, batches: &[RecordBatch]) -> Result<(u32, Vec<KeyHashes>)> {
+        if !self.rich || definition.design.heap.is_some() {
+            return Ok((WITHOUT_FILTERS, Vec::new()));
+        }
+        let keys = KeyHashes::of_table(definition, batches)?;
+        Ok((if keys.is_empty() { WITHOUT_FILTERS } else { VERSION }, keys))
+    }
+
+    /// Writes the filters of keys that zone maps don't make needless.
+    fn filters(&mut self, keys: Vec<KeyHashes>, columns: &[ColumnMeta], zones: usize) -> Result<Vec<FilterMeta>> {
+        let mut filters = Vec::with_capacity(keys.len());
+        for key in keys {
+            let told = columns
+                .iter()
+                .zip(self.entries.chunks(zones.max(1)))
+                .any(|(column, entries)| key.columns.contains(&column.column) && apart(column, entries));
+            if !told {
+                let (meta, bytes) = FilterMeta::build(key.columns, &key.hashes);
+                self.put(&bytes)?;
+                filters.push(meta);
+            }
+        }
+        Ok(filters)
     }
 
     /// Writes one block; returns its entry.

@@ -1,11 +1,12 @@
 //! ON CONFLICT: which of the rows that are to be inserted have a key that is taken.
 
 use super::encode::{KeyEncoder, key_columns};
+use super::search::Search;
+use super::set::KeySet;
 use super::{Left, Lists};
 use crate::catalog::TableSnapshot;
 use crate::{KeyDefinition, Result};
 use arrow::array::RecordBatch;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What is known of the keys of new rows, which are numbered from 0 over all batches.
@@ -25,23 +26,27 @@ impl Conflicts {
         let encoder = KeyEncoder::new(definition, &key.columns)?;
         let all = rows.iter().map(RecordBatch::num_rows).sum();
         let mut conflicts = Self { exists: vec![false; all], first: (0..all).collect() };
-        let mut numbers: HashMap<Box<[u8]>, usize> = HashMap::with_capacity(all);
+        let (mut keys, mut firsts) = (KeySet::default(), Vec::with_capacity(all));
         let mut lists = Lists::new(definition, &key.columns);
         let mut start = 0;
         for batch in rows {
             let columns = key_columns(definition, batch, &key.columns);
-            for (row, bytes) in encoder.encode(&columns)?.iter() {
-                conflicts.first[start + row] = *numbers.entry(bytes.into()).or_insert_with(|| {
+            for (row, bytes, hash) in encoder.encode(&columns)?.with_hashes(&key.columns)? {
+                if keys.insert(bytes, hash) {
                     lists.add(&columns, row);
-                    start + row
-                });
+                    firsts.push(start + row);
+                } else if let Some(number) = keys.number(bytes) {
+                    conflicts.first[start + row] = firsts[number];
+                }
             }
             start += batch.num_rows();
         }
         let predicate = lists.predicate(definition, &key.columns, None);
-        Left { table, gone: &[] }.for_each(&key.columns, predicate, |columns| {
+        let search = Search { columns: &key.columns, encoder: &encoder, keys: &keys, predicate };
+        search.for_each(&Left { table, gone: &[] }, |columns| {
             let taken = encoder.encode(columns)?;
-            taken.iter().filter_map(|(_, bytes)| numbers.get(bytes)).for_each(|row| conflicts.exists[*row] = true);
+            let taken = taken.iter().filter_map(|(_, bytes)| keys.number(bytes));
+            taken.for_each(|number| conflicts.exists[firsts[number]] = true);
             Ok(())
         })?;
         for row in 0..all {

@@ -1,5 +1,6 @@
 //! Keys as byte strings that compare as the keys do, and as text for messages.
 
+use crate::segment::hash_keys;
 use crate::{ColumnId, Datum, Error, LogicalType, Result, TableDefinition};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::buffer::NullBuffer;
@@ -15,13 +16,15 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 #[derive(Debug)]
 pub(crate) struct KeyEncoder {
     converter: RowConverter,
-    types: Vec<DataType>,
+    types: Vec<LogicalType>,
 }
 
 /// The keys of a batch.
 #[derive(Debug)]
 pub(crate) struct EncodedKeys {
     rows: Rows,
+    /// The columns, of the table's types.
+    columns: Vec<ArrayRef>,
     nulls: Option<NullBuffer>,
 }
 
@@ -30,6 +33,12 @@ impl EncodedKeys {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let present = |row: &usize| self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
         (0..self.rows.num_rows()).filter(present).map(|row| (row, self.rows.row_bytes(row)))
+    }
+
+    /// The same, each with the hash by which filters know the key: `columns` are those of the table that it is looked for in.
+    pub(crate) fn with_hashes(&self, columns: &[ColumnId]) -> Result<impl Iterator<Item = (usize, &[u8], u64)>> {
+        let hashes = hash_keys(columns, &self.columns)?;
+        Ok(self.iter().map(move |(row, bytes)| (row, bytes, hashes[row])))
     }
 }
 
@@ -52,9 +61,10 @@ impl KeyEncoder {
             let column = table.column_by_id(*id).ok_or_else(|| {
                 Error::InvalidInput(format!("table '{}' has no column number {id}, which a key names", table.name))
             })?;
-            types.push(column.logical_type.to_arrow());
+            types.push(column.logical_type.clone());
         }
-        let converter = RowConverter::new(types.iter().cloned().map(SortField::new).collect())?;
+        let converter =
+            RowConverter::new(types.iter().map(|logical_type| SortField::new(logical_type.to_arrow())).collect())?;
         Ok(Self { converter, types })
     }
 
@@ -64,13 +74,25 @@ impl KeyEncoder {
         let nulls = columns.iter().fold(None, |nulls, column| NullBuffer::union(nulls.as_ref(), column.nulls()));
         let mut converted = Vec::with_capacity(columns.len());
         for (column, wanted) in columns.iter().zip(&self.types) {
-            converted.push(if column.data_type() == wanted {
+            let wanted = wanted.to_arrow();
+            converted.push(if *column.data_type() == wanted {
                 ArrayRef::clone(column)
             } else {
-                cast_with_options(column, wanted, &CastOptions { safe: true, ..CastOptions::default() })?
+                cast_with_options(column, &wanted, &CastOptions { safe: true, ..CastOptions::default() })?
             });
         }
-        Ok(EncodedKeys { rows: self.converter.convert_columns(&converted)?, nulls })
+        Ok(EncodedKeys { rows: self.converter.convert_columns(&converted)?, columns: converted, nulls })
+    }
+
+    /// The columns of keys that were encoded.
+    pub(crate) fn decode<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> Result<Vec<ArrayRef>> {
+        let parser = self.converter.parser();
+        Ok(self.converter.convert_rows(keys.map(|key| parser.parse(key)))?)
+    }
+
+    /// The type of the key's column `number`.
+    pub(crate) fn logical_type(&self, number: usize) -> &LogicalType {
+        &self.types[number]
     }
 }
 

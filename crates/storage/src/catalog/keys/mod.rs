@@ -1,13 +1,14 @@
 //! PRIMARY KEY, UNIQUE and REFERENCES, checked when records become visible, with the writer's lock held.
 //!
-//! Few records: their keys are put to the table as an IN list, behind zone maps, on codes. Many: runs noted when the
-//! segments were written ([`summary`]) and zone maps mostly say that nothing can clash; only when they do not are the
-//! keys read again and compared one by one ([`set`]).
+//! Few records: their keys are put to the table as an IN list, behind filters of segments ([`search`]) and zone maps, on codes.
+//! Many: runs noted when the segments were written ([`summary`]) and zone maps mostly say that nothing can clash; only when they
+//! do not are the keys read again and looked up one by one ([`set`]), behind filters too.
 
 mod conflicts;
 mod encode;
 mod new_rows;
 mod referred;
+mod search;
 mod set;
 mod summary;
 
@@ -27,6 +28,7 @@ use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::Int64Type;
 use encode::{KeyEncoder, show, show_names};
+use search::Search;
 use set::KeySet;
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -112,15 +114,17 @@ fn check_key(
     let mut keys = KeySet::default();
     let mut lists = Lists::new(definition, &key.columns);
     new.for_each(&key.columns, |columns| {
-        for (row, bytes) in encoder.encode(columns)?.iter() {
-            if !keys.insert(bytes) {
+        for (row, bytes, hash) in encoder.encode(columns)?.with_hashes(&key.columns)? {
+            if !keys.insert(bytes, hash) {
                 return Err(duplicate(definition, key, &show(columns, row), "occurs twice among the new records"));
             }
             lists.add(columns, row);
         }
         Ok(())
     })?;
-    left.for_each(&key.columns, lists.predicate(definition, &key.columns, Some(new)), |columns| {
+    let predicate = lists.predicate(definition, &key.columns, Some(new));
+    let search = Search { columns: &key.columns, encoder: &encoder, keys: &keys, predicate };
+    search.for_each(left, |columns| {
         for (row, bytes) in encoder.encode(columns)?.iter() {
             if keys.contains(bytes) {
                 return Err(duplicate(definition, key, &show(columns, row), "exists already"));
@@ -192,8 +196,8 @@ fn check_reference(
     let mut keys = KeySet::default();
     let mut lists = Lists::new(&referred.definition, &reference.referred);
     new.for_each(&reference.columns, |columns| {
-        for (row, bytes) in encoder.encode(columns)?.iter() {
-            if keys.insert(bytes) {
+        for (row, bytes, hash) in encoder.encode(columns)?.with_hashes(&reference.referred)? {
+            if keys.insert(bytes, hash) {
                 lists.add(columns, row);
             }
         }
@@ -208,10 +212,13 @@ fn check_reference(
     if !keys.all_marked() {
         let predicate = lists.predicate(definition, &reference.columns, Some(new));
         let left = Left { table: &referred, gone: if itself { left.gone } else { &[] } };
-        left.for_each(&reference.referred, predicate, |columns| {
-            encoder.encode(columns)?.iter().for_each(|(_, bytes)| keys.mark(bytes));
+        let mut found = Vec::new();
+        let search = Search { columns: &reference.referred, encoder: &encoder, keys: &keys, predicate };
+        search.for_each(&left, |columns| {
+            found.extend(encoder.encode(columns)?.iter().filter_map(|(_, bytes)| keys.number(bytes)));
             Ok(())
         })?;
+        found.into_iter().for_each(|number| keys.mark_number(number));
     }
     if keys.all_marked() {
         return Ok(());

@@ -38,8 +38,8 @@ fn check_reference(
     let mut lists = Lists::new(referrer, &reference.columns);
     for batch in &change.referred {
         let columns = referred_of(definition, batch, reference)?;
-        for (row, bytes) in encoder.encode(&columns)?.iter() {
-            if gone.insert(bytes) {
+        for (row, bytes, hash) in encoder.encode(&columns)?.with_hashes(&reference.columns)? {
+            if gone.insert(bytes, hash) {
                 lists.add(&columns, row);
             }
         }

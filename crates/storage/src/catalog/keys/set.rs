@@ -1,14 +1,16 @@
-//! A set of keys as byte strings, for loads whose keys are in no order.
+//! A set of keys as byte strings, which are counted from 0 as they come.
 
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
-/// Distinct keys, each with a mark.
+/// Distinct keys, each with a mark and with the hash that filters of segments know it by.
 #[derive(Debug, Default)]
 pub(crate) struct KeySet {
     /// The keys' bytes, one behind the other.
     bytes: Vec<u8>,
-    entries: HashTable<Entry>,
+    keys: Vec<Entry>,
+    hashes: Vec<u64>,
+    numbers: HashTable<usize>,
     hasher: foldhash::fast::FixedState,
     marked: usize,
 }
@@ -27,42 +29,68 @@ impl Entry {
 }
 
 impl KeySet {
-    /// Adds a key; false when it was there.
-    pub(crate) fn insert(&mut self, key: &[u8]) -> bool {
-        let hash = self.hasher.hash_one(key);
-        if self.entries.find(hash, |entry| entry.key(&self.bytes) == key).is_some() {
+    /// Adds a key, which filters know by `hash`; false when it was there.
+    pub(crate) fn insert(&mut self, key: &[u8], hash: u64) -> bool {
+        if self.contains(key) {
             return false;
         }
-        let entry = Entry { start: self.bytes.len(), length: key.len() as u32, marked: false };
+        self.keys.push(Entry { start: self.bytes.len(), length: key.len() as u32, marked: false });
+        self.hashes.push(hash);
         self.bytes.extend_from_slice(key);
-        let (bytes, hasher) = (&self.bytes, &self.hasher);
-        self.entries.insert_unique(hash, entry, |entry| hasher.hash_one(entry.key(bytes)));
+        let (bytes, keys, hasher) = (&self.bytes, &self.keys, &self.hasher);
+        let hash_of = |number: &usize| hasher.hash_one(keys[*number].key(bytes));
+        self.numbers.insert_unique(hasher.hash_one(key), keys.len() - 1, hash_of);
         true
+    }
+
+    /// The number of a key.
+    pub(crate) fn number(&self, key: &[u8]) -> Option<usize> {
+        let same = |number: &usize| self.keys[*number].key(&self.bytes) == key;
+        self.numbers.find(self.hasher.hash_one(key), same).copied()
     }
 
     /// True when the key is there.
     pub(crate) fn contains(&self, key: &[u8]) -> bool {
-        self.entries.find(self.hasher.hash_one(key), |entry| entry.key(&self.bytes) == key).is_some()
+        self.number(key).is_some()
+    }
+
+    /// The keys' hashes, by number.
+    pub(crate) fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// A key.
+    pub(crate) fn key(&self, number: usize) -> &[u8] {
+        self.keys[number].key(&self.bytes)
+    }
+
+    /// Numbers of the smallest and the largest key; `None` when there are none.
+    pub(crate) fn ends(&self) -> Option<(usize, usize)> {
+        let all = 0..self.keys.len();
+        all.clone().min_by_key(|number| self.key(*number)).zip(all.max_by_key(|number| self.key(*number)))
     }
 
     /// Marks a key when it is there.
     pub(crate) fn mark(&mut self, key: &[u8]) {
-        let bytes = &self.bytes;
-        if let Some(entry) = self.entries.find_mut(self.hasher.hash_one(key), |entry| entry.key(bytes) == key) {
-            self.marked += usize::from(!entry.marked);
-            entry.marked = true;
+        if let Some(number) = self.number(key) {
+            self.mark_number(number);
         }
+    }
+
+    /// Marks the key of a number.
+    pub(crate) fn mark_number(&mut self, number: usize) {
+        self.marked += usize::from(!self.keys[number].marked);
+        self.keys[number].marked = true;
     }
 
     /// True when every key is marked.
     pub(crate) fn all_marked(&self) -> bool {
-        self.marked == self.entries.len()
+        self.marked == self.keys.len()
     }
 
     /// True when the key is there and not marked.
     pub(crate) fn is_unmarked(&self, key: &[u8]) -> bool {
-        let found = self.entries.find(self.hasher.hash_one(key), |entry| entry.key(&self.bytes) == key);
-        found.is_some_and(|entry| !entry.marked)
+        self.number(key).is_some_and(|number| !self.keys[number].marked)
     }
 }
 
@@ -73,11 +101,17 @@ mod tests {
     #[test]
     fn keys_are_found_once() {
         let mut set = KeySet::default();
+        assert!(set.ends().is_none());
         for number in 0..10_000u32 {
-            assert!(set.insert(&number.to_be_bytes()));
+            assert!(set.insert(&number.to_be_bytes(), number.into()));
         }
-        assert!(!set.insert(&77u32.to_be_bytes()));
-        assert!(set.insert(b"") && !set.insert(b"") && !set.contains(b"x"));
+        assert!(!set.insert(&77u32.to_be_bytes(), 77));
+        assert_eq!((set.ends(), set.number(&77u32.to_be_bytes())), (Some((0, 9999)), Some(77)));
+        assert!(set.insert(b"", 0) && !set.insert(b"", 0) && !set.contains(b"x"));
+        assert_eq!(
+            (set.ends(), set.hashes().len(), set.key(77)),
+            (Some((10_000, 9999)), 10_001, &77u32.to_be_bytes()[..])
+        );
         for number in 0..10_000u32 {
             set.mark(&number.to_be_bytes());
         }

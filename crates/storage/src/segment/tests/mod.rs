@@ -4,6 +4,7 @@ mod caching;
 mod compat;
 mod damage;
 mod designs;
+mod filters;
 
 use crate::cache::BlockCache;
 use crate::dictionary::Dictionary;
