@@ -13,9 +13,8 @@ use arrow::array::{Array, RecordBatch};
 use arrow::buffer::NullBuffer;
 use serde::{Deserialize, Serialize};
 
-/// Keys for each block, 16 bits for each key: of keys that are not there about one in 1200 gets through (with 12 bits one in
-/// 250, with 20 one in 5000). A key that does costs a scan of the segment's codes, about 0.3 ms, so that at this rate it adds
-/// less to a look-up than the read of a page does, and twice the bits would gain nothing.
+/// Keys for each block: 16 bits for each key, so that of keys that are not there one of about 1100 gets through (12 bits: one of
+/// 240, 20: one of 3900). One that does costs a scan of the segment's codes.
 const BLOCK_KEYS: u64 = 32;
 /// Words of a block.
 const WORDS: usize = 8;
@@ -174,7 +173,7 @@ mod tests {
             assert!(own.iter().all(|hash| contains(&meta, &bytes, 0, *hash)), "{keys}");
             let others = hashes(1 << 40..(1 << 40) + 300_000);
             let wrong = others.iter().filter(|hash| contains(&meta, &bytes, 0, **hash)).count();
-            // One in 1200 of 300,000 is 250; a filter that is not full lets fewer through.
+            // One in 1100 of 300,000 is 270; a filter that is not full lets fewer through.
             assert!(wrong < 400, "{wrong} of {keys}");
         }
         let (meta, bytes) = FilterMeta::build(vec![1], &[]);
