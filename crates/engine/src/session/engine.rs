@@ -11,9 +11,13 @@ use gingham_storage::memory::MemoryBudget;
 use std::future::Future;
 use std::sync::{Arc, Mutex, Weak};
 use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::Semaphore;
 
 /// Stack of a worker thread in bytes: plans are trees that planning walks recursively.
 const STACK_BYTES: usize = 8 << 20;
+/// Statements that may wait for the turn to write at a time, each on a thread of its own: half of the threads for what blocks, so
+/// that who has the turn always finds one. The others wait without a thread.
+const WAITING: usize = 256;
 
 /// An open database as its sessions share it.
 #[derive(Debug)]
@@ -32,6 +36,8 @@ pub(crate) struct Engine {
     pub(crate) transactions: Mutex<Vec<Weak<SessionTransaction>>>,
     /// Number of the settings that sessions start with.
     pub(crate) settings_number: u64,
+    /// Places of statements that may wait for the turn to write.
+    pub(crate) waiting: Arc<Semaphore>,
     runtime: OwnedRuntime,
 }
 
@@ -54,6 +60,7 @@ impl Engine {
         let threads = threads.unwrap_or(cores).max(1);
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads.max(cores))
+            .max_blocking_threads(2 * WAITING)
             .thread_name("gingham")
             .thread_stack_size(STACK_BYTES)
             .enable_all()
@@ -64,8 +71,18 @@ impl Engine {
         let settings_number = next_number();
         let runtime = OwnedRuntime(Some(runtime));
         let pool = Arc::new(Pool::new());
-        let transactions = Mutex::default();
-        Ok(Arc::new(Self { store, budget, environment, threads, pool, transactions, settings_number, runtime }))
+        let (transactions, waiting) = (Mutex::default(), Arc::new(Semaphore::new(WAITING)));
+        Ok(Arc::new(Self {
+            store,
+            budget,
+            environment,
+            threads,
+            pool,
+            transactions,
+            settings_number,
+            waiting,
+            runtime,
+        }))
     }
 
     /// Where queries run.
@@ -74,7 +91,7 @@ impl Engine {
     }
 }
 
-/// Runs `work`, which blocks (writes files, waits for the writer), off the threads that drive queries. A panic in it
+/// Runs `work`, which blocks (writes files, commits), off the threads that drive queries. A panic in it
 /// becomes an error.
 pub(crate) async fn blocking<R: Send + 'static>(work: impl FnOnce() -> Result<R> + Send + 'static) -> Result<R> {
     match tokio::task::spawn_blocking(work).await {

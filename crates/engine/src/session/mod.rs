@@ -10,6 +10,7 @@
 //! | `named` | which columns of them: those that the statement names |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
+//! | `line` | statements that may wait for the turn to write |
 //! | `run` | running a statement on the database's threads |
 //! | `literals` | number literals with an exponent |
 //! | `settings`, `durations` | `SET gingham.…` |
@@ -25,6 +26,7 @@ mod context;
 mod durations;
 mod engine;
 mod information_schema;
+mod line;
 mod literals;
 mod memory;
 mod named;

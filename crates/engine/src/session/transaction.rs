@@ -114,6 +114,15 @@ impl SessionTransaction {
         self.main.get().is_some()
     }
 
+    /// Whether it has the turn to write `store`, the database or the session's TEMP tables.
+    pub(super) fn has_turn(&self, session: &Session, store: &Arc<Store>) -> bool {
+        self.begun(session, store).get().is_some()
+    }
+
+    fn begun(&self, session: &Session, store: &Arc<Store>) -> &OnceLock<OpenTransaction> {
+        if Arc::ptr_eq(store, &session.engine.store) { &self.main } else { &self.temp }
+    }
+
     /// The database as the transaction's next statement sees it.
     pub(super) fn snapshot(&self) -> Arc<Snapshot> {
         self.main.get().map_or_else(|| Arc::clone(&self.began), OpenTransaction::snapshot)
@@ -130,7 +139,7 @@ impl SessionTransaction {
     /// The part that writes `store`; begins it when there is none. Blocks.
     fn part(&self, session: &Session, store: &Arc<Store>, options: &WriteOptions) -> Result<&OpenTransaction> {
         let main = Arc::ptr_eq(store, &session.engine.store);
-        let part = if main { &self.main } else { &self.temp };
+        let part = self.begun(session, store);
         let progress = self.live()?;
         if part.get().is_none() {
             let begun = store.begin(options, main.then_some(self.began.commit))?;
@@ -406,8 +415,8 @@ impl StatementContext {
     /// reads. It is to be ended by [`SessionTransaction::commit`].
     pub(crate) async fn as_writer(&self, store: &Arc<Store>) -> Result<(Self, Arc<Use>)> {
         let main = Arc::ptr_eq(store, &self.session.engine.store);
-        let (store, options) = (Arc::clone(store), self.settings().write_options());
-        let begun = blocking(move || Ok(store.begin(&options, None)?)).await?;
+        let (own, options) = (Arc::clone(store), self.settings().write_options());
+        let begun = self.in_line(store, move || Ok(own.begin(&options, None)?)).await?;
         let transaction = match main {
             true => SessionTransaction::writing(begun),
             false => {

@@ -2,7 +2,7 @@
 //! anew in its new design, all or nothing, while others read the old records.
 
 use super::{definition, fold, layout, table_reference};
-use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
+use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, SqlOption};
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -10,6 +10,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 use gingham_storage::design::has_segments;
 use gingham_storage::{Design, TableDefinition};
+use std::sync::Arc;
 
 /// ALTER TABLE that changes a table's design.
 #[derive(Debug, Clone)]
@@ -83,27 +84,29 @@ pub(super) async fn run(context: &StatementContext, statement: AlterDesign) -> R
     };
     let (cancel, settings) = (context.cancel.clone(), context.settings());
     let (threads, options) = (settings.threads, settings.write_options());
-    blocking(move || {
-        let table = &target.table.definition;
-        let design = changed(table, &changes)?;
-        // Our error travels beside the store's, which has an error type of its own.
-        let mut own = None;
-        let mut watch = |records, total| {
-            cancel.report(records, total);
-            // With the last record there is nothing left but the commit.
-            let ended = if records == total { cancel.commit_point() } else { cancel.check() };
-            ended.map_err(|error| {
-                own = Some(error);
-                gingham_storage::Error::Cancelled
-            })
-        };
-        let result = target.store.set_design_with(&table.name, design, threads, &mut watch, &options);
-        match (result, own) {
-            (_, Some(error)) => Err(error),
-            (result, None) => Ok(result.map(|_| ())?),
-        }
-    })
-    .await?;
+    let store = Arc::clone(&target.store);
+    context
+        .in_line(&store, move || {
+            let table = &target.table.definition;
+            let design = changed(table, &changes)?;
+            // Our error travels beside the store's, which has an error type of its own.
+            let mut own = None;
+            let mut watch = |records, total| {
+                cancel.report(records, total);
+                // With the last record there is nothing left but the commit.
+                let ended = if records == total { cancel.commit_point() } else { cancel.check() };
+                ended.map_err(|error| {
+                    own = Some(error);
+                    gingham_storage::Error::Cancelled
+                })
+            };
+            let result = target.store.set_design_with(&table.name, design, threads, &mut watch, &options);
+            match (result, own) {
+                (_, Some(error)) => Err(error),
+                (result, None) => Ok(result.map(|_| ())?),
+            }
+        })
+        .await?;
     Ok(Outcome::Done)
 }
 

@@ -4,7 +4,7 @@ use super::constraints::Scope;
 use super::headings::Headings;
 use super::ingest::Ingest;
 use super::{definition, pipeline, table_reference, unsupported, write};
-use crate::session::{Outcome, StatementContext, blocking, names_schema};
+use crate::session::{Outcome, StatementContext, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
@@ -156,6 +156,6 @@ async fn create_as(
     ingest.converter().accept(&physical.schema())?;
     let ingest = pipeline::fill(context, physical, ingest).await?;
     let replace = statement.or_replace;
-    let rows = blocking(move || ingest.finish_creating(replace)).await?;
+    let rows = context.in_line(&place.store, move || ingest.finish_creating(replace)).await?;
     Ok(Outcome::Affected(rows))
 }

@@ -52,7 +52,7 @@ pub(super) async fn run(
         Some(returning) => Some(returning.rows(context, &target, ingest.kept(), parameters).await?),
         None => None,
     };
-    let inserted = blocking(move || ingest.finish()).await?;
+    let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
     Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
 }
 

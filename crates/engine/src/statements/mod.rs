@@ -170,7 +170,7 @@ pub(crate) async fn insert_stream(
         blocking(move || ingest.batch(0, &batch, Some(first))).await?;
     }
     let ingest = Arc::into_inner(ingest).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
-    blocking(move || ingest.finish()).await
+    context.in_line(&target.store, move || ingest.finish()).await
 }
 
 /// Runs `work` as the store's one writer, off the threads that drive queries. What it did is committed when it succeeds, with
@@ -180,8 +180,8 @@ async fn write<R: Send + 'static>(
     store: &Arc<Store>,
     work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    let (writing, store) = (context.writing(), Arc::clone(store));
-    blocking(move || writing.run(&store, work)).await
+    let (writing, own) = (context.writing(), Arc::clone(store));
+    context.in_line(store, move || writing.run(&own, work)).await
 }
 
 /// The table that a statement writes; others (views, system and external tables, unknown names) are errors.

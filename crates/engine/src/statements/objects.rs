@@ -1,7 +1,7 @@
 //! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
 
 use super::{fold, index, table_reference, unsupported, write};
-use crate::session::{BARE_NAMES, Outcome, StatementContext, Target, blocking, did_you_mean, names_schema};
+use crate::session::{BARE_NAMES, Outcome, StatementContext, Target, did_you_mean, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::TableReference;
@@ -282,6 +282,7 @@ pub(super) async fn optimize(context: &StatementContext, statement: Sql) -> Resu
     context.require_alone("OPTIMIZE")?;
     let target = super::writable(context, &name, "OPTIMIZE")?;
     let options = context.settings().write_options();
-    blocking(move || Ok(target.store.optimize_with(&target.table.definition.name, &options)?)).await?;
+    let store = Arc::clone(&target.store);
+    context.in_line(&store, move || Ok(target.store.optimize_with(&target.table.definition.name, &options)?)).await?;
     Ok(Outcome::Done)
 }

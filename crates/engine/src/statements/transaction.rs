@@ -32,11 +32,16 @@ pub(super) async fn begin(context: &StatementContext, statement: Sql) -> Result<
     };
     let (session, began) = (Arc::clone(&context.session), Arc::clone(&context.snapshot));
     let (settings, cancel) = (context.settings(), context.cancel.clone());
-    blocking(move || {
+    let store = Arc::clone(&session.engine.store);
+    let begin = move || {
         let options = settings.write_options();
         session.begin_transaction(began, immediate.then_some(&options), settings.idle_timeout, &cancel)
-    })
-    .await?;
+    };
+    if immediate {
+        context.in_line(&store, begin).await?;
+    } else {
+        blocking(begin).await?;
+    }
     Ok(Outcome::Done)
 }
 

@@ -3,7 +3,7 @@
 use super::copy::CopyFrom;
 use super::{fold, insert, writable};
 use crate::load::{FileFormat, LoadOptions, load_files};
-use crate::session::{Outcome, StatementContext, blocking, did_you_mean};
+use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::{Error, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Field, UInt64Type};
@@ -35,9 +35,10 @@ pub(super) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<O
     let schema = if temporary { String::new() } else { format!("{}.", quoted(&name.schema)) };
     let table = schema + &quoted(&name.table);
     let options = LoadOptions { table, ..options };
-    let own = context.clone();
-    let report =
-        blocking(move || load_files(&own, &[PathBuf::from(copy.file)], &options, listed.as_deref(), &())).await?;
+    let (own, store) = (context.clone(), Arc::clone(&target.store));
+    let report = context
+        .in_line(&store, move || load_files(&own, &[PathBuf::from(copy.file)], &options, listed.as_deref(), &()))
+        .await?;
     Ok(Outcome::Affected(report.rows))
 }
 

@@ -1,7 +1,7 @@
 //! VACUUM: makes the catalog's file smaller. It is about the whole database, as heap pages of all tables lie in one file.
 
 use super::unsupported;
-use crate::session::{Outcome, StatementContext, blocking};
+use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::VacuumStatement;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ pub(super) async fn run(context: &StatementContext, statement: VacuumStatement) 
         ));
     }
     context.require_alone("VACUUM")?;
-    let (store, options) = (Arc::clone(&context.session.engine.store), context.settings().write_options());
-    blocking(move || Ok(store.vacuum(&options).map(drop)?)).await?;
+    let (store, options) = (&context.session.engine.store, context.settings().write_options());
+    let own = Arc::clone(store);
+    context.in_line(store, move || Ok(own.vacuum(&options).map(drop)?)).await?;
     Ok(Outcome::Done)
 }

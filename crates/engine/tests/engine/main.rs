@@ -14,6 +14,7 @@ mod filtered;
 mod floats;
 mod given;
 mod heap_tables;
+mod many_writers;
 mod oracle;
 mod pipelines;
 mod predicate_order;

@@ -432,7 +432,7 @@ fn failed(action: &'static str, folder: &Path) -> impl Fn(heed::Error) -> Error 
             path.display()
         )),
         heed::Error::Mdb(MdbError::ReadersFull) => Error::Locked(format!(
-            "the catalog {} has no reader slot left: too many processes read it at once",
+            "the catalog {} has no reader slot left: too many statements and processes read it at once",
             path.display()
         )),
         heed::Error::Mdb(error) => Error::corrupt(

@@ -31,6 +31,16 @@ pub struct WriteOptions {
     pub keeps_size: bool,
 }
 
+impl WriteOptions {
+    /// The error for one who has waited for too long.
+    pub fn waited(&self) -> Error {
+        let seconds = self.lock_timeout.unwrap_or_default().as_secs_f64();
+        Error::LockTimeout(format!(
+            "another transaction has been writing for {seconds} s; try again when it has ended, or raise gingham.lock_timeout"
+        ))
+    }
+}
+
 /// Jobs that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs(Mutex<Vec<Job>>);
@@ -242,7 +252,7 @@ impl Store {
                     given_up = None;
                 }
                 Entered::Answered => {}
-                Entered::TooLate if self.jobs.withdraw(&outcome, waited(options)) => return Err(waited(options)),
+                Entered::TooLate if self.jobs.withdraw(&outcome, options.waited()) => return Err(options.waited()),
                 Entered::TooLate => deadline = None,
             }
             let ended = outcome.get().take();
@@ -320,12 +330,4 @@ fn end(outcomes: impl Iterator<Item = Arc<Outcome>>, result: Result<()>) {
             Err(error) => Ended::Failed(error.again()),
         });
     }
-}
-
-/// The error for one who has waited for too long.
-pub(crate) fn waited(options: &WriteOptions) -> Error {
-    let seconds = options.lock_timeout.unwrap_or_default().as_secs_f64();
-    Error::LockTimeout(format!(
-        "another transaction has been writing for {seconds} s; try again when it has ended, or raise gingham.lock_timeout"
-    ))
 }

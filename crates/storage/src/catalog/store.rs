@@ -4,7 +4,7 @@ use crate::cache::BlockCache;
 use crate::catalog::current::{Current, open_for_reading};
 use crate::catalog::environment::Environment;
 use crate::catalog::folder::{self, Kind, WriterLock};
-use crate::catalog::group::{Jobs, WriteOptions, waited};
+use crate::catalog::group::{Jobs, WriteOptions};
 use crate::catalog::latest::Latest;
 use crate::catalog::line::{Entered, Line, Turn};
 use crate::catalog::load_snapshot::Loader;
@@ -414,7 +414,7 @@ impl Store {
     pub(crate) fn turn(&self, options: &WriteOptions) -> Result<Turn<'_>> {
         match self.line.enter(options.lock_timeout, None, || false) {
             Entered::Turn(turn) => Ok(turn),
-            Entered::Answered | Entered::TooLate => Err(waited(options)),
+            Entered::Answered | Entered::TooLate => Err(options.waited()),
         }
     }
 

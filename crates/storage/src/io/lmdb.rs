@@ -30,8 +30,9 @@ pub(crate) enum Access {
 /// the largest that it can have.
 const MAP_SIZES: [usize; 3] = [64 << 30, 8 << 30, 1 << 30];
 
-/// Reader slots: one per read transaction at a time, and those are short.
-const READERS: u32 = 510;
+/// Reader slots, 64 bytes each: one for each statement that reads heap pages or waits to write them, of hundreds of clients, and
+/// moments of others.
+const READERS: u32 = 4094;
 
 /// Opens the environment in `folder` with room for `databases` named databases.
 pub(crate) fn open(folder: &Path, access: Access, databases: u32) -> heed::Result<Env<WithoutTls>> {

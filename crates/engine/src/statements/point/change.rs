@@ -4,7 +4,7 @@
 
 use super::super::change::Change;
 use super::{Key, constant_of, fitting, is_offered, key_of, plain_name};
-use crate::session::{CancelToken, Execution, Session, StatementContext, Target, blocking};
+use crate::session::{CancelToken, Execution, Session, StatementContext, Target};
 use crate::statements::{Statement, fold, write};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
@@ -92,7 +92,7 @@ pub(in crate::statements) async fn change(
     }
     if context.transaction.is_none() {
         let (store, options, cancel) = (Arc::clone(&target.store), settings.write_options(), context.cancel.clone());
-        return blocking(move || change.submit(&store, &options, &cancel)).await;
+        return context.in_line(&target.store, move || change.submit(&store, &options, &cancel)).await;
     }
     let cancel = context.cancel.clone();
     write(context, &target.store, move |transaction| {
