@@ -107,8 +107,9 @@ impl CatalogProvider for Catalog {
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         if name == information_schema::NAME {
-            let catalogs = Arc::new(Catalogs { visible: Arc::clone(&self.visible) });
-            return Some(Arc::new(InformationSchema::new(Arc::clone(&self.visible), catalogs)));
+            let visible = Arc::new(self.visible.whole());
+            let catalogs = Arc::new(Catalogs { visible: Arc::clone(&visible) });
+            return Some(Arc::new(InformationSchema::new(visible, catalogs)));
         }
         let known = [DEFAULT_SCHEMA, BARE_NAMES].contains(&name)
             || self.visible.snapshot.schemas.iter().any(|schema| schema == name);
@@ -213,6 +214,18 @@ impl Visible {
         self.named.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The same, all columns of it.
+    fn whole(&self) -> Self {
+        Self {
+            session: Arc::clone(&self.session),
+            snapshot: Arc::clone(&self.snapshot),
+            session_only: self.session_only.clone(),
+            planning: self.planning.clone(),
+            listing: Arc::clone(&self.listing),
+            named: Mutex::default(),
+        }
+    }
+
     /// The catalog of what is visible.
     pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
         Catalog { visible: Arc::clone(self) }
@@ -256,14 +269,8 @@ impl Visible {
         }
         let mut planning = self.planning.clone();
         planning.push(planned);
-        let visible = Self {
-            session: Arc::clone(&self.session),
-            snapshot: Arc::clone(&self.snapshot),
-            session_only: self.session_only.clone().filter(|_| temporary),
-            planning,
-            listing: Arc::clone(&self.listing),
-            named: Mutex::default(),
-        };
+        let session_only = self.session_only.clone().filter(|_| temporary);
+        let visible = Self { session_only, planning, ..self.whole() };
         let mut state: SessionState = self.session.state().0;
         state.register_catalog_list(Arc::new(Catalogs { visible: Arc::new(visible) }));
         let in_view = |error: DataFusionError| error.context(format!("view '{}'", view.name));

@@ -234,7 +234,6 @@ mod tests {
             "SELECT a FROM (SELECT * FROM t)",
             "SELECT a FROM t NATURAL JOIN u",
             "SELECT x FROM t AS s (x, y)",
-            "TABLE t",
             "SELECT a FROM u UNION TABLE t",
             "SELECT count(t.*) FROM t",
             "SELECT a FROM t WHERE b IN (SELECT * FROM u)",
