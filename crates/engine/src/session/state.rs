@@ -135,7 +135,7 @@ mod tests {
         let session = Session::new(Engine::start(store, budget, Some(2)).unwrap());
         let tables =
             "CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c VARCHAR); CREATE TABLE u (a INTEGER, d INTEGER);
-            INSERT INTO t SELECT value, value % 7, 'x' || value % 3 FROM generate_series(1, 3000);
+            INSERT INTO t SELECT value, value % 7, 'x' || (value % 3) FROM generate_series(1, 3000);
             INSERT INTO u SELECT value % 500, value FROM generate_series(1, 9000)";
         Connection::new(Arc::clone(&session)).execute(tables).unwrap();
         let (rules, all) = (physical_rules(&session.engine), physical_rules_spared(&session.engine, |rule| rule));
