@@ -50,23 +50,23 @@ impl OptimizerRule for MorePasses {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        // Joins that came of subqueries, or have their keys only now, of which one side only is asked for.
-        let mut plan = EliminateJoin::new().rewrite(plan, config)?;
-        let mut gains = may_gain(&plan.data);
-        if plan.transformed && !gains {
-            // A side that is only looked for gives no columns, and may be looked for elsewhere. Other rules have no say in that.
-            let fewer = OptimizeProjections::new().rewrite(plan.data, config)?.data;
-            plan = Transformed::yes(self.order.rewrite(fewer, config)?.data);
-            gains = may_gain(&plan.data);
-        }
+        let (mut plan, mut changed) = (plan, false);
         for _ in 0..MORE {
-            if !gains {
-                break;
-            }
-            plan = Transformed::yes(self.rules.optimize(plan.data, config, |_, _| {})?);
-            gains = may_gain(&plan.data);
+            // Joins that came of subqueries, or have their keys only now, of which one side only is asked for.
+            let joins = EliminateJoin::new().rewrite(plan, config)?;
+            plan = match (may_gain(&joins.data), joins.transformed) {
+                (true, _) => self.rules.optimize(joins.data, config, |_, _| {})?,
+                // A side that is only looked for gives no columns, and may be looked for elsewhere, so that another one is only
+                // looked for. Other rules have no say in that.
+                (false, true) => {
+                    let fewer = OptimizeProjections::new().rewrite(joins.data, config)?.data;
+                    self.order.rewrite(fewer, config)?.data
+                }
+                (false, false) => return Ok(Transformed::new_transformed(joins.data, changed)),
+            };
+            changed = true;
         }
-        Ok(plan)
+        Ok(Transformed::new_transformed(plan, changed))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The columns that a statement names: the planner is shown no others.
 //!
 //! DataFusion puts together the columns of all tables below each operator, and does so again in most of its rules, long before the
-//! last of them leaves out what nobody asked for. TPC-H's query 8 reads eight tables with 61 columns, of which it names 17. So tables
+//! last of them leaves out what nobody asked for. TPC-H's query 8 reads eight tables with 60 columns, of which it names 22. So tables
 //! are shown with the columns whose names occur in the statement, in whatever place; that no other can be meant is all that
 //! has to be true. Where a column may be meant without its name, by a `*` or by its position, tables are shown whole.
 //! Why: docs/decisions/0049-named-columns.md.

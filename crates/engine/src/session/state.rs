@@ -81,6 +81,11 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// DataFusion's rules, but for the one that would choose the sides of joins anew, then ours. Pipelines take their parts of a plan
 /// before it is distributed over threads; the rules behind that see what is left to DataFusion.
 fn physical_rules(engine: &Engine) -> Vec<Rule> {
+    physical_rules_spared(engine, unless_whole)
+}
+
+/// The same, where `spared` says which plans the rules behind pipelines see.
+fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule> {
     let select: Rule = Arc::new(SelectJoins);
     let (distributing, filters) = (EnsureRequirements::new(), FilterPushdown::new());
     let own = |rule: Rule| match rule.name() {
@@ -96,10 +101,66 @@ fn physical_rules(engine: &Engine) -> Vec<Rule> {
     later.extend([Arc::new(GatherJoinKeys) as Rule, Arc::new(YieldingJoins)]);
     let seen = |rule: Rule| match rule.name() {
         name if name == marks.name() || name == projections.name() => rule,
-        _ => unless_whole(rule),
+        _ => spared(rule),
     };
     let later: Vec<Rule> = later.into_iter().map(seen).collect();
     rules.push(Arc::new(CompilePipelines::new(Arc::clone(&engine.pool), later.clone())));
     rules.extend(later);
     rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Connection;
+    use crate::session::{CancelToken, Session, wait};
+    use datafusion::physical_plan::displayable;
+    use gingham_storage::catalog::Store;
+    use gingham_storage::memory::MemoryBudget;
+
+    /// A query's physical plan under these rules.
+    fn plan(session: &Arc<Session>, sql: &str, rules: &[Rule]) -> String {
+        let context = session.begin(CancelToken::new()).unwrap();
+        let builder = SessionStateBuilder::new_from_existing((*context.state).clone());
+        let state = builder.with_physical_optimizer_rules(rules.to_vec()).build();
+        let statement = state.sql_to_statement(sql, &state.config_options().sql_parser.dialect).unwrap();
+        let logical = state.optimize(&wait(context.plan(statement, None)).unwrap()).unwrap();
+        let plan = wait(state.query_planner().create_physical_plan(&logical, &state)).unwrap();
+        displayable(plan.as_ref()).indent(true).to_string()
+    }
+
+    fn plans_are_the_same() {
+        let budget = MemoryBudget::new(1 << 30);
+        let store = Store::scratch(Arc::clone(&budget)).unwrap();
+        let session = Session::new(Engine::start(store, budget, Some(2)).unwrap());
+        let tables =
+            "CREATE TABLE t (a INTEGER PRIMARY KEY, b INTEGER, c VARCHAR); CREATE TABLE u (a INTEGER, d INTEGER);
+            INSERT INTO t SELECT value, value % 7, 'x' || (value % 3) FROM generate_series(1, 3000);
+            INSERT INTO u SELECT value % 500, value FROM generate_series(1, 9000)";
+        Connection::new(Arc::clone(&session)).execute(tables).unwrap();
+        let (rules, all) = (physical_rules(&session.engine), physical_rules_spared(&session.engine, |rule| rule));
+        for (sql, whole) in [
+            ("SELECT b, count(*), sum(a) FROM t GROUP BY b", true),
+            ("SELECT b, count(*) AS n FROM t WHERE c = 'x1' GROUP BY b ORDER BY n DESC, b LIMIT 3", true),
+            ("SELECT c, sum(d) FROM t JOIN u ON t.a = u.a GROUP BY c HAVING sum(d) > 5 ORDER BY c", true),
+            ("SELECT t.a, u.d FROM t, u WHERE t.a = u.a AND u.d > 8000 ORDER BY u.d", true),
+            ("SELECT 2 * x FROM (SELECT max(d) AS x FROM u GROUP BY a) ORDER BY 1", true),
+            ("SELECT a FROM t WHERE b > 3", false),
+            ("SELECT b, sum(a) OVER (PARTITION BY b ORDER BY a) FROM t", false),
+            ("SELECT count(*) FROM t", false),
+            ("SELECT a FROM t WHERE b = (SELECT max(b) FROM t WHERE c = 'x0') ORDER BY a", false),
+            ("SELECT b FROM t GROUP BY b UNION ALL SELECT d FROM u ORDER BY 1 LIMIT 4", false),
+        ] {
+            let spared = plan(&session, sql, &rules);
+            assert_eq!(spared, plan(&session, sql, &all), "{sql}");
+            assert!(!whole || spared.contains("CompiledExec"), "{sql}: {spared}");
+        }
+    }
+
+    #[test]
+    fn rules_that_are_spared_change_nothing() {
+        // Debug builds have large frames.
+        let thread = std::thread::Builder::new().stack_size(32 << 20).spawn(plans_are_the_same).unwrap();
+        thread.join().unwrap();
+    }
 }
