@@ -287,7 +287,7 @@ const UPDATES: [&str; 9] = [
     "UPDATE $ SET g = NULL, t = t || ' and more' WHERE k % 4 = 1",
     "UPDATE $ SET s = g, g = 'g' || s WHERE k BETWEEN 60000 AND 110000",
     "UPDATE $ SET d = o.n FROM (SELECT value % 50 AS n, 100000 - value AS k FROM generate_series(0, 50000)) o WHERE $.k = o.k",
-    "UPDATE $ SET s = (SELECT max(s) FROM $ b WHERE b.k % 7 = $.k % 7) WHERE d > 20",
+    "UPDATE $ SET s = (SELECT max(s) FROM $ b WHERE b.k % 7 = 1) WHERE k IN (SELECT k + 1 FROM $ b WHERE b.d > 20)",
     "UPDATE $ SET f = f / 3, d = -d WHERE k IN (7, 70000, 120001)",
     "UPDATE $ SET f = d",
     "UPDATE $ SET f = NULL WHERE k > 119990",

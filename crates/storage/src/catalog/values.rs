@@ -219,6 +219,7 @@ mod tests {
         let mut value = seal(Name::Tables, b"k", b"x");
         value[0] = VALUE_VERSION + 1;
         let error = unseal(Name::Tables, b"k", &value, String::new).unwrap_err();
-        assert!(matches!(&error, Error::Unsupported(text) if text.contains("value version 6")), "{error}");
+        let newer = format!("value version {}", VALUE_VERSION + 1);
+        assert!(matches!(&error, Error::Unsupported(text) if text.contains(&newer)), "{error}");
     }
 }
