@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn values_that_change_nothing_are_left_out() {
-        for (count, distinct) in [(10_000, 90), (10_000, 2500), (300_000, 300_000)] {
+        for (count, distinct) in [(10_000_i64, 90), (10_000, 2500), (300_000, 300_000)] {
             let (mut sketch, mut plain) = (Sketch::new(), Estimator::new());
             for number in 0..count {
                 let hash = hash_integer(i128::from(number * 7919 % distinct));

@@ -168,7 +168,8 @@ fn version_3_is_read() {
     check_statistics(&segment, &columns, true);
     for key in &definition.keys {
         // Columns whose values ascend need no filter.
-        assert_eq!(segment.has_filter(&key.columns), ![vec![21], vec![22], vec![23]].contains(&key.columns), "{key:?}");
+        let ascends = key.columns.iter().any(|id| [11, 12, 21, 22, 23].contains(id));
+        assert_eq!(segment.has_filter(&key.columns), !ascends, "{key:?}");
     }
 }
 
