@@ -7,7 +7,7 @@ use common::*;
 use gingham_kernels::Isa;
 use gingham_storage::catalog::{Change, Conflicts, Store};
 use gingham_storage::scan::TableScan;
-use gingham_storage::{Datum, Error, KeyDefinition, Predicate, TableDefinition};
+use gingham_storage::{Datum, KeyDefinition, Predicate, TableDefinition};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,13 +35,6 @@ fn filled(store: &Arc<Store>) {
     create(store, twice_keyed("t")).unwrap();
     (0..SEGMENTS).for_each(|number| insert(store, "t", segment(number)).unwrap());
     insert(store, "t", [1_000_000, 1_000_002]).unwrap();
-}
-
-fn violated(result: gingham_storage::Result<()>) -> String {
-    match refused(result) {
-        Error::Constraint(text) => text,
-        other => panic!("another error: {other}"),
-    }
 }
 
 #[test]

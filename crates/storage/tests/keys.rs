@@ -4,16 +4,9 @@ mod common;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use common::*;
+use gingham_storage::KeyDefinition;
 use gingham_storage::catalog::Store;
-use gingham_storage::{Error, KeyDefinition};
 use std::sync::Arc;
-
-fn violated(result: gingham_storage::Result<()>) -> String {
-    match refused(result) {
-        Error::Constraint(text) => text,
-        other => panic!("another error: {other}"),
-    }
-}
 
 #[test]
 fn a_key_of_few_records_is_looked_up() {

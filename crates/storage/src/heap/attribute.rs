@@ -7,6 +7,7 @@
 use super::bit;
 use crate::view::{Meaning, float_from_order, float_order, real_from_order, real_order};
 use crate::{ColumnDefinition, ColumnId, Datum, Error, FloatBits, LogicalType, Result, TableDefinition, Unit};
+use std::ops::Range;
 
 /// How the values of an attribute lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -250,6 +251,11 @@ impl PageSchema {
     /// The attributes, in order.
     pub fn attributes(&self) -> &[Attribute] {
         &self.attributes
+    }
+
+    /// The places of the attributes.
+    pub(crate) fn places(&self) -> Range<usize> {
+        0..self.attributes.len()
     }
 
     /// The schema of the DSM relation of one attribute: record ids beside its values.

@@ -132,6 +132,14 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T>) -> Error {
     result.expect_err("this must be refused")
 }
 
+/// What is said of a constraint that must be violated.
+pub fn violated(result: Result<()>) -> String {
+    match refused(result) {
+        Error::Constraint(text) => text,
+        other => panic!("another error: {other}"),
+    }
+}
+
 /// Segment files on disk.
 pub fn segment_files(path: &Path) -> Vec<String> {
     let mut found = Vec::new();

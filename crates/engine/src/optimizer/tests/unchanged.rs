@@ -1,7 +1,7 @@
 //! What is left out of DataFusion's planning changes no plan. The slow way is its own: tables with all of their columns, every rule
 //! at every operator, and three passes but for TPC-H, of which a later pass makes projections part of joins.
 
-use super::{STAR, TPCH_ROWS, Tables};
+use super::{STAR, Tables, each_of_tpch};
 use crate::optimizer::{JoinOrder, in_passes};
 use crate::session::wait;
 use datafusion::optimizer::Optimizer;
@@ -80,14 +80,5 @@ fn of_other_queries() {
 
 #[test]
 fn of_tpch() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/definitions/tpch");
-    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
-    for schema in ["schema.sql", "schema-keys.sql"] {
-        let tables = Tables::new(&read(schema));
-        tables.connection.execute(TPCH_ROWS).unwrap();
-        for number in 1..=22 {
-            let sql = read(&format!("q{number:02}.sql"));
-            assert_eq!(tables.quick(&sql), tables.slow(&sql, 1), "query {number} of {schema}");
-        }
-    }
+    each_of_tpch(|tables, sql, name| assert_eq!(tables.quick(sql), tables.slow(sql, 1), "{name}"));
 }

@@ -120,7 +120,7 @@ impl HeapReader {
 
     /// The values of a record, in the order of the columns; `None` when there is none of that id.
     pub fn get(&self, id: RecordId) -> Result<Option<Vec<Datum>>> {
-        let all: Vec<usize> = (0..self.schema.attributes().len()).collect();
+        let all: Vec<usize> = self.schema.places().collect();
         self.values(id, &all)
     }
 
@@ -133,7 +133,7 @@ impl HeapReader {
             HeapLayout::Dsm if places.is_empty() => Ok(self.pair(0, id)?.map(|_| Vec::new())),
             HeapLayout::Dsm => places.iter().map(|at| self.pair(*at, id)).collect(),
             HeapLayout::Nsm | HeapLayout::Pax if number < self.heap.pages => {
-                let page = self.page_with(PAGES, number, places)?;
+                let page = self.page_with(PAGES, number, places.iter().copied())?;
                 let value = |at: &usize| self.datum(*at, page.field(slot, *at));
                 page.is_live(slot).then(|| places.iter().map(value).collect()).transpose()
             }
@@ -208,16 +208,20 @@ impl HeapReader {
 
     /// A page, in place, all of which was checked.
     pub(super) fn whole_page(&self, attribute: u32, number: u64) -> Result<Page<Buffer>> {
-        let all: Vec<usize> = (0..self.schema.attributes().len()).collect();
-        self.page_with(attribute, number, &all)
+        self.page_with(attribute, number, self.schema.places())
     }
 
     /// A page, in place, of whose minipages these were checked.
-    fn page_with(&self, attribute: u32, number: u64, minipages: &[usize]) -> Result<Page<Buffer>> {
+    fn page_with(
+        &self,
+        attribute: u32,
+        number: u64,
+        mut minipages: impl Iterator<Item = usize>,
+    ) -> Result<Page<Buffer>> {
         let (page, checked) = self.page(attribute, number)?;
         if let Page::Pax(page) = &page {
             let place = || place(self.environment(), &self.schema, attribute, number);
-            minipages.iter().try_for_each(|at| once(checked.minipage(*at), || page.verify(*at, &place)))?;
+            minipages.try_for_each(|at| once(checked.minipage(at), || page.verify(at, &place)))?;
         }
         Ok(page)
     }

@@ -222,7 +222,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// All fields of a record, as they lie in its pages.
     pub(super) fn fields_of(&mut self, id: RecordId) -> Result<Option<Vec<OwnedField>>> {
-        let all: Vec<usize> = (0..self.state.schema.attributes().len()).collect();
+        let all: Vec<usize> = self.state.schema.places().collect();
         self.fields_at(id, &all)
     }
 
@@ -294,7 +294,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
 
     /// The values of a record, in the order of the columns; `None` when there is none of that id.
     pub fn get(&mut self, id: RecordId) -> Result<Option<Vec<Datum>>> {
-        let all: Vec<usize> = (0..self.state.schema.attributes().len()).collect();
+        let all: Vec<usize> = self.state.schema.places().collect();
         self.values(id, &all)
     }
 
@@ -457,7 +457,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         let schema = self.schema_of(attribute);
         let page = Page::open(layout, bytes, schema, true, &place)?;
         if let Page::Pax(page) = &page {
-            (0..self.state.schema.attributes().len()).try_for_each(|at| page.verify(at, &place))?;
+            self.state.schema.places().try_for_each(|at| page.verify(at, &place))?;
         }
         Ok(page)
     }
