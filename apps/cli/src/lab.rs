@@ -37,7 +37,7 @@ pub struct RunArgs {
     #[arg(long, conflicts_with = "quick")]
     full: bool,
 
-    /// Measuring time of each experiment, set-up not counted [default: 120; 20 with --quick, 1800 with --full]
+    /// Measuring time of each experiment, set-up not counted [default: 120; 15 with --quick, 1800 with --full]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     budget: Option<u32>,
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Part of the measuring time that counting may take.
-const SHARE: f64 = 0.75;
+const SHARE: f64 = 0.8;
 
 /// What is counted, as metrics.
 const METRICS: [&str; 2] = ["instructions", "cache_misses"];

@@ -56,7 +56,7 @@ impl Settings {
     pub fn of(mode: Mode) -> Self {
         let budget = match mode {
             Mode::Tiny => Duration::ZERO,
-            Mode::Quick => Duration::from_secs(20),
+            Mode::Quick => Duration::from_secs(15),
             Mode::Default => Duration::from_secs(120),
             Mode::Full => Duration::from_secs(1800),
         };
