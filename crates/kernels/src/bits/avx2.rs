@@ -41,11 +41,16 @@ pub(super) fn to_tids(bits: &[u64], base: u32, out: &mut Vec<u32>) {
     let mut list = Halves::new();
     // SAFETY: the functions are these that `in_parts` asks for, and their target features are those of this one.
     unsafe {
-        in_parts(bits, base, out, scalar::count, |part, first, expected, place| match expected {
-            ..=TWOS => halves::listed::<{ halves::TWO }>(part, &mut list, first, place),
-            ..=FOURS => halves::listed::<{ halves::FOUR }>(part, &mut list, first, place),
-            ..=EIGHTS => halves::in_place(part, first, place),
-            _ => by_bytes(part, first, place),
+        in_parts(bits, base, out, scalar::count, |part, first, expected, place| {
+            if expected <= TWOS {
+                halves::listed::<{ halves::TWO }>(part, &mut list, first, place)
+            } else if expected <= FOURS {
+                halves::listed::<{ halves::FOUR }>(part, &mut list, first, place)
+            } else if expected <= EIGHTS {
+                halves::in_place(part, first, place)
+            } else {
+                by_bytes(part, first, place)
+            }
         });
     }
 }

@@ -128,7 +128,7 @@ pub(super) const FOUR: u8 = 4;
 /// them.
 ///
 /// # Safety
-/// There are at most [`PART`] words, and `place` has room for the TIDs and [`EIGHT`] more.
+/// There are at most [`PART`] words, and `place` has room for the TIDs and twice [`EIGHT`] more.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn listed<const BITS: u8>(
     part: &[u64],
@@ -151,7 +151,7 @@ pub(super) unsafe fn listed<const BITS: u8>(
     }
     for i in (0..length).step_by(EIGHT) {
         // SAFETY: eight halves have been written from there on. At most the bits of the halves before came before theirs, so
-        // that there is room for theirs and eight more, or for eight if some are padding, which has one TID each.
+        // that there is room for theirs, for those of fewer than eight halves of padding, and for eight more.
         end = unsafe { eight::<BITS>(bits.add(i), firsts.add(i), end) };
     }
     // SAFETY: the padding's TIDs were written last.
@@ -161,8 +161,7 @@ pub(super) unsafe fn listed<const BITS: u8>(
 /// Writes the TIDs of eight halves that are not zero, and gives the place behind them.
 ///
 /// # Safety
-/// The halves and their first TIDs less [`BIAS`] are there, and `place` has room for the TIDs and eight more, of which
-/// those of halves with one bit each may be some.
+/// The halves and their first TIDs less [`BIAS`] are there, and `place` has room for the TIDs and eight more.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 unsafe fn eight<const BITS: u8>(bits: *const u32, firsts: *const u32, place: *mut u32) -> *mut u32 {

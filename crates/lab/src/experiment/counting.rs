@@ -17,9 +17,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Part of the measuring time that counting may take.
-const SHARE: f64 = 0.8;
-
 /// What is counted, as metrics.
 const METRICS: [&str; 2] = ["instructions", "cache_misses"];
 /// Counted runs of a variant: they differ in where its data lies in the simulated caches, if at all.
@@ -82,7 +79,7 @@ pub(super) struct Counted {
 }
 
 /// Counts what an experiment's figures want and the processor does not count; `None` when nothing is wanted. It takes no
-/// more than its share of the measuring time.
+/// more than the measuring time.
 pub(super) fn take(experiment: &Experiment, bench: &Bench) -> Option<Counted> {
     let wanted = |metric: &&str| experiment.figures.iter().any(|figure| figure.metric == *metric);
     let wanted: Vec<&'static str> = METRICS.into_iter().filter(wanted).collect();
@@ -93,7 +90,7 @@ pub(super) fn take(experiment: &Experiment, bench: &Bench) -> Option<Counted> {
     let missing =
         "the processor's counters are not granted here, and valgrind, which would count them, is not installed";
     let found = callgrind::version().ok_or_else(|| missing.to_owned()).and_then(|version| {
-        let limit = bench.settings.budget.mul_f64(SHARE);
+        let limit = bench.settings.budget;
         run(experiment, counter, limit).map(|lines| (version, lines))
     });
     Some(Counted { wanted, found })

@@ -101,6 +101,9 @@ fn lead_grows(context: &crate::experiment::Context<'_>, size: &str) -> Judgement
             all.push(Expectation::smaller_quotient(label, (narrow_vbp, narrow), (vbp, wide_time)));
         }
     }
+    if all.is_empty() {
+        return Judgement::unknown("this machine has no registers of 512 bits");
+    }
     Expectation::judge(all)
 }
 
