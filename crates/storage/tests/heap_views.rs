@@ -190,7 +190,10 @@ fn predicates_over_pages_are_those_of_values() {
                 let [start, end] = [low, high].map(|limit| Bound::Included(Datum::Integer(limit)));
                 type Fulfils<'f> = Box<dyn Fn(i128) -> bool + 'f>;
                 let forms: [(Predicate, Fulfils<'_>); 3] = [
-                    (Predicate::Range { column, low: start, high: end }, Box::new(|value| (low..=high).contains(&value))),
+                    (
+                        Predicate::Range { column, low: start, high: end },
+                        Box::new(|value| (low..=high).contains(&value)),
+                    ),
                     (
                         Predicate::In { column, values: values.clone(), negated: false },
                         Box::new(|value| listed.contains(&value)),
@@ -217,21 +220,28 @@ fn a_column_is_read_without_presence_bits_until_a_null_comes() {
                 let definition = TableDefinition::new(name("t"), columns);
                 let table = transaction.create_heap_table(definition, HeapOptions::new(layout))?;
                 let insert = |row| [Datum::Integer(row)];
-                let ids = transaction
-                    .heap(table, |heap| (0..5000).map(|row| heap.insert(&insert(row))).collect::<Result<Vec<_>, _>>())?;
+                let ids = transaction.heap(table, |heap| {
+                    (0..5000).map(|row| heap.insert(&insert(row))).collect::<Result<Vec<_>, _>>()
+                })?;
                 Ok((table, ids))
             })
             .unwrap();
         let count = |predicate: Predicate| {
             let table = Arc::clone(&store.pinned().unwrap().tables[&name("t")]);
             let scan = TableScan::new(table, vec![1], predicate, 4096, Isa::best()).unwrap();
-            (0..scan.morsels()).map(|morsel| scan.open(morsel).unwrap().map_or(0, |open| open.qualifying())).sum::<usize>()
+            (0..scan.morsels())
+                .map(|morsel| scan.open(morsel).unwrap().map_or(0, |open| open.qualifying()))
+                .sum::<usize>()
         };
         let [low, high] = [10, 1999].map(|limit| Bound::Included(Datum::Integer(limit)));
         let range = Predicate::Range { column: 1, low, high };
         let null = Predicate::IsNull { column: 1, negated: false };
-        for (value, expected) in [(Datum::Integer(15), (1990, 0)), (Datum::Null, (1989, 1)), (Datum::Integer(7), (1989, 0))] {
-            store.write(|transaction| transaction.heap(table, |heap| heap.update(ids[15], &[(1, value.clone())]))).unwrap();
+        for (value, expected) in
+            [(Datum::Integer(15), (1990, 0)), (Datum::Null, (1989, 1)), (Datum::Integer(7), (1989, 0))]
+        {
+            store
+                .write(|transaction| transaction.heap(table, |heap| heap.update(ids[15], &[(1, value.clone())])))
+                .unwrap();
             for round in 0..3 {
                 let found = (count(range.clone()), count(null.clone()));
                 assert_eq!(found, expected, "{layout}, {value:?}, round {round}");

@@ -33,9 +33,7 @@ pub(super) async fn begin(context: &StatementContext, statement: Sql) -> Result<
     let (session, began) = (Arc::clone(&context.session), Arc::clone(&context.snapshot));
     let (options, idle, cancel) = (context.write_options(), context.settings().idle_timeout, context.cancel.clone());
     let store = Arc::clone(&session.engine.store);
-    let begin = move || {
-        session.begin_transaction(began, immediate.then_some(&options), idle, &cancel)
-    };
+    let begin = move || session.begin_transaction(began, immediate.then_some(&options), idle, &cancel);
     if immediate {
         context.in_line(&store, begin).await?;
     } else {

@@ -115,7 +115,8 @@ mod tests {
         for failing in [0, 5, 99] {
             std::thread::scope(|scope| {
                 let syncs = Syncs::new(scope);
-                let begin = |number| syncs.begin(move || if number == failing { Err(Error::Cancelled) } else { Ok(()) });
+                let begin =
+                    |number| syncs.begin(move || if number == failing { Err(Error::Cancelled) } else { Ok(()) });
                 let begun = (0..100).try_for_each(begin);
                 assert!(matches!(begun.and(syncs.end()), Err(Error::Cancelled)), "{failing}");
             });
