@@ -359,7 +359,7 @@ fn values_without_room_go_with_whole_records() {
         let whole = rows(&connection, "SELECT sum(deleted_rows) FROM gingham_segments WHERE NOT delta");
         (whole[0].clone(), rows(&connection, ANSWER))
     };
-    let ((alone, expected), (whole, found)) = (updated(None), updated(Some(24 << 20)));
+    let ((alone, expected), (whole, found)) = (updated(None), updated(Some(18 << 20)));
     assert_eq!((alone.as_str(), whole.as_str()), ("0", "100000"), "records that were written whole");
     assert_eq!(found, expected);
 }
