@@ -167,6 +167,89 @@ fn few_records_of_a_zone_are_what_a_scan_of_all_gives() {
     }
 }
 
+/// Comparisons of codes of every width against the values that a scan of all gives.
+#[test]
+fn predicates_over_pages_are_those_of_values() {
+    for deletes in [Deletes::Compact, Deletes::Defer] {
+        let (store, table, ids) = filled(HeapOptions { deletes, ..HeapOptions::new(HeapLayout::Pax) });
+        for changed in [false, true] {
+            if changed {
+                let gone = ids.iter().enumerate().filter(|(at, _)| at % 41 == 2).map(|(_, id)| *id);
+                store
+                    .write(|transaction| {
+                        let mut gone = gone.into_iter();
+                        transaction.heap(table, |heap| gone.try_for_each(|id| heap.delete(id).map(drop)))
+                    })
+                    .unwrap();
+            }
+            let all = scanned(&store);
+            for (column, low, high) in [(1, -20, 50), (2, -30_000, 100), (3, 0, 1 << 29), (4, -(1 << 60), 1 << 60)] {
+                let value = |row: &Vec<String>| row[column as usize - 1].parse::<i128>().unwrap();
+                let listed: Vec<i128> = [low, high, value(&all[77]), value(&all[ROWS as usize / 2])].to_vec();
+                let values: Vec<Datum> = listed.iter().map(|value| Datum::Integer(*value)).collect();
+                let [start, end] = [low, high].map(|limit| Bound::Included(Datum::Integer(limit)));
+                type Fulfils<'f> = Box<dyn Fn(i128) -> bool + 'f>;
+                let forms: [(Predicate, Fulfils<'_>); 3] = [
+                    (
+                        Predicate::Range { column, low: start, high: end },
+                        Box::new(|value| (low..=high).contains(&value)),
+                    ),
+                    (
+                        Predicate::In { column, values: values.clone(), negated: false },
+                        Box::new(|value| listed.contains(&value)),
+                    ),
+                    (Predicate::In { column, values, negated: true }, Box::new(|value| !listed.contains(&value))),
+                ];
+                for (predicate, fulfils) in forms {
+                    let wanted: Vec<_> = all.iter().filter(|row| fulfils(value(row))).cloned().collect();
+                    assert!(found(&store, predicate.clone()) == wanted, "{deletes:?}, {changed}, {predicate:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_column_is_read_without_presence_bits_until_a_null_comes() {
+    for layout in [HeapLayout::Nsm, HeapLayout::Dsm, HeapLayout::Pax] {
+        let number = ColumnDefinition::new(1, "n", LogicalType::Int(64));
+        let columns = vec![ColumnDefinition { nullable: true, ..number }];
+        let store = Store::scratch(budget()).unwrap();
+        let (table, ids) = store
+            .write(|transaction| {
+                let definition = TableDefinition::new(name("t"), columns);
+                let table = transaction.create_heap_table(definition, HeapOptions::new(layout))?;
+                let insert = |row| [Datum::Integer(row)];
+                let ids = transaction.heap(table, |heap| {
+                    (0..5000).map(|row| heap.insert(&insert(row))).collect::<Result<Vec<_>, _>>()
+                })?;
+                Ok((table, ids))
+            })
+            .unwrap();
+        let count = |predicate: Predicate| {
+            let table = Arc::clone(&store.pinned().unwrap().tables[&name("t")]);
+            let scan = TableScan::new(table, vec![1], predicate, 4096, Isa::best()).unwrap();
+            (0..scan.morsels())
+                .map(|morsel| scan.open(morsel).unwrap().map_or(0, |open| open.qualifying()))
+                .sum::<usize>()
+        };
+        let [low, high] = [10, 1999].map(|limit| Bound::Included(Datum::Integer(limit)));
+        let range = Predicate::Range { column: 1, low, high };
+        let null = Predicate::IsNull { column: 1, negated: false };
+        for (value, expected) in
+            [(Datum::Integer(15), (1990, 0)), (Datum::Null, (1989, 1)), (Datum::Integer(7), (1989, 0))]
+        {
+            store
+                .write(|transaction| transaction.heap(table, |heap| heap.update(ids[15], &[(1, value.clone())])))
+                .unwrap();
+            for round in 0..3 {
+                let found = (count(range.clone()), count(null.clone()));
+                assert_eq!(found, expected, "{layout}, {value:?}, round {round}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_path_is_free_when_its_pages_are_let_go() {
     let folder = tempfile::tempdir().unwrap();

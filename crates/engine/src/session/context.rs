@@ -11,7 +11,7 @@ use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement;
-use gingham_storage::catalog::{Snapshot, Store, TableSnapshot};
+use gingham_storage::catalog::{Snapshot, Store, TableSnapshot, Waited, WriteOptions};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::path::Path;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ pub(crate) struct StatementContext {
     pub(crate) transaction: Option<Arc<Use>>,
     /// Why no statement but the one that ends it can be in the session's transaction.
     ended: Option<Error>,
+    /// How long it has waited to write.
+    pub(super) waited: Waited,
     /// Set once the statement runs: see `Visible` of the catalog.
     listing: Arc<AtomicBool>,
 }
@@ -100,13 +102,31 @@ impl StatementContext {
         state.mark_start_execution();
         let state = Arc::new(state);
         let watch = Arc::new(Stopwatch::start());
-        let (text, ended) = (None, None);
-        Ok(Self { session, state, snapshot, temp, text, settings_number, cancel, watch, transaction, ended, listing })
+        let (text, ended, waited) = (None, None, Waited::default());
+        Ok(Self {
+            session,
+            state,
+            snapshot,
+            temp,
+            text,
+            settings_number,
+            cancel,
+            watch,
+            transaction,
+            ended,
+            waited,
+            listing,
+        })
     }
 
     /// Errors when the session's transaction was rolled back, so that it takes no more statements.
     pub(crate) fn require_live(&self) -> Result<()> {
         self.ended.clone().map_or(Ok(()), Err)
+    }
+
+    /// How it waits and commits when it writes.
+    pub(crate) fn write_options(&self) -> WriteOptions {
+        WriteOptions { waited: self.waited.clone(), ..self.settings().write_options() }
     }
 
     /// How the statement writes.

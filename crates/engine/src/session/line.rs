@@ -6,10 +6,11 @@ use crate::session::{StatementContext, blocking};
 use crate::{Error, Result};
 use gingham_storage::catalog::Store;
 use std::sync::Arc;
+use std::time::Instant;
 
 impl StatementContext {
-    /// Runs `work`, which blocks and may wait for the turn to write `store`, off the threads that drive queries. Waits for a
-    /// thread for `gingham.lock_timeout` at most; `work` may wait for the turn as long again.
+    /// Runs `work`, which blocks and may wait for the turn to write `store`, off the threads that drive queries. The wait for a
+    /// thread and that for the turn, by [`write_options`](Self::write_options), together take `gingham.lock_timeout` at most.
     pub(crate) async fn in_line<R: Send + 'static>(
         &self,
         store: &Arc<Store>,
@@ -18,12 +19,13 @@ impl StatementContext {
         if self.transaction.as_ref().is_some_and(|transaction| transaction.has_turn(&self.session, store)) {
             return blocking(work).await;
         }
-        let options = self.settings().write_options();
+        let (options, begun) = (self.write_options(), Instant::now());
         let place = Arc::clone(&self.session.engine.waiting).acquire_owned();
-        let place = match options.lock_timeout {
+        let place = match options.patience() {
             Some(limit) => tokio::time::timeout(limit, place).await.map_err(|_| Error::from(options.waited()))?,
             None => place.await,
         };
+        self.waited.add(begun.elapsed());
         blocking(move || {
             let _place = place;
             work()

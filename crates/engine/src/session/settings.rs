@@ -138,7 +138,8 @@ impl Settings {
 
     /// How statements write.
     pub(crate) fn write_options(&self) -> WriteOptions {
-        WriteOptions { lock_timeout: self.lock_timeout, relaxed: self.relaxed, keeps_size: !self.auto_vacuum }
+        let (lock_timeout, relaxed, keeps_size) = (self.lock_timeout, self.relaxed, !self.auto_vacuum);
+        WriteOptions { lock_timeout, relaxed, keeps_size, ..WriteOptions::default() }
     }
 
     /// Sizes of the caches that choices go by.

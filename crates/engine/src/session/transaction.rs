@@ -344,7 +344,7 @@ pub(crate) struct Writing {
 impl Writing {
     pub(super) fn new(context: &StatementContext) -> Self {
         let (session, transaction) = (Arc::clone(&context.session), context.transaction.clone());
-        Self { session, transaction, options: context.settings().write_options(), cancel: context.cancel.clone() }
+        Self { session, transaction, options: context.write_options(), cancel: context.cancel.clone() }
     }
 
     /// Runs `work` on `store`: all of it is done or, when it fails or was cancelled before its end, nothing. Blocks.
@@ -415,7 +415,7 @@ impl StatementContext {
     /// reads. It is to be ended by [`SessionTransaction::commit`].
     pub(crate) async fn as_writer(&self, store: &Arc<Store>) -> Result<(Self, Arc<Use>)> {
         let main = Arc::ptr_eq(store, &self.session.engine.store);
-        let (own, options) = (Arc::clone(store), self.settings().write_options());
+        let (own, options) = (Arc::clone(store), self.write_options());
         let begun = self.in_line(store, move || Ok(own.begin(&options, None)?)).await?;
         let transaction = match main {
             true => SessionTransaction::writing(begun),

@@ -82,8 +82,7 @@ pub(super) async fn run(context: &StatementContext, statement: AlterDesign) -> R
         Err(_) if if_exists && !super::objects::exists(context, &known) => return Ok(Outcome::Done),
         Err(error) => return Err(error),
     };
-    let (cancel, settings) = (context.cancel.clone(), context.settings());
-    let (threads, options) = (settings.threads, settings.write_options());
+    let (cancel, threads, options) = (context.cancel.clone(), context.settings().threads, context.write_options());
     let store = Arc::clone(&target.store);
     context
         .in_line(&store, move || {

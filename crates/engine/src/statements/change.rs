@@ -265,10 +265,11 @@ async fn attempt(context: &StatementContext, work: &Work, parameters: Option<Par
 
 /// Writes the changes; `None` when the table is not as it was read.
 async fn apply(context: &StatementContext, target: &Target, found: Found) -> Result<Option<u64>> {
-    let Found { change, new, referred, records, held } = found;
+    let Found { mut change, new, referred, records, held } = found;
     if records == 0 {
         return Ok(Some(0));
     }
+    change.threads = context.settings().threads;
     let (table, version) = (target.table.definition.id, target.table.version);
     let cancel = context.cancel.clone();
     write(context, &target.store, move |transaction| {

@@ -281,7 +281,7 @@ pub(super) async fn optimize(context: &StatementContext, statement: Sql) -> Resu
     }
     context.require_alone("OPTIMIZE")?;
     let target = super::writable(context, &name, "OPTIMIZE")?;
-    let options = context.settings().write_options();
+    let options = context.write_options();
     let store = Arc::clone(&target.store);
     context.in_line(&store, move || Ok(target.store.optimize_with(&target.table.definition.name, &options)?)).await?;
     Ok(Outcome::Done)

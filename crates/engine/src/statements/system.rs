@@ -315,6 +315,7 @@ fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
     columns.number("deleted_rows", rows.iter().map(|(table, part)| Some(table.table.deleted_rows(part))));
     columns.number("zones", rows.iter().map(|(_, part)| Some(part.zones() as u64)));
     columns.number("bytes", rows.iter().map(|(_, part)| Some(part.bytes())));
+    columns.number("filter_bytes", rows.iter().map(|(_, part)| Some(part.filter_bytes())));
     columns.text("layout", rows.iter().map(|(table, part)| Some(groups(&table.table.definition, part).into())));
     columns.batch()
 }

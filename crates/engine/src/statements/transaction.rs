@@ -31,12 +31,9 @@ pub(super) async fn begin(context: &StatementContext, statement: Sql) -> Result<
         Some(other) => return Err(unsupported(format!("BEGIN {other}"))),
     };
     let (session, began) = (Arc::clone(&context.session), Arc::clone(&context.snapshot));
-    let (settings, cancel) = (context.settings(), context.cancel.clone());
+    let (options, idle, cancel) = (context.write_options(), context.settings().idle_timeout, context.cancel.clone());
     let store = Arc::clone(&session.engine.store);
-    let begin = move || {
-        let options = settings.write_options();
-        session.begin_transaction(began, immediate.then_some(&options), settings.idle_timeout, &cancel)
-    };
+    let begin = move || session.begin_transaction(began, immediate.then_some(&options), idle, &cancel);
     if immediate {
         context.in_line(&store, begin).await?;
     } else {

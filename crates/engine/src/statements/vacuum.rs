@@ -20,7 +20,7 @@ pub(super) async fn run(context: &StatementContext, statement: VacuumStatement) 
         ));
     }
     context.require_alone("VACUUM")?;
-    let (store, options) = (&context.session.engine.store, context.settings().write_options());
+    let (store, options) = (&context.session.engine.store, context.write_options());
     let own = Arc::clone(store);
     context.in_line(store, move || Ok(own.vacuum(&options).map(drop)?)).await?;
     Ok(Outcome::Done)

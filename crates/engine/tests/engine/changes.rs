@@ -2,7 +2,7 @@
 //! the same records written anew.
 
 use crate::{connect, each_way, rows};
-use gingham::Connection;
+use gingham::{Connection, Database, DatabaseOptions};
 use std::collections::BTreeMap;
 
 const LAYOUTS: [&str; 10] =
@@ -342,4 +342,24 @@ fn columns_that_are_written_alone_are_those_of_whole_records() {
         }
         compare("transactions");
     }
+}
+
+/// Values that are too many to be held until all are known are written with the rest of their records as they come.
+#[test]
+fn values_without_room_go_with_whole_records() {
+    const UPDATE: &str = "UPDATE t SET s = repeat('x', 100) || CAST(k AS VARCHAR) WHERE k % 2 = 0";
+    const ANSWER: &str = "SELECT count(*), sum(k), sum(length(s)), min(s), max(s), sum(d) FROM t";
+    let updated = |memory_limit| {
+        let options = DatabaseOptions { memory_limit, threads: Some(2), ..DatabaseOptions::default() };
+        let connection = Database::in_memory_with(&options).expect("a scratch database").connect();
+        let made = "CREATE TABLE t WITH (layout = 'column') AS SELECT value AS k, 'text' AS s, value % 7 AS d
+                    FROM generate_series(0, 199999)";
+        connection.execute(made).expect("a table");
+        assert_eq!(connection.execute(UPDATE).expect(UPDATE), 100_000);
+        let whole = rows(&connection, "SELECT sum(deleted_rows) FROM gingham_segments WHERE NOT delta");
+        (whole[0].clone(), rows(&connection, ANSWER))
+    };
+    let ((alone, expected), (whole, found)) = (updated(None), updated(Some(18 << 20)));
+    assert_eq!((alone.as_str(), whole.as_str()), ("0", "100000"), "records that were written whole");
+    assert_eq!(found, expected);
 }

@@ -23,6 +23,8 @@ pub struct Change {
     pub referred: Vec<RecordBatch>,
     /// The columns that are changed, when each record gets a successor that differs from it in these alone.
     pub columns: Option<Vec<ColumnId>>,
+    /// The most threads that segments of which little is left are written anew on; one in any case.
+    pub threads: usize,
 }
 
 impl Change {
@@ -49,7 +51,7 @@ impl Transaction<'_> {
         table: TableId,
         change: &Change,
         mut rows: WrittenRows,
-        wanted: &dyn Fn() -> bool,
+        wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<()> {
         let mut record = self.record(table)?;
         rows.require_columns_of(&record.definition)?;
@@ -76,7 +78,7 @@ impl Transaction<'_> {
             keys::check(self, &definition, &new, Some(&rows), change)?;
         }
         let before = self.current(table)?;
-        self.delete_numbers(&mut record, &before, &change.ids, wanted)?;
+        self.delete_numbers(&mut record, &before, &change.ids, change.threads, wanted)?;
         self.join_columns(&mut record, &before, std::mem::take(&mut rows.columns))?;
         for segment in &rows.segments {
             self.add_segment(&mut record, segment)?;

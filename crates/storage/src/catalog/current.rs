@@ -69,7 +69,7 @@ fn is_in_place(environment: &Environment) -> bool {
 
 /// Opens the catalog to read it, with a reader slot, or without one where the folder can't be written.
 pub(crate) fn open_for_reading(database: &Path) -> Result<Environment> {
-    open_whole(database, open)
+    open_whole(database, |catalog| open(catalog, catalog))
 }
 
 /// Opens the catalog by `open`, and once more when it was exchanged meanwhile: LMDB opens its table of readers and its file
@@ -100,12 +100,13 @@ fn verify(database: &Path) -> Result<()> {
     walker::verify_for_opening(&folder::catalog(database), trusted)
 }
 
-fn open(catalog: &Path) -> Result<Environment> {
-    match Environment::open(catalog, Access::Read) {
+/// Opens `catalog`, whose files are found at `links` too.
+fn open(links: &Path, catalog: &Path) -> Result<Environment> {
+    match Environment::open_at(links, catalog, Access::Read) {
         Err(Error::Io { source, .. })
             if matches!(source.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
         {
-            Environment::open(catalog, Access::ReadUnlocked)
+            Environment::open_at(links, catalog, Access::ReadUnlocked)
         }
         result => result,
     }
@@ -119,8 +120,27 @@ fn open_again(catalog: &Path) -> Result<Environment> {
         .tempdir()
         .map_err(Error::io("creating folder in", &std::env::temp_dir()))?;
     for name in FILES {
-        let link = links.path().join(name);
-        system::link(&catalog.join(name), &link).map_err(Error::io("creating", &link))?;
+        let file = catalog.join(name);
+        system::link(&file, &links.path().join(name)).map_err(Error::io("linking", &file))?;
     }
-    Ok(open(links.path())?.renamed(catalog.to_path_buf()))
+    open(links.path(), catalog)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_the_database_and_not_the_links_to_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = folder.path().join("shop.gingham").join("catalog");
+        std::fs::create_dir_all(&catalog).unwrap();
+        for bytes in [Vec::new(), vec![7; 8192]] {
+            std::fs::write(catalog.join(FILES[0]), &bytes).unwrap();
+            std::fs::write(catalog.join(FILES[1]), []).unwrap();
+            let error = open_again(&catalog).unwrap_err().to_string();
+            assert!(error.contains(&catalog.display().to_string()), "{error}");
+            assert!(!error.contains("gingham-"), "{error}");
+        }
+    }
 }

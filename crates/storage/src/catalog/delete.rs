@@ -1,12 +1,14 @@
 //! Deletes records of segments and delta blocks: their bits are set, what has no record left goes, and a segment that has few
 //! left is written anew.
 
+use crate::catalog::append::make_folder;
 use crate::catalog::deleted::{DeletedZone, zone_key};
 use crate::catalog::environment::Name;
 use crate::catalog::records::{self, DeletedRecord, TableRecord, pair_key};
-use crate::catalog::rows::read_rows;
-use crate::catalog::{TableSnapshot, Transaction, values};
-use crate::segment::{Segment, SegmentId};
+use crate::catalog::rows::{read_rows, sort_rows};
+use crate::catalog::side_by_side::side_by_side;
+use crate::catalog::{TableSnapshot, Transaction, folder, values};
+use crate::segment::{Segment, SegmentId, write_segment_file};
 use crate::{Error, Result};
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -17,14 +19,15 @@ use std::sync::Arc;
 const FEW: u64 = 4;
 
 impl Transaction<'_> {
-    /// Deletes the records of these numbers, which ascend, from `table`, as this transaction sees it. Before each segment that
-    /// is written anew, `wanted` is asked.
+    /// Deletes the records of these numbers, which ascend, from `table`, as this transaction sees it. Segments that
+    /// are written anew are so on at most `threads` threads, and before each `wanted` is asked.
     pub(crate) fn delete_numbers(
         &mut self,
         record: &mut TableRecord,
         table: &TableSnapshot,
         numbers: &[u64],
-        wanted: &dyn Fn() -> bool,
+        threads: usize,
+        wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<()> {
         let (mut rest, mut first) = (numbers, 0);
         let (mut emptied, mut shrunk) = (HashSet::new(), Vec::new());
@@ -51,7 +54,7 @@ impl Transaction<'_> {
             return Err(Error::InvalidInput(format!("record {number} of table {}", table.definition.name)));
         }
         self.remove_emptied(record, &emptied)?;
-        self.write_anew(record, table, shrunk, wanted)
+        self.write_anew(record, table, shrunk, threads, wanted)
     }
 
     /// Deletes some records of a segment or delta block, by their numbers, which ascend, where its first record has `first`.
@@ -114,22 +117,35 @@ impl Transaction<'_> {
         record: &mut TableRecord,
         table: &TableSnapshot,
         shrunk: Vec<Arc<Segment>>,
-        wanted: &dyn Fn() -> bool,
+        threads: usize,
+        wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<()> {
         if shrunk.is_empty() {
             return Ok(());
         }
         let now = self.store.loader(self.environment).table(&self.transaction, record.clone(), Some(table))?;
-        let places = records::segments(self.environment, &self.transaction, record)?;
-        for segment in shrunk {
+        let (store, folder) = (self.store, folder::table_segments(self.store.path(), record.definition.id));
+        make_folder(&folder)?;
+        let mut jobs = Vec::with_capacity(shrunk.len());
+        for (position, place) in records::segments(self.environment, &self.transaction, record)? {
+            if let Some(segment) = shrunk.iter().find(|segment| segment.id() == place.id) {
+                let id = store.allocate_segment();
+                let file = folder::segment_file(store.path(), record.definition.id, id);
+                self.made.add(file.clone());
+                jobs.push((position, segment, id, file));
+            }
+        }
+        let written = side_by_side(threads, jobs.len(), |job| {
             if !wanted() {
                 return Err(Error::Cancelled);
             }
-            let Some((position, _)) = places.iter().find(|(_, place)| place.id == segment.id()) else { continue };
-            let rows = read_rows(&Arc::new(now.reduced(vec![Arc::clone(&segment)], Vec::new())))?;
-            let written = self.write_segment(&record.definition, rows)?;
+            let (_, segment, id, file) = &jobs[job];
+            let rows = read_rows(&Arc::new(now.reduced(vec![Arc::clone(segment)], Vec::new())))?;
+            write_segment_file(file, *id, &record.definition, sort_rows(&record.definition, rows)?, store.durable)
+        })?;
+        for ((position, segment, ..), written) in jobs.iter().zip(&written) {
             self.remove_segment(record, *position, segment.id())?;
-            self.put_segment(record, &written, *position)?;
+            self.put_segment(record, written, *position)?;
         }
         self.remove_unused_dictionaries(record)
     }

@@ -136,7 +136,12 @@ impl Environment {
 
     /// Opens the environment in `folder`.
     pub(crate) fn open(folder: &Path, access: Access) -> Result<Self> {
-        let env = lmdb::open(folder, access, Name::ALL.len() as u32).map_err(failed("opening", folder))?;
+        Self::open_at(folder, folder, access)
+    }
+
+    /// The same of `folder`, whose files are found at `links` too: errors name the folder.
+    pub(crate) fn open_at(links: &Path, folder: &Path, access: Access) -> Result<Self> {
+        let env = lmdb::open(links, access, Name::ALL.len() as u32).map_err(failed("opening", folder))?;
         let transaction = env.read_txn().map_err(failed("reading", folder))?;
         let databases = env
             .open_databases_and_commit(transaction, |opener, transaction| {

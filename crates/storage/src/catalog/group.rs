@@ -8,6 +8,7 @@ use crate::catalog::{Store, Transaction};
 use crate::{Error, Result};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -25,13 +26,35 @@ const LOOK: Duration = Duration::from_millis(10);
 pub struct WriteOptions {
     /// How long it waits for others that write; `None` for as long as it takes.
     pub lock_timeout: Option<Duration>,
+    /// How much of that is over, where the statement has waited for something else before.
+    pub waited: Waited,
     /// Its commit may be undone by a power loss, which never leaves a part of one.
     pub relaxed: bool,
     /// The catalog's file is left as it is, however much of it is free after the commit.
     pub keeps_size: bool,
 }
 
+/// How long a statement has waited for others that write; all of its parts that hold the same one count together.
+#[derive(Debug, Clone, Default)]
+pub struct Waited(Arc<AtomicU64>);
+
+impl Waited {
+    /// Adds a wait.
+    pub fn add(&self, time: Duration) {
+        self.0.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn time(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed))
+    }
+}
+
 impl WriteOptions {
+    /// How long it waits from now on.
+    pub fn patience(&self) -> Option<Duration> {
+        self.lock_timeout.map(|limit| limit.saturating_sub(self.waited.time()))
+    }
+
     /// The error for one who has waited for too long.
     pub fn waited(&self) -> Error {
         let seconds = self.lock_timeout.unwrap_or_default().as_secs_f64();
@@ -237,7 +260,7 @@ impl Store {
         let outcome = Arc::new(Outcome::new());
         self.jobs.list().push(Job { work, options: options.clone(), outcome: Arc::clone(&outcome) });
         // A job that is put back has waited already.
-        let deadline = options.lock_timeout.and_then(|limit| Instant::now().checked_add(limit));
+        let deadline = options.patience().and_then(|limit| Instant::now().checked_add(limit));
         let (mut deadline, mut given_up) = (deadline, given_up);
         loop {
             let limit = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -329,5 +352,28 @@ fn end(outcomes: impl Iterator<Item = Arc<Outcome>>, result: Result<()>) {
             Ok(()) => Ended::Committed,
             Err(error) => Ended::Failed(error.again()),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::MemoryBudget;
+
+    #[test]
+    fn what_a_statement_has_waited_before_counts() {
+        let store = Store::scratch(MemoryBudget::new(1 << 30)).unwrap();
+        let options = WriteOptions { lock_timeout: Some(Duration::from_secs(3600)), ..WriteOptions::default() };
+        assert_eq!(options.patience(), Some(Duration::from_secs(3600)));
+        let turn = store.turn(&options).unwrap();
+        options.clone().waited.add(Duration::from_secs(3599));
+        assert_eq!(options.patience(), Some(Duration::from_secs(1)));
+        options.waited.add(Duration::from_secs(2));
+        // Nobody waits for an hour.
+        assert!(matches!(store.turn(&options), Err(Error::LockTimeout(_))));
+        assert!(matches!(store.submit(&options, |_| Ok(())), Err(Error::LockTimeout(_))));
+        drop(turn);
+        store.submit(&options, |_| Ok(())).unwrap();
+        assert_eq!(WriteOptions::default().patience(), None);
     }
 }

@@ -412,7 +412,7 @@ impl Store {
 
     /// Waits for the turn to write; nobody else of this process commits while it lives.
     pub(crate) fn turn(&self, options: &WriteOptions) -> Result<Turn<'_>> {
-        match self.line.enter(options.lock_timeout, None, || false) {
+        match self.line.enter(options.patience(), None, || false) {
             Entered::Turn(turn) => Ok(turn),
             Entered::Answered | Entered::TooLate => Err(options.waited()),
         }

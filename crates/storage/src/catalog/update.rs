@@ -5,6 +5,7 @@
 use crate::catalog::append::make_folder;
 use crate::catalog::column_files::ColumnFile;
 use crate::catalog::ranges::is_bounded;
+use crate::catalog::side_by_side::{Syncs, side_by_side};
 use crate::catalog::{Store, TableSnapshot, WrittenRows, folder};
 use crate::scan::{fetch_all, whole};
 use crate::segment::{Segment, write_unsynced};
@@ -13,8 +14,6 @@ use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, RecordBatch, UInt32
 use arrow::compute::{concat_batches, interleave, take_record_batch};
 use gingham_kernels::Isa;
 use std::ops::Range;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A column of a segment is written anew when that is at most so many times as many values as whole new records would be. A
@@ -146,16 +145,16 @@ impl Store {
         };
         // The disk has its time while the next files are made. Their names are synced with the commit.
         let columns = std::thread::scope(|scope| {
+            let syncs = Syncs::new(scope);
             let written = side_by_side(threads, jobs.len(), |job| {
                 let (column, path, file) = write(&jobs[job])?;
-                let sync = move || file.sync_all().map_err(Error::io("syncing", &path));
-                Ok((column, self.durable.then(|| scope.spawn(sync))))
-            })?;
-            let synced = written.into_iter().map(|(column, sync)| {
-                sync.map_or(Ok(()), |sync| sync.join().unwrap_or_else(|panic| resume_unwind(panic)))?;
+                if self.durable {
+                    syncs.begin(move || file.sync_all().map_err(Error::io("syncing", &path)))?;
+                }
                 Ok(column)
-            });
-            synced.collect::<Result<Vec<_>>>()
+            })?;
+            syncs.end()?;
+            Ok::<_, Error>(written)
         })?;
         let rows = others.iter().map(Range::len).sum::<usize>();
         let lanes = threads.min(rows / TOGETHER + 1);
@@ -281,35 +280,4 @@ fn within(ranges: &[Range<usize>], part: Range<usize>) -> Vec<Range<usize>> {
         cut
     });
     cut.filter(|range| !range.is_empty()).collect()
-}
-
-/// Does work of so many parts on at most `threads` threads; the results in their order.
-fn side_by_side<R: Send>(threads: usize, parts: usize, work: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
-    let next = AtomicUsize::new(0);
-    let some = || {
-        let mut done = Vec::new();
-        loop {
-            let part = next.fetch_add(1, Ordering::Relaxed);
-            if part >= parts {
-                return Ok(done);
-            }
-            // After an error the others end at their next part.
-            done.push((part, work(part).inspect_err(|_| next.store(parts, Ordering::Relaxed))?));
-        }
-    };
-    let results: Vec<Result<Vec<(usize, R)>>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.min(parts)).map(|_| scope.spawn(some)).collect();
-        let own = some();
-        let joined = others.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => resume_unwind(panic),
-        });
-        std::iter::once(own).chain(joined).collect()
-    });
-    let mut done: Vec<(usize, R)> = Vec::with_capacity(parts);
-    for result in results {
-        done.extend(result?);
-    }
-    done.sort_unstable_by_key(|(part, _)| *part);
-    Ok(done.into_iter().map(|(_, result)| result).collect())
 }

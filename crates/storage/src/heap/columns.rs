@@ -101,7 +101,7 @@ pub(crate) fn gathered<'p>(
     fields: impl Iterator<Item = Field<'p>>,
     fetch: Fetch<'_>,
 ) -> Result<ColumnView> {
-    let mut gather = Gather::new(own, rows, fetch);
+    let mut gather = Gather::new(own, own.nullable, rows, fetch);
     fields.into_iter().try_for_each(|field| gather.push(field))?;
     Ok(gather.finish())
 }

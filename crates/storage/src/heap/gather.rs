@@ -33,8 +33,8 @@ pub(crate) struct Gather<'a> {
 }
 
 impl<'a> Gather<'a> {
-    /// An empty view with room for the codes of `rows` records.
-    pub(crate) fn new(own: &'a Attribute, rows: usize, fetch: Fetch<'a>) -> Self {
+    /// An empty view with room for the codes of `rows` records; `nulls` says whether one of them may be NULL.
+    pub(crate) fn new(own: &'a Attribute, nulls: bool, rows: usize, fetch: Fetch<'a>) -> Self {
         let (bytes, mut offsets) = match own.kind {
             Kind::Fixed(width) => (pool::take(width * rows + PADDING), MutableBuffer::new(0)),
             Kind::Variable => (MutableBuffer::new(0), MutableBuffer::with_capacity(4 * (rows + 1) + PADDING)),
@@ -42,14 +42,17 @@ impl<'a> Gather<'a> {
         if own.kind == Kind::Variable {
             offsets.push(0u32);
         }
-        let validity = own.nullable.then(|| BooleanBufferBuilder::new(rows));
+        let validity = nulls.then(|| BooleanBufferBuilder::new(rows));
         Self { own, fetch, rows: 0, bytes, offsets, validity }
     }
 
     /// Adds a value. Fails when a long one can't be read, and when the strings are too long for a view.
     pub(crate) fn push(&mut self, field: Field<'_>) -> Result<()> {
-        if let Some(validity) = &mut self.validity {
-            validity.append(field != Field::Null);
+        match &mut self.validity {
+            Some(validity) => validity.append(field != Field::Null),
+            // A deleted slot has nothing.
+            None if field == Field::Null && self.own.nullable => return Err(self.unexpected_null()),
+            None => {}
         }
         self.rows += 1;
         match (self.own.kind, field) {
@@ -116,6 +119,11 @@ impl<'a> Gather<'a> {
                 return Err(Error::corrupt(format!("column '{}'", self.own.name), format!("{shape:?} in a page")));
             }
         }
+        if let (None, Some(own)) = (&self.validity, &view.validity)
+            && (0..view.rows).any(|row| is_live(row) && !own.value(row))
+        {
+            return Err(self.unexpected_null());
+        }
         if let Some(validity) = &mut self.validity {
             match &view.validity {
                 None => validity.append_n(self.rows - before, true),
@@ -124,6 +132,13 @@ impl<'a> Gather<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The error for a NULL where the table's bounds say that there is none.
+    #[cold]
+    fn unexpected_null(&self) -> Error {
+        let place = format!("column '{}'", self.own.name);
+        Error::corrupt(place, "a NULL, though the table's bounds say that no record has one")
     }
 
     /// Rows so far.

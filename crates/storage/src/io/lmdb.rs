@@ -241,13 +241,27 @@ impl PinnedRun {
         &self.places
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.places.values.len()
+    }
+
+    /// The number and the bytes of the one at `place`.
+    #[inline]
+    pub(crate) fn get(&self, place: usize) -> Option<(u64, &[u8])> {
+        self.places.values.get(place).map(|found| self.value(found))
+    }
+
     /// The numbers and bytes.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.places.values.iter().map(|(number, start, length)| {
-            // SAFETY: as for `Pinned`: the pin's transaction, or another one of the same environment, found them by the commit that
-            // the pin's sees. In between that commit was the latest, or seen by readers, so that LMDB has written none of its pages.
-            // The map lies where it lay then, as the first value does, and stays there while the pin lives.
-            (*number, unsafe { std::slice::from_raw_parts(*start, *length) })
-        })
+        self.places.values.iter().map(|found| self.value(found))
+    }
+
+    #[inline]
+    fn value(&self, (number, start, length): &(u64, *const u8, usize)) -> (u64, &[u8]) {
+        // SAFETY: as for `Pinned`: the pin's transaction, or another one of the same environment, found them by the commit that
+        // the pin's sees. In between that commit was the latest, or seen by readers, so that LMDB has written none of its pages.
+        // The map lies where it lay then, as the first value does, and stays there while the pin lives.
+        (*number, unsafe { std::slice::from_raw_parts(*start, *length) })
     }
 }

@@ -40,6 +40,11 @@ impl Segment {
         self.filter(columns).is_some()
     }
 
+    /// Bytes that filters of keys take in its files, those that are of no use any more among them.
+    pub fn filter_bytes(&self) -> u64 {
+        self.filters().map(|(_, filter, _)| filter.bytes()).sum()
+    }
+
     /// Columns of the keys that it has filters of, ascending.
     pub(crate) fn filtered_keys(&self) -> impl Iterator<Item = &[ColumnId]> {
         self.filters().filter_map(|(_, filter, of_use)| of_use.then_some(filter.columns.as_slice()))

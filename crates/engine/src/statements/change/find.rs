@@ -173,7 +173,7 @@ async fn read(
         held.return_once(&met)?;
     }
     let records = ids.len() as u64;
-    let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns };
+    let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns, ..Changed::default() };
     Ok(Found { change, new, referred: Vec::new(), records, held })
 }
 

@@ -91,7 +91,7 @@ pub(in crate::statements) async fn change(
         return Ok(Some(0));
     }
     if context.transaction.is_none() {
-        let (store, options, cancel) = (Arc::clone(&target.store), settings.write_options(), context.cancel.clone());
+        let (store, options, cancel) = (Arc::clone(&target.store), context.write_options(), context.cancel.clone());
         return context.in_line(&target.store, move || change.submit(&store, &options, &cancel)).await;
     }
     let cancel = context.cancel.clone();

@@ -11,13 +11,16 @@ use crate::heap::head::{CAPACITY, HEAD, RECORDS, SLOTS, is_deferred, u16_at};
 use crate::heap::nsm::{ELSEWHERE, SLOT, field_of};
 use crate::io::lmdb::PinnedRun;
 use crate::{Error, Result};
+use gingham_kernels::fetch_ahead;
 use std::ops::Range;
 
 /// Where the minipages of a run of PAX pages lie: what their heads say, so that these are not touched for each view.
 #[derive(Debug, Default)]
 pub(crate) struct Minipages {
+    pages: usize,
     attributes: usize,
-    /// For each page its records, or [`GAPS`]; the places in a minipage; the begin of each minipage and the page's end.
+    /// For each page its records, or [`GAPS`]; then for each the places in a minipage; the begins of the first attribute's minipages, of
+    /// the second's, and so on; the pages' ends. So a view reads four runs of them from one end to the other.
     words: Vec<u16>,
 }
 
@@ -45,32 +48,68 @@ pub(super) struct Minipage {
     pub(super) bytes: Range<usize>,
 }
 
+/// Of an attribute, for each page its records, the places in its minipage, and where that begins and ends.
+pub(super) struct OfAttribute<'m> {
+    records: &'m [u16],
+    capacities: &'m [u16],
+    begins: &'m [u16],
+    ends: &'m [u16],
+}
+
 impl Minipages {
     /// Those of pages that were checked, each of so many attributes.
     pub(crate) fn of<'p>(attributes: usize, pages: impl Iterator<Item = &'p [u8]>) -> Self {
-        let mut words = Vec::new();
+        let mut rows = vec![Vec::new(); attributes + 3];
         for page in pages {
             // One that is too short to be a page is left to who opens it.
             if page.len() < HEAD + 2 * attributes {
-                words.extend([GAPS, 0]);
-                words.extend((0..=attributes).map(|_| 0));
+                rows[0].push(GAPS);
+                rows[1..].iter_mut().for_each(|row| row.push(0));
                 continue;
             }
             let gaps = is_deferred(page) && u16_at(page, RECORDS) < u16_at(page, SLOTS);
-            words.extend([if gaps { GAPS } else { u16_at(page, RECORDS) }, u16_at(page, CAPACITY)]);
+            rows[0].push(if gaps { GAPS } else { u16_at(page, RECORDS) });
+            rows[1].push(u16_at(page, CAPACITY));
             // In their lowest bits the begins have the kinds of their attributes.
-            words.extend((0..attributes).map(|at| u16_at(page, HEAD + 2 * at) & !7));
-            words.push(page.len() as u16);
+            (0..attributes).for_each(|at| rows[2 + at].push(u16_at(page, HEAD + 2 * at) & !7));
+            rows[2 + attributes].push(page.len() as u16);
         }
-        Self { attributes, words }
+        Self { pages: rows[0].len(), attributes, words: rows.concat() }
+    }
+
+    /// Those of an attribute.
+    pub(super) fn of_attribute(&self, at: usize) -> Option<OfAttribute<'_>> {
+        let row = |row: usize| self.words.get(row * self.pages..(row + 1) * self.pages);
+        let at = Some(at).filter(|at| *at < self.attributes)?;
+        Some(OfAttribute { records: row(0)?, capacities: row(1)?, begins: row(2 + at)?, ends: row(3 + at)? })
     }
 
     /// The minipage of an attribute in the page at `place`; `None` when there are gaps in it.
     pub(super) fn get(&self, place: usize, at: usize) -> Option<Minipage> {
-        let words = self.words.get(place * (self.attributes + 3)..)?.get(..self.attributes + 3)?;
-        let (records, capacity) = (usize::from(words[0]), usize::from(words[1]));
-        let bytes = usize::from(words[2 + at])..usize::from(words[3 + at]);
-        (words[0] != GAPS).then_some(Minipage { records, capacity, bytes })
+        let all = self.of_attribute(at)?;
+        let [records, capacity, begin, end] =
+            [all.records, all.capacities, all.begins, all.ends].map(|words| words.get(place).copied().map(usize::from));
+        let records = records.filter(|records| *records != usize::from(GAPS))?;
+        Some(Minipage { records, capacity: capacity?, bytes: begin?..end? })
+    }
+}
+
+impl OfAttribute<'_> {
+    /// The codes of the page at `place`, as they lie, after memory was asked for those of a page some way behind it. `None` when there are
+    /// gaps between them, or they are not where they were when they were checked.
+    #[inline]
+    pub(super) fn codes<'p>(&self, width: usize, pages: &'p PinnedRun, place: usize) -> Option<&'p [u8]> {
+        let records = *self.records.get(place)?;
+        if let (Some((_, page)), Some(begin)) = (pages.get(place + AHEAD), self.begins.get(place + AHEAD)) {
+            let (begin, bytes) = (usize::from(*begin), AHEAD_BYTES.min(width * usize::from(records)));
+            page.get(begin..begin + bytes).inspect(|first| fetch_ahead(first));
+        }
+        let (begin, end) = (usize::from(*self.begins.get(place)?), usize::from(*self.ends.get(place)?));
+        let codes = begin..begin + width * usize::from(records);
+        if records == GAPS || codes.end > end {
+            return None;
+        }
+        pages.get(place)?.1.get(codes)
     }
 }
 
@@ -85,14 +124,14 @@ impl Gather<'_> {
         pages: &PinnedRun,
         mut open: impl FnMut(u64, bool, &mut Self) -> Result<()>,
     ) -> Result<()> {
-        let mut ahead = pages.iter().enumerate();
-        let mut ask = || {
-            let next = ahead.next().and_then(|(place, (_, page))| page.get(minipages.get(place, at)?.bytes));
-            next.inspect(|minipage| gingham_kernels::fetch_ahead(&minipage[..minipage.len().min(AHEAD_BYTES)]));
-        };
-        (0..AHEAD).for_each(|_| ask());
-        for (place, (number, page)) in pages.iter().enumerate() {
-            ask();
+        (0..AHEAD).for_each(|place| ask(minipages, at, pages, place));
+        let mut place = 0;
+        while place < pages.len() {
+            match (self.own.kind, &self.validity) {
+                (Kind::Fixed(width), None) => place = self.copy_codes(width, minipages, at, pages, place),
+                _ => ask(minipages, at, pages, place + AHEAD),
+            }
+            let Some((number, page)) = pages.get(place) else { break };
             let copied = match minipages.get(place, at) {
                 Some(minipage) => self.extend_minipage(&minipage, page)?,
                 None => Copied::Elsewhere,
@@ -102,8 +141,22 @@ impl Gather<'_> {
                 Copied::Elsewhere => open(number, true, self)?,
                 Copied::Misfit => open(number, false, self)?,
             }
+            place += 1;
         }
         Ok(())
+    }
+
+    /// Adds the codes of minipages from the page at `start` on that can be copied as they lie. Gives the place of the first page that takes
+    /// more than that. A page of lineitem has half a kilobyte of a column: what is done for each page has to be little.
+    #[inline]
+    fn copy_codes(&mut self, width: usize, minipages: &Minipages, at: usize, pages: &PinnedRun, start: usize) -> usize {
+        let Some(all) = minipages.of_attribute(at) else { return start };
+        for place in start..pages.len() {
+            let Some(codes) = all.codes(width, pages, place) else { return place };
+            self.bytes.extend_from_slice(codes);
+            self.rows += codes.len() / width;
+        }
+        pages.len()
     }
 
     /// Adds the values of a minipage, or nothing when that takes more than copying.
@@ -194,7 +247,7 @@ impl Gather<'_> {
         place: &dyn Fn() -> String,
     ) -> Result<()> {
         let fixed = match schema.attributes[at].kind {
-            Kind::Fixed(width) if schema.presence[at].is_none() => width,
+            Kind::Fixed(width) if schema.presence[at].is_none() || self.validity.is_none() => width,
             _ => 0,
         };
         let at_record = schema.places[at];
@@ -238,6 +291,13 @@ impl Gather<'_> {
         }
         true
     }
+}
+
+/// Asks for the memory of the first values of the page at `place`, if there is one.
+fn ask(minipages: &Minipages, at: usize, pages: &PinnedRun, place: usize) {
+    let minipage = minipages.get(place, at);
+    let next = pages.get(place).zip(minipage).and_then(|((_, page), minipage)| page.get(minipage.bytes));
+    next.inspect(|minipage| fetch_ahead(&minipage[..minipage.len().min(AHEAD_BYTES)]));
 }
 
 /// So many bytes at a place of a record; `None` when they don't lie in the page.

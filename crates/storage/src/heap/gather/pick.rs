@@ -8,8 +8,8 @@ use crate::io::lmdb::PinnedRun;
 use crate::view::{ColumnView, Shape};
 
 /// The view of `own`, attribute `at`, in pages of so many records together, all of which was checked before. At `tids`, ascending, it
-/// has the records' values, elsewhere any. `None` where that takes more than copying codes: the column is of byte strings or may be
-/// NULL, there are gaps between records, or a page is no longer as it was when it was checked.
+/// has the records' values, elsewhere any. None of them is NULL. `None` where that takes more than copying codes: the column is of byte
+/// strings, there are gaps between records, or a page is no longer as it was when it was checked.
 pub(crate) fn picked(
     own: &Attribute,
     at: usize,
@@ -19,9 +19,6 @@ pub(crate) fn picked(
     tids: &[u32],
 ) -> Option<ColumnView> {
     let Kind::Fixed(width) = own.kind else { return None };
-    if own.nullable {
-        return None;
-    }
     let mut bytes = pool::take_any(width * rows + PADDING);
     bytes.truncate(width * rows);
     let codes = bytes.as_slice_mut();

@@ -88,17 +88,25 @@ impl HeapWriter<'_, '_> {
         Ok(found.filter(|(table, own, _)| *table == self.table() && *own == column).map(|(_, _, first)| first))
     }
 
-    /// Page and slot of a record's pair.
+    /// Page and slot of a record's pair. Fails when another relation than the first lacks a record that the first one has.
     fn pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
+        let found = self.place_of_pair(attribute, id)?;
+        if found.is_none() && attribute > 0 && self.place_of_pair(0, id)?.is_some() {
+            return Err(self.missing_pair(attribute, id));
+        }
+        Ok(found)
+    }
+
+    fn place_of_pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
         let column = self.state.schema.attributes()[attribute].column;
         let Some(first) = self.pair_page(column, id)? else { return Ok(None) };
-        let slot = slot_of(self.page(column, first)?, id).ok();
-        if slot.is_none() && attribute > 0 {
-            let name = &self.state.schema.attributes()[attribute].name;
-            let place = format!("column '{name}' of table {}", self.state.schema.table);
-            return Err(Error::corrupt(place, format!("record {id} is missing, which other columns have")));
-        }
-        Ok(slot.map(|slot| (first, slot)))
+        Ok(slot_of(self.page(column, first)?, id).ok().map(|slot| (first, slot)))
+    }
+
+    fn missing_pair(&self, attribute: usize, id: RecordId) -> Error {
+        let name = &self.state.schema.attributes()[attribute].name;
+        let place = format!("column '{name}' of table {}", self.state.schema.table);
+        Error::corrupt(place, format!("record {id} is missing, which other columns have"))
     }
 
     /// The ids of all records, from the relation of the first column.
@@ -124,10 +132,10 @@ impl HeapWriter<'_, '_> {
 
     /// The fields of a record at these places.
     pub(super) fn pairs_of(&mut self, id: RecordId, places: &[usize]) -> Result<Option<Vec<OwnedField>>> {
-        // The first relation tells whether there is a record.
-        if self.pair(0, id)?.is_none() {
-            return Ok(None);
+        if places.is_empty() {
+            return Ok(self.pair(0, id)?.map(|_| Vec::new()));
         }
+        // Any relation tells whether there is a record: no page is read but those of the fields.
         let mut fields = Vec::with_capacity(places.len());
         for at in places {
             let Some((first, slot)) = self.pair(*at, id)? else { return Ok(None) };
@@ -139,7 +147,8 @@ impl HeapWriter<'_, '_> {
 
     /// Changes attributes of a record, whose id stays.
     pub(super) fn update_pairs(&mut self, id: RecordId, changes: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
-        if self.pair(0, id)?.is_none() {
+        let any = changes.first().map_or(0, |(attribute, _)| *attribute);
+        if self.pair(any, id)?.is_none() {
             return Ok(None);
         }
         for (attribute, value) in changes {
@@ -189,7 +198,11 @@ impl HeapWriter<'_, '_> {
     /// Deletes a record from all relations.
     pub(super) fn delete_pairs(&mut self, id: RecordId) -> Result<bool> {
         for attribute in 0..self.state.schema.attributes().len() {
-            let Some((first, slot)) = self.pair(attribute, id)? else { return Ok(false) };
+            let (first, slot) = match self.place_of_pair(attribute, id)? {
+                Some(found) => found,
+                None if attribute == 0 => return Ok(false),
+                None => return Err(self.missing_pair(attribute, id)),
+            };
             let column = self.state.schema.attributes()[attribute].column;
             let page = self.page_mut(column, first)?;
             let field = page.field(slot, 1).into();

@@ -155,15 +155,25 @@ impl PageZones {
 
     /// The same of a PAX zone of which all that this takes was checked before; `None` where the whole view has to be gathered.
     fn pick(&self, column: &ColumnDefinition, zone: usize, tids: &[u32]) -> Result<Option<ColumnView>> {
+        let Some(at) = self.codes_alone(column, zone) else { return Ok(None) };
+        let (own, rows, run) = (&self.reader.schema().attributes()[at], self.zones()[zone].rows.len(), self.run(zone)?);
+        Ok(picked(own, at, self.minipages(zone, &run), &run, rows, tids))
+    }
+
+    /// The attribute that a column is where it is one of a PAX zone whose minipages were checked before, and no record is NULL there.
+    fn codes_alone(&self, column: &ColumnDefinition, zone: usize) -> Option<usize> {
         let reader = &self.reader;
-        let paged = reader.record().options.layout == HeapLayout::Pax && reader.overlay().is_none();
-        let attributes = reader.schema().attributes();
-        let at = attributes.iter().position(|own| own.column == column.id);
-        let Some(at) = at.filter(|at| paged && self.zones.checked(zone, *at).load(Ordering::Acquire)) else {
-            return Ok(None);
-        };
-        let run = self.run(zone)?;
-        Ok(picked(&attributes[at], at, self.minipages(zone, &run), &run, self.zones()[zone].rows.len(), tids))
+        if reader.record().options.layout != HeapLayout::Pax || reader.overlay().is_some() {
+            return None;
+        }
+        let at = reader.schema().attributes().iter().position(|own| own.column == column.id)?;
+        let is_checked = self.zones.checked(zone, at).load(Ordering::Acquire);
+        (is_checked && !self.has_nulls(&reader.schema().attributes()[at])).then_some(at)
+    }
+
+    /// Whether a record may be NULL there: a column of which none is so far is read as one that may not be.
+    fn has_nulls(&self, own: &Attribute) -> bool {
+        own.nullable && self.reader.record().bounds(own).nulls
     }
 
     /// The pages of a zone.
@@ -182,7 +192,8 @@ impl PageZones {
     fn gather(&self, column: &ColumnDefinition, number: usize) -> Result<ColumnView> {
         let zone = &self.zones()[number];
         let fetch = |reference| self.reader.fetch(reference);
-        let mut gather = Gather::new(self.attribute(column)?, zone.rows.len(), &fetch);
+        let own = self.attribute(column)?;
+        let mut gather = Gather::new(own, self.has_nulls(own), zone.rows.len(), &fetch);
         let attribute = self.reader.schema().attributes().iter().position(|own| own.column == column.id);
         let checked = attribute.map(|at| (at, self.zones.checked(number, at)));
         match checked.filter(|(_, checked)| checked.load(Ordering::Acquire)) {
