@@ -12,14 +12,11 @@ and 3 ms.
 
 import os
 import random
-import shutil
-import subprocess
 import sys
 
 from harness import answers, prepare, run, statistics
 from harness.children import Child
 
-TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 KEYS = {
     "lineitem": "l_orderkey",
     "orders": "o_orderkey",
@@ -41,20 +38,6 @@ def arguments():
     return parser.parse_args()
 
 
-def run_sql(program, database, sql):
-    """What the statements print, as CSV."""
-    command = [program, str(database), "--format", "csv"]
-    return subprocess.run(command, input=sql, text=True, check=True, capture_output=True).stdout
-
-
-def load(program, files, database, layout):
-    """A new database with all tables."""
-    shutil.rmtree(database, ignore_errors=True)
-    schema = (run.BENCHMARKS / "definitions" / "tpch" / "schema.sql").read_text(encoding="utf-8")
-    copies = "".join(f"COPY {table} FROM '{files / table}.parquet';\n" for table in TABLES)
-    run_sql(program, database, f"SET gingham.layout = '{layout}';\n{schema}{copies}")
-
-
 def change(program, database):
     """Updates a hundredth of each table in ten statements; says what lies where then."""
     statements = [
@@ -62,8 +45,8 @@ def change(program, database):
         for table, key in KEYS.items()
         for part in range(10)
     ]
-    run_sql(program, database, "".join(statements))
-    return run_sql(program, database, "SELECT * FROM gingham_tables")
+    prepare.run_sql(program, database, "".join(statements))
+    return prepare.run_sql(program, database, "SELECT * FROM gingham_tables")
 
 
 def measure(children, queries, rounds):
@@ -90,10 +73,9 @@ def main():
     files = prepare.data(args.work, programs["runner"], args.scale)
     databases = {name: bench.folder / f"changed-{name}" for name in ("clean", "changed")}
     for database in databases.values():
-        load(programs["gingham"], files, database, args.layout)
+        prepare.load(programs["gingham"], files, database, args.layout)
     where = change(programs["gingham"], databases["changed"])
-    texts = sorted((run.BENCHMARKS / "definitions" / "tpch").glob("q*.sql"))
-    queries = {text.stem: text.read_text(encoding="utf-8") for text in texts}
+    queries = prepare.queries()
     children = {}
     bench.begin()
     try:

@@ -3,10 +3,13 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
 PACKAGES = ["duckdb", "tableauhyperapi", "pyarrow"]
+DEFINITIONS = pathlib.Path(__file__).resolve().parent.parent / "definitions"
+TABLES = ["region", "nation", "supplier", "customer", "part", "partsupp", "orders", "lineitem"]
 # Packages, data and databases, unless --work says otherwise.
 WORK = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "gingham-bench"
 
@@ -63,10 +66,29 @@ def data(work, runner, scale):
     return folder
 
 
+def queries():
+    """The texts of TPC-H's queries by their names."""
+    texts = sorted((DEFINITIONS / "tpch").glob("q*.sql"))
+    return {text.stem: text.read_text(encoding="utf-8") for text in texts}
+
+
+def run_sql(program, database, sql):
+    """What the statements print, as CSV."""
+    command = [program, str(database), "--format", "csv"]
+    return subprocess.run(command, input=sql, text=True, check=True, capture_output=True).stdout
+
+
+def load(program, files, database, layout):
+    """A new database with all tables."""
+    shutil.rmtree(database, ignore_errors=True)
+    schema = (DEFINITIONS / "tpch" / "schema.sql").read_text(encoding="utf-8")
+    copies = "".join(f"COPY {table} FROM '{files / table}.parquet';\n" for table in TABLES)
+    run_sql(program, database, f"SET gingham.layout = '{layout}';\n{schema}{copies}")
+
+
 def lineitem_schema():
     """The statement that creates lineitem, without its semicolon."""
-    definitions = pathlib.Path(__file__).resolve().parent.parent / "definitions"
-    text = (definitions / "tpch" / "schema.sql").read_text(encoding="utf-8")
+    text = (DEFINITIONS / "tpch" / "schema.sql").read_text(encoding="utf-8")
     return text[text.index("CREATE TABLE lineitem") :].split(";")[0]
 
 

@@ -7,6 +7,7 @@ use crate::codegen::{self, Chain, Out, Scratch};
 use crate::computed::Computing;
 use crate::join::JoinTable;
 use crate::level::{LevelState, Runner, has_rows, select};
+use crate::pool::give_way;
 use crate::ready::{End, Fused, LevelKind, Part, Ready};
 use crate::relation::Relation;
 use crate::source::{Input, Records, Vector};
@@ -206,6 +207,7 @@ impl Flow {
         course.taken.fetch_add(records, Ordering::Relaxed);
         let vector = course.ready.first_vector();
         for start in (0..records).step_by(vector) {
+            give_way();
             let end = records.min(start + vector);
             let records = match tids {
                 None => Records::Run { first: start, length: end - start },

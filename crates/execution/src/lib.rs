@@ -26,7 +26,7 @@
 //! | `prepared` | a query that may run, what a run is given and what it tells |
 //! | `morsels` | the records that threads take at once |
 //! | `run` | pipeline after pipeline, morsel after morsel |
-//! | `pool` | the threads |
+//! | `pool`, `turns` | the threads, and whose turn it is |
 
 mod aggregate;
 mod choices;
@@ -60,6 +60,7 @@ mod strings;
 mod tests;
 mod top;
 mod trial;
+mod turns;
 mod value_map;
 
 pub use aggregate::{Aggregate, Aggregation, Finish, Function, Spread};

@@ -1,10 +1,13 @@
-//! The threads that run pipelines. They take turns among the queries at work, a morsel each, so that a short query beside
-//! a long one does not wait for its end.
+//! The threads that run pipelines, a morsel at a time. They take turns among the queries at work ([`crate::turns`]), and a thread
+//! in the middle of a long query's morsel does a shorter one's steps first, so that this waits neither for its end nor for the morsel's.
 
+use crate::turns::{AHEAD, NOBODY, Share, Turn, Turns};
 use crate::{Error, Result};
-use std::collections::VecDeque;
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Stack of a thread in bytes: pipelines are loops, not trees that are walked.
 const STACK_BYTES: usize = 2 << 20;
@@ -12,6 +15,7 @@ const STACK_BYTES: usize = 2 << 20;
 /// Work in small steps that several threads may do at once.
 pub(crate) trait Job: Send + Sync {
     /// One step, by the `worker`th thread at it; no other has that number meanwhile. False when no step is left to begin.
+    /// Long ones call [`give_way`] now and then, with no lock held that another query may want.
     fn step(&self, worker: usize) -> bool;
 
     /// Called once, when the last step has ended.
@@ -31,33 +35,36 @@ pub struct Pool {
 struct Shared {
     state: Mutex<State>,
     work: Condvar,
+    /// What the query has paid that waits for a thread and has paid least.
+    wanted: AtomicU64,
 }
 
 #[derive(Default)]
 struct State {
-    /// Jobs with steps left, the one whose turn it is first.
-    jobs: VecDeque<Entry>,
+    turns: Turns<dyn Job>,
     threads: usize,
     waiting: usize,
     closed: bool,
-    /// Number of the next job.
-    next: u64,
 }
 
-struct Entry {
-    number: u64,
-    job: Arc<dyn Job>,
-    /// Numbers of workers that are free.
-    free: Vec<usize>,
-    /// Threads at work on it.
-    busy: usize,
-    /// No step is left to begin.
-    ended: bool,
+/// The step that a thread is at.
+struct Step {
+    shared: Arc<Shared>,
+    share: Arc<Share>,
+    since: Instant,
+    /// Time that went to steps of others within it.
+    others: Duration,
+    /// It is such a step itself: nobody interrupts it.
+    within: bool,
+}
+
+thread_local! {
+    static STEP: RefCell<Option<Step>> = const { RefCell::new(None) };
 }
 
 impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("jobs", &self.jobs.len()).field("threads", &self.threads).finish_non_exhaustive()
+        f.debug_struct("State").field("jobs", &self.turns.len()).field("threads", &self.threads).finish_non_exhaustive()
     }
 }
 
@@ -73,8 +80,9 @@ impl Pool {
         Self { shared: Arc::default() }
     }
 
-    /// Has a job done by at most `workers` threads. Fails when the system gives no thread at all.
-    pub(crate) fn start(&self, job: Arc<dyn Job>, workers: usize) -> Result<()> {
+    /// Has a job done by at most `workers` threads, for the query with this share. Fails when the system gives no thread at
+    /// all.
+    pub(crate) fn start(&self, job: Arc<dyn Job>, share: &Arc<Share>, workers: usize) -> Result<()> {
         let workers = workers.max(1);
         let mut state = self.shared.lock();
         while state.threads < workers {
@@ -86,9 +94,8 @@ impl Pool {
                 Err(error) => return Err(Error::Internal(format!("starting a thread: {error}"))),
             }
         }
-        let number = state.next;
-        state.next += 1;
-        state.jobs.push_back(Entry { number, job, free: (0..workers).rev().collect(), busy: 0, ended: false });
+        state.turns.add(job, Arc::clone(share), workers);
+        self.shared.tell(&state);
         for _ in 0..workers.min(state.waiting) {
             self.shared.work.notify_one();
         }
@@ -108,63 +115,91 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Lets those at work know who waits.
+    fn tell(&self, state: &State) {
+        self.wanted.store(state.turns.wanted(), Ordering::Relaxed);
+    }
+
+    /// The next step of a query that has paid at most so much.
+    fn take(&self, state: &mut State, most: u64) -> Option<Turn<dyn Job>> {
+        let turn = state.turns.take(most);
+        self.tell(state);
+        turn
+    }
+
     /// A thread's life.
-    fn work(&self) {
+    fn work(self: Arc<Self>) {
         let mut state = self.lock();
         loop {
-            let Some((number, job, worker)) = state.take() else {
-                // What is left has its threads.
-                if state.closed {
-                    state.threads -= 1;
-                    return;
-                }
-                state.waiting += 1;
-                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-                state.waiting -= 1;
+            if let Some(turn) = self.take(&mut state, NOBODY) {
+                drop(state);
+                self.step(turn, false);
+                state = self.lock();
                 continue;
-            };
-            drop(state);
-            let more = catch_unwind(AssertUnwindSafe(|| job.step(worker))).unwrap_or_else(|panic| {
-                job.fail(Error::Internal(format!("a pipeline panicked: {}", panic_text(panic.as_ref()))));
-                false
-            });
-            let last = self.lock().give_back(number, worker, more);
-            if last && let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.end())) {
-                job.fail(Error::Internal(format!("a pipeline's end panicked: {}", panic_text(panic.as_ref()))));
-                job.end();
             }
-            // Whoever lets go of a job last may let go of the database with it, and so of this pool, whose end locks.
-            drop(job);
-            state = self.lock();
+            // What is left has its threads.
+            if state.closed {
+                state.threads -= 1;
+                return;
+            }
+            state.waiting += 1;
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
+    }
+
+    /// Does a step, and its job's end behind the last one.
+    fn step(self: &Arc<Self>, turn: Turn<dyn Job>, within: bool) {
+        let (shared, share) = (Arc::clone(self), Arc::clone(&turn.share));
+        STEP.set(Some(Step { shared, share, since: Instant::now(), others: Duration::ZERO, within }));
+        let more = catch_unwind(AssertUnwindSafe(|| turn.job.step(turn.worker))).unwrap_or_else(|panic| {
+            turn.job.fail(Error::Internal(format!("a pipeline panicked: {}", panic_text(panic.as_ref()))));
+            false
+        });
+        let ended = Instant::now();
+        if let Some(step) = STEP.take() {
+            step.share.pay(ended.duration_since(step.since).saturating_sub(step.others));
+        }
+        let mut state = self.lock();
+        let last = state.turns.give_back(&turn, more);
+        self.tell(&state);
+        drop(state);
+        if last && let Err(panic) = catch_unwind(AssertUnwindSafe(|| turn.job.end())) {
+            turn.job.fail(Error::Internal(format!("a pipeline's end panicked: {}", panic_text(panic.as_ref()))));
+            turn.job.end();
+        }
+        if last {
+            turn.share.pay(ended.elapsed());
+        }
+        // Whoever lets go of a job last may let go of the database with it, and so of this pool, whose end locks.
+        drop(turn);
     }
 }
 
-impl State {
-    /// The next step: a job that may take another thread, and the worker to be. The job goes to the end of the line.
-    fn take(&mut self) -> Option<(u64, Arc<dyn Job>, usize)> {
-        let at = self.jobs.iter().position(|entry| !entry.ended && !entry.free.is_empty())?;
-        let mut entry = self.jobs.remove(at)?;
-        let worker = entry.free.pop()?;
-        entry.busy += 1;
-        let taken = (entry.number, Arc::clone(&entry.job), worker);
-        self.jobs.push_back(entry);
-        Some(taken)
-    }
-
-    /// A worker is free again. True when it was the last one of a job that has ended, which is forgotten.
-    fn give_back(&mut self, number: u64, worker: usize, more: bool) -> bool {
-        let Some(at) = self.jobs.iter().position(|entry| entry.number == number) else { return false };
-        let entry = &mut self.jobs[at];
-        entry.free.push(worker);
-        entry.busy -= 1;
-        entry.ended |= !more;
-        let last = entry.ended && entry.busy == 0;
-        if last {
-            self.jobs.remove(at);
+/// Called in the middle of a step: does what queries wait for first that have paid less than the one at work. Costs a few
+/// nanoseconds when none does. Outside of a pool's thread nothing happens.
+pub(crate) fn give_way() {
+    let waiting = STEP.with_borrow(|step| {
+        let step = step.as_ref().filter(|step| !step.within)?;
+        let wanted = step.shared.wanted.load(Ordering::Relaxed);
+        if wanted == NOBODY {
+            return None;
         }
-        last
+        let paid = step.share.paid_after(step.since.elapsed().saturating_sub(step.others));
+        let most = paid.checked_sub(AHEAD)?;
+        (wanted <= most).then(|| (Arc::clone(&step.shared), most))
+    });
+    let Some((shared, most)) = waiting else { return };
+    let (began, mut interrupted) = (Instant::now(), STEP.take());
+    loop {
+        let turn = shared.take(&mut shared.lock(), most);
+        let Some(turn) = turn else { break };
+        shared.step(turn, true);
     }
+    if let Some(step) = &mut interrupted {
+        step.others += began.elapsed();
+    }
+    STEP.set(interrupted);
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
@@ -176,7 +211,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
     use std::sync::mpsc;
 
     struct Count {
@@ -221,7 +256,7 @@ mod tests {
         let pool = Pool::new();
         for workers in [1, 2, 7] {
             let (count, ended) = job('a', 1000, false);
-            pool.start(Arc::clone(&count) as Arc<dyn Job>, workers).unwrap();
+            pool.start(Arc::clone(&count) as Arc<dyn Job>, &Arc::default(), workers).unwrap();
             assert_eq!(ended.recv().unwrap(), None);
             assert_eq!(count.left.load(Ordering::SeqCst), 0);
             drop(count);
@@ -229,34 +264,62 @@ mod tests {
         }
     }
 
+    /// A job of one step, which ends when it is told to.
+    struct Long {
+        enough: AtomicBool,
+        ended: mpsc::Sender<()>,
+    }
+
+    impl Job for Long {
+        fn step(&self, _: usize) -> bool {
+            while !self.enough.load(Ordering::SeqCst) {
+                give_way();
+            }
+            false
+        }
+
+        fn end(&self) {
+            self.ended.send(()).unwrap();
+        }
+
+        fn fail(&self, error: Error) {
+            panic!("{error}");
+        }
+    }
+
     #[test]
-    fn a_short_job_does_not_wait_for_a_long_one() {
+    fn a_long_step_gives_way_to_other_queries() {
         let pool = Pool::new();
-        let (long, long_ended) = job('l', 20_000, false);
-        let log = Arc::clone(&long.log);
-        pool.start(long, 1).unwrap();
-        let (ended, short_ended) = mpsc::channel();
-        let (at_work, failed) = (Mutex::default(), Mutex::default());
-        let log_of_short = Arc::clone(&log);
-        let left = AtomicUsize::new(10);
-        let short = Count { left, at_work, log: log_of_short, name: 's', panics: false, failed, ended };
-        pool.start(Arc::new(short), 1).unwrap();
-        short_ended.recv().unwrap();
+        let (ended, long_ended) = mpsc::channel();
+        let long = Arc::new(Long { enough: AtomicBool::new(false), ended });
+        pool.start(Arc::clone(&long) as Arc<dyn Job>, &Arc::default(), 1).unwrap();
+        // The pool has one thread, which is in the long job's step until all of these have ended.
+        for panics in [false, true, false] {
+            let (short, ended) = job('s', 5, panics);
+            let log = Arc::clone(&short.log);
+            pool.start(short, &Arc::default(), 1).unwrap();
+            assert_eq!(ended.recv().unwrap().is_some(), panics);
+            assert_eq!(log.lock().unwrap().len(), if panics { 1 } else { 6 });
+        }
+        assert!(long_ended.try_recv().is_err());
+        long.enough.store(true, Ordering::SeqCst);
         long_ended.recv().unwrap();
-        let log = log.lock().unwrap();
-        let first = log.iter().position(|name| *name == 's').unwrap();
-        let last = log.iter().rposition(|name| *name == 's').unwrap();
-        assert!(last - first <= 21, "its {} steps were among {}", 11, last - first);
+    }
+
+    #[test]
+    fn giving_way_is_for_steps_of_a_pool_alone() {
+        give_way();
+        assert!(STEP.with_borrow(Option::is_none));
     }
 
     #[test]
     fn a_panic_fails_its_job_alone() {
         let pool = Pool::new();
         let (bad, bad_ended) = job('b', 5, true);
-        pool.start(bad, 2).unwrap();
+        pool.start(bad, &Arc::default(), 2).unwrap();
         assert!(bad_ended.recv().unwrap().unwrap().contains("no luck"));
         let (good, good_ended) = job('g', 5, false);
-        pool.start(good, 2).unwrap();
+        pool.start(good, &Arc::default(), 2).unwrap();
         assert_eq!(good_ended.recv().unwrap(), None);
     }
 }

@@ -17,6 +17,7 @@ use crate::relation::Relation;
 use crate::rows::Rows;
 use crate::stages::{Probed, Stages, TableChoice};
 use crate::top::Best;
+use crate::turns::Share;
 use crate::{Error, JoinKind, Mode, Result};
 use gingham_kernels::bits;
 use gingham_kernels::key_table::Probing;
@@ -51,6 +52,8 @@ pub(crate) struct Run {
     prepared: Arc<Prepared>,
     given: Input,
     pool: Arc<Pool>,
+    /// Of the pool's threads.
+    share: Arc<Share>,
     workers: usize,
     memory: Arc<dyn Memory>,
     stopped: Arc<AtomicBool>,
@@ -110,8 +113,8 @@ impl Run {
         done: Done,
     ) -> Self {
         let (left, report, done) = (Mutex::default(), Mutex::default(), Mutex::new(Some(done)));
-        let (workers, waiting) = (workers.max(1), Mutex::default());
-        Self { prepared, given, pool, workers, memory, stopped, left, waiting, report, done }
+        let (share, workers, waiting) = (Arc::default(), workers.max(1), Mutex::default());
+        Self { prepared, given, pool, share, workers, memory, stopped, left, waiting, report, done }
     }
 
     fn pipeline(&self, number: usize) -> &Pipeline {
@@ -124,7 +127,7 @@ impl Run {
             Ok(stretch) if stretch.course.morsels == 0 => stretch.end(),
             Ok(stretch) => {
                 let workers = stretch.workers.len();
-                if let Err(error) = self.pool.start(Arc::new(stretch), workers) {
+                if let Err(error) = self.pool.start(Arc::new(stretch), &self.share, workers) {
                     self.give(Err(error));
                 }
             }
