@@ -8,7 +8,7 @@ use crate::rows::{Column, Values};
 use crate::source::{Input, Records, Vector};
 use crate::stage::Field;
 use crate::{Error, Limits, Memory, Result};
-use arrow::array::BooleanBufferBuilder;
+use arrow::array::{BinaryViewArray, BooleanBufferBuilder};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
@@ -28,6 +28,12 @@ pub trait Compute: fmt::Debug + Send + Sync {
     /// Its results for `rows` records, of which `arguments` has a column each. An [`Error::Unsupported`] says that another
     /// operator must find out what is wrong. Asks `memory` for what it keeps.
     fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> Result<Column>;
+
+    /// The same as strings, where it gives such.
+    fn texts(&self, arguments: &[Column], rows: usize) -> Result<BinaryViewArray>;
+
+    /// Numbers by which results have these strings.
+    fn numbers(&self, texts: &[Option<&[u8]>], memory: &dyn Memory) -> Result<Vec<Option<u32>>>;
 }
 
 /// A column that is computed of a source's columns.
@@ -191,6 +197,14 @@ mod tests {
         fn compute(&self, arguments: &[Column], rows: usize, _: &dyn Memory) -> Result<Column> {
             let sum = |row| arguments.iter().map(|column| column.get(row)).sum::<Option<i128>>();
             Ok(crate::rows::collected((0..rows).map(sum)))
+        }
+
+        fn texts(&self, _: &[Column], _: usize) -> Result<BinaryViewArray> {
+            Err(Error::Internal("a sum is no string".to_owned()))
+        }
+
+        fn numbers(&self, _: &[Option<&[u8]>], _: &dyn Memory) -> Result<Vec<Option<u32>>> {
+            Err(Error::Internal("a sum is no string".to_owned()))
         }
     }
 

@@ -1,6 +1,6 @@
 //! A query as a planner writes it: pipelines, each of which ends before the next begins.
 
-use crate::aggregate::{Aggregate, Aggregation, Finish};
+use crate::aggregate::{Aggregate, Aggregation, Apart, Finish};
 use crate::computed::Computed;
 use crate::range::Range;
 use crate::relation::Facts;
@@ -165,10 +165,16 @@ impl Pipeline {
                     argument: aggregate.argument.as_ref().map(with),
                     filter: aggregate.filter.as_ref().map(with),
                 };
+                let apart = |apart: &Apart| Apart {
+                    what: apart.what,
+                    arguments: all(&apart.arguments),
+                    filter: apart.filter.as_ref().map(with),
+                };
                 let aggregation = Aggregation {
                     filter: aggregation.filter.as_ref().map(with),
                     keys: all(&aggregation.keys),
                     aggregates: aggregation.aggregates.iter().map(aggregate).collect(),
+                    apart: aggregation.apart.iter().map(apart).collect(),
                 };
                 let having = having.as_ref().map(with);
                 Sink::Aggregate { aggregation, columns: columns.clone(), having, keys: keys.clone() }

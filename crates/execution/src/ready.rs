@@ -199,20 +199,20 @@ impl Ready {
         let levels = self.levels[..apart].iter().map(|level| 1 + usize::from(level.condition.is_some())).sum::<usize>();
         let last = match &self.end {
             _ if self.fused.is_some() => 1,
-            End::Aggregate { array, split, plan, .. } => 1 + usize::from(!array || *split) + plan.distinct.len(),
+            End::Aggregate { array, split, plan, .. } => 1 + usize::from(!array || *split) + plan.beside().count(),
             End::Rows { .. } => 1,
             End::Marks => 0,
         };
         levels + last
     }
 
-    /// Stages: two for each level, the last one, and one for each set of different values.
+    /// Stages: two for each level, the last one, and those beside it.
     pub(crate) fn stages(&self) -> usize {
-        let sets = match &self.end {
-            End::Aggregate { plan, .. } => plan.distinct.len(),
+        let beside = match &self.end {
+            End::Aggregate { plan, .. } => plan.beside().count(),
             End::Rows { .. } | End::Marks => 0,
         };
-        2 * self.levels.len() + 1 + sets
+        2 * self.levels.len() + 1 + beside
     }
 
     /// What making code took so far.
@@ -223,14 +223,14 @@ impl Ready {
     /// Code that was made.
     pub(crate) fn generators(&self) -> impl Iterator<Item = &Generator> {
         let levels = self.levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
-        let (last, distinct) = match &self.end {
-            End::Rows { part, .. } => (Some(&part.generator), [].as_slice()),
-            End::Aggregate { generator, plan, .. } => (Some(generator), plan.distinct.as_slice()),
-            End::Marks => (None, [].as_slice()),
+        let (last, plan) = match &self.end {
+            End::Rows { part, .. } => (Some(&part.generator), None),
+            End::Aggregate { generator, plan, .. } => (Some(generator), Some(plan)),
+            End::Marks => (None, None),
         };
-        let distinct = distinct.iter().map(|distinct| &distinct.part.generator);
+        let beside = plan.into_iter().flat_map(|plan| plan.beside()).map(|part| &part.generator);
         let fused = self.fused.as_ref().map(|fused| &fused.generator);
-        levels.flatten().map(|part| &part.generator).chain(last).chain(distinct).chain(fused)
+        levels.flatten().map(|part| &part.generator).chain(last).chain(beside).chain(fused)
     }
 }
 
@@ -295,7 +295,7 @@ impl Fused {
         // Filters have levels of their own only where each probe has a boundary.
         let own = levels.get(first..).filter(|_| first < given.builds.len()).filter(|own| !own.is_empty())?;
         if let End::Aggregate { array, plan, .. } = end
-            && (!array || !plan.distinct.is_empty())
+            && (!array || plan.beside().next().is_some())
         {
             return None;
         }

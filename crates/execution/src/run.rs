@@ -369,7 +369,9 @@ impl Stretch {
         let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
         let (place, windows) = (morsels.place(number), morsels.windows(&ready, count, run.prepared.caches)?);
         run.memory.grow(windows.as_ref().map_or(0, Windows::bytes))?;
+        let functions = run.given.functions.clone();
         let course = Course {
+            functions,
             ready,
             builds,
             marks,
@@ -454,6 +456,7 @@ impl Stretch {
                 }
                 let mut states = merged.unwrap_or_else(|| States::new(plan, *array));
                 let having = having.as_deref().map(|having| (having, self.course.isa));
+                states.end_apart((&self.run.given.functions, &*self.run.memory))?;
                 states.settle(plan, having)?;
                 let rows = aggregate::rows(plan, &states, columns, having, &self.course.place, |bytes| {
                     self.run.memory.grow(bytes)

@@ -152,22 +152,63 @@ fn place_of(open: &Open, column: usize) -> Option<Result<usize, Option<i64>>> {
 
 /// An expression over columns of a pipeline's source, and which these are.
 fn function(open: &Open, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<(Function, Vec<usize>)> {
-    let mut used: Vec<usize> = collect_columns(expression).iter().map(Column::index).collect();
+    let mut used = columns_of(expression);
     // Constants come behind arguments.
     used.sort_by_key(|column| (matches!(place_of(open, *column), Some(Err(_))), *column));
+    let (mut function, expressions) = of_columns(open, expression, schema, &used)?;
+    let mut arguments = Vec::new();
+    for expression in &expressions {
+        match place(open, expression)? {
+            Ok(place) => arguments.push(place),
+            Err(value) => function.constants.push(value),
+        }
+    }
+    Some((function, arguments))
+}
+
+/// An expression whose strings are looked at where a pipeline ends, and what it is of there.
+pub(super) fn text_function(
+    open: &Open,
+    expression: &Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+) -> Option<(Function, Vec<Expression>)> {
+    if !is_known(expression) {
+        return None;
+    }
+    let Some(typed) = open.scope.translate(expression, schema) else {
+        return of_columns(open, expression, schema, &columns_of(expression));
+    };
+    // It is there already.
+    let Typed { expression, data_type, entries, trace } = typed;
+    let schema = Arc::new(Schema::new(vec![ArrowField::new("", data_type.clone(), true)]));
+    let columns = vec![Shown { data_type, how: How::Column(0), entries, trace }];
+    let itself: Arc<dyn PhysicalExpr> = Arc::new(Column::new("", 0));
+    Some((Function { expression: Some(itself), schema, columns, constants: Vec::new() }, vec![expression]))
+}
+
+/// The columns that an expression is over, each once.
+fn columns_of(expression: &Arc<dyn PhysicalExpr>) -> Vec<usize> {
+    let mut used: Vec<usize> = collect_columns(expression).iter().map(Column::index).collect();
+    used.sort_unstable();
     used.dedup();
-    let (mut columns, mut arguments, mut constants, mut fields) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    used
+}
+
+/// An expression as a function of columns of an operator, which are `used` in this order, and what these are.
+fn of_columns(
+    open: &Open,
+    expression: &Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+    used: &[usize],
+) -> Option<(Function, Vec<Expression>)> {
+    let (mut columns, mut arguments, mut fields) = (Vec::new(), Vec::new(), Vec::new());
     for (number, column) in used.iter().enumerate() {
-        let typed = open.scope.column(*column)?;
+        let Typed { expression, data_type, entries, trace } = open.scope.column(*column)?;
         let field = schema.field(*column);
-        if typed.data_type != *field.data_type() {
+        if data_type != *field.data_type() {
             return None;
         }
-        match place_of(open, *column)? {
-            Ok(place) => arguments.push(place),
-            Err(value) => constants.push(value),
-        }
-        let Typed { data_type, entries, trace, .. } = typed;
+        arguments.push(expression);
         columns.push(Shown { data_type, how: How::Column(number), entries, trace });
         fields.push(ArrowField::new(field.name(), field.data_type().clone(), true));
     }
@@ -179,7 +220,7 @@ fn function(open: &Open, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) ->
     });
     let expression = renumbered.ok()?.data;
     let (expression, schema) = (Some(expression), Arc::new(Schema::new(fields)));
-    Some((Function { expression, schema, columns, constants }, arguments))
+    Some((Function { expression, schema, columns, constants: Vec::new() }, arguments))
 }
 
 /// Whether an expression gives the same for the same values, and is of a kind that needs nothing but these.

@@ -4,7 +4,7 @@
 use super::groups::Shown;
 use super::numbers;
 use super::results::array;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, SchemaRef};
@@ -49,9 +49,10 @@ impl Function {
     }
 }
 
-impl Compute for Running {
-    fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> gingham_execution::Result<Column> {
-        let Function { expression, schema, columns, constants } = &self.function;
+impl Running {
+    /// The function's columns for records with these arguments.
+    fn columns(&self, arguments: &[Column], rows: usize) -> gingham_execution::Result<Vec<ArrayRef>> {
+        let Function { schema, columns, constants, .. } = &self.function;
         let constants = constants.iter().map(|value| Column {
             values: Values::Short(vec![value.unwrap_or_default(); rows]),
             valid: value.is_none().then(|| BooleanBuffer::new_unset(rows)),
@@ -65,13 +66,44 @@ impl Compute for Running {
                 cast(&values, field.data_type()).map_err(|error| left(&error))
             }
         };
-        let columns = columns.iter().zip(schema.fields()).map(argument).collect::<Result<Vec<_>, _>>()?;
-        let Some(expression) = expression else { return together(&columns, &self.strings, memory) };
+        columns.iter().zip(schema.fields()).map(argument).collect()
+    }
+
+    /// What an expression gives for these columns.
+    fn evaluated(
+        &self,
+        expression: &Arc<dyn PhysicalExpr>,
+        columns: Vec<ArrayRef>,
+        rows: usize,
+    ) -> gingham_execution::Result<ArrayRef> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options);
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.function.schema), columns, &options);
         let batch = batch.map_err(|error| left(&error))?;
         let results = expression.evaluate(&batch).and_then(|results| results.into_array(rows));
-        integers(&results.map_err(|error| left(&error))?, &self.strings, memory)
+        results.map_err(|error| left(&error))
+    }
+}
+
+impl Compute for Running {
+    fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> gingham_execution::Result<Column> {
+        let columns = self.columns(arguments, rows)?;
+        match &self.function.expression {
+            Some(expression) => integers(&self.evaluated(expression, columns, rows)?, &self.strings, memory),
+            None => together(&columns, &self.strings, memory),
+        }
+    }
+
+    fn texts(&self, arguments: &[Column], rows: usize) -> gingham_execution::Result<BinaryViewArray> {
+        let columns = self.columns(arguments, rows)?;
+        let Some(expression) = &self.function.expression else {
+            return Err(ExecutionError::Internal("strings of a function without an expression".to_owned()));
+        };
+        let texts = cast(&self.evaluated(expression, columns, rows)?, &DataType::BinaryView);
+        Ok(texts.map_err(|error| left(&error))?.as_binary_view().clone())
+    }
+
+    fn numbers(&self, texts: &[Option<&[u8]>], memory: &dyn Memory) -> gingham_execution::Result<Vec<Option<u32>>> {
+        self.strings.numbers(texts.iter().copied(), memory)
     }
 }
 

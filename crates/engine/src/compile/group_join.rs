@@ -19,7 +19,10 @@ impl Draft {
         };
         let (build, kind) = (probe.build, probe.kind);
         let is_whole = self.pipelines[build].behind.is_none();
-        let is_kept = is_whole && matches!(kind, JoinKind::Inner | JoinKind::Left) && probe.condition.is_none();
+        let is_kept = is_whole
+            && parts.apart.is_empty()
+            && matches!(kind, JoinKind::Inner | JoinKind::Left)
+            && probe.condition.is_none();
         let same_key = parts.keys == probe.keys && parts.keys.len() == 1;
         if !is_kept || !same_key {
             return None;
@@ -50,7 +53,7 @@ impl Draft {
             if !split.aggregates(&|leaf| split.of_rows(leaf)).iter().all(fits) {
                 return None;
             }
-            let aggregation = Aggregation { filter: None, keys: parts.keys.clone(), aggregates };
+            let aggregation = Aggregation { keys: parts.keys.clone(), aggregates, ..Aggregation::default() };
             (finishes, Sink::Aggregate { aggregation, columns: parts.finishes.clone(), having: None, keys: None })
         };
         self.aggregate_build(open, &split, (build, key, &columns), finishes, sink)
@@ -92,8 +95,8 @@ impl Draft {
             Expression::Column(column) if *column >= first => columns[column - first].clone(),
             other => other.clone(),
         };
-        let aggregation =
-            Aggregation { filter: None, keys: vec![columns[key].clone()], aggregates: split.aggregates(&before) };
+        let (keys, aggregates) = (vec![columns[key].clone()], split.aggregates(&before));
+        let aggregation = Aggregation { keys, aggregates, ..Aggregation::default() };
         self.pipelines[build].sink =
             Sink::Aggregate { aggregation, columns: finishes, having: None, keys: Some(vec![0]) };
         open.fields.truncate(first);
@@ -141,6 +144,7 @@ impl Split<'_> {
                 }
                 Finish::Value(number) | Finish::Within(number, _) => (*number, [*number; 2]),
                 Finish::Mean { sum, count, .. } => (*sum, [*count; 2]),
+                Finish::Moment(..) | Finish::Counted(_) | Finish::Text(_) => return None,
                 Finish::Spread(Spread { sum, squares, count, .. }) => (*sum, [*squares, *count]),
             };
             let aggregate = &self.parts.aggregates[first];

@@ -3,7 +3,9 @@
 //! A key that follows from another one need not tell groups apart: it is carried along. A customer's name follows from its
 //! number; all columns of a table follow from its record's number.
 
+use super::calls::is_text;
 use super::draft::{Draft, Open};
+use super::functions::Function as Evaluated;
 use super::translate::{Records, Trace, Typed};
 use crate::table::CountExec;
 use arrow::array::ArrayRef;
@@ -12,8 +14,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use gingham_execution::{
-    Aggregate, Aggregation, Arithmetic, Expression, Finish, FloatArithmetic, Function, Limits, Pipeline, Sink, Source,
-    Spread,
+    Aggregate, Aggregation, Apart, Expression, Finish, FloatArithmetic, Function, Pipeline, Sink, Source,
 };
 use std::sync::Arc;
 
@@ -59,8 +60,14 @@ pub(super) struct Parts {
     pub(super) keys: Vec<Expression>,
     pub(super) traces: Vec<Trace>,
     pub(super) aggregates: Vec<Aggregate>,
+    pub(super) apart: Vec<Apart>,
     pub(super) finishes: Vec<Finish>,
-    columns: Vec<Shown>,
+    pub(super) columns: Vec<Shown>,
+    /// What DataFusion computes for them, behind so many other functions.
+    pub(super) functions: Vec<Evaluated>,
+    pub(super) others: usize,
+    /// Expressions whose strings are compared: by which function, and of what.
+    pub(super) texts: Vec<(Arc<dyn PhysicalExpr>, usize, Vec<Expression>)>,
 }
 
 impl Draft {
@@ -96,7 +103,9 @@ impl Draft {
     ) -> Option<Expression> {
         let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
         let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
-        let parts = { calls }.flat_map(|(call, filter)| call.expressions().into_iter().chain(filter.clone()));
+        // Strings that are only compared need no numbers.
+        let arguments = |call: &AggregateFunctionExpr| if is_text(call) { Vec::new() } else { call.expressions() };
+        let parts = { calls }.flat_map(|(call, filter)| arguments(call).into_iter().chain(filter.clone()));
         let parts: Vec<_> = keys.iter().cloned().chain(parts).collect();
         self.evaluate(open, &parts, schema);
         // A number of a string no longer stands for its record: other keys may not follow from it then.
@@ -145,7 +154,7 @@ impl Draft {
         let mut open = self.open(first.input())?;
         let schema = first.input_schema();
         let together = self.evaluate_parts(first, &mut open, (&schema, is_last));
-        let mut parts = Parts::default();
+        let mut parts = Parts { others: self.functions.len(), ..Parts::default() };
         let Some(doubtful) = parts.add_keys(first, (&open, together), &schema) else {
             return self.notes.left(format!("a key that has no codes: {}", self.notes.why()));
         };
@@ -162,11 +171,12 @@ impl Draft {
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
             return Some(Grouped { pipeline, columns: parts.columns, doubtful });
         }
-        let Parts { keys, aggregates, finishes, columns, .. } = parts;
+        let Parts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
+        self.functions.extend(functions);
         let facts = finishes.iter().map(|finish| finish.facts(&keys, &aggregates, (open.scope.facts(), open.most)));
         self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
         self.rows.push(open.most);
-        let aggregation = Aggregation { filter: None, keys, aggregates };
+        let aggregation = Aggregation { filter: None, keys, aggregates, apart };
         let sink = Sink::Aggregate { aggregation, columns: finishes, having: None, keys: None };
         let Open { source, computed, fields, steps, hints, .. } = open;
         self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
@@ -210,161 +220,25 @@ impl Parts {
         Some(doubtful)
     }
 
-    fn compute(&mut self, function: Function, argument: Option<Expression>, filter: Option<Expression>) -> usize {
+    pub(super) fn compute(
+        &mut self,
+        function: Function,
+        argument: Option<Expression>,
+        filter: Option<Expression>,
+    ) -> usize {
         self.aggregates.push(Aggregate { function, argument, filter });
         self.aggregates.len() - 1
     }
 
     /// Adds a column of the rows.
-    fn finish(&mut self, finish: Finish) -> usize {
+    pub(super) fn finish(&mut self, finish: Finish) -> usize {
         self.finishes.push(finish);
         self.finishes.len() - 1
     }
 
-    fn show(&mut self, finish: Finish, data_type: DataType, entries: Option<ArrayRef>, trace: Trace) {
+    pub(super) fn show(&mut self, finish: Finish, data_type: DataType, entries: Option<ArrayRef>, trace: Trace) {
         let how = How::Column(self.finish(finish));
         self.columns.push(Shown { data_type, how, entries, trace });
-    }
-
-    fn add_function(
-        &mut self,
-        function: &AggregateFunctionExpr,
-        filter: Option<Expression>,
-        open: &Open,
-        schema: &Schema,
-    ) -> Option<()> {
-        let data_type = function.field().data_type().clone();
-        let plain = function.order_bys().is_empty() && !function.ignore_nulls();
-        let arguments = function.expressions();
-        let [argument] = arguments.as_slice() else { return None };
-        let name = function.fun().name();
-        // The smallest and the largest of some values are those of the different ones.
-        if !plain || (function.is_distinct() && !matches!(name, "count" | "min" | "max" | "sum" | "avg")) {
-            return None;
-        }
-        let is_distinct = function.is_distinct();
-        match name {
-            "count" if function.is_distinct() => {
-                let argument = open.scope.translate(argument, schema)?.told_apart()?;
-                let count = self.compute(Function::CountDistinct, Some(argument.expression), filter);
-                self.show(Finish::Value(count), data_type, None, Trace::default());
-            }
-            "count" => {
-                let argument = open.scope.translate(argument, schema)?;
-                let count = self.compute(Function::Count, Some(argument.expression), filter);
-                self.show(Finish::Value(count), data_type, None, Trace::default());
-            }
-            "sum" if data_type == DataType::Float64 => {
-                let argument = open.scope.translate(argument, schema)?;
-                if argument.data_type != data_type || is_distinct {
-                    return None;
-                }
-                let sum = self.compute(Function::FloatSum, Some(argument.expression), filter);
-                self.show(Finish::Value(sum), data_type, None, Trace::default());
-            }
-            "sum" => {
-                let argument = open.scope.translate(argument, schema)?.number()?;
-                let function = if is_distinct { Function::SumDistinct } else { Function::Sum };
-                let sum = self.compute(function, Some(argument.expression), filter);
-                self.show(Finish::Within(sum, sum_limits(&data_type)?), data_type, None, Trace::default());
-            }
-            name @ ("min" | "max") => {
-                let argument = open.scope.translate(argument, schema)?.ordered()?;
-                if argument.data_type != data_type {
-                    return None;
-                }
-                let function = if name == "min" { Function::Min } else { Function::Max };
-                let value = self.compute(function, Some(argument.expression), filter);
-                self.show(Finish::Value(value), data_type, argument.entries, Trace::default());
-            }
-            name @ ("bool_and" | "bool_or") => {
-                let truth = open.scope.translate(argument, schema)?.truth()?;
-                let function = if name == "bool_and" { Function::Min } else { Function::Max };
-                let value = self.compute(function, Some(truth), filter);
-                self.show(Finish::Value(value), data_type, None, Trace::default());
-            }
-            name @ ("bit_and" | "bit_or" | "bit_xor") => {
-                let argument = open.scope.translate(argument, schema)?.number()?;
-                if argument.data_type != data_type {
-                    return None;
-                }
-                let function = match name {
-                    "bit_and" => Function::BitAnd,
-                    "bit_or" => Function::BitOr,
-                    _ => Function::BitXor,
-                };
-                let value = self.compute(function, Some(argument.expression), filter);
-                self.show(Finish::Value(value), data_type, None, Trace::default());
-            }
-            "avg" => {
-                let argument = open.scope.translate(argument, schema)?;
-                self.add_average(argument, filter, (open, is_distinct), data_type)?;
-            }
-            name @ ("var" | "var_pop" | "stddev" | "stddev_pop") => {
-                let (sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
-                self.add_spread(open.scope.translate(argument, schema)?, filter, (sample, root))?;
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    /// A mean: of decimals in digits, of integers and floats as DOUBLE. The sum is exact in each case.
-    fn add_average(
-        &mut self,
-        argument: Typed,
-        filter: Option<Expression>,
-        (open, is_distinct): (&Open, bool),
-        data_type: DataType,
-    ) -> Option<()> {
-        let (sum, count) = match is_distinct {
-            true => (Function::SumDistinct, Function::CountDistinct),
-            false => (Function::Sum, Function::Count),
-        };
-        let mut sum_and_count = |function, argument: Expression| {
-            let sum = self.compute(function, Some(argument.clone()), filter.clone());
-            (sum, self.compute(count, Some(argument), filter.clone()))
-        };
-        match (&data_type, &argument.data_type) {
-            (DataType::Float64, DataType::Float64) => {
-                let (floats, (sum, count)) = match argument.expression {
-                    Expression::ToFloat { argument, digits: 0 } => {
-                        // Larger integers may be different and equal as floats.
-                        let (limits, _) = argument.facts(open.scope.facts()).ok()?;
-                        if is_distinct && limits.magnitude() > 1 << 53 {
-                            return None;
-                        }
-                        (false, sum_and_count(sum, *argument))
-                    }
-                    _ if is_distinct => return None,
-                    other => (true, sum_and_count(Function::FloatSum, other)),
-                };
-                let [sum, count] = [sum, count].map(|number| self.finish(Finish::Value(number)));
-                let how = How::Mean { sum, count, floats };
-                self.columns.push(Shown { data_type, how, entries: None, trace: Trace::default() });
-            }
-            (DataType::Decimal128(_, scale), DataType::Decimal128(_, own)) => {
-                let digits = u32::try_from(i32::from(*scale) - i32::from(*own)).ok()?;
-                let limits = sum_limits(&data_type)?;
-                let (sum, count) = sum_and_count(sum, argument.expression);
-                self.show(Finish::Mean { sum, count, digits, limits }, data_type, None, Trace::default());
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    /// How far integers and decimals spread, which aggregates see as DOUBLEs: from sums that are exact.
-    fn add_spread(&mut self, argument: Typed, filter: Option<Expression>, (sample, root): (bool, bool)) -> Option<()> {
-        let Expression::ToFloat { argument: number, digits } = argument.expression else { return None };
-        let any = Limits::new(i128::MIN, i128::MAX);
-        let square = Expression::arithmetic(Arithmetic::Multiply, (*number).clone(), (*number).clone(), any);
-        let sum = self.compute(Function::Sum, Some((*number).clone()), filter.clone());
-        let squares = self.compute(Function::Sum, Some(square), filter.clone());
-        let count = self.compute(Function::Count, Some(*number), filter);
-        let spread = Spread { sum, squares, count, digits, sample, root };
-        self.show(Finish::Spread(spread), DataType::Float64, None, Trace::default());
-        Some(())
     }
 }
 
@@ -382,7 +256,8 @@ fn strings_to_number(
     let is_left = |records: &Records| are_wide || !is_last || !records.are_nearly_unique();
     let left = kept.into_iter().filter(|key| typed[*key].trace.records.as_ref().is_some_and(is_left));
     let mut strings: Vec<_> = left.map(|key| Arc::clone(&keys[key])).collect();
-    for argument in aggregate.aggr_expr().iter().filter(|call| call.is_distinct()).flat_map(|call| call.expressions()) {
+    let distinct = aggregate.aggr_expr().iter().filter(|call| call.is_distinct() && !is_text(call));
+    for argument in distinct.flat_map(|call| call.expressions()) {
         let typed = open.scope.translate(&argument, schema);
         if typed.is_some_and(|typed| typed.trace.records.is_some()) && !strings.contains(&argument) {
             strings.push(argument);
@@ -406,14 +281,6 @@ impl Records {
     fn are_nearly_unique(&self) -> bool {
         let distinct = self.table.summary(self.column).map_or(0, |summary| summary.distinct);
         distinct as f64 > self.table.rows() as f64 * NEARLY_ALL
-    }
-}
-
-/// What the type of a sum can hold.
-fn sum_limits(data_type: &DataType) -> Option<Limits> {
-    match data_type {
-        DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..) => super::numbers::limits(data_type),
-        _ => None,
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `join` | joins as probes and marks |
 //! | `union` | rows of several pipelines as those of one |
 //! | `groups` | aggregations as ends of pipelines |
+//! | `calls` | their functions as words of states, or apart from these |
 //! | `group_join` | aggregations before the join whose key they group by |
 //! | `translate` | physical expressions -> expressions over integers |
 //! | `numbers` | what numbers of any type become: arithmetic, comparisons, casts |
@@ -25,6 +26,7 @@
 //! | `wanted` | which of its rows, and in which order |
 //! | `results` | rows -> Arrow arrays |
 
+mod calls;
 mod draft;
 mod entries;
 mod evaluate;

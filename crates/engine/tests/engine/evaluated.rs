@@ -22,7 +22,7 @@ fn letters(connection: &Connection) {
 }
 
 /// Queries that are pipelines whole, with a part of how EXPLAIN tells it.
-const TAKEN: [(&str, &str); 27] = [
+const TAKEN: [(&str, &str); 35] = [
     ("SELECT sum(length(colour || CAST(a AS VARCHAR))), count(*) FROM letters", "scan 0, evaluate 1"),
     ("SELECT concat(colour, '-', a), count(*), sum(b) FROM letters GROUP BY 1", "evaluate 1, aggregate into groups"),
     ("SELECT count(*), sum(a) FROM letters WHERE concat(colour, a) LIKE 'red%1'", "evaluate"),
@@ -74,6 +74,32 @@ const TAKEN: [(&str, &str); 27] = [
         "evaluate 1, aggregate",
     ),
     ("SELECT count(sender), count(*) FILTER (WHERE text < sender) FROM letters", "evaluate 1"),
+    (
+        "SELECT min(text), max(text), min(sender), max(sender), count(*) FROM letters",
+        "scan 0, aggregate into one group",
+    ),
+    ("SELECT a, min(sender), max(sender), max(text) FROM letters GROUP BY a", "scan 0, aggregate into groups"),
+    (
+        "SELECT sender, min(text), max(text) FILTER (WHERE a > 50), max(sender) FROM letters GROUP BY sender ORDER BY 3, 1 LIMIT 50",
+        "evaluate 1, aggregate into groups",
+    ),
+    (
+        "SELECT a, min(concat(text, sender, b)), max(CASE WHEN b > 50 THEN text ELSE colour END) FROM letters WHERE b > a GROUP BY a",
+        "scan 0, filter, aggregate into groups",
+    ),
+    (
+        "SELECT a, max(text) FROM letters GROUP BY a HAVING min(sender) > 'sender 12' ORDER BY max(text) DESC",
+        "sorted by",
+    ),
+    (
+        "SELECT s.region, min(l.text), max(s.name), max(l.sender) FROM letters l RIGHT JOIN senders s ON l.sender = s.name GROUP BY 1",
+        "probe ",
+    ),
+    ("SELECT min(m), max(m), count(*) FROM (SELECT a, min(sender) AS m FROM letters GROUP BY a)", "rows of 0"),
+    (
+        "SELECT c, min(t), max(t) FROM (SELECT colour AS c, text AS t FROM letters UNION ALL SELECT colour, name FROM senders) GROUP BY c",
+        "rows of ",
+    ),
 ];
 
 #[test]

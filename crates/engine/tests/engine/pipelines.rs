@@ -31,15 +31,14 @@ fn aggregations_over_a_table_are_taken_and_no_others() {
         "SELECT sum(CAST(v AS DOUBLE)) FROM n",
         "SELECT count(DISTINCT k) FILTER (WHERE v > 3), count(DISTINCT s), sum(v) FROM n",
         "SELECT v / 7, count(*) FROM n GROUP BY v / 7",
+        "SELECT sum(DISTINCT sqrt(v)), avg(DISTINCT wide), count(DISTINCT -wide), count(*) FROM n",
+        "SELECT corr(v, k), min(CAST(v AS VARCHAR)), var(sqrt(v)) FROM n",
         "SELECT sum(DISTINCT k), avg(DISTINCT k), avg(DISTINCT d), count(*) FROM n",
     ] {
         assert!(explain(&connection, sql).contains("CompiledExec"), "{sql}");
     }
-    for sql in [
-        "SELECT sum(DISTINCT sqrt(v)), count(*) FROM n",
-        "SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)",
-        "SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)",
-    ] {
+    for sql in ["SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)", "SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)"]
+    {
         let plan = explain(&connection, sql);
         assert!(!plan.contains("CompiledExec"), "{sql}: {plan}");
     }

@@ -1,6 +1,8 @@
 //! The groups that have records, and of these the ones that fulfil a condition over their columns (HAVING). The condition is
 //! looked at a few thousand groups at a time, before anything else is made of them: often it keeps next to none.
 
+use super::apart::Gathered;
+use super::moments::Moment;
 use super::outcome::Finish;
 use super::plan::{Distinct, Plan};
 use super::states::States;
@@ -36,8 +38,16 @@ pub(super) struct Found<'a> {
     numbers: Cow<'a, [u64]>,
     /// The order of the rows, when it is another.
     order: Option<Vec<u32>>,
+    beside: Arc<Beside>,
+}
+
+/// What groups have beside their states.
+#[derive(Default)]
+struct Beside {
     /// How many different values each has, of each set.
-    distinct: Arc<Vec<Counts>>,
+    distinct: Vec<Counts>,
+    /// What is kept apart.
+    apart: Option<Arc<Gathered>>,
 }
 
 /// A count for each of some groups.
@@ -90,12 +100,12 @@ impl Having {
         plan: &Plan,
         isa: Isa,
         mut groups: impl Iterator<Item = (u64, &'a [u64])>,
-        distinct: &Arc<Vec<Counts>>,
+        beside: &Arc<Beside>,
     ) -> Result<Found<'static>> {
-        let (mut kept, mut interpreter) = (Found::none(plan, distinct), Interpreter::new(&self.stage));
+        let (mut kept, mut interpreter) = (Found::none(plan, beside), Interpreter::new(&self.stage));
         let mut passed = Vec::new();
         loop {
-            let mut some = Found::none(plan, distinct);
+            let mut some = Found::none(plan, beside);
             groups.by_ref().take(VECTOR).for_each(|(number, state)| some.push(number, state));
             if some.len() == 0 {
                 return Ok(kept);
@@ -122,24 +132,25 @@ pub(super) fn found<'a>(
 ) -> Result<Found<'a>> {
     let stride = plan.stride;
     let sets = states.sets.iter().zip(&plan.distinct);
-    let distinct = Arc::new(sets.map(|(set, distinct)| Counts::of(set, distinct)).collect());
+    let distinct = sets.map(|(set, distinct)| Counts::of(set, distinct)).collect();
+    let beside = Arc::new(Beside { distinct, apart: states.apart.clone() });
     let Some(table) = &states.table else {
         if let Some(taken) = &states.taken {
             // The condition was looked at as they were taken.
-            return listed(plan, (&taken.numbers, &taken.words), None, distinct);
+            return listed(plan, (&taken.numbers, &taken.words), None, beside);
         }
         states.check_spare(|| place.to_owned())?;
         let spare = states.spare() as usize;
         let groups = (0..).zip(states.words.chunks_exact(stride).take(spare));
         let mut groups = groups.filter(|(_, state)| state[0] != 0 || plan.keys.is_empty());
         if let Some((having, isa)) = having {
-            return having.of(plan, isa, groups, &distinct);
+            return having.of(plan, isa, groups, &beside);
         }
-        let mut found = Found::none(plan, &distinct);
+        let mut found = Found::none(plan, &beside);
         groups.by_ref().for_each(|(number, state)| found.push(number, state));
         return Ok(found);
     };
-    listed(plan, (table.numbers(), &states.words), having, distinct)
+    listed(plan, (table.numbers(), &states.words), having, beside)
 }
 
 /// Groups with these numbers and states.
@@ -147,17 +158,17 @@ fn listed<'a>(
     plan: &Plan,
     (numbers, words): (&'a [u64], &'a [u64]),
     having: Option<(&Having, Isa)>,
-    distinct: Arc<Vec<Counts>>,
+    beside: Arc<Beside>,
 ) -> Result<Found<'a>> {
     let stride = plan.stride;
     let mut found = match having {
         Some((having, isa)) => {
             let groups = numbers.iter().copied().zip(words.chunks_exact(stride));
-            having.of(plan, isa, groups, &distinct)?
+            having.of(plan, isa, groups, &beside)?
         }
         None => {
             let (words, numbers) = (Cow::Borrowed(words), Cow::Borrowed(numbers));
-            Found { stride, words, numbers, order: None, distinct }
+            Found { stride, words, numbers, order: None, beside }
         }
     };
     // Who looks at so many rows does not care for their order, and it costs more than all else.
@@ -170,9 +181,9 @@ fn listed<'a>(
 }
 
 impl Found<'_> {
-    fn none(plan: &Plan, distinct: &Arc<Vec<Counts>>) -> Self {
+    fn none(plan: &Plan, beside: &Arc<Beside>) -> Self {
         let (words, numbers) = (Cow::Owned(Vec::new()), Cow::Owned(Vec::new()));
-        Self { stride: plan.stride, words, numbers, order: None, distinct: Arc::clone(distinct) }
+        Self { stride: plan.stride, words, numbers, order: None, beside: Arc::clone(beside) }
     }
 
     fn push(&mut self, number: u64, state: &[u64]) {
@@ -190,14 +201,31 @@ impl Found<'_> {
 
     /// Different values of a group, in the set with this number.
     pub(super) fn different(&self, set: usize, group: u64) -> u32 {
-        let Counts { groups, counts, .. } = &self.distinct[set];
+        let Counts { groups, counts, .. } = &self.beside.distinct[set];
         groups.place(group).map_or(0, |place| counts[place])
     }
 
     /// Their sum; `None` of none.
     pub(super) fn sum_of_different(&self, set: usize, group: u64) -> Option<i128> {
-        let Counts { groups, sums, .. } = &self.distinct[set];
+        let Counts { groups, sums, .. } = &self.beside.distinct[set];
         sums.get(groups.place(group)?).copied()
+    }
+
+    /// What floats that are kept apart make of a group.
+    pub(super) fn moment(&self, item: usize, moment: Moment, group: u64) -> Option<f64> {
+        let (floats, place) = self.beside.apart.as_ref()?.floats(item, group)?;
+        floats.get(moment, place)
+    }
+
+    /// How many a group has of what is kept apart.
+    pub(super) fn counted(&self, item: usize, group: u64) -> u64 {
+        let floats = self.beside.apart.as_ref().and_then(|apart| apart.floats(item, group));
+        floats.map_or(0, |(floats, place)| floats.counted(place))
+    }
+
+    /// The number of a group's string that is kept apart.
+    pub(super) fn text(&self, item: usize, group: u64) -> Option<i128> {
+        self.beside.apart.as_ref()?.text(item, group)
     }
 
     /// A column of what `read` gives for the number and the state of each group.

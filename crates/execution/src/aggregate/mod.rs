@@ -5,6 +5,7 @@
 //! | `plan` | keys and functions -> one number per record and the words it updates |
 //! | `states` | the words of all groups: an array over the keys' range, or a hash table |
 //! | `table` | that hash table |
+//! | `apart` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`) |
 //! | `windows` | states of one morsel at a time, where records lie in the order of the key |
 //! | `found` | the groups that are wanted: those with records that fulfil a HAVING |
 //! | `outcome` | words -> rows |
@@ -13,14 +14,21 @@
 //! that are only ever added to or raised to a larger value, so that states of several threads merge in any order. A
 //! smallest or largest value is kept as its distance from the end of the argument's range, plus one: zero means none.
 
+mod apart;
+mod different;
+mod exact;
 mod found;
+mod moments;
 mod outcome;
 mod plan;
 mod states;
 mod table;
+mod texts;
 mod windows;
 
+pub use apart::{Apart, Gathering};
 pub(crate) use found::Having;
+pub use moments::Moment;
 pub(crate) use outcome::rows;
 pub use outcome::{Finish, Spread};
 pub use plan::{Aggregate, Aggregation, Function};

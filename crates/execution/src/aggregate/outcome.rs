@@ -1,11 +1,12 @@
 //! From the words of states to rows.
 
 use super::found::{Found, Having, found};
+use super::moments::Moment;
 use super::plan::{Aggregate, Function, KeyRange, Plan, Reading};
 use super::states::{States, wide};
 use crate::float::{ANY, of_units, ordered, power_of_ten};
 use crate::rows::{Column, Rows};
-use crate::{Error, Expression, Limits, Result};
+use crate::{Error, Expression, Limits, Result, Strings};
 use arrow::datatypes::i256;
 use gingham_kernels::Isa;
 use std::cell::Cell;
@@ -32,6 +33,12 @@ pub enum Finish {
     },
     /// How far numbers spread, as a float.
     Spread(Spread),
+    /// What is made of floats that are kept apart, by their number.
+    Moment(usize, Moment),
+    /// How many there are of what is kept apart.
+    Counted(usize),
+    /// A string that is kept apart: its number among those of the query.
+    Text(usize),
 }
 
 /// Variance or standard deviation of numbers, from exact sums.
@@ -115,7 +122,9 @@ impl Finish {
                 }
                 _ => Ok((short, true)),
             },
-            Self::Spread(_) => Ok((ANY, true)),
+            Self::Spread(_) | Self::Moment(..) => Ok((ANY, true)),
+            Self::Text(_) => Ok((Strings::LIMITS, true)),
+            Self::Counted(_) => Ok((Limits::new(0, i64::try_from(rows).unwrap_or(i64::MAX)), false)),
             Self::Within(_, limits) => {
                 Ok((Limits { min: limits.min.max(short.min), max: limits.max.min(short.max) }, true))
             }
@@ -165,6 +174,11 @@ impl Finish {
                     Some(ordered(spread.of(sum?, squares?, count?)?).into())
                 })
             }
+            Self::Moment(item, moment) => {
+                found.column(|group, _| Some(ordered(found.moment(item, moment, group)?).into()))
+            }
+            Self::Counted(item) => found.column(|group, _| Some(found.counted(item, group).into())),
+            Self::Text(item) => found.column(|group, _| found.text(item, group)),
             Self::Mean { sum, count, digits, limits } => {
                 let (sum, count) = (reading(sum)?, reading(count)?);
                 found.column(|group, state| {
@@ -189,6 +203,8 @@ impl Reading {
     fn read(&self, found: &Found<'_>, group: u64, state: &[u64]) -> Option<i128> {
         match *self {
             Self::Distinct(set) => Some(found.different(set, group).into()),
+            Self::ApartCount(item) => Some(found.counted(item, group).into()),
+            Self::Apart(item) => Some(ordered(found.moment(item, Moment::Sum, group)?).into()),
             Self::DistinctSum(set) => found.sum_of_different(set, group),
             Self::Count(word) => Some(state[word].into()),
             Self::Sum { count, .. } if state[count] == 0 => None,

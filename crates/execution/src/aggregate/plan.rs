@@ -1,13 +1,15 @@
 //! From keys and functions to a program: one number per record that says its group, and what it does to the group's words.
 
+use super::apart::{Apart, ApartPlan, Gathering};
 use crate::expression::{Arithmetic, Expression, Limits};
+use crate::float::FINITE;
 use crate::program::{Builder, Nullable, StepId};
 use crate::ready::Part;
 use crate::stage::{Draft, Field, Stage, condition};
 use crate::{Error, Result};
 
 /// GROUP BY over the records of a source.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Aggregation {
     /// Records for which it is not 1 do not count.
     pub filter: Option<Expression>,
@@ -15,6 +17,8 @@ pub struct Aggregation {
     pub keys: Vec<Expression>,
     /// What is computed per group.
     pub aggregates: Vec<Aggregate>,
+    /// What is computed per group and takes more than words of a state.
+    pub apart: Vec<Apart>,
 }
 
 /// One aggregate function over an argument.
@@ -104,6 +108,10 @@ pub(super) enum Reading {
     FloatSum { word: usize, unit: i32, count: usize },
     /// The group's numbers in the set with this number.
     Distinct(usize),
+    /// The sum of floats of an item that is kept apart.
+    Apart(usize),
+    /// How many such an item has.
+    ApartCount(usize),
     /// The sum of their last digits' values; NULL where there are none.
     DistinctSum(usize),
     /// Bits, all turned when `inverted`; NULL where the counting word is 0.
@@ -130,6 +138,8 @@ pub(crate) struct Plan {
     pub(crate) clustered: Option<usize>,
     /// What sets of different values gather.
     pub(crate) distinct: Vec<Distinct>,
+    /// What is kept apart from states, if anything is.
+    pub(crate) apart: Option<ApartPlan>,
 }
 
 /// A set of numbers, each a group's number and, as its last digit, a value that the group has.
@@ -193,25 +203,51 @@ impl Plan {
         let mut slots = Slots { slots: Vec::new(), words: 0, rows };
         let one = builder.constant(1);
         slots.add(SlotKind::Add, one);
+        let mut apart = aggregation.apart.clone();
+        let mut keep_apart = |what, aggregate: &Aggregate| {
+            let (arguments, filter) = (aggregate.argument.iter().cloned().collect(), aggregate.filter.clone());
+            apart.push(Apart { what, arguments, filter });
+            apart.len() - 1
+        };
         let readings = aggregation.aggregates.iter().map(|aggregate| match aggregate.function {
             function @ (Function::CountDistinct | Function::SumDistinct) => {
-                distinct.push(Distinct::new(draft()?, &aggregation.keys, aggregate)?);
+                match Distinct::new(draft()?, &aggregation.keys, aggregate) {
+                    Ok(set) => distinct.push(set),
+                    Err(Error::Unsupported(_)) if function == Function::CountDistinct => {
+                        return Ok(Reading::ApartCount(keep_apart(Gathering::Different { summed: false }, aggregate)));
+                    }
+                    Err(error) => return Err(error),
+                }
                 let set = distinct.len() - 1;
                 let summed = function == Function::SumDistinct;
                 Ok(if summed { Reading::DistinctSum(set) } else { Reading::Distinct(set) })
             }
+            Function::FloatSum if !has_unit(builder, aggregate)? => {
+                Ok(Reading::Apart(keep_apart(Gathering::Floats { squares: false }, aggregate)))
+            }
             _ => reading(builder, &mut slots, aggregate),
         });
         let readings = readings.collect::<Result<Vec<_>>>()?;
+        let apart = match apart.as_slice() {
+            [] => None,
+            apart => Some(ApartPlan::new(draft()?, &aggregation.keys, apart)?),
+        };
         let groups = builder.range(group).max as u64 + 1;
         let Slots { slots, words: stride, .. } = slots;
         let stage = main.finish(vec![group], slots.iter().map(|slot| slot.step));
         let clustered = match aggregation.keys.as_slice() {
-            [Expression::Column(key)] if distinct.is_empty() && !facts[*key].1 => Some(stage.fields[*key]),
+            [Expression::Column(key)] if distinct.is_empty() && apart.is_none() && !facts[*key].1 => {
+                Some(stage.fields[*key])
+            }
             _ => None,
         };
         let clustered = clustered.filter(|field| field.input == 0).map(|field| field.column);
-        Ok(Self { stage, slots, stride, groups, keys, readings, clustered, distinct })
+        Ok(Self { stage, slots, stride, groups, keys, readings, clustered, distinct, apart })
+    }
+
+    /// Stages beside the one that updates states.
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &Part> {
+        self.distinct.iter().map(|distinct| &distinct.part).chain(self.apart.iter().map(|apart| &apart.part))
     }
 
     /// Groups that the keys' ranges allow: 1 without keys.
@@ -255,7 +291,7 @@ impl Distinct {
 }
 
 /// The keys as digits of one number, the first the highest.
-fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, Vec<KeyRange>)> {
+pub(super) fn group_number(builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, Vec<KeyRange>)> {
     let too_many = || Error::Unsupported("keys whose ranges need more than 63 bits together".to_owned());
     let mut number = builder.constant(0);
     let mut ranges = Vec::with_capacity(keys.len());
@@ -300,6 +336,12 @@ fn counted(builder: &mut Builder, aggregate: &Aggregate) -> Result<(StepId, Null
         counts = builder.and(counts, valid);
     }
     Ok((counts, argument))
+}
+
+/// Whether floats can be summed in units that are known before they come: all are finite.
+fn has_unit(builder: &mut Builder, aggregate: &Aggregate) -> Result<bool> {
+    let (_, argument) = counted(builder, aggregate)?;
+    Ok(FINITE.covers(builder.range(argument.value)))
 }
 
 fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> Result<Reading> {

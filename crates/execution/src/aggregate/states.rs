@@ -1,6 +1,7 @@
 //! The words of all groups. Where the keys' ranges allow few groups, a record's group number is its place in an array;
 //! else a hash table gives places as numbers come.
 
+use super::apart::{ApartPlan, Gathered, Makers};
 use super::found::Having;
 use super::plan::{Plan, SlotKind};
 use super::table::GroupTable;
@@ -8,6 +9,7 @@ use super::windows::{Taken, Windows};
 use crate::{Error, Result};
 use gingham_kernels::Isa;
 use gingham_storage::huge_zeros;
+use std::sync::Arc;
 
 /// Groups that always get an array: their states stay in the caches nearby.
 pub(crate) const FEW_GROUPS: u64 = 1 << 12;
@@ -25,6 +27,8 @@ pub(crate) struct States {
     pub(super) taken: Option<Box<Taken>>,
     /// The numbers of each of the plan's sets of different values.
     pub(super) sets: Vec<GroupTable>,
+    /// What is kept apart, where anything is.
+    pub(super) apart: Option<Arc<Gathered>>,
     stride: usize,
 }
 
@@ -38,13 +42,14 @@ impl States {
     pub(crate) fn new(plan: &Plan, array: bool) -> Self {
         let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
         let sets = plan.distinct.iter().map(|_| GroupTable::new()).collect();
-        Self { words, table: (!array).then(GroupTable::new), first: 0, taken: None, sets, stride: plan.stride }
+        let apart = plan.apart.as_ref().map(|plan| Arc::new(Gathered::new(plan)));
+        Self { words, table: (!array).then(GroupTable::new), first: 0, taken: None, sets, apart, stride: plan.stride }
     }
 
     /// The same, for states that lie in windows.
     pub(crate) fn in_windows(plan: &Plan) -> Self {
         let taken = Some(Box::new(Taken::new(plan)));
-        Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), stride: plan.stride }
+        Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), apart: None, stride: plan.stride }
     }
 
     /// Makes room for the groups of a morsel: a hash table for those of one that is scattered.
@@ -124,7 +129,8 @@ impl States {
     /// Bytes that they take.
     pub(crate) fn bytes(&self) -> usize {
         let tables = self.table.iter().chain(&self.sets).map(GroupTable::bytes).sum::<usize>();
-        self.words.capacity() * size_of::<u64>() + tables + self.taken.as_ref().map_or(0, |taken| taken.bytes())
+        let apart = self.apart.as_ref().map_or(0, |apart| apart.bytes());
+        self.words.capacity() * size_of::<u64>() + tables + apart + self.taken.as_ref().map_or(0, |taken| taken.bytes())
     }
 
     /// Adds numbers to a set of different values. They become places in it.
@@ -135,6 +141,22 @@ impl States {
         }
         set.places(numbers);
         Ok(())
+    }
+
+    /// Adds records to what is kept apart, by what its stage gave of them.
+    pub(crate) fn gather_apart(&mut self, plan: &ApartPlan, outputs: &[Vec<i64>], makers: Makers<'_>) -> Result<()> {
+        self.apart_mut()?.gather(plan, outputs, makers)
+    }
+
+    /// All records have come to what is kept apart.
+    pub(crate) fn end_apart(&mut self, makers: Makers<'_>) -> Result<()> {
+        if self.apart.is_some() { self.apart_mut()?.end(makers) } else { Ok(()) }
+    }
+
+    /// What is kept apart, which nobody shares before all records have come.
+    fn apart_mut(&mut self) -> Result<&mut Gathered> {
+        let apart = self.apart.as_mut().and_then(Arc::get_mut);
+        apart.ok_or_else(|| Error::Internal("what is kept apart is nobody's".to_owned()))
     }
 
     /// Replaces group numbers by places in [`States::words`], counted in states. A number that the keys do not allow gets
@@ -176,7 +198,10 @@ impl States {
     }
 
     /// Adds the states of another thread.
-    pub(crate) fn merge(&mut self, plan: &Plan, other: Self) -> Result<()> {
+    pub(crate) fn merge(&mut self, plan: &Plan, mut other: Self) -> Result<()> {
+        if let Some(other) = other.apart.take().and_then(Arc::into_inner) {
+            self.apart_mut()?.merge(other)?;
+        }
         for (set, other) in other.sets.iter().enumerate() {
             self.gather(set, &mut other.numbers().to_vec())?;
         }

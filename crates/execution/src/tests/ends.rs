@@ -14,7 +14,7 @@ fn aggregation(keys: bool, filter: Option<Expression>) -> Aggregation {
     let keys = if keys { vec![Expression::IsNull(Box::new(Expression::Column(0)))] } else { Vec::new() };
     let count = Aggregate { function: Function::Count, argument: None, filter: None };
     let sum = Aggregate { function: Function::Sum, argument: Some(Expression::Column(1)), filter: None };
-    Aggregation { filter, keys, aggregates: vec![count, sum] }
+    Aggregation { filter, keys, aggregates: vec![count, sum], ..Aggregation::default() }
 }
 
 /// Of the rows of the same pipeline: by key, records and sum.

@@ -224,6 +224,7 @@ pub(super) fn run(
     let (marks, isa) = (vec![Relation::marks(BUILD)?; joins.len()], Isa::best());
     let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
     let course = Course {
+        functions: Vec::new(),
         ready,
         computing: Default::default(),
         builds,

@@ -1,12 +1,13 @@
 //! Random aggregations over random columns: the interpreter against a plain evaluation record by record, and generated
 //! code against both.
 
+mod apart;
 mod ends;
 mod joins;
 mod wide;
 mod windows;
 
-use crate::aggregate::{self, Distinct, Having, Plan, States};
+use crate::aggregate::{self, Having, Plan, States};
 use crate::codegen::{End, Generator, Scratch};
 use crate::interpret::Interpreter;
 use crate::source::{Input, Records, VECTOR, Vector};
@@ -147,6 +148,10 @@ fn evaluate(expression: &Expression, value: &dyn Fn(usize) -> Option<i128>) -> R
 /// The sum of floats, rounded once: sums that lost nothing, largest last (Shewchuk, Adaptive Precision Floating-Point
 /// Arithmetic), of which the last is the sum but for half a unit that those before it may tip.
 fn exact_sum(values: &[i128]) -> i128 {
+    let plain: f64 = values.iter().map(|value| float(*value as i64)).sum();
+    if !plain.is_finite() {
+        return ordered(if plain.is_nan() { f64::NAN } else { plain }).into();
+    }
     let mut parts: Vec<f64> = Vec::new();
     for value in values {
         let mut value = float(*value as i64);
@@ -344,7 +349,7 @@ fn aggregation() -> impl Strategy<Value = Aggregation> {
     let aggregates = prop::collection::vec(prop_oneof![5 => aggregate, 1 => records], 0..4);
     let key = prop_oneof![3 => (0..COLUMNS).prop_map(Expression::Column), 1 => truth(1), 1 => number(1)];
     (prop::option::weighted(0.5, truth(2)), prop::collection::vec(key, 0..3), aggregates)
-        .prop_map(|(filter, keys, aggregates)| Aggregation { filter, keys, aggregates })
+        .prop_map(|(filter, keys, aggregates)| Aggregation { filter, keys, aggregates, ..Aggregation::default() })
 }
 
 /// Who runs the plan.
@@ -385,25 +390,11 @@ fn run(
                 loops.aggregate(plan, &vector, states, &mut scratch)?;
             }
         }
-        for (set, distinct) in plan.distinct.iter().enumerate() {
-            let part = &distinct.part;
-            let (mut passed, mut outputs, mut places) = (Vec::new(), [Vec::new(), Vec::new()], Vec::new());
-            match by {
-                By::Interpreter => {
-                    Interpreter::new(&part.stage).emit(&part.stage, &vector, &mut passed, &mut outputs)?
-                }
-                By::Generator => {
-                    let loops =
-                        part.generator.loops(&part.stage, End::Emit, &vector, crate::Mode::Staged)?.expect("code");
-                    loops.emit(&part.stage, &vector, &mut scratch, &mut passed, &mut outputs)?;
-                }
-            }
-            Distinct::counted(&outputs, &mut places);
-            states.gather(set, &mut places)?;
-        }
+        apart::beside(plan, by, &vector, states, &mut scratch)?;
     }
     let [mut first, second] = states;
     first.merge(plan, second)?;
+    first.end_apart((&[], &apart::Endless))?;
     let having = having.map(|having| (having, Isa::best()));
     aggregate::rows(plan, &first, columns, having, "a test", |_| Ok(()))
 }
@@ -549,6 +540,7 @@ fn many_vectors() {
             )),
             keys: keys.into_iter().map(Expression::Column).collect(),
             aggregates: vec![sum(square.clone()), sum(Expression::Column(1)), sum(Expression::Column(2))],
+            apart: Vec::new(),
         };
         for tids in [None, Some((0..rows as u32).filter(|tid| !tid.is_multiple_of(3)).collect())] {
             check(&columns, tids, &aggregation).unwrap();
@@ -559,7 +551,7 @@ fn many_vectors() {
 #[test]
 fn values_outside_of_the_metadata_are_found_and_write_nowhere() {
     let columns = [Column { base: 0, width: 1, codes: (0..200).map(Some).collect(), packed: false }];
-    let aggregation = Aggregation { filter: None, keys: vec![Expression::Column(0)], aggregates: Vec::new() };
+    let aggregation = Aggregation { keys: vec![Expression::Column(0)], ..Aggregation::default() };
     // The metadata says 0 to 9.
     let plan = Plan::new(&aggregation, fields([(Limits::new(0, 9), false)]), 200).unwrap();
     let morsel = OpenMorsel { rows: 200, tids: None, views: vec![columns[0].view()] };
@@ -579,7 +571,7 @@ fn sums_of_floats_are_exact_in_any_order() {
     };
     let argument = Expression::ToFloat { argument: Box::new(Expression::Column(0)), digits: 2 };
     let aggregate = Aggregate { function: Function::FloatSum, argument: Some(argument), filter: None };
-    let aggregation = Aggregation { filter: None, keys: Vec::new(), aggregates: vec![aggregate] };
+    let aggregation = Aggregation { aggregates: vec![aggregate], ..Aggregation::default() };
     let values: Vec<i128> = (0..4000).map(|record| ordered(hundredths(record) as f64 / 100.0).into()).collect();
     for reversed in [false, true] {
         let columns = columns(reversed);

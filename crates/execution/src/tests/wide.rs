@@ -15,7 +15,8 @@ fn conditions_on_wide_results() {
     let small = Expression::arithmetic(Arithmetic::Subtract, product.clone(), product, ANY);
     for function in [Function::Min, Function::Max] {
         let aggregates = vec![Aggregate { function, argument: Some(small.clone()), filter: None }];
-        check(&columns, None, &Aggregation { filter: None, keys: vec![Expression::Column(1)], aggregates }).unwrap();
+        let keys = vec![Expression::Column(1)];
+        check(&columns, None, &Aggregation { keys, aggregates, ..Aggregation::default() }).unwrap();
     }
 }
 
@@ -23,7 +24,7 @@ fn conditions_on_wide_results() {
 fn keys_past_64_bits_are_refused_however_narrow_their_range() {
     let product =
         Expression::arithmetic(Arithmetic::Multiply, Expression::Column(0), Expression::Constant(Some(1 << 40)), ANY);
-    let aggregation = Aggregation { filter: None, keys: vec![product], aggregates: Vec::new() };
+    let aggregation = Aggregation { keys: vec![product], ..Aggregation::default() };
     let plan = |from: i64| Plan::new(&aggregation, fields([(Limits::new(from, from + 3), false)]), 10);
     assert!(matches!(plan(1 << 40), Err(Error::Unsupported(_))));
     assert!(plan(1 << 20).is_ok());

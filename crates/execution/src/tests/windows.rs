@@ -35,7 +35,7 @@ fn plan(columns: &[Column]) -> (Aggregation, Plan) {
     let aggregates = [Function::Sum, Function::Max, Function::Count];
     let aggregate = |function| Aggregate { function, argument: Some(Expression::Column(1)), filter: None };
     let aggregates = aggregates.map(aggregate).to_vec();
-    let aggregation = Aggregation { filter: None, keys: vec![Expression::Column(0)], aggregates };
+    let aggregation = Aggregation { keys: vec![Expression::Column(0)], aggregates, ..Aggregation::default() };
     let plan = Plan::new(&aggregation, fields(columns.iter().map(Column::facts)), 20_000).unwrap();
     (aggregation, plan)
 }
