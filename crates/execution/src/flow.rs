@@ -4,7 +4,7 @@
 
 use crate::aggregate::{Distinct, States, Windows};
 use crate::codegen::{self, Chain, Out, Scratch};
-use crate::computed::Computing;
+use crate::computed::{Compute, Computing};
 use crate::join::JoinTable;
 use crate::level::{LevelState, Runner, has_rows, select};
 use crate::pool::give_way;
@@ -30,6 +30,8 @@ pub(crate) struct Course {
     pub(crate) marks: Vec<Vec<ColumnView>>,
     /// What is computed of its records before the first stage.
     pub(crate) computing: Computing,
+    /// All functions of the query.
+    pub(crate) functions: Vec<Arc<dyn Compute>>,
     /// Where the groups of each morsel lie, when they lie close together.
     pub(crate) windows: Option<Windows>,
     /// Names the source in errors.
@@ -63,8 +65,8 @@ pub(crate) struct Flow {
     /// A level's is away while a vector is at work there.
     levels: Vec<Option<Box<LevelState>>>,
     last: Runner,
-    /// Those that give the numbers for sets of different values.
-    sets: Vec<Runner>,
+    /// Those of the stages beside it: the numbers for sets of different values, and what is kept apart.
+    beside: Vec<Runner>,
     pub(crate) ended: Ended,
     /// A bit for each row of the build side that is marked, if one is.
     pub(crate) marks: Vec<u64>,
@@ -74,6 +76,7 @@ pub(crate) struct Flow {
     outputs: Vec<Vec<i64>>,
     passed: Vec<u32>,
     numbers: [Vec<i64>; 2],
+    apart: Vec<Vec<i64>>,
     places: Vec<u64>,
 }
 
@@ -174,12 +177,15 @@ impl Flow {
         let (scratch, passed) = (Scratch::default(), Vec::new());
         let outputs = vec![Vec::new(); outputs];
         let marks = course.no_marks();
-        let sets = match end {
-            End::Aggregate { plan, .. } => plan.distinct.iter().map(|set| Runner::new(&set.part.stage)).collect(),
-            _ => Vec::new(),
+        let (beside, apart) = match end {
+            End::Aggregate { plan, .. } => {
+                let apart = plan.apart.as_ref().map_or(0, |apart| apart.part.stage.outputs.len());
+                (plan.beside().map(|part| Runner::new(&part.stage)).collect(), vec![Vec::new(); apart])
+            }
+            _ => (Vec::new(), Vec::new()),
         };
         let (numbers, places) = (Default::default(), Vec::new());
-        Ok(Self { levels, last, sets, ended, marks, bytes: asked, scratch, outputs, passed, numbers, places })
+        Ok(Self { levels, last, beside, ended, marks, bytes: asked, scratch, outputs, passed, numbers, apart, places })
     }
 
     /// Takes the qualifying records of a morsel: `tids`, or the first `rows`. Gives the rows that came of them.
@@ -199,7 +205,7 @@ impl Flow {
             level.condition.iter_mut().for_each(|condition| condition.loops = None);
         }
         self.last.loops = None;
-        self.sets.iter_mut().for_each(|set| set.loops = None);
+        self.beside.iter_mut().for_each(|beside| beside.loops = None);
         if let (Some(windows), Ended::States(states)) = (&course.windows, &mut self.ended) {
             states.open(windows, number);
         }
@@ -493,7 +499,7 @@ impl Flow {
 
     /// A vector before the last stage.
     fn end(&mut self, course: &Course, vector: &Vector<'_>) -> Result<()> {
-        let Self { last, sets, ended, scratch, outputs, passed, numbers, places, .. } = self;
+        let Self { last, beside, ended, scratch, outputs, passed, numbers, apart, places, .. } = self;
         let stage = 2 * self.levels.len();
         match (&course.ready.end, ended) {
             (End::Rows { part, .. }, Ended::Rows { now, .. }) => {
@@ -527,11 +533,16 @@ impl Flow {
                     })?,
                     None => interpreter.aggregate(plan, vector, states)?,
                 }
-                for (set, (distinct, runner)) in plan.distinct.iter().zip(sets).enumerate() {
-                    let site = (course, stage + 1 + set);
+                let mut beside = (stage + 1..).zip(beside);
+                for (set, (distinct, (stage, runner))) in plan.distinct.iter().zip(&mut beside).enumerate() {
+                    let site = (course, stage);
                     runner.emit(site, &distinct.part, vector, scratch, passed, numbers)?;
                     Distinct::counted(numbers, places);
                     states.gather(set, places)?;
+                }
+                if let (Some(plan), Some((stage, runner))) = (&plan.apart, beside.next()) {
+                    runner.emit((course, stage), &plan.part, vector, scratch, passed, apart)?;
+                    states.gather_apart(plan, apart, (&course.functions, &*course.memory))?;
                 }
                 Ok(())
             }

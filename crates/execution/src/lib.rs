@@ -63,7 +63,7 @@ mod trial;
 mod turns;
 mod value_map;
 
-pub use aggregate::{Aggregate, Aggregation, Finish, Function, Spread};
+pub use aggregate::{Aggregate, Aggregation, Apart, Finish, Function, Gathering, Moment, Spread};
 pub use computed::{Compute, Computed};
 pub use error::{Error, Result};
 pub use expression::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits};
