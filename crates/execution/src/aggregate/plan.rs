@@ -139,7 +139,7 @@ pub(crate) struct Plan {
     /// What sets of different values gather.
     pub(crate) distinct: Vec<Distinct>,
     /// What is kept apart from states, if anything is.
-    pub(crate) apart: Option<ApartPlan>,
+    pub(crate) apart: Option<Box<ApartPlan>>,
 }
 
 /// A set of numbers, each a group's number and, as its last digit, a value that the group has.
@@ -230,7 +230,7 @@ impl Plan {
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let apart = match apart.as_slice() {
             [] => None,
-            apart => Some(ApartPlan::new(draft()?, &aggregation.keys, apart)?),
+            apart => Some(Box::new(ApartPlan::new(draft()?, &aggregation.keys, apart)?)),
         };
         let groups = builder.range(group).max as u64 + 1;
         let Slots { slots, words: stride, .. } = slots;
