@@ -75,8 +75,8 @@ const TAKEN: [(&str, &str); 35] = [
     ),
     ("SELECT count(sender), count(*) FILTER (WHERE text < sender) FROM letters", "evaluate 1"),
     (
-        "SELECT min(text), max(text), min(sender), max(sender), count(*) FROM letters",
-        "scan 0, aggregate into one group",
+        "SELECT min(text), max(text), min(sender), max(sender), count(*) FROM letters WHERE b <> a",
+        "scan 0, filter, aggregate into one group",
     ),
     ("SELECT a, min(sender), max(sender), max(text) FROM letters GROUP BY a", "scan 0, aggregate into groups"),
     (
@@ -88,7 +88,7 @@ const TAKEN: [(&str, &str); 35] = [
         "scan 0, filter, aggregate into groups",
     ),
     (
-        "SELECT a, max(text) FROM letters GROUP BY a HAVING min(sender) > 'sender 12' ORDER BY max(text) DESC",
+        "SELECT a, max(text) FROM letters GROUP BY a HAVING min(sender) > 'sender 101' ORDER BY max(text) DESC",
         "sorted by",
     ),
     (
