@@ -11,12 +11,14 @@
 //! | `search` | the cheapest tree |
 //! | `assemble` | the tree as a plan |
 //! | `select` | DataFusion's join selection, kept from choosing sides again |
+//! | `keyed` | joins of FROM lists get the keys that are in conditions above |
 //! | `passes` | how often DataFusion's logical rules run |
 //! | `seldom` | those of them that few plans need |
 
 mod assemble;
 mod cluster;
 mod estimate;
+mod keyed;
 mod model;
 mod passes;
 mod rule;
@@ -27,6 +29,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use keyed::KeyedJoins;
 pub(crate) use passes::in_passes;
 pub(crate) use rule::JoinOrder;
 pub(crate) use seldom::only_where_wanted;

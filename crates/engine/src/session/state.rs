@@ -2,7 +2,7 @@
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::compile::{CompilePipelines, unless_whole, where_filtered};
-use crate::optimizer::{JoinOrder, SelectJoins, in_passes, only_where_wanted};
+use crate::optimizer::{JoinOrder, KeyedJoins, SelectJoins, in_passes, only_where_wanted};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
@@ -11,6 +11,7 @@ use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
+use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
@@ -68,9 +69,13 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules and ours, the order of joins last.
+/// DataFusion's rules and ours, one in the place of its own, and the order of joins last.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let mut rules: Vec<_> = Optimizer::new().rules.into_iter().map(only_where_wanted).collect();
+    let crosses = EliminateCrossJoin::new();
+    let own = |rule: Arc<dyn OptimizerRule + Send + Sync>| -> Arc<dyn OptimizerRule + Send + Sync> {
+        if rule.name() == crosses.name() { Arc::new(KeyedJoins) } else { only_where_wanted(rule) }
+    };
+    let mut rules: Vec<_> = Optimizer::new().rules.into_iter().map(own).collect();
     rules.push(Arc::new(OneZero));
     in_passes(rules, Arc::new(JoinOrder))
 }

@@ -70,6 +70,18 @@ fn of_other_queries() {
         "SELECT * FROM towns NATURAL JOIN regions",
         "SELECT a, c FROM regions AS r (a, b), towns AS t (c, d, e) WHERE a = e",
         "SELECT t.*, title FROM towns t, regions r WHERE t.region = r.region",
+        // Keys within other conditions, over several relations, or none at all.
+        "SELECT count(*) FROM sales s, towns t, goods g WHERE s.town = t.town AND g.price = s.amount + t.region",
+        "SELECT count(*) FROM towns t, goods g, sales s WHERE s.amount = t.region + g.price AND g.good < 4",
+        "SELECT count(*) FROM sales s, goods g WHERE s.good = g.good AND s.amount > 5 OR g.good = s.good AND g.price > 7",
+        "SELECT count(*) FROM sales s, goods g WHERE s.good = g.good OR g.good = s.good AND g.price > 7",
+        "SELECT count(*) FROM sales s, goods g WHERE s.good = g.good OR s.amount = g.price",
+        "SELECT count(*) FROM regions r, days d, goods g WHERE g.price > d.month AND r.region = 2 AND d.month = d.day",
+        "SELECT s.amount FROM regions r, sales s, towns t WHERE s.town = t.town AND t.region = r.region AND s.good = 3 + 4",
+        "SELECT * FROM days d, (regions r CROSS JOIN (towns t JOIN sales s ON t.town = s.town AND s.amount > t.region)) WHERE r.region = t.region AND s.day = d.day",
+        "SELECT d.month, (SELECT count(*) FROM regions r, towns t WHERE r.region = t.region) FROM days d, returns b LEFT JOIN goods g ON b.good = g.good WHERE d.day = b.day",
+        "SELECT x.n, y.town FROM (SELECT count(*) AS n, s.town FROM goods g, sales s WHERE g.good = s.good GROUP BY s.town) x, towns y WHERE x.town = y.town AND y.town IN (SELECT t.town FROM regions r, towns t WHERE t.region = r.region AND r.title = 'region 1')",
+        "SELECT count(*) FROM sales s, returns r WHERE (s.good IS NOT DISTINCT FROM r.good) AND s.day = r.day",
         // Joins that only look for rows.
         "SELECT s.amount FROM sales s, towns t, regions r WHERE s.town = t.town AND t.region = r.region AND title = 'region 3'",
         "SELECT g.colour FROM goods g, sales s, days d WHERE g.good = s.good AND s.day = d.day AND d.month = 2 GROUP BY g.colour",
