@@ -31,12 +31,12 @@ impl Parts {
         }
         let [argument] = arguments.as_slice() else { return None };
         // The smallest and the largest of some values are those of the different ones.
-        if !plain || (function.is_distinct() && !matches!(name, "count" | "min" | "max" | "sum" | "avg")) {
+        let is_distinct = function.is_distinct();
+        if !plain || (is_distinct && !matches!(name, "count" | "min" | "max" | "sum" | "avg")) {
             return None;
         }
-        let is_distinct = function.is_distinct();
         match name {
-            "count" if function.is_distinct() => {
+            "count" if is_distinct => {
                 let argument = open.scope.translate(argument, schema)?.told_apart()?;
                 let count = self.compute(Function::CountDistinct, Some(argument.expression), filter);
                 self.show(Finish::Value(count), data_type, None, Trace::default());
@@ -46,24 +46,9 @@ impl Parts {
                 let count = self.compute(Function::Count, Some(argument.expression), filter);
                 self.show(Finish::Value(count), data_type, None, Trace::default());
             }
-            "sum" if data_type == DataType::Float64 => {
-                let argument = open.scope.translate(argument, schema)?;
-                if argument.data_type != data_type {
-                    return None;
-                }
-                if is_distinct {
-                    let different =
-                        self.gather(Gathering::Different { summed: true }, vec![argument.expression], filter);
-                    self.show(Finish::Moment(different, Moment::Sum), data_type, None, Trace::default());
-                    return Some(());
-                }
-                let sum = self.compute(Function::FloatSum, Some(argument.expression), filter);
-                self.show(Finish::Value(sum), data_type, None, Trace::default());
-            }
             "sum" => {
-                let argument = open.scope.translate(argument, schema)?.number()?;
-                let sum = self.compute(sum_of(is_distinct), Some(argument.expression), filter);
-                self.show(Finish::Within(sum, sum_limits(&data_type)?), data_type, None, Trace::default());
+                let argument = open.scope.translate(argument, schema)?;
+                self.add_sum(argument, filter, is_distinct, data_type)?;
             }
             name @ ("min" | "max") => {
                 let ordered = open.scope.translate(argument, schema).and_then(Typed::ordered);
@@ -105,6 +90,30 @@ impl Parts {
             }
             _ => return None,
         }
+        Some(())
+    }
+
+    /// A sum: of floats exact whatever they are, of others within what the type holds.
+    fn add_sum(
+        &mut self,
+        argument: Typed,
+        filter: Option<Expression>,
+        is_distinct: bool,
+        data_type: DataType,
+    ) -> Option<()> {
+        let finish = match &data_type {
+            DataType::Float64 if argument.data_type != data_type => return None,
+            DataType::Float64 if is_distinct => {
+                let different = self.gather(Gathering::Different { summed: true }, vec![argument.expression], filter);
+                Finish::Moment(different, Moment::Sum)
+            }
+            DataType::Float64 => Finish::Value(self.compute(Function::FloatSum, Some(argument.expression), filter)),
+            _ => {
+                let number = argument.number()?.expression;
+                Finish::Within(self.compute(sum_of(is_distinct), Some(number), filter), sum_limits(&data_type)?)
+            }
+        };
+        self.show(finish, data_type, None, Trace::default());
         Some(())
     }
 

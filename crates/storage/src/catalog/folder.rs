@@ -19,10 +19,11 @@ use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads
-/// format 4 too, of whose heap tables no load is committed in portions, format 3, whose commits have no seals, format 2, whose catalog has no database of deleted records, and format 1, which
-/// has none of heap pages either.
+/// format 4 too, of whose heap tables no load is committed in portions, format 3, whose commits have no seals, format 2, whose
+/// catalog has no database of deleted records, and format 1, which has none of heap pages either.
 const FORMAT_VERSION: u32 = 6;
 
 const FORMAT_FILE: &str = "format";
@@ -122,7 +123,7 @@ impl WriterLock {
             }
             Err(error) => return Err(Error::io("opening", &path)(error)),
         };
-        match file.try_lock() {
+        match patiently(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::Locked(format!(
@@ -180,6 +181,24 @@ impl WriterLock {
     }
 }
 
+/// Closing the file leaves the lock with a process that another thread is just starting, until that one runs a program of its own.
+impl Drop for WriterLock {
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
+/// Takes a file's lock, unless somebody keeps it: who asks whether a writer lives has it for a moment, too.
+fn patiently(file: &File) -> std::result::Result<(), TryLockError> {
+    for milliseconds in [1, 4, 16] {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(milliseconds)),
+            known => return known,
+        }
+    }
+    file.try_lock()
+}
+
 /// Which commits of a database are whole. While somebody has it open for writing, as `is_live` tells, the system knows all pages
 /// of the latest, whatever of them is on disk.
 pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result<Trusted> {
@@ -198,8 +217,10 @@ pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result
 
 /// Whether a process has a database open for writing.
 pub(crate) fn is_live(database: &Path) -> bool {
-    let lock = File::open(database.join(LOCK_FILE));
-    lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    let Ok(file) = File::open(database.join(LOCK_FILE)) else { return false };
+    let locked = file.try_lock_shared();
+    let _ = file.unlock();
+    matches!(locked, Err(TryLockError::WouldBlock))
 }
 
 /// What a folder is.
@@ -419,4 +440,23 @@ fn list(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn file_stem(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_ends_with_its_holder() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = WriterLock::take(folder.path()).unwrap();
+        assert!(is_live(folder.path()));
+        assert!(matches!(WriterLock::take(folder.path()), Err(Error::Locked(_))));
+        // What a process has of it that was being started meanwhile.
+        let inherited = lock.file.try_clone().unwrap();
+        drop(lock);
+        assert!(!is_live(folder.path()));
+        drop(WriterLock::take(folder.path()).unwrap());
+        drop(inherited);
+    }
 }
