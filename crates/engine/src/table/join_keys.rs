@@ -30,6 +30,9 @@ use gingham_storage::IntegerSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Keys that are gathered at most: each takes eight bytes until the set is made.
+const MOST_GATHERED: usize = 1 << 20;
+
 /// The keys of one join.
 #[derive(Debug)]
 pub(super) struct JoinKeys {
@@ -109,7 +112,7 @@ impl JoinKeys {
         for (number, column) in self.columns.iter().enumerate() {
             let Some(column) = column else { continue };
             let keys = &mut gathered.keys[number];
-            if keys.len() + batch.num_rows() > IntegerSet::MOST_KEYS || !integers(batch.column(*column), keys) {
+            if keys.len() + batch.num_rows() > MOST_GATHERED || !integers(batch.column(*column), keys) {
                 return gathered.give_up();
             }
         }
@@ -233,7 +236,7 @@ fn gathering(join: &HashJoinExec) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         None => KeysOfWhole::NotGathered,
         Some(None) => KeysOfWhole::Unknown,
         // They would be given up half-way.
-        Some(Some((_, rows))) if rows > IntegerSet::MOST_KEYS as u64 => KeysOfWhole::NotGathered,
+        Some(Some((_, rows))) if rows > MOST_GATHERED as u64 => KeysOfWhole::NotGathered,
         Some(Some((distinct, _))) => KeysOfWhole::Distinct(distinct),
     });
     let whole = whole.collect();
