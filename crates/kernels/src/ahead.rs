@@ -30,6 +30,12 @@ pub fn fetch_ahead(bytes: &[u8]) {
     (0..bytes.len()).step_by(LINE).for_each(|at| prefetch(bytes, at));
 }
 
+/// Asks for the cache line of an element of `run`: for who is about to read many that lie far from each other.
+#[inline(always)]
+pub fn element_ahead<T>(run: &[T], element: usize) {
+    prefetch(run, element.wrapping_mul(size_of::<T>()));
+}
+
 /// Asks for the cache line of the byte that is `at` bytes from the start of `run`, which it need not belong to.
 #[inline(always)]
 pub(crate) fn prefetch<T>(run: &[T], at: usize) {

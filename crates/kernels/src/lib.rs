@@ -53,7 +53,7 @@ pub mod packing;
 pub mod scan;
 mod ticks;
 
-pub use ahead::fetch_ahead;
+pub use ahead::{element_ahead, fetch_ahead};
 pub use code::{Code, Value, integers};
 pub use isa::Isa;
 pub use ticks::ticks;
