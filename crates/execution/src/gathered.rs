@@ -3,30 +3,31 @@
 
 use crate::Result;
 use crate::flow::Chunk;
-use crate::relation::{Parts, Relation};
+use crate::helpers::Helpers;
+use crate::relation::{Parts, Relation, present, view};
 use crate::rows::{Column, Rows, Values};
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
 
 /// The rows that a pipeline ends in.
-pub(crate) enum Gathered<'c> {
+pub(crate) enum Gathered {
     /// As outputs of its last stage.
-    Chunks(Chunks<'c>),
+    Chunks(Chunks),
     /// As columns.
     Rows(Rows),
 }
 
 /// Outputs by morsel.
-pub(crate) struct Chunks<'c> {
+pub(crate) struct Chunks {
     chunks: Vec<Chunk>,
     rows: usize,
     /// By column the output with its values and the one that says which are, unless all are.
-    columns: &'c [(usize, Option<usize>)],
+    columns: Vec<(usize, Option<usize>)>,
 }
 
-impl<'c> Chunks<'c> {
+impl Chunks {
     /// Whichever thread had a morsel, its rows come where it lies.
-    pub(crate) fn new(mut chunks: Vec<(usize, Chunk)>, columns: &'c [(usize, Option<usize>)]) -> Self {
+    pub(crate) fn new(mut chunks: Vec<(usize, Chunk)>, columns: Vec<(usize, Option<usize>)>) -> Self {
         chunks.sort_unstable_by_key(|(morsel, _)| *morsel);
         let chunks: Vec<Chunk> = chunks.into_iter().map(|(_, chunk)| chunk).collect();
         let rows = chunks.iter().map(|chunk| chunk.rows).sum();
@@ -34,16 +35,19 @@ impl<'c> Chunks<'c> {
     }
 
     /// The rows as the input of later pipelines.
-    pub(crate) fn relation(&self) -> Result<Relation> {
-        let column = |(value, valid): &(usize, Option<usize>)| Parts {
-            pieces: pieces(&self.chunks, *value),
-            valid: valid.map(|valid| truths(&self.chunks, valid)),
+    fn into_relation(self, helpers: &Helpers<'_>) -> Result<Relation> {
+        let Self { chunks, rows, columns } = self;
+        let (count, present) = (columns.len(), present(rows)?);
+        let column = move |column: usize| {
+            let (value, valid) = columns[column];
+            let valid = valid.map(|valid| truths(&chunks, valid));
+            view(&Parts { pieces: pieces(&chunks, value), valid }, rows, &present)
         };
-        Relation::of(self.rows, self.columns.iter().map(column))
+        Ok(Relation::of_views(rows, helpers.each(count, helpers.threads(rows * count), column)?))
     }
 }
 
-impl Gathered<'_> {
+impl Gathered {
     /// How many they are.
     pub(crate) fn rows(&self) -> usize {
         match self {
@@ -57,7 +61,7 @@ impl Gathered<'_> {
         match self {
             Self::Rows(rows) => Ok(rows),
             Self::Chunks(chunks) => {
-                let rows = rows(&chunks.chunks, chunks.columns);
+                let rows = rows(&chunks.chunks, &chunks.columns);
                 grow(rows.bytes())?;
                 Ok(rows)
             }
@@ -65,10 +69,10 @@ impl Gathered<'_> {
     }
 
     /// As the input of later pipelines; what is new memory is asked for.
-    pub(crate) fn into_relation(self, grow: impl Fn(usize) -> Result<()>) -> Result<Relation> {
+    pub(crate) fn into_relation(self, grow: impl Fn(usize) -> Result<()>, helpers: &Helpers<'_>) -> Result<Relation> {
         let relation = match self {
             Self::Rows(rows) => Relation::new(&rows)?,
-            Self::Chunks(chunks) => chunks.relation()?,
+            Self::Chunks(chunks) => chunks.into_relation(helpers)?,
         };
         grow(relation.bytes())?;
         Ok(relation)

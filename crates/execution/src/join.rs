@@ -5,6 +5,7 @@
 //! outside of these ranges, or are NULL, has no match and needs no probe.
 
 use crate::expression::{Arithmetic, Comparison, Expression, Limits};
+use crate::helpers::Helpers;
 use crate::interpret::Interpreter;
 use crate::program::{Builder, StepId};
 use crate::relation::{Facts, Relation};
@@ -12,11 +13,12 @@ use crate::source::{Input, Records, VECTOR, Vector};
 use crate::stage::{Draft, Field};
 use crate::stages::TableChoice;
 use crate::{Error, Result};
-use gingham_kernels::hash::HashFunction;
-use gingham_kernels::key_table::{DenseTable, Duplicates, HashTable, Probing};
+use gingham_kernels::hash::{HashFunction, Key};
+use gingham_kernels::key_table::{Building, DenseTable, Duplicates, HashTable, Probing};
 use gingham_kernels::{Code, Isa};
 use gingham_storage::view::Shape;
 use std::fmt;
+use std::sync::Arc;
 
 /// Numbers for which an array costs next to nothing, however few keys there are.
 pub(crate) const FEW_NUMBERS: usize = 1 << 16;
@@ -140,25 +142,30 @@ fn size(range: Limits) -> Option<i128> {
 
 impl JoinTable {
     /// The rows of a relation by some of its columns. Rows of which a key is NULL are left out: they equal nothing.
-    pub(crate) fn build(relation: &Relation, keys: &[usize], choice: TableChoice, isa: Isa) -> Result<Self> {
-        let making = (choice, isa);
+    pub(crate) fn build(
+        relation: &Relation,
+        keys: &[usize],
+        making: (TableChoice, Isa),
+        helpers: &Helpers<'_>,
+    ) -> Result<Self> {
         let ranges = KeyRanges::new(keys.iter().map(|key| relation.facts[*key]))?;
         if let ([key], false) = (keys, keys.iter().any(|key| relation.facts[*key].1)) {
             // Codes count from the smallest value: they are the numbers already.
             let positions: Vec<u32> = (0..relation.rows as u32).collect();
             if let Shape::Contiguous { codes, width } = &relation.views[*key].shape {
                 let table = match width {
-                    1 => Table::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], &positions, making),
-                    2 => Table::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], &positions, making),
-                    4 => Table::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], &positions, making),
-                    _ => Table::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], &positions, making),
+                    1 => Table::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], positions, making, helpers),
+                    2 => Table::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], positions, making, helpers),
+                    4 => Table::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], positions, making, helpers),
+                    _ => Table::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], positions, making, helpers),
                 };
-                return Ok(Self { ranges, table, rows: relation.rows, sorted: Vec::new() });
+                return Ok(Self { ranges, table: table?, rows: relation.rows, sorted: Vec::new() });
             }
         }
-        let (numbers, positions) = numbers(relation, keys, &ranges, isa)?;
-        let table = Table::of(&ranges, &numbers, &positions, making);
-        Ok(Self { ranges, table, rows: positions.len(), sorted: Vec::new() })
+        let (numbers, positions) = numbers(relation, keys, &ranges, making.1)?;
+        let rows = positions.len();
+        let table = Table::of(&ranges, &numbers, positions, making, helpers)?;
+        Ok(Self { ranges, table, rows, sorted: Vec::new() })
     }
 
     /// A link for each number in the ranges, and for -1, which has no match, in place of what `links` had.
@@ -242,21 +249,44 @@ impl JoinTable {
 }
 
 impl Table {
-    fn of<C: Code>(ranges: &KeyRanges, numbers: &[C], positions: &[u32], (choice, isa): (TableChoice, Isa)) -> Self {
+    fn of<C: Code>(
+        ranges: &KeyRanges,
+        numbers: &[C],
+        positions: Vec<u32>,
+        (choice, isa): (TableChoice, Isa),
+        helpers: &Helpers<'_>,
+    ) -> Result<Self> {
         let all = ranges.numbers();
         if choice.array && all < 1 << 31 && all as usize <= (numbers.len() * 4).max(FEW_NUMBERS) {
-            return Self::Dense(DenseTable::build(0, all as usize, numbers, positions, Vec::new()));
+            return Ok(Self::Dense(DenseTable::build(0, all as usize, numbers, &positions, Vec::new())));
         }
-        let function = choice.function;
+        let making = (isa, choice.function);
         if all < u32::MAX.into() {
             let keys: Vec<u32> = numbers.iter().map(|number| number.to_u64() as u32).collect();
-            let entries = gingham_storage::huge_vec(HashTable::<u32>::slots(keys.len(), LOAD));
-            return Self::Short(HashTable::build(isa, function, LOAD, &keys, positions, entries));
+            return hash_table(making, keys, positions, helpers).map(Self::Short);
         }
         let keys: Vec<u64> = numbers.iter().map(|number| number.to_u64()).collect();
-        let entries = gingham_storage::huge_vec(HashTable::<u64>::slots(keys.len(), LOAD));
-        Self::Long(HashTable::build(isa, function, LOAD, &keys, positions, entries))
+        hash_table(making, keys, positions, helpers).map(Self::Long)
     }
+}
+
+/// A hash table, of which several threads build a part each where it is large.
+fn hash_table<K: Key + Send + Sync + 'static>(
+    (isa, function): (Isa, HashFunction),
+    keys: Vec<K>,
+    positions: Vec<u32>,
+    helpers: &Helpers<'_>,
+) -> Result<HashTable<K>> {
+    let entries = gingham_storage::huge_vec(HashTable::<K>::slots(keys.len(), LOAD));
+    let threads = helpers.threads(keys.len());
+    if threads == 1 {
+        return Ok(HashTable::build(isa, function, LOAD, &keys, &positions, entries));
+    }
+    let parts = threads.next_power_of_two();
+    let building = Arc::new(Building::new((isa, function, LOAD), (keys, positions), entries, parts));
+    let own = Arc::clone(&building);
+    helpers.each(parts, threads, move |part| own.part(part))?;
+    Ok(building.finish())
 }
 
 /// The numbers of the rows whose keys are not NULL, and the rows.

@@ -27,6 +27,7 @@
 //! | `morsels` | the records that threads take at once |
 //! | `run` | pipeline after pipeline, morsel after morsel |
 //! | `pool`, `turns` | the threads, and whose turn it is |
+//! | `helpers` | what they share behind a pipeline's last morsel |
 
 mod aggregate;
 mod choices;
@@ -38,6 +39,7 @@ mod fixed;
 mod float;
 mod flow;
 mod gathered;
+mod helpers;
 mod interpret;
 mod join;
 mod level;

@@ -52,17 +52,15 @@ impl Relation {
     }
 
     /// So many rows, by column. Fails for more than key tables can hold.
-    pub(crate) fn of<'p>(rows: usize, columns: impl Iterator<Item = Parts<'p>>) -> Result<Self> {
-        if rows > MAX_ROWS {
-            return Err(Error::Unsupported(format!("{rows} rows between pipelines")));
-        }
-        // All rows, and not the one behind them.
-        let mut present = BooleanBufferBuilder::new(rows + 1);
-        present.append_n(rows, true);
-        present.append(false);
-        let present = present.finish();
-        let (views, facts) = columns.map(|column| view(&column, rows, &present)).unzip();
-        Ok(Self { rows, views, facts })
+    fn of<'p>(rows: usize, columns: impl Iterator<Item = Parts<'p>>) -> Result<Self> {
+        let present = present(rows)?;
+        Ok(Self::of_views(rows, columns.map(|column| view(&column, rows, &present)).collect()))
+    }
+
+    /// So many rows of columns that were put together one by one.
+    pub(crate) fn of_views(rows: usize, columns: Vec<(ColumnView, Facts)>) -> Self {
+        let (views, facts) = columns.into_iter().unzip();
+        Self { rows, views, facts }
     }
 
     /// What a mark join adds: whether a record has a match, 0 or 1, which is also the row to read it from. In the places of
@@ -144,7 +142,19 @@ fn set<T: Copy + Into<u64>>(codes: &[T], valid: Option<&BooleanBuffer>, limits: 
     }
 }
 
-fn view(column: &Parts<'_>, rows: usize, present: &BooleanBuffer) -> (ColumnView, Facts) {
+/// A bit for each of so many rows, and none for the one behind them. Fails for more than key tables can hold.
+pub(crate) fn present(rows: usize) -> Result<BooleanBuffer> {
+    if rows > MAX_ROWS {
+        return Err(Error::Unsupported(format!("{rows} rows between pipelines")));
+    }
+    let mut present = BooleanBufferBuilder::new(rows + 1);
+    present.append_n(rows, true);
+    present.append(false);
+    Ok(present.finish())
+}
+
+/// A column of a relation.
+pub(crate) fn view(column: &Parts<'_>, rows: usize, present: &BooleanBuffer) -> (ColumnView, Facts) {
     let values = || column.pieces.iter().flat_map(|piece| piece.iter().copied());
     let (min, max) = match &column.valid {
         None => column.pieces.iter().fold(NONE, |all, piece| wider(all, bounds(piece.iter().copied()))),

@@ -6,6 +6,7 @@ use crate::codegen::{Generator, Spent};
 use crate::computed::Computing;
 use crate::flow::{Chunk, Course, Ended, Flow};
 use crate::gathered::{Chunks, Gathered};
+use crate::helpers::Helpers;
 use crate::join::JoinTable;
 use crate::morsels::{Enough, Morsels};
 use crate::order::SortKey;
@@ -237,7 +238,7 @@ impl Run {
         self: &Arc<Self>,
         number: usize,
         began: Began,
-        rows: Gathered<'_>,
+        rows: Gathered,
         marks: Option<Arc<Vec<u64>>>,
     ) -> Result<()> {
         let grow = |bytes| self.memory.grow(bytes);
@@ -262,9 +263,10 @@ impl Run {
                 Some(column) => Gathered::Rows(self.sorted(rows.into_rows(grow)?, column)?),
                 None => rows,
             };
-            let relation = rows.into_relation(grow)?;
+            let helpers = Helpers::of(&self.pool, &self.share, self.workers);
+            let relation = rows.into_relation(grow, &helpers)?;
             if let Some(keys) = self.pipeline(number).keys() {
-                let mut table = JoinTable::build(&relation, keys, began.table, self.given.isa)?;
+                let mut table = JoinTable::build(&relation, keys, (began.table, self.given.isa), &helpers)?;
                 if let Some(column) = sorted {
                     table.sorted = relation.integers(column, self.given.isa)?;
                 }
@@ -442,7 +444,7 @@ impl Stretch {
                         chunks.extend(done);
                     }
                 }
-                let rows = Gathered::Chunks(Chunks::new(chunks, columns));
+                let rows = Gathered::Chunks(Chunks::new(chunks, columns.clone()));
                 self.run.leave(self.number, self.began(), rows, marks)
             }
             (End::Aggregate { plan, array, having, .. }, Sink::Aggregate { columns, .. }) => {

@@ -7,7 +7,7 @@ use common::Numbers;
 use gingham_kernels::Isa;
 use gingham_kernels::hash::{HashFunction, Key, Mix, hash};
 use gingham_kernels::key_table::{
-    DenseTable, Duplicates, Filter, HashTable, LIST, NONE, Pairs, Probing, Resume, RofTable, exists,
+    Building, DenseTable, Duplicates, Filter, HashTable, LIST, NONE, Pairs, Probing, Resume, RofTable, exists,
 };
 use std::collections::HashMap;
 
@@ -184,6 +184,18 @@ fn hash_tables<K: Key>() {
                         case.check(isa, table.duplicates(), &links[1..], &format!("{function:?}, {probing:?}, {load}"));
                     }
                 }
+                for parts in [1, 2, 8].into_iter().filter(|parts| *parts <= table.entries().len()) {
+                    let table = in_parts(case, function, load, parts);
+                    assert_eq!(table.keys(), case.expected.len());
+                    let mut links = Vec::new();
+                    table.locate(Isa::best(), Probing::Scalar, &case.probes, &mut links);
+                    case.check(
+                        Isa::best(),
+                        table.duplicates(),
+                        &links,
+                        &format!("{function:?}, {parts} parts, {load}"),
+                    );
+                }
             }
         }
         let table = HashTable::build(Isa::Scalar, HashFunction::Multiply, 0.5, &case.keys, &case.positions, Vec::new());
@@ -191,6 +203,37 @@ fn hash_tables<K: Key>() {
         table.locate(Isa::Scalar, Probing::Scalar, &case.probes, &mut links);
         case.check_joins(table.duplicates(), &links);
     });
+}
+
+/// A table whose parts are built by threads of their own.
+fn in_parts<K: Key>(case: &Case<K>, function: HashFunction, load: f64, parts: usize) -> HashTable<K> {
+    let rows = (case.keys.clone(), case.positions.clone());
+    let building = Building::new((Isa::best(), function, load), rows, Vec::new(), parts);
+    std::thread::scope(|scope| {
+        for part in 0..parts {
+            let building = &building;
+            scope.spawn(move || building.part(part));
+        }
+    });
+    building.finish()
+}
+
+#[test]
+#[should_panic(expected = "taken twice")]
+fn a_part_is_built_once() {
+    let building =
+        Building::new((Isa::best(), HashFunction::Multiply, 0.5), (vec![1_u64, 2], vec![0, 1]), Vec::new(), 2);
+    building.part(1);
+    building.part(1);
+}
+
+#[test]
+#[should_panic(expected = "all parts are built")]
+fn a_table_has_all_parts() {
+    let building =
+        Building::new((Isa::best(), HashFunction::Multiply, 0.5), (vec![1_u64, 2], vec![0, 1]), Vec::new(), 2);
+    building.part(1);
+    building.finish();
 }
 
 #[test]

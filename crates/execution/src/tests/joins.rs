@@ -2,6 +2,7 @@
 
 use super::{cases, evaluate, truth};
 use crate::flow::{Course, Ended, Flow};
+use crate::helpers::Helpers;
 use crate::join::JoinTable;
 use crate::query::{Pipeline, Probe, Sink, Source, Step};
 use crate::range::Range;
@@ -209,7 +210,7 @@ pub(super) fn run(
     for (join, probe) in joins.iter().zip(pipeline.probes()) {
         let relation = relation(&join.rows);
         let keys: Vec<usize> = (0..join.keys.len()).collect();
-        let mut table = JoinTable::build(&relation, &keys, stages.table, Isa::best())?;
+        let mut table = JoinTable::build(&relation, &keys, (stages.table, Isa::best()), &Helpers::none())?;
         if let Some(range) = &probe.range {
             table.sorted = relation.integers(range.column, Isa::best())?;
         }

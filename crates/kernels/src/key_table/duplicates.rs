@@ -43,7 +43,7 @@ pub(super) trait Links {
 }
 
 /// A row whose key is in the table already.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Extra {
     /// Where the key's entry is; later the number of its list.
     pub(super) slot: u32,

@@ -35,6 +35,16 @@ impl<K: Copy> Entry<K> {
     }
 }
 
+impl<K: Key> Entry<K> {
+    pub(super) fn empty() -> Self {
+        Self { key: K::default(), link: NONE }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.link == NONE
+    }
+}
+
 /// From keys to build positions.
 #[derive(Debug)]
 pub struct HashTable<K> {
@@ -46,7 +56,7 @@ pub struct HashTable<K> {
 }
 
 /// Keys that are hashed at once, and how many of them ahead entries are asked for.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 const AHEAD: usize = 16;
 
 impl<K: Key> HashTable<K> {
@@ -73,16 +83,26 @@ impl<K: Key> HashTable<K> {
     ) -> Self {
         check_rows(keys.len(), positions);
         entries.clear();
-        entries.resize(Self::slots(keys.len(), load), Entry { key: K::default(), link: NONE });
+        entries.resize(Self::slots(keys.len(), load), Entry::empty());
+        Self::of_parts((isa, function), entries, Vec::new(), keys.len(), (keys, positions))
+    }
+
+    /// A table of so many rows, all of which are in `entries` or among its `extras` but those with these keys.
+    pub(super) fn of_parts(
+        (isa, function): (Isa, HashFunction),
+        entries: Vec<Entry<K>>,
+        mut extras: Vec<Extra>,
+        rows: usize,
+        (keys, positions): (&[K], &[u32]),
+    ) -> Self {
         let mut table = Self { function, entries, duplicates: Duplicates::default(), keys: 0 };
-        let mut extras = Vec::new();
         let mut hashes = Vec::with_capacity(BLOCK);
         for (keys, positions) in keys.chunks(BLOCK).zip(positions.chunks(BLOCK)) {
             hashes.clear();
             hash(isa, function, keys, &mut hashes);
             table.insert(keys, positions, &hashes, &mut extras);
         }
-        table.keys = keys.len() - extras.len();
+        table.keys = rows - extras.len();
         table.duplicates = Duplicates::lay_out(extras, &mut table);
         table
     }

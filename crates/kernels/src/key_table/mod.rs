@@ -4,6 +4,7 @@
 //! | file | what |
 //! |---|---|
 //! | `hash_table` | ours: open addressing, entries of 16 bytes (8 for 32-bit keys), duplicates outside |
+//! | `building` | the same, built by several threads |
 //! | `dense_table` | an array over the codes of a small domain |
 //! | `rof_table` | the paper's figure 7: status, key, payload, hash |
 //! | `filter` | which keys can't be in a table, from one word per key |
@@ -17,6 +18,7 @@
 //!
 //! Entries hold numbers and no pointers: a table is as good in another place of memory, or on disk.
 
+mod building;
 mod dense_table;
 mod duplicates;
 mod filter;
@@ -25,6 +27,7 @@ mod pairs;
 mod probe;
 mod rof_table;
 
+pub use building::Building;
 pub use dense_table::DenseTable;
 pub use duplicates::{Duplicates, LIST, MAX_ROWS, NONE};
 pub use filter::Filter;
