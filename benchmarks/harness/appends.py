@@ -1,5 +1,5 @@
 """DuckDB's side of benchmarks/appends.py: appends.py DATABASE WAY BATCHES, run by the virtual environment's Python. Records and
-output are those of crates/engine/examples/appends.rs."""
+output are those of crates/lab/examples/appends.rs."""
 
 import json
 import os

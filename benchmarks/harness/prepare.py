@@ -34,26 +34,28 @@ def virtual_environment(work):
 
 def build(root, profile):
     """Builds the runner and the command with a cargo profile and returns their paths, as cargo tells them."""
+    return programs(root, profile, ["runner"])
+
+
+def example(root, profile, name):
+    """Builds one of the lab's measuring programs and returns its path, as cargo tells it."""
+    return programs(root, profile, [name])[name]
+
+
+def programs(root, profile, examples):
+    """Builds examples of the lab, and the command always, so that each build has the same features and shares its crates."""
     command = ["cargo", "build", "--locked", "--profile", profile, "--message-format", "json-render-diagnostics"]
-    command += ["-p", "gingham-lab", "--example", "runner", "--features", "gingham-lab/runner"]
+    command += ["-p", "gingham-lab", "--features", "gingham-lab/runner"]
+    command += [word for name in examples for word in ("--example", name)]
     command += ["-p", "gingham-cli", "--bin", "gingham"]
     print("+ " + " ".join(command), flush=True)
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     paths = {}
     for line in done.stdout.splitlines():
         message = json.loads(line)
-        if message.get("executable") and message["target"]["name"] in ("runner", "gingham"):
+        if message.get("executable") and message["target"]["name"] in ("gingham", *examples):
             paths[message["target"]["name"]] = message["executable"]
     return paths
-
-
-def example(root, profile, name):
-    """Builds an example of the engine and returns its path, as cargo tells it."""
-    command = ["cargo", "build", "--locked", "--profile", profile, "-p", "gingham", "--example", name]
-    command += ["--message-format", "json-render-diagnostics"]
-    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
-    messages = [json.loads(line) for line in done.stdout.splitlines()]
-    return next(message["executable"] for message in messages if message.get("executable"))
 
 
 def data(work, runner, scale):

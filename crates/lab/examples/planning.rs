@@ -2,7 +2,7 @@
 //! plan made anew and with one that was kept. benchmarks/METHODOLOGY.md says how to read it.
 //!
 //! ```text
-//! cargo run --release -p gingham --example planning -- tpch.gingham benchmarks/definitions/tpch/q*.sql
+//! cargo run --release -p gingham-lab --features runner --example planning -- tpch.gingham benchmarks/definitions/tpch/q*.sql
 //! ```
 //!
 //! Each query runs whole, in rounds over all files, so that its planning meets the caches that others left behind. Times

@@ -2,7 +2,7 @@
 //! beside seven. benchmarks/clients.py runs it and keeps the figures; benchmarks/METHODOLOGY.md says how to read them.
 //!
 //! ```text
-//! cargo run --release -p gingham --example clients -- DATABASE THREADS ROUNDS LONG.sql SHORT.sql …
+//! cargo run --release -p gingham-lab --features runner --example clients -- DATABASE THREADS ROUNDS LONG.sql SHORT.sql …
 //! ```
 //!
 //! Plans are kept, as they are by default. Prints one line of JSON.

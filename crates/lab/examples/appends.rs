@@ -2,7 +2,7 @@
 //! beside DuckDB and keeps the figures; benchmarks/METHODOLOGY.md says how to read them.
 //!
 //! ```text
-//! cargo run --release -p gingham --example appends -- FOLDER LAYOUT WAY BATCHES
+//! cargo run --release -p gingham-lab --features runner --example appends -- FOLDER LAYOUT WAY BATCHES
 //! ```
 //!
 //! The database in FOLDER must not exist. WAY is `each`, an appender for each batch, `one`, an appender for all of them, or

@@ -2,7 +2,7 @@
 //! when it is gone. benchmarks/updates.py runs it and keeps the figures; benchmarks/METHODOLOGY.md says how to read them.
 //!
 //! ```text
-//! cargo run --release -p gingham --example updates -- FOLDER [UPDATES [SECONDS [LAYOUT]]]
+//! cargo run --release -p gingham-lab --features runner --example updates -- FOLDER [UPDATES [SECONDS [LAYOUT]]]
 //! ```
 //!
 //! The database in FOLDER must not exist. UPDATES are all updates (default 1000000), SECONDS how long the reader stays

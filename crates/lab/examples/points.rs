@@ -2,9 +2,9 @@
 //! many. benchmarks/points.py runs it beside SQLite and keeps the figures; benchmarks/METHODOLOGY.md says how to read them.
 //!
 //! ```text
-//! cargo run --release -p gingham --example points -- FOLDER fill ROWS LAYOUT
-//! cargo run --release -p gingham --example points -- FOLDER reads COUNT
-//! cargo run --release -p gingham --example points -- FOLDER updates CLIENTS SECONDS
+//! cargo run --release -p gingham-lab --features runner --example points -- FOLDER fill ROWS LAYOUT
+//! cargo run --release -p gingham-lab --features runner --example points -- FOLDER reads COUNT
+//! cargo run --release -p gingham-lab --features runner --example points -- FOLDER updates CLIENTS SECONDS
 //! ```
 //!
 //! `fill` makes the database in FOLDER, the others use it. Each prints one line of JSON.
