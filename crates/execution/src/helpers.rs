@@ -77,6 +77,20 @@ impl<'p> Helpers<'p> {
     }
 }
 
+impl Pool {
+    /// What `make` makes of each number below `pieces`, by the caller and as many as `workers` threads with it.
+    ///
+    /// # Errors
+    /// When a thread has failed.
+    pub fn each<T, M>(&self, pieces: usize, workers: usize, make: M) -> Result<Vec<T>>
+    where
+        T: Send + 'static,
+        M: Fn(usize) -> T + Send + Sync + 'static,
+    {
+        Helpers::of(self, &Arc::default(), workers).each(pieces, workers, make)
+    }
+}
+
 impl<T, M: Fn(usize) -> T> Together<T, M> {
     fn made(&self) -> MutexGuard<'_, Made<T>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,13 +1,22 @@
 //! Rows in an order: by the integers of their columns, so that nothing is decoded for it. Dictionary codes ascend as their
 //! values do.
 //!
-//! What the keys of a row are becomes one number, as few bits for each as its column's range takes, and rows are sorted by
-//! that: all of them digit by digit, the first of them by selection. Equal rows keep their places, or, where these depend on
+//! What the keys of a row are becomes one number, as few bits for each as its column's range takes, with the row's place behind
+//! them. All rows are sorted by these numbers, digit by digit where they have 64 bits; threads sort a part each, between two
+//! numbers of a sample. The first rows are found by selection. Equal rows keep their places, or, where these depend on
 //! chance, are told apart by their other columns: either way any number of threads gives the same.
 
+use crate::Result;
+use crate::helpers::Helpers;
+use crate::pool::Pool;
 use crate::rows::{Column, Rows, Values};
-use gingham_kernels::order::{Scratch, sort};
+use gingham_kernels::order::{Scratch, sort_numbers};
 use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Numbers of each part that are looked at to find where the parts of the order begin.
+const SAMPLED: usize = 256;
 
 /// A column by which rows are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +30,7 @@ pub struct SortKey {
 }
 
 /// A key's values as numbers from 0 on.
+#[derive(Clone, Copy)]
 struct Digit {
     key: SortKey,
     min: i128,
@@ -32,36 +42,128 @@ struct Digit {
     bits: u32,
 }
 
+/// What a row is put in order by: digits and, in the lowest bits, its place.
+trait Number: Copy + Ord + Send + Sync + Default + 'static {
+    /// With so many bits behind it.
+    fn with(self, bits: u32, digit: u128) -> Self;
+
+    /// The bits below `low`.
+    fn place(self, low: u32) -> usize;
+
+    /// The bits from `low` on.
+    fn digits(self, low: u32) -> Self;
+
+    /// Sorts numbers that ascend where the `bits` from `low` on are equal.
+    fn sort(numbers: Vec<Self>, low: u32, bits: u32) -> Vec<Self>;
+}
+
+impl Number for u64 {
+    #[inline(always)]
+    fn with(self, bits: u32, digit: u128) -> Self {
+        self.checked_shl(bits).unwrap_or(0) | digit as u64
+    }
+
+    fn place(self, low: u32) -> usize {
+        (self & !(u64::MAX << low)) as usize
+    }
+
+    fn digits(self, low: u32) -> Self {
+        self >> low
+    }
+
+    fn sort(numbers: Vec<Self>, low: u32, bits: u32) -> Vec<Self> {
+        if bits == 0 {
+            return numbers;
+        }
+        let mut sorted = Vec::new();
+        sort_numbers(&numbers, low, bits as u8, &mut Scratch::default(), &mut sorted);
+        sorted
+    }
+}
+
+impl Number for u128 {
+    #[inline(always)]
+    fn with(self, bits: u32, digit: u128) -> Self {
+        self.checked_shl(bits).unwrap_or(0) | digit
+    }
+
+    fn place(self, low: u32) -> usize {
+        (self & !(u128::MAX << low)) as usize
+    }
+
+    fn digits(self, low: u32) -> Self {
+        self >> low
+    }
+
+    fn sort(mut numbers: Vec<Self>, _: u32, _: u32) -> Vec<Self> {
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+/// How rows become numbers.
+struct Numbering {
+    rows: Arc<Rows>,
+    digits: Vec<Digit>,
+    /// Of all digits together.
+    bits: u32,
+    /// Bits of a place.
+    low: u32,
+}
+
 impl Rows {
+    /// Bytes that putting so many rows in an order takes at most, beside the places it gives.
+    pub const fn bytes_to_sort(rows: usize) -> usize {
+        // A number, again by part, and three times while these are sorted: more than two of 128 bits.
+        rows * 5 * size_of::<u64>()
+    }
+
+    /// The places of all rows in an order, found by as many as `workers` threads of a pool; of equal rows as by
+    /// [`Self::in_order`].
+    ///
+    /// # Errors
+    /// When a thread has failed.
+    ///
+    /// # Panics
+    /// For a column that is none.
+    pub fn all_in_order(
+        self: &Arc<Self>,
+        keys: &[SortKey],
+        placed: bool,
+        (pool, workers): (&Pool, usize),
+    ) -> Result<Vec<usize>> {
+        self.sorted(keys, placed, &Helpers::of(pool, &Arc::default(), workers))
+    }
+
+    /// The same by these threads.
+    pub(crate) fn sorted(
+        self: &Arc<Self>,
+        keys: &[SortKey],
+        placed: bool,
+        helpers: &Helpers<'_>,
+    ) -> Result<Vec<usize>> {
+        let low = usize::BITS - self.rows.saturating_sub(1).leading_zeros();
+        let Some((digits, bits)) = self.digits(keys).filter(|(_, bits)| bits + low < u128::BITS) else {
+            return Ok(self.in_order(keys, placed, self.rows));
+        };
+        let numbering = Numbering { rows: Arc::clone(self), digits, bits, low };
+        // Numbers of rows have 32 bits where they are sorted digit by digit.
+        if bits + low <= u64::BITS && low <= u32::BITS {
+            numbering.places::<u64>(placed, helpers)
+        } else {
+            numbering.places::<u128>(placed, helpers)
+        }
+    }
+
     /// The places of the first rows in an order, at most `first`. Rows with equal keys come in the order of their places when
     /// these are `placed`, the same in each run, and else in the order of their other columns.
     ///
     /// # Panics
     /// For a column that is none.
     pub fn in_order(&self, keys: &[SortKey], placed: bool, first: usize) -> Vec<usize> {
-        let ties = |a: usize, b: usize| {
-            let others = self.columns.iter().map(|column| column.get(a).cmp(&column.get(b)));
-            if placed { Ordering::Equal } else { others.fold(Ordering::Equal, Ordering::then) }
-        };
-        let digits: Option<Vec<Digit>> = keys.iter().map(|key| Digit::new(*key, &self.columns[key.column])).collect();
-        let bits = digits.as_ref().map_or(u32::MAX, |digits| digits.iter().map(|digit| digit.bits).sum());
-        let digits = digits.unwrap_or_default();
-        if bits <= u64::BITS && first >= self.rows && u32::try_from(self.rows).is_ok() {
-            let mut codes = vec![0u64; self.rows];
-            for digit in &digits {
-                digit.append(&self.columns[digit.key.column], &mut codes, |code, bits, digit| {
-                    code.checked_shl(bits).unwrap_or(0) | digit as u64
-                });
-            }
-            return all_in_order(&codes, bits, ties);
-        }
-        if bits <= u128::BITS {
-            let mut codes = vec![0u128; self.rows];
-            for digit in &digits {
-                digit.append(&self.columns[digit.key.column], &mut codes, |code, bits, digit| {
-                    code.checked_shl(bits).unwrap_or(0) | digit
-                });
-            }
+        let ties = |a: usize, b: usize| if placed { Ordering::Equal } else { self.compare_all(a, b) };
+        if let Some((digits, _)) = self.digits(keys).filter(|(_, bits)| *bits <= u128::BITS) {
+            let codes = self.numbers::<u128>(&digits, 0..self.rows);
             return first_in_order(self.rows, first, |a, b| codes[a].cmp(&codes[b]).then_with(|| ties(a, b)));
         }
         let by_keys = |a, b| {
@@ -70,6 +172,82 @@ impl Rows {
         };
         first_in_order(self.rows, first, |a, b| by_keys(a, b).then_with(|| ties(a, b)))
     }
+
+    /// By all columns.
+    fn compare_all(&self, a: usize, b: usize) -> Ordering {
+        let columns = self.columns.iter().map(|column| column.get(a).cmp(&column.get(b)));
+        columns.fold(Ordering::Equal, Ordering::then)
+    }
+
+    /// The keys as digits, and the bits of all of them; `None` where one has a range past integers of 128 bits.
+    fn digits(&self, keys: &[SortKey]) -> Option<(Vec<Digit>, u32)> {
+        let digits = keys.iter().map(|key| Digit::new(*key, &self.columns[key.column]));
+        let digits = digits.collect::<Option<Vec<_>>>()?;
+        let bits = digits.iter().map(|digit| digit.bits).sum();
+        Some((digits, bits))
+    }
+
+    /// The digits of some rows as one number each.
+    fn numbers<N: Number>(&self, digits: &[Digit], rows: Range<usize>) -> Vec<N> {
+        let mut numbers = vec![N::default(); rows.len()];
+        digits.iter().for_each(|digit| digit.append(&self.columns[digit.key.column], rows.start, &mut numbers));
+        numbers
+    }
+}
+
+impl Numbering {
+    /// The places of all rows.
+    fn places<N: Number>(self, placed: bool, helpers: &Helpers<'_>) -> Result<Vec<usize>> {
+        let (rows, low, bits) = (self.rows.rows, self.low, self.bits);
+        let (own, threads) = (Arc::new(self), helpers.threads(rows));
+        let length = rows.div_ceil(threads).max(1);
+        let numbering = Arc::clone(&own);
+        let parts = helpers.each(threads, threads, move |part| {
+            let start = (part * length).min(rows);
+            numbering.part::<N>(start..(start + length).min(rows))
+        })?;
+        let sorted = if let [_] = parts.as_slice() {
+            parts.into_iter().map(|part| N::sort(part, low, bits)).collect()
+        } else {
+            let (bounds, parts) = (bounds(&parts), Arc::new(parts));
+            helpers.each(threads, threads, move |part| {
+                let (begin, end) = (part.checked_sub(1).map(|before| bounds[before]), bounds.get(part).copied());
+                let is_own =
+                    |number: &N| begin.is_none_or(|begin| *number >= begin) && end.is_none_or(|end| *number < end);
+                let numbers = parts.iter().flatten().copied().filter(is_own).collect();
+                N::sort(numbers, low, bits)
+            })?
+        };
+        let all = sorted.iter().flatten();
+        let mut places: Vec<usize> = all.clone().map(|number| number.place(low)).collect();
+        if !placed {
+            let digits: Vec<N> = all.map(|number| number.digits(low)).collect();
+            let mut rest = places.as_mut_slice();
+            for equal in digits.chunk_by(|a, b| a == b) {
+                let (own_places, behind) = rest.split_at_mut(equal.len());
+                own_places.sort_by(|a, b| own.rows.compare_all(*a, *b));
+                rest = behind;
+            }
+        }
+        Ok(places)
+    }
+
+    /// The numbers of some rows, with their places.
+    fn part<N: Number>(&self, rows: Range<usize>) -> Vec<N> {
+        let mut numbers = self.rows.numbers::<N>(&self.digits, rows.clone());
+        for (number, row) in numbers.iter_mut().zip(rows) {
+            *number = number.with(self.low, row as u128);
+        }
+        numbers
+    }
+}
+
+/// Where as many parts of about equal size begin as there are here, but for the first.
+fn bounds<N: Number>(parts: &[Vec<N>]) -> Vec<N> {
+    let sampled = parts.iter().flat_map(|part| part.iter().step_by((part.len() / SAMPLED).max(1)));
+    let mut sampled: Vec<N> = sampled.copied().collect();
+    sampled.sort_unstable();
+    (1..parts.len()).filter_map(|part| sampled.get(sampled.len() * part / parts.len()).copied()).collect()
 }
 
 impl Rows {
@@ -85,27 +263,11 @@ impl Rows {
             return if first == 0 { Vec::new() } else { all() };
         }
         let Some(digit) = Digit::new(key, column) else { return all() };
-        let mut codes = vec![0u128; self.rows];
-        digit.append(column, &mut codes, |_, _, digit| digit);
+        let codes = self.numbers::<u128>(&[digit], 0..self.rows);
         let mut ranked = codes.clone();
         let (_, last, _) = ranked.select_nth_unstable(first - 1);
         (0..self.rows).filter(|row| codes[*row] <= *last).collect()
     }
-}
-
-/// All places in the order of their codes, then in that of `ties`, then in their own.
-fn all_in_order(codes: &[u64], bits: u32, ties: impl Fn(usize, usize) -> Ordering) -> Vec<usize> {
-    let (mut places, mut sorted) = (Vec::new(), Vec::new());
-    sort(codes, bits.max(1) as u8, &mut Scratch::default(), &mut places, &mut sorted);
-    let mut places: Vec<usize> = places.into_iter().map(|place| place as usize).collect();
-    let mut start = 0;
-    for equal in sorted.chunk_by(|a, b| a == b) {
-        if equal.len() > 1 {
-            places[start..start + equal.len()].sort_by(|a, b| ties(*a, *b));
-        }
-        start += equal.len();
-    }
-    places
 }
 
 /// The first places in an order, and in their own where it does not tell them apart.
@@ -132,15 +294,24 @@ impl Digit {
         Some(Self { key, min, max, first, null, bits })
     }
 
-    /// Puts the digit of each row behind the code that it has so far.
-    fn append<C: Copy>(&self, column: &Column, codes: &mut [C], with: impl Fn(C, u32, u128) -> C) {
-        for (row, code) in codes.iter_mut().enumerate() {
-            let digit = match column.get(row) {
+    /// Puts the digit of each row from `start` on behind the number that it has so far.
+    fn append<N: Number>(&self, column: &Column, start: usize, numbers: &mut [N]) {
+        if let (Values::Short(values), None) = (&column.values, &column.valid) {
+            // All differences are those of integers of 64 bits.
+            let (min, max, descending) = (self.min as i64, self.max as i64, self.key.descending);
+            for (number, value) in numbers.iter_mut().zip(&values[start..]) {
+                let digit = if descending { max.wrapping_sub(*value) } else { value.wrapping_sub(min) };
+                *number = number.with(self.bits, u128::from(digit as u64));
+            }
+            return;
+        }
+        for (row, number) in numbers.iter_mut().enumerate() {
+            let digit = match column.get(start + row) {
                 None => self.null,
                 Some(value) if self.key.descending => self.max.abs_diff(value) + self.first,
                 Some(value) => value.abs_diff(self.min) + self.first,
             };
-            *code = with(*code, self.bits, digit);
+            *number = number.with(self.bits, digit);
         }
     }
 }
@@ -161,9 +332,14 @@ impl SortKey {
 impl Column {
     /// The smallest and largest integer; 0 and 0 of none.
     pub fn bounds(&self) -> (i128, i128) {
-        let rows = match &self.values {
-            Values::Short(values) => values.len(),
-            Values::Wide(values) => values.len(),
+        let rows = match (&self.values, &self.valid) {
+            (Values::Short(values), None) => {
+                let bounds =
+                    values.iter().fold((i64::MAX, i64::MIN), |(min, max), value| (min.min(*value), max.max(*value)));
+                return if values.is_empty() { (0, 0) } else { (bounds.0.into(), bounds.1.into()) };
+            }
+            (Values::Short(values), _) => values.len(),
+            (Values::Wide(values), _) => values.len(),
         };
         let values = (0..rows).filter_map(|row| self.get(row));
         let both = values.map(|value| (value, value));
@@ -254,7 +430,34 @@ mod tests {
                 // A range past 128 bits is not looked at.
                 prop_assert!(chosen == by_one || chosen.len() == rows.rows);
             }
-            prop_assert_eq!(rows.in_order(&keys, placed, first), expected);
+            prop_assert_eq!(rows.in_order(&keys, placed, first), expected.clone());
+            if first >= rows.rows {
+                let rows = Arc::new(rows);
+                prop_assert_eq!(&rows.sorted(&keys, placed, &Helpers::none()).unwrap(), &expected);
+                prop_assert_eq!(rows.all_in_order(&keys, placed, (&Pool::new(), 3)).unwrap(), expected);
+            }
+        }
+    }
+    #[test]
+    fn threads_sort_parts() {
+        let mut state = 7u64;
+        let mut next = |span: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            ((state >> 20) % span) as i64
+        };
+        for spans in [[3, 1 << 40], [1 << 20, 5], [1, 1], [1 << 43, 1 << 43]] {
+            let column = |span| {
+                let values = (0..200_000).map(|_| next(span) - 2).collect();
+                Column { values: Values::Short(values), valid: None }
+            };
+            let rows = Arc::new(Rows { rows: 200_000, columns: spans.map(column).into() });
+            let keys = [(0, true), (1, false)];
+            let keys = keys.map(|(column, descending)| SortKey { column, descending, nulls_first: false });
+            for (keys, placed) in [(&keys[..], true), (&keys[..1], true), (&keys[..1], false)] {
+                let expected = rows.in_order(keys, placed, usize::MAX);
+                let found = rows.all_in_order(keys, placed, (&Pool::new(), 3)).unwrap();
+                assert!(found == expected, "{spans:?}, {} keys, {placed}", keys.len());
+            }
         }
     }
 }

@@ -28,9 +28,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Bytes a row that sorting takes: its code, its place before and after.
-const SORTED_BYTES: usize = 24;
-
 /// What a pipeline left.
 #[derive(Debug, Clone, Default)]
 struct Left {
@@ -259,11 +256,11 @@ impl Run {
             *lock(&self.waiting) = Some((number, rows.into_rows(grow)?));
         } else {
             let sorted = Pipeline::sorted(&self.prepared.query.pipelines, number);
+            let helpers = Helpers::of(&self.pool, &self.share, self.workers);
             let rows = match sorted {
-                Some(column) => Gathered::Rows(self.sorted(rows.into_rows(grow)?, column)?),
+                Some(column) => Gathered::Rows(self.sorted(rows.into_rows(grow)?, column, &helpers)?),
                 None => rows,
             };
-            let helpers = Helpers::of(&self.pool, &self.share, self.workers);
             let relation = rows.into_relation(grow, &helpers)?;
             if let Some(keys) = self.pipeline(number).keys() {
                 let mut table = JoinTable::build(&relation, keys, (began.table, self.given.isa), &helpers)?;
@@ -282,10 +279,11 @@ impl Run {
     }
 
     /// Rows in the order of a column, NULLs behind all others.
-    fn sorted(&self, rows: Rows, column: usize) -> Result<Rows> {
-        self.memory.grow(rows.bytes() + rows.rows * SORTED_BYTES)?;
+    fn sorted(&self, rows: Rows, column: usize, helpers: &Helpers<'_>) -> Result<Rows> {
+        self.memory.grow(rows.bytes() + rows.rows * size_of::<usize>() + Rows::bytes_to_sort(rows.rows))?;
         let key = SortKey { column, descending: false, nulls_first: false };
-        Ok(rows.take(&rows.in_order(&[key], true, rows.rows)))
+        let rows = Arc::new(rows);
+        Ok(rows.take(&rows.sorted(&[key], true, helpers)?))
     }
 
     /// Rows of a pipeline that suffice; `None` when all are wanted. That is all of those that another one reads.

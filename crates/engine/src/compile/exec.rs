@@ -8,7 +8,7 @@ use super::draft::Scanned;
 use super::functions::Function;
 use super::given::{Given, gathered};
 use super::groups::Shown;
-use super::results::{Batches, are_distinct, ranked};
+use super::results::{Batches, WantedRows, are_distinct, ranked};
 use super::subtree::Subtree;
 use super::wanted::Wanted;
 use crate::session::{Notes, Settings};
@@ -308,13 +308,17 @@ impl CompiledExec {
             return memory.nothing();
         }
         let is_placed = self.shape.is_placed();
-        let (rows, places) =
-            self.wanted.of(rows, is_placed, |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
+        let (pool, workers) = (&self.shape.pool, self.shape.workers);
+        let (rows, places) = self
+            .wanted
+            .of(rows, is_placed, (pool, workers), |rows, texts| ranked(rows, outputs, texts, &strings, isa))?;
         memory.keep(rows.bytes() + places.bytes());
         timer.done();
         let given = places.len();
-        let (outputs, batch_rows) = (outputs.clone(), context.session_config().batch_size().max(1));
-        let batches = Batches::new(rows, places, outputs, Arc::clone(schema), strings, isa);
+        let (outputs, schema) = (outputs.clone(), Arc::clone(schema));
+        let batch_rows = context.session_config().batch_size().max(1);
+        let wanted = WantedRows { rows, places, outputs, schema, strings, isa };
+        let batches = Batches::new(wanted, Arc::clone(pool), workers);
         // The rows are the query's until the last of them was given.
         let batches = batches.flat_map(move |batch| {
             let _memory = &memory;

@@ -12,42 +12,63 @@ use arrow::compute::cast;
 use arrow::compute::kernels::rank::rank;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::row::{RowConverter, SortField};
-use gingham_execution::{Column, Rows, Strings, Values, float};
+use gingham_execution::{Column, Pool, Rows, Strings, Values, float};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
 use gingham_storage::scan::{array_of_integers, fetch, fetch_all};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Rows of a batch: what is fetched by records' numbers is fetched for as many at once, zone by zone.
 const AT_ONCE: usize = 1 << 15;
 
-/// The rows that are wanted, batch by batch: each is made when it is asked for.
+/// Batches of which there are so many left are made by several threads, one each.
+const SEVERAL: usize = 4;
+
+/// The rows that are wanted, batch by batch: made when they are asked for, as many at once as threads do.
 pub(super) struct Batches {
-    rows: Rows,
-    places: Places,
-    outputs: Vec<Shown>,
-    schema: SchemaRef,
-    strings: Arc<Strings>,
-    isa: Isa,
+    wanted: Arc<WantedRows>,
+    pool: Arc<Pool>,
+    workers: usize,
+    made: VecDeque<Result<RecordBatch>>,
+    /// The first row of which nothing was made.
     next: usize,
 }
 
+/// Rows and what they are to become.
+pub(super) struct WantedRows {
+    pub(super) rows: Arc<Rows>,
+    pub(super) places: Places,
+    pub(super) outputs: Vec<Shown>,
+    pub(super) schema: SchemaRef,
+    /// Those that the query has numbered.
+    pub(super) strings: Arc<Strings>,
+    pub(super) isa: Isa,
+}
+
 impl Batches {
-    /// Of `rows` those at `places`. Numbers of strings are those in `strings`.
-    pub(super) fn new(
-        rows: Rows,
-        places: Places,
-        outputs: Vec<Shown>,
-        schema: SchemaRef,
-        strings: Arc<Strings>,
-        isa: Isa,
-    ) -> Self {
-        Self { rows, places, outputs, schema, strings, isa, next: 0 }
+    /// By as many as `workers` threads of a pool.
+    pub(super) fn new(wanted: WantedRows, pool: Arc<Pool>, workers: usize) -> Self {
+        Self { wanted: Arc::new(wanted), pool, workers, made: VecDeque::new(), next: 0 }
     }
 
-    fn batch(&self, rows: &Rows) -> Result<RecordBatch> {
+    /// Makes the next batches.
+    fn make(&mut self) -> Result<()> {
+        let (wanted, start) = (Arc::clone(&self.wanted), self.next);
+        let left = (wanted.places.len() - start).div_ceil(AT_ONCE);
+        let batches = if left < SEVERAL { left.min(1) } else { self.workers.clamp(1, left) };
+        self.next = (start + batches * AT_ONCE).min(wanted.places.len());
+        let made = self.pool.each(batches, self.workers, move |batch| wanted.batch(start + batch * AT_ONCE))?;
+        self.made.extend(made);
+        Ok(())
+    }
+}
+
+impl WantedRows {
+    /// Rows from `start` on.
+    fn batch(&self, start: usize) -> Result<RecordBatch> {
+        let rows = &self.places.part(&self.rows, start..self.places.len().min(start + AT_ONCE));
         // What rows are ordered by comes behind the columns.
         let outputs = self.outputs.iter().take(self.schema.fields().len());
         let mut columns = outputs.clone().map(|_| None).collect::<Vec<Option<ArrayRef>>>();
@@ -81,13 +102,12 @@ impl Iterator for Batches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let end = self.places.len().min(self.next + AT_ONCE);
-        if self.next >= end {
-            return None;
+        if self.made.is_empty()
+            && let Err(error) = self.make()
+        {
+            return Some(Err(error));
         }
-        let rows = self.places.part(&self.rows, self.next..end);
-        self.next = end;
-        Some(self.batch(&rows))
+        self.made.pop_front()
     }
 }
 
@@ -147,11 +167,11 @@ pub(super) fn array(output: &Shown, rows: &Rows, strings: &Strings, isa: Isa) ->
         return texts(values, rows.rows, strings, &output.data_type);
     }
     let nulls = values.valid.clone().map(NullBuffer::new).filter(|nulls| nulls.null_count() > 0);
-    let integers = match &values.values {
-        Values::Short(values) => values.iter().map(|value| i128::from(*value)).collect(),
-        Values::Wide(values) => values.clone(),
-    };
-    Ok(array_of_integers(&LogicalType::from_arrow("", &output.data_type)?, integers, nulls)?)
+    let logical_type = LogicalType::from_arrow("", &output.data_type)?;
+    Ok(match &values.values {
+        Values::Short(values) => array_of_integers(&logical_type, values, nulls)?,
+        Values::Wide(values) => array_of_integers(&logical_type, values, nulls)?,
+    })
 }
 
 /// Strings by their numbers.

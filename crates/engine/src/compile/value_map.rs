@@ -88,7 +88,7 @@ impl Scope {
         let values: Vec<i128> = (range.min..=range.max).chain(once(0)).collect();
         let nulls = (0..values.len()).map(|at| at as i128 <= last).collect::<NullBuffer>();
         let logical_type = LogicalType::from_arrow("", &column.data_type).ok()?;
-        Some((low, array_of_integers(&logical_type, values, Some(nulls)).ok()?))
+        Some((low, array_of_integers(&logical_type, &values, Some(nulls)).ok()?))
     }
 }
 

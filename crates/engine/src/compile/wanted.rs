@@ -9,7 +9,7 @@ use datafusion::physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::limit::GlobalLimitExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use gingham_execution::{Rows, SortKey, Top};
+use gingham_execution::{Pool, Rows, SortKey, Top};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 /// First rows whose keys are remembered while a query runs, so that it leaves out worse ones. More are sorted like all rows.
 const MOST_FIRST: usize = 1 << 16;
 
-/// Of a row: its code in 128 bits, its place while it is sorted, and its place in the answer.
-const SORTED_BYTES: usize = 48;
+/// Of a row's place in the answer.
+const PLACE_BYTES: usize = size_of::<usize>();
 
 /// Which rows, and in which order.
 #[derive(Debug, Clone, Default)]
@@ -129,44 +129,50 @@ impl Wanted {
 
     /// Bytes that it takes to put so many rows in order.
     pub(super) fn bytes(&self, rows: usize) -> usize {
-        if self.order.is_some() { rows * SORTED_BYTES } else { 0 }
+        if self.order.is_some() { Rows::bytes_to_sort(rows) + rows * PLACE_BYTES } else { 0 }
     }
 
     /// The places of these among all rows, whose places are the same in each run when they are `placed`; and rows that
     /// the places count, fewer perhaps than there were. `ranked` gives them with a column behind the others for each of some
-    /// outputs, of integers that order as their strings do.
+    /// outputs, of integers that order as their strings do. All rows are put in order by as many threads of a pool.
     pub(super) fn of(
         &self,
         mut rows: Rows,
         placed: bool,
+        threads: (&Pool, usize),
         ranked: impl for<'r> FnOnce(&'r Rows, &[usize]) -> crate::Result<Cow<'r, Rows>>,
-    ) -> crate::Result<(Rows, Places)> {
+    ) -> crate::Result<(Arc<Rows>, Places)> {
         if let Some((key, first)) = self.top {
             let rows = first_and_ties(rows, key, first);
             let all = Places::Run(0..rows.rows);
-            return Ok((rows, all));
+            return Ok((Arc::new(rows), all));
         }
         let last = self.last().unwrap_or(rows.rows).min(rows.rows);
-        let places = match &self.order {
-            Some(Order { keys, texts, .. }) => {
-                // Strings are fetched of no more rows than may be among the first.
-                if let (Some(key), Some((first, _))) = (keys.first(), texts.first())
-                    && *first > 0
-                {
-                    rows = first_and_ties(rows, *key, last);
-                }
-                let outputs: Vec<usize> = texts.iter().map(|(_, output)| *output).collect();
-                let mut keys = keys.clone();
-                for (place, (key, _)) in texts.iter().enumerate() {
-                    keys[*key].column = rows.columns.len() + place;
-                }
-                let mut places = ranked(&rows, &outputs)?.in_order(&keys, placed, last);
-                places.drain(..self.skip.min(places.len()));
-                Places::These(places)
-            }
-            None => Places::Run(self.skip.min(last)..last),
+        let Some(Order { keys, texts, .. }) = &self.order else {
+            return Ok((Arc::new(rows), Places::Run(self.skip.min(last)..last)));
         };
-        Ok((rows, places))
+        // Strings are fetched of no more rows than may be among the first.
+        if let (Some(key), Some((first, _))) = (keys.first(), texts.first())
+            && *first > 0
+        {
+            rows = first_and_ties(rows, *key, last);
+        }
+        let outputs: Vec<usize> = texts.iter().map(|(_, output)| *output).collect();
+        let mut keys = keys.clone();
+        for (place, (key, _)) in texts.iter().enumerate() {
+            keys[*key].column = rows.columns.len() + place;
+        }
+        let rows = Arc::new(rows);
+        let ranked = match ranked(&rows, &outputs)? {
+            Cow::Borrowed(_) => Arc::clone(&rows),
+            Cow::Owned(ranked) => Arc::new(ranked),
+        };
+        let mut places = match last < rows.rows {
+            true => ranked.in_order(&keys, placed, last),
+            false => ranked.all_in_order(&keys, placed, threads)?,
+        };
+        places.drain(..self.skip.min(places.len()));
+        Ok((rows, Places::These(places)))
     }
 
     /// These rows of an operator that gives all, in any order.

@@ -23,4 +23,4 @@ pub(crate) use merge::{check_rows, merge_while_both, rest};
 pub use partition::{partition, partition_tids};
 pub use search::{Bound, bound, search};
 pub(crate) use search::{MANY, leading};
-pub use sort::{RUN, Scratch, sort};
+pub use sort::{RUN, Scratch, sort, sort_numbers};

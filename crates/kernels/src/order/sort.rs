@@ -14,6 +14,9 @@ use std::ops::Range;
 /// long again when they are partitioned first, 2^22 a third less.)
 pub const RUN: usize = 1 << 20;
 
+/// Bits of a TID, below the code in a pair.
+const TID_BITS: u32 = 32;
+
 /// Memory that a sort works in. What it holds is of no use.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -38,18 +41,33 @@ pub fn sort<C: Code>(codes: &[C], width: u8, scratch: &mut Scratch, tids: &mut V
     }
     tids.resize(codes.len(), 0);
     out.resize(codes.len(), C::default());
+    let out = Split { tids, codes: out };
     if C::BITS <= 32 {
-        sort_pairs(codes, digits, &mut scratch.narrow, tids, out);
+        sort_pairs(codes, digits, &mut scratch.narrow, out);
     } else {
-        sort_pairs(codes, digits, &mut scratch.wide, tids, out);
+        sort_pairs(codes, digits, &mut scratch.wide, out);
     }
+}
+
+/// Sorts numbers by the `width` bits above their `low` first ones: `out` gets them. Numbers that are equal there must ascend
+/// already, as pairs of a code and a TID do that come in the order of their TIDs.
+///
+/// # Panics
+/// When `low` and `width` are more than 64 bits together, or `width` is 0, or there are 2^32 numbers or more.
+pub fn sort_numbers(numbers: &[u64], low: u32, width: u8, scratch: &mut Scratch, out: &mut Vec<u64>) {
+    assert!(width > 0 && low + u32::from(width) <= u64::BITS, "{width} bits above {low}");
+    assert!(u32::try_from(numbers.len()).is_ok(), "{} numbers", numbers.len());
+    out.resize(numbers.len(), 0);
+    let by = By { digits: Digits::of(width), low };
+    sort_by(numbers, |_, number| number, by, &mut scratch.narrow, Whole(out));
 }
 
 /// A code and a TID in one integer.
 trait Pair: Value + Ord {
     fn new(code: u64, tid: u32) -> Self;
-    fn code(self) -> u64;
     fn tid(self) -> u32;
+    /// The bits above the `low` first ones.
+    fn above(self, low: u32) -> u64;
 }
 
 macro_rules! pair {
@@ -57,17 +75,17 @@ macro_rules! pair {
         impl Pair for $pair {
             #[inline(always)]
             fn new(code: u64, tid: u32) -> Self {
-                <$pair>::from(code) << 32 | <$pair>::from(tid)
-            }
-
-            #[inline(always)]
-            fn code(self) -> u64 {
-                (self >> 32) as u64
+                <$pair>::from(code) << TID_BITS | <$pair>::from(tid)
             }
 
             #[inline(always)]
             fn tid(self) -> u32 {
                 self as u32
+            }
+
+            #[inline(always)]
+            fn above(self, low: u32) -> u64 {
+                (self >> low) as u64
             }
         }
     };
@@ -76,22 +94,77 @@ macro_rules! pair {
 pair!(u64);
 pair!(i128);
 
-fn sort_pairs<C: Code, P: Pair>(codes: &[C], digits: Digits, sets: &mut [Vec<P>; 2], tids: &mut [u32], out: &mut [C]) {
-    let rows = codes.len();
+/// What pairs are sorted by: digits of the bits above the `low` first ones.
+#[derive(Clone, Copy)]
+struct By {
+    digits: Digits,
+    low: u32,
+}
+
+impl By {
+    #[inline(always)]
+    fn digit<P: Pair>(self, pair: P, digit: usize) -> u8 {
+        self.digits.get(pair.above(self.low), digit)
+    }
+}
+
+/// Where sorted pairs go.
+trait Target<P> {
+    fn put(&mut self, place: usize, pair: P);
+}
+
+/// Codes and TIDs, each for themselves.
+struct Split<'a, C> {
+    tids: &'a mut [u32],
+    codes: &'a mut [C],
+}
+
+impl<C: Code, P: Pair> Target<P> for Split<'_, C> {
+    #[inline(always)]
+    fn put(&mut self, place: usize, pair: P) {
+        self.tids[place] = pair.tid();
+        self.codes[place] = C::truncate(pair.above(TID_BITS));
+    }
+}
+
+/// The pairs as they are.
+struct Whole<'a>(&'a mut [u64]);
+
+impl Target<u64> for Whole<'_> {
+    #[inline(always)]
+    fn put(&mut self, place: usize, pair: u64) {
+        self.0[place] = pair;
+    }
+}
+
+fn sort_pairs<C: Code, P: Pair>(codes: &[C], digits: Digits, sets: &mut [Vec<P>; 2], out: Split<'_, C>) {
+    let pair = |tid: usize, code: C| P::new(code.to_u64(), tid as u32);
+    sort_by(codes, pair, By { digits, low: TID_BITS }, sets, out);
+}
+
+/// Sorts what `pair` makes of each item and its place.
+fn sort_by<I: Copy, P: Pair>(
+    items: &[I],
+    pair: impl Fn(usize, I) -> P,
+    by: By,
+    sets: &mut [Vec<P>; 2],
+    out: impl Target<P>,
+) {
+    let rows = items.len();
     // The codes come in a pass of their own: the first of all, whether runs or all of them are sorted.
-    let first = if rows > RUN { 0 } else { digits.count() - 1 };
-    let counts = histogram(codes, |code| digits.get(code.to_u64(), first));
+    let first = if rows > RUN { 0 } else { by.digits.count() - 1 };
+    let counts = histogram(items, |item| by.digit(pair(0, item), first));
     let mut places = Places::new(&counts);
-    let pairs = codes.iter().enumerate().map(|(tid, code)| P::new(code.to_u64(), tid as u32));
     sets.iter_mut().for_each(|set| set.resize(rows, P::default()));
     let bounds = bounds(&counts);
     let mut to = Output::new(&mut sets[0], &bounds);
-    to.put_all(pairs.map(|pair| {
-        let digit = digits.get(pair.code(), first);
+    to.put_all(items.iter().enumerate().map(|(place, item)| {
+        let pair = pair(place, *item);
+        let digit = by.digit(pair, first);
         (digit, places.take(digit), pair)
     }));
     to.finish();
-    let mut sorter = Sorter { digits, sets, tids, out };
+    let mut sorter = Sorter { by, sets, out };
     if rows > RUN {
         sorter.buckets(0, 0, &counts, 1);
     } else {
@@ -99,21 +172,13 @@ fn sort_pairs<C: Code, P: Pair>(codes: &[C], digits: Digits, sets: &mut [Vec<P>;
     }
 }
 
-/// Puts a pair at its place in the output.
-#[inline(always)]
-fn split<C: Code, P: Pair>(pair: P, place: usize, tids: &mut [u32], out: &mut [C]) {
-    tids[place] = pair.tid();
-    out[place] = C::truncate(pair.code());
-}
-
-struct Sorter<'a, C, P> {
-    digits: Digits,
+struct Sorter<'a, P, T> {
+    by: By,
     sets: &'a mut [Vec<P>; 2],
-    tids: &'a mut [u32],
-    out: &'a mut [C],
+    out: T,
 }
 
-impl<C: Code, P: Pair> Sorter<'_, C, P> {
+impl<P: Pair, T: Target<P>> Sorter<'_, P, T> {
     /// Sorts the buckets that lie in a set from row `start` on, which agree in the digits before `digit`.
     fn buckets(&mut self, set: usize, mut start: usize, counts: &Histogram, digit: usize) {
         for count in *counts {
@@ -130,9 +195,9 @@ impl<C: Code, P: Pair> Sorter<'_, C, P> {
             return self.finish(set, rows);
         }
         if rows.len() <= RUN {
-            return self.passes(set, rows, digit..self.digits.count());
+            return self.passes(set, rows, digit..self.by.digits.count());
         }
-        if digit == self.digits.count() {
+        if digit == self.by.digits.count() {
             return self.finish(set, rows);
         }
         let counts = self.histogram(set, rows.clone(), digit);
@@ -160,7 +225,7 @@ impl<C: Code, P: Pair> Sorter<'_, C, P> {
     }
 
     fn histogram(&self, set: usize, rows: Range<usize>, digit: usize) -> Histogram {
-        histogram(&self.sets[set][rows], |pair| self.digits.get(pair.code(), digit))
+        histogram(&self.sets[set][rows], |pair| self.by.digit(pair, digit))
     }
 
     /// Takes rows of a set to their places by one digit, in the other set.
@@ -169,25 +234,23 @@ impl<C: Code, P: Pair> Sorter<'_, C, P> {
         let (from, to) = if set == 0 { (first, second) } else { (second, first) };
         let (mut places, to) = (Places::new(counts), &mut to[rows.clone()]);
         for pair in &from[rows] {
-            to[places.take(self.digits.get(pair.code(), digit))] = *pair;
+            to[places.take(self.by.digit(*pair, digit))] = *pair;
         }
     }
 
     /// The same to the output.
     fn last_pass(&mut self, set: usize, rows: Range<usize>, digit: usize, counts: &Histogram) {
-        let (tids, out) = (&mut self.tids[rows.clone()], &mut self.out[rows.clone()]);
-        let mut places = Places::new(counts);
+        let (mut places, start) = (Places::new(counts), rows.start);
         for pair in &self.sets[set][rows] {
-            split(*pair, places.take(self.digits.get(pair.code(), digit)), tids, out);
+            self.out.put(start + places.take(self.by.digit(*pair, digit)), *pair);
         }
     }
 
     /// Takes sorted rows of a set to the output.
     fn finish(&mut self, set: usize, rows: Range<usize>) {
-        let pairs = self.sets[set][rows.clone()].iter();
-        for ((pair, tid), code) in pairs.zip(&mut self.tids[rows.clone()]).zip(&mut self.out[rows]) {
-            *tid = pair.tid();
-            *code = C::truncate(pair.code());
+        let start = rows.start;
+        for (place, pair) in self.sets[set][rows].iter().enumerate() {
+            self.out.put(start + place, *pair);
         }
     }
 }

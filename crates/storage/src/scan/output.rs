@@ -74,7 +74,7 @@ pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
         }
         Shape::Wide { values } => {
             let values = selection.copy(isa, slice::<i128>(view, values, view.rows)?);
-            integers(&view.logical_type, &Listed(values), nulls, isa)
+            integers(&view.logical_type, &Listed(&values), nulls, isa)
         }
         Shape::Bytes { offsets, bytes } => {
             let strings = Strings::new(view, offsets, bytes)?;
@@ -93,7 +93,7 @@ pub(super) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
         }
         Shape::Chunked { bytes, place, width: 16 } => {
             let values = from_chunks::<i128>(view, bytes, *place, selection, isa)?;
-            integers(&view.logical_type, &Listed(values), nulls, isa)
+            integers(&view.logical_type, &Listed(&values), nulls, isa)
         }
         Shape::Chunked { bytes, place, width } => with_code!(view, *width, C => {
             let codes = from_chunks::<C>(view, bytes, *place, selection, isa)?;
@@ -230,16 +230,20 @@ impl<C: Code> Integers for Coded<'_, C> {
 }
 
 /// These.
-struct Listed(Vec<i128>);
+struct Listed<'a, I>(&'a [I]);
 
-impl Integers for Listed {
+impl<I: Copy + Into<i128>> Integers for Listed<'_, I> {
     fn all<V: Value>(&self) -> Vec<V> {
-        self.0.iter().map(|value| V::narrow(*value)).collect()
+        self.0.iter().map(|value| V::narrow((*value).into())).collect()
     }
 }
 
 /// An array of a type of the integer class, with these values, which it must hold.
-pub fn array_of_integers(logical_type: &LogicalType, values: Vec<i128>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+pub fn array_of_integers<I: Copy + Into<i128>>(
+    logical_type: &LogicalType,
+    values: &[I],
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
     integers(logical_type, &Listed(values), nulls, Isa::best())
 }
 
@@ -397,7 +401,7 @@ pub(crate) fn constant(value: &Datum, logical_type: &LogicalType, length: usize)
     let data_type = logical_type.to_arrow();
     Ok(match (value, &data_type) {
         (Datum::Null, _) => new_null_array(&data_type, length),
-        (Datum::Integer(value), _) => integers(logical_type, &Listed(vec![*value; length]), None, Isa::Scalar)?,
+        (Datum::Integer(value), _) => integers(logical_type, &Listed(&vec![*value; length]), None, Isa::Scalar)?,
         (Datum::Float(value), DataType::Float32) => Arc::new(Float32Array::from_value(value.get() as f32, length)),
         (Datum::Float(value), DataType::Float64) => Arc::new(Float64Array::from_value(value.get(), length)),
         (Datum::Bytes(bytes), DataType::BinaryView) => {
