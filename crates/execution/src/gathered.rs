@@ -8,6 +8,7 @@ use crate::relation::{Parts, Relation, present, view};
 use crate::rows::{Column, Rows, Values};
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::BooleanBuffer;
+use gingham_storage::huge_vec;
 
 /// The rows that a pipeline ends in.
 pub(crate) enum Gathered {
@@ -34,6 +35,15 @@ impl Chunks {
         Self { chunks, rows, columns }
     }
 
+    /// The rows as they are.
+    fn into_rows(self, helpers: &Helpers<'_>) -> Result<Rows> {
+        let Self { chunks, rows, columns } = self;
+        let count = columns.len();
+        let columns =
+            helpers.each(count, helpers.threads(rows * count), move |number| column(&chunks, columns[number]))?;
+        Ok(Rows { rows, columns })
+    }
+
     /// The rows as the input of later pipelines.
     fn into_relation(self, helpers: &Helpers<'_>) -> Result<Relation> {
         let Self { chunks, rows, columns } = self;
@@ -57,11 +67,11 @@ impl Gathered {
     }
 
     /// As columns; what is new memory is asked for.
-    pub(crate) fn into_rows(self, grow: impl Fn(usize) -> Result<()>) -> Result<Rows> {
+    pub(crate) fn into_rows(self, grow: impl Fn(usize) -> Result<()>, helpers: &Helpers<'_>) -> Result<Rows> {
         match self {
             Self::Rows(rows) => Ok(rows),
             Self::Chunks(chunks) => {
-                let rows = rows(&chunks.chunks, &chunks.columns);
+                let rows = chunks.into_rows(helpers)?;
                 grow(rows.bytes())?;
                 Ok(rows)
             }
@@ -81,12 +91,15 @@ impl Gathered {
 
 /// Chunks one behind the other, as columns.
 pub(crate) fn rows(chunks: &[Chunk], columns: &[(usize, Option<usize>)]) -> Rows {
-    let column = |(value, valid): &(usize, Option<usize>)| Column {
-        values: Values::Short(pieces(chunks, *value).concat()),
-        valid: valid.map(|valid| truths(chunks, valid)),
-    };
     let rows = chunks.iter().map(|chunk| chunk.rows).sum();
-    Rows { rows, columns: columns.iter().map(column).collect() }
+    Rows { rows, columns: columns.iter().map(|outputs| column(chunks, *outputs)).collect() }
+}
+
+/// An output with its values and the one that says which are, unless all are.
+fn column(chunks: &[Chunk], (value, valid): (usize, Option<usize>)) -> Column {
+    let mut values = huge_vec(chunks.iter().map(|chunk| chunk.rows).sum());
+    pieces(chunks, value).into_iter().for_each(|piece| values.extend_from_slice(piece));
+    Column { values: Values::Short(values), valid: valid.map(|valid| truths(chunks, valid)) }
 }
 
 fn pieces(chunks: &[Chunk], output: usize) -> Vec<&[i64]> {

@@ -11,6 +11,7 @@ use crate::helpers::Helpers;
 use crate::pool::Pool;
 use crate::rows::{Column, Rows, Values};
 use gingham_kernels::order::{Scratch, sort_numbers};
+use gingham_storage::huge_vec;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,7 +55,7 @@ trait Number: Copy + Ord + Send + Sync + Default + 'static {
     fn digits(self, low: u32) -> Self;
 
     /// Sorts numbers that ascend where the `bits` from `low` on are equal.
-    fn sort(numbers: Vec<Self>, low: u32, bits: u32) -> Vec<Self>;
+    fn sort(numbers: &mut [Self], low: u32, bits: u32);
 }
 
 impl Number for u64 {
@@ -71,13 +72,11 @@ impl Number for u64 {
         self >> low
     }
 
-    fn sort(numbers: Vec<Self>, low: u32, bits: u32) -> Vec<Self> {
-        if bits == 0 {
-            return numbers;
+    fn sort(numbers: &mut [Self], low: u32, bits: u32) {
+        if bits > 0 {
+            let mut scratch = Scratch::of([huge_vec(numbers.len()), huge_vec(numbers.len())]);
+            sort_numbers(numbers, low, bits as u8, &mut scratch);
         }
-        let mut sorted = Vec::new();
-        sort_numbers(&numbers, low, bits as u8, &mut Scratch::default(), &mut sorted);
-        sorted
     }
 }
 
@@ -95,9 +94,8 @@ impl Number for u128 {
         self >> low
     }
 
-    fn sort(mut numbers: Vec<Self>, _: u32, _: u32) -> Vec<Self> {
+    fn sort(numbers: &mut [Self], _: u32, _: u32) {
         numbers.sort_unstable();
-        numbers
     }
 }
 
@@ -114,8 +112,8 @@ struct Numbering {
 impl Rows {
     /// Bytes that putting so many rows in an order takes at most, beside the places it gives.
     pub const fn bytes_to_sort(rows: usize) -> usize {
-        // A number, again by part, and three times while these are sorted: more than two of 128 bits.
-        rows * 5 * size_of::<u64>()
+        // A number, again by part, and twice more while these are sorted. Of 128 bits: the first two of these.
+        rows * 4 * size_of::<u64>()
     }
 
     /// The places of all rows in an order, found by as many as `workers` threads of a pool; of equal rows as by
@@ -163,7 +161,7 @@ impl Rows {
     pub fn in_order(&self, keys: &[SortKey], placed: bool, first: usize) -> Vec<usize> {
         let ties = |a: usize, b: usize| if placed { Ordering::Equal } else { self.compare_all(a, b) };
         if let Some((digits, _)) = self.digits(keys).filter(|(_, bits)| *bits <= u128::BITS) {
-            let codes = self.numbers::<u128>(&digits, 0..self.rows);
+            let codes: Vec<u128> = self.numbers(&digits, 0..self.rows);
             return first_in_order(self.rows, first, |a, b| codes[a].cmp(&codes[b]).then_with(|| ties(a, b)));
         }
         let by_keys = |a, b| {
@@ -189,7 +187,8 @@ impl Rows {
 
     /// The digits of some rows as one number each.
     fn numbers<N: Number>(&self, digits: &[Digit], rows: Range<usize>) -> Vec<N> {
-        let mut numbers = vec![N::default(); rows.len()];
+        let mut numbers = huge_vec(rows.len());
+        numbers.resize(rows.len(), N::default());
         digits.iter().for_each(|digit| digit.append(&self.columns[digit.key.column], rows.start, &mut numbers));
         numbers
     }
@@ -206,20 +205,24 @@ impl Numbering {
             let start = (part * length).min(rows);
             numbering.part::<N>(start..(start + length).min(rows))
         })?;
-        let sorted = if let [_] = parts.as_slice() {
-            parts.into_iter().map(|part| N::sort(part, low, bits)).collect()
-        } else {
-            let (bounds, parts) = (bounds(&parts), Arc::new(parts));
-            helpers.each(threads, threads, move |part| {
-                let (begin, end) = (part.checked_sub(1).map(|before| bounds[before]), bounds.get(part).copied());
-                let is_own =
-                    |number: &N| begin.is_none_or(|begin| *number >= begin) && end.is_none_or(|end| *number < end);
-                let numbers = parts.iter().flatten().copied().filter(is_own).collect();
-                N::sort(numbers, low, bits)
-            })?
+        let sorted = match <[Vec<N>; 1]>::try_from(parts) {
+            Ok([mut all]) => {
+                N::sort(&mut all, low, bits);
+                vec![all]
+            }
+            Err(parts) => {
+                let (bounds, parts) = (bounds(&parts), Arc::new(parts));
+                helpers.each(threads, threads, move |part| {
+                    let begin = part.checked_sub(1).map(|before| bounds[before]);
+                    let mut numbers = between(&parts, begin, bounds.get(part).copied());
+                    N::sort(&mut numbers, low, bits);
+                    numbers
+                })?
+            }
         };
         let all = sorted.iter().flatten();
-        let mut places: Vec<usize> = all.clone().map(|number| number.place(low)).collect();
+        let mut places = huge_vec(rows);
+        places.extend(all.clone().map(|number| number.place(low)));
         if !placed {
             let digits: Vec<N> = all.map(|number| number.digits(low)).collect();
             let mut rest = places.as_mut_slice();
@@ -240,6 +243,14 @@ impl Numbering {
         }
         numbers
     }
+}
+
+/// The numbers from `begin` on that come before `end`.
+fn between<N: Number>(parts: &[Vec<N>], begin: Option<N>, end: Option<N>) -> Vec<N> {
+    let is_own = |number: &N| begin.is_none_or(|begin| *number >= begin) && end.is_none_or(|end| *number < end);
+    let mut numbers = huge_vec(parts.iter().map(|part| part.iter().filter(|number| is_own(number)).count()).sum());
+    parts.iter().for_each(|part| numbers.extend(part.iter().copied().filter(is_own)));
+    numbers
 }
 
 /// Where as many parts of about equal size begin as there are here, but for the first.
@@ -263,7 +274,7 @@ impl Rows {
             return if first == 0 { Vec::new() } else { all() };
         }
         let Some(digit) = Digit::new(key, column) else { return all() };
-        let codes = self.numbers::<u128>(&[digit], 0..self.rows);
+        let codes: Vec<u128> = self.numbers(&[digit], 0..self.rows);
         let mut ranked = codes.clone();
         let (_, last, _) = ranked.select_nth_unstable(first - 1);
         (0..self.rows).filter(|row| codes[*row] <= *last).collect()

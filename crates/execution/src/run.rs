@@ -239,26 +239,26 @@ impl Run {
         marks: Option<Arc<Vec<u64>>>,
     ) -> Result<()> {
         let grow = |bytes| self.memory.grow(bytes);
+        let helpers = Helpers::of(&self.pool, &self.share, self.workers);
         let own = rows.rows();
         let rows = match self.pipeline(number).behind {
-            Some(first) => Gathered::Rows(self.behind(first, rows.into_rows(grow)?)?),
+            Some(first) => Gathered::Rows(self.behind(first, rows.into_rows(grow, &helpers)?)?),
             None => rows,
         };
         let next = self.prepared.query.pipelines.get(number + 1);
         let Some(next) = next else {
-            let rows = rows.into_rows(grow)?;
+            let rows = rows.into_rows(grow, &helpers)?;
             self.tell(began, own, None);
             self.give(Ok(rows));
             return Ok(());
         };
         let mut left = Left { marks, ..Left::default() };
         if next.behind == Some(number) {
-            *lock(&self.waiting) = Some((number, rows.into_rows(grow)?));
+            *lock(&self.waiting) = Some((number, rows.into_rows(grow, &helpers)?));
         } else {
             let sorted = Pipeline::sorted(&self.prepared.query.pipelines, number);
-            let helpers = Helpers::of(&self.pool, &self.share, self.workers);
             let rows = match sorted {
-                Some(column) => Gathered::Rows(self.sorted(rows.into_rows(grow)?, column, &helpers)?),
+                Some(column) => Gathered::Rows(self.sorted(rows.into_rows(grow, &helpers)?, column, &helpers)?),
                 None => rows,
             };
             let relation = rows.into_relation(grow, &helpers)?;

@@ -119,6 +119,14 @@ impl Sorter {
             order::sort(&native, width, &mut self.native, &mut self.tids, &mut out);
             assert!(self.tids == expected && widened(&out) == sorted, "native: {what}");
         });
+        let places = usize::BITS - codes.len().leading_zeros();
+        if places + u32::from(width) <= u64::BITS {
+            let number = |code: u64, place: u64| code << places | place;
+            let mut found: Vec<u64> = { codes.iter().zip(0..) }.map(|(code, place)| number(*code, place)).collect();
+            order::sort_numbers(&mut found, places, width, &mut self.native);
+            let sorted = sorted.iter().zip(&expected).map(|(code, place)| number(*code, (*place).into()));
+            assert!(found.into_iter().eq(sorted), "numbers: {what}");
+        }
     }
 }
 

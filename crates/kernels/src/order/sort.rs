@@ -26,6 +26,13 @@ pub struct Scratch {
     wide: [Vec<i128>; 2],
 }
 
+impl Scratch {
+    /// Memory for numbers and for codes of up to 32 bits, as many as the smaller buffer has room for.
+    pub fn of(buffers: [Vec<u64>; 2]) -> Self {
+        Self { narrow: buffers, ..Self::default() }
+    }
+}
+
 /// Sorts codes of `width` bits: `tids` gets the rows in the order of their codes, and of equal codes in the order of
 /// their TIDs; `out` gets the codes.
 ///
@@ -49,17 +56,17 @@ pub fn sort<C: Code>(codes: &[C], width: u8, scratch: &mut Scratch, tids: &mut V
     }
 }
 
-/// Sorts numbers by the `width` bits above their `low` first ones: `out` gets them. Numbers that are equal there must ascend
-/// already, as pairs of a code and a TID do that come in the order of their TIDs.
+/// Sorts numbers by the `width` bits above their `low` first ones. Numbers that are equal there must ascend already, as pairs
+/// of a code and a TID do that come in the order of their TIDs.
 ///
 /// # Panics
 /// When `low` and `width` are more than 64 bits together, or `width` is 0, or there are 2^32 numbers or more.
-pub fn sort_numbers(numbers: &[u64], low: u32, width: u8, scratch: &mut Scratch, out: &mut Vec<u64>) {
+pub fn sort_numbers(numbers: &mut [u64], low: u32, width: u8, scratch: &mut Scratch) {
     assert!(width > 0 && low + u32::from(width) <= u64::BITS, "{width} bits above {low}");
     assert!(u32::try_from(numbers.len()).is_ok(), "{} numbers", numbers.len());
-    out.resize(numbers.len(), 0);
     let by = By { digits: Digits::of(width), low };
-    sort_by(numbers, |_, number| number, by, &mut scratch.narrow, Whole(out));
+    let begun = begin(numbers, |_, number| number, by, &mut scratch.narrow);
+    go_on(begun, by, &mut scratch.narrow, Whole(numbers));
 }
 
 /// A code and a TID in one integer.
@@ -138,37 +145,41 @@ impl Target<u64> for Whole<'_> {
 }
 
 fn sort_pairs<C: Code, P: Pair>(codes: &[C], digits: Digits, sets: &mut [Vec<P>; 2], out: Split<'_, C>) {
-    let pair = |tid: usize, code: C| P::new(code.to_u64(), tid as u32);
-    sort_by(codes, pair, By { digits, low: TID_BITS }, sets, out);
+    let by = By { digits, low: TID_BITS };
+    let begun = begin(codes, |tid, code| P::new(code.to_u64(), tid as u32), by, sets);
+    go_on(begun, by, sets, out);
 }
 
-/// Sorts what `pair` makes of each item and its place.
-fn sort_by<I: Copy, P: Pair>(
-    items: &[I],
-    pair: impl Fn(usize, I) -> P,
-    by: By,
-    sets: &mut [Vec<P>; 2],
-    out: impl Target<P>,
-) {
+/// By which digit pairs are in order, and how many have each.
+type Begun = (usize, Histogram);
+
+/// Takes what `pair` makes of each item and its place to the first set, in the order of one digit: the first of all, or the last
+/// where all are sorted from there up.
+fn begin<I: Copy, P: Pair>(items: &[I], pair: impl Fn(usize, I) -> P, by: By, sets: &mut [Vec<P>; 2]) -> Begun {
     let rows = items.len();
-    // The codes come in a pass of their own: the first of all, whether runs or all of them are sorted.
-    let first = if rows > RUN { 0 } else { by.digits.count() - 1 };
-    let counts = histogram(items, |item| by.digit(pair(0, item), first));
+    let digit = if rows > RUN { 0 } else { by.digits.count() - 1 };
+    let counts = histogram(items, |item| by.digit(pair(0, item), digit));
     let mut places = Places::new(&counts);
     sets.iter_mut().for_each(|set| set.resize(rows, P::default()));
     let bounds = bounds(&counts);
     let mut to = Output::new(&mut sets[0], &bounds);
     to.put_all(items.iter().enumerate().map(|(place, item)| {
         let pair = pair(place, *item);
-        let digit = by.digit(pair, first);
+        let digit = by.digit(pair, digit);
         (digit, places.take(digit), pair)
     }));
     to.finish();
+    (digit, counts)
+}
+
+/// Sorts the pairs of the first set, which are in the order of a digit, to the output.
+fn go_on<P: Pair>((digit, counts): Begun, by: By, sets: &mut [Vec<P>; 2], out: impl Target<P>) {
+    let rows = sets[0].len();
     let mut sorter = Sorter { by, sets, out };
     if rows > RUN {
         sorter.buckets(0, 0, &counts, 1);
     } else {
-        sorter.passes(0, 0..rows, 0..first);
+        sorter.passes(0, 0..rows, 0..digit);
     }
 }
 
