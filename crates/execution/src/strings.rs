@@ -2,10 +2,13 @@
 //! have no codes. Equal strings have equal numbers; which ones is a matter of chance.
 //!
 //! A string's hash says which of some parts has it, each with a lock of its own that a thread takes once for thousands of
-//! strings.
+//! strings: so many that memory can be asked for all that is looked at of them before any of it is read.
 
 use crate::{Error, Limits, Memory, Result};
+use gingham_kernels::element_ahead;
+use gingham_storage::{huge_vec, huge_zeros};
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 /// Parts, a power of two: more than threads, so that they seldom wait for each other.
@@ -14,8 +17,11 @@ const PARTS: usize = 64;
 /// Strings of a part at most: numbers are below 2^31.
 const MOST: usize = (1 << 31) / PARTS;
 
-/// What stands for no string in a part's table.
-const NONE: u32 = u32::MAX;
+/// Slots of a part's first table.
+const FIRST_SLOTS: usize = 64;
+
+/// The half of a slot that is the place plus one.
+const PLACE: u64 = u32::MAX as u64;
 
 /// Numbers of byte strings.
 #[derive(Debug)]
@@ -31,9 +37,9 @@ struct Part {
     bytes: Vec<u8>,
     /// Where each string ends in `bytes`.
     ends: Vec<usize>,
-    hashes: Vec<u32>,
-    /// Open addressing, a power of two: a string's place in `ends`.
-    slots: Vec<u32>,
+    /// Open addressing, a power of two of them, at most half in use: a string's hash, and below it its place in `ends` plus one;
+    /// 0 where there is none.
+    slots: Vec<u64>,
 }
 
 /// The strings, for someone who reads many.
@@ -68,10 +74,11 @@ impl Strings {
         for (number, wanted) in parts.iter().enumerate().filter(|(_, wanted)| !wanted.is_empty()) {
             let mut part = self.parts[number].write().unwrap_or_else(PoisonError::into_inner);
             let before = part.size();
-            for (at, hash) in wanted {
-                let string = strings[*at as usize].unwrap_or_default();
-                let place = part.place(*hash, string)?;
-                numbers[*at as usize] = Some(place * PARTS as u32 + number as u32);
+            let strings = wanted.iter().map(|(at, hash)| (*hash, strings[*at as usize].unwrap_or_default()));
+            part.reserve(strings.clone().map(|(_, string)| string.len()))?;
+            part.ask_ahead(wanted.iter().map(|(_, hash)| *hash));
+            for ((at, _), (hash, string)) in wanted.iter().zip(strings) {
+                numbers[*at as usize] = Some(part.place(hash, string) * PARTS as u32 + number as u32);
             }
             memory.grow(part.size() - before)?;
         }
@@ -96,51 +103,83 @@ impl Reader<'_> {
 impl Part {
     /// Bytes that it takes.
     fn size(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * 8 + self.hashes.capacity() * 4 + self.slots.capacity() * 4
+        self.bytes.capacity() + self.ends.capacity() * size_of::<usize>() + self.slots.capacity() * size_of::<u64>()
+    }
+
+    fn range(&self, place: usize) -> Range<usize> {
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        start..self.ends[place]
     }
 
     fn get(&self, place: usize) -> &[u8] {
-        let start = if place == 0 { 0 } else { self.ends[place - 1] };
-        &self.bytes[start..self.ends[place]]
+        &self.bytes[self.range(place)]
     }
 
-    /// The place of a string, which is added when it is new.
-    fn place(&mut self, hash: u32, string: &[u8]) -> Result<u32> {
-        // At most half of the slots are taken.
-        if self.ends.len() * 2 >= self.slots.len() {
-            self.widen();
-        }
-        let last = self.slots.len() - 1;
-        let mut slot = hash as usize & last;
-        loop {
-            match self.slots[slot] {
-                NONE => break,
-                place if self.hashes[place as usize] == hash && self.get(place as usize) == string => return Ok(place),
-                _ => slot = (slot + 1) & last,
-            }
-        }
-        if self.ends.len() == MOST {
+    /// Makes room for strings of these lengths.
+    fn reserve(&mut self, lengths: impl ExactSizeIterator<Item = usize>) -> Result<()> {
+        let strings = self.ends.len() + lengths.len();
+        if strings > MOST {
             return Err(Error::Unsupported("more different strings than have numbers".to_owned()));
         }
-        let place = self.ends.len() as u32;
-        self.slots[slot] = place;
-        self.hashes.push(hash);
-        self.bytes.extend_from_slice(string);
-        self.ends.push(self.bytes.len());
-        Ok(place)
+        widen(&mut self.ends, lengths.len());
+        widen(&mut self.bytes, lengths.sum());
+        if strings * 2 > self.slots.len() {
+            self.spread((strings * 2).next_power_of_two().max(FIRST_SLOTS));
+        }
+        Ok(())
     }
 
-    fn widen(&mut self) {
-        let slots = (self.slots.len() * 2).max(64);
-        self.slots.clear();
-        self.slots.resize(slots, NONE);
-        for (place, hash) in self.hashes.iter().enumerate() {
-            let mut slot = *hash as usize & (slots - 1);
-            while self.slots[slot] != NONE {
+    /// Asks for the memory in which strings with these hashes would be found: slots, ends, bytes.
+    fn ask_ahead(&self, hashes: impl Iterator<Item = u32> + Clone) {
+        let home = |hash: u32| hash as usize & (self.slots.len() - 1);
+        hashes.clone().for_each(|hash| element_ahead(&self.slots, home(hash)));
+        // Most are found in their first slot, if they are there at all.
+        let likely = hashes.filter_map(|hash| place_of(self.slots[home(hash)], hash));
+        likely.clone().for_each(|place| element_ahead(&self.ends, place));
+        likely.for_each(|place| element_ahead(&self.bytes, self.range(place).start));
+    }
+
+    /// The place of a string, which is added when it is new; there is room.
+    fn place(&mut self, hash: u32, string: &[u8]) -> u32 {
+        let last = self.slots.len() - 1;
+        let mut slot = hash as usize & last;
+        while self.slots[slot] != 0 {
+            if let Some(place) = place_of(self.slots[slot], hash).filter(|place| self.get(*place) == string) {
+                return place as u32;
+            }
+            slot = (slot + 1) & last;
+        }
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+        self.slots[slot] = u64::from(hash) << u32::BITS | self.ends.len() as u64;
+        self.ends.len() as u32 - 1
+    }
+
+    /// Spreads the strings over so many slots.
+    fn spread(&mut self, slots: usize) {
+        let before = std::mem::replace(&mut self.slots, huge_zeros(slots));
+        for entry in before.into_iter().filter(|entry| *entry != 0) {
+            let mut slot = (entry >> u32::BITS) as usize & (slots - 1);
+            while self.slots[slot] != 0 {
                 slot = (slot + 1) & (slots - 1);
             }
-            self.slots[slot] = place as u32;
+            self.slots[slot] = entry;
         }
+    }
+}
+
+/// The place in a slot that has this hash.
+fn place_of(slot: u64, hash: u32) -> Option<usize> {
+    (slot != 0 && slot >> u32::BITS == u64::from(hash)).then(|| (slot & PLACE) as usize - 1)
+}
+
+/// Makes room for so many more, twice as much as before when there is none.
+fn widen<T: Copy>(all: &mut Vec<T>, more: usize) {
+    let wanted = all.len() + more;
+    if wanted > all.capacity() {
+        let mut wider = huge_vec(wanted.max(all.capacity() * 2));
+        wider.extend_from_slice(all);
+        *all = wider;
     }
 }
 

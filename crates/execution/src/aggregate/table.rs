@@ -1,19 +1,32 @@
-//! A hash table from 64-bit group numbers to places, by open addressing with linear probing. Numbers come a vector at a time,
-//! so that memory can be asked for all of a block's slots before the first of them is read.
+//! A table from 64-bit group numbers to places. As long as the numbers are little larger than they are many, as those of strings
+//! are, it is an array by number; then a hash table, by open addressing with linear probing. Numbers come a vector at a time, so
+//! that memory can be asked for all of a block's slots before the first of them is read.
 
 use gingham_kernels::element_ahead;
-use gingham_storage::huge_zeros;
+use gingham_storage::{huge_vec, huge_zeros};
 
 /// Places of the numbers met so far, given in the order in which they came.
 #[derive(Debug)]
 pub(super) struct GroupTable {
-    /// The place plus one of the number that hashes there or a little before, below the upper half of its hash, which tells most
-    /// others from it; 0 where there is none. A power of two of them, at most half in use.
-    slots: Vec<u64>,
+    slots: Slots,
     /// The number at each place.
     numbers: Vec<u64>,
 }
 
+/// How a number's place is found.
+#[derive(Debug)]
+enum Slots {
+    /// By number the place plus one; 0 where there is none.
+    Direct(Vec<u32>),
+    /// The place plus one of the number that hashes there or a little before, below the upper half of its hash, which tells most
+    /// others from it; 0 where there is none. A power of two of them, at most half in use.
+    Hashed(Vec<u64>),
+}
+
+/// Numbers below this may have an array however few they are.
+const SMALL: u64 = 1 << 12;
+/// Elements of an array for each number that it has, at most: as many bytes as a hash table has.
+const SPARSE: u64 = 4;
 const FIRST_SLOTS: usize = 1 << 10;
 /// Numbers whose slots are asked for at once.
 const BLOCK: usize = 64;
@@ -22,7 +35,7 @@ const PLACE: u64 = u32::MAX as u64;
 
 impl GroupTable {
     pub(super) fn new() -> Self {
-        Self { slots: vec![0; FIRST_SLOTS], numbers: Vec::new() }
+        Self { slots: Slots::Direct(Vec::new()), numbers: Vec::new() }
     }
 
     /// The numbers, each at its place.
@@ -32,79 +45,134 @@ impl GroupTable {
 
     /// The place of a number.
     pub(super) fn place(&self, number: u64) -> Option<usize> {
-        self.find(number, hash(number)).ok()
+        match &self.slots {
+            Slots::Direct(places) => (*places.get(usize::try_from(number).ok()?)? as usize).checked_sub(1),
+            Slots::Hashed(slots) => find(slots, &self.numbers, number, hash(number)).ok(),
+        }
     }
 
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
-        (self.slots.capacity() + self.numbers.capacity()) * size_of::<u64>()
+        let slots = match &self.slots {
+            Slots::Direct(places) => places.capacity() * size_of::<u32>(),
+            Slots::Hashed(slots) => slots.capacity() * size_of::<u64>(),
+        };
+        slots + self.numbers.capacity() * size_of::<u64>()
     }
 
     /// Replaces each number by its place, new ones added. The caller keeps their number below 2^32.
     pub(super) fn places(&mut self, numbers: &mut [u64]) {
-        while (self.numbers.len() + numbers.len()) * 2 > self.slots.len() {
-            self.grow();
+        let largest = numbers.iter().copied().max().unwrap_or(0);
+        let all = self.numbers.len() + numbers.len();
+        if let Slots::Direct(places) = &mut self.slots
+            && largest < SMALL.max(all as u64 * SPARSE)
+        {
+            widen(places, largest as usize + 1);
+            return direct(places, &mut self.numbers, numbers);
         }
-        let mask = self.slots.len() - 1;
-        let mut hashes = [0; BLOCK];
-        for block in numbers.chunks_mut(BLOCK) {
-            for (number, hash) in block.iter().zip(&mut hashes) {
-                *hash = self::hash(*number);
-                element_ahead(&self.slots, *hash as usize & mask);
+        let slots = match &mut self.slots {
+            Slots::Hashed(slots) => slots,
+            direct @ Slots::Direct(_) => {
+                *direct = Slots::Hashed(spread(&self.numbers, FIRST_SLOTS.max((all * 2).next_power_of_two())));
+                return self.places(numbers);
             }
-            for hash in &hashes[..block.len()] {
-                let slot = self.slots[*hash as usize & mask];
-                element_ahead(&self.numbers, (slot & PLACE).saturating_sub(1) as usize);
-            }
-            for (number, hash) in block.iter_mut().zip(hashes) {
-                let place = self.find(*number, hash).unwrap_or_else(|slot| {
-                    self.numbers.push(*number);
-                    self.slots[slot] = entry(hash, self.numbers.len());
-                    self.numbers.len() - 1
-                });
-                *number = place as u64;
-            }
+        };
+        if all * 2 > slots.len() {
+            *slots = spread(&self.numbers, (all * 2).next_power_of_two());
         }
+        hashed(slots, &mut self.numbers, numbers);
     }
+}
 
-    /// The place of a number, or the slot that it would have.
-    fn find(&self, number: u64, hash: u64) -> Result<usize, usize> {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            let slot = self.slots[at];
-            if slot == 0 {
-                return Err(at);
-            }
-            let place = (slot & PLACE) as usize - 1;
-            if (slot ^ hash) & !PLACE == 0 && self.numbers[place] == number {
-                return Ok(place);
-            }
-            at = (at + 1) & mask;
-        }
+/// Makes an array of places long enough.
+fn widen(places: &mut Vec<u32>, length: usize) {
+    if length > places.capacity() {
+        let mut wider = huge_vec(length.max(places.capacity() * 2));
+        wider.extend_from_slice(places);
+        *places = wider;
     }
+    if length > places.len() {
+        places.resize(places.capacity(), 0);
+    }
+}
 
-    fn grow(&mut self) {
-        let mut slots = huge_zeros(self.slots.len() * 2);
-        let mask = slots.len() - 1;
-        let mut hashes = [0; BLOCK];
-        let mut place = 0;
-        for block in self.numbers.chunks(BLOCK) {
-            for (number, hash) in block.iter().zip(&mut hashes) {
-                *hash = self::hash(*number);
-                element_ahead(&slots, *hash as usize & mask);
+/// Replaces numbers by their places in an array that is long enough.
+fn direct(places: &mut [u32], known: &mut Vec<u64>, numbers: &mut [u64]) {
+    for block in numbers.chunks_mut(BLOCK) {
+        block.iter().for_each(|number| element_ahead(places, *number as usize));
+        for number in block {
+            let place = &mut places[*number as usize];
+            if *place == 0 {
+                known.push(*number);
+                *place = known.len() as u32;
             }
-            for hash in &hashes[..block.len()] {
-                let mut at = *hash as usize & mask;
-                while slots[at] != 0 {
-                    at = (at + 1) & mask;
-                }
-                place += 1;
-                slots[at] = entry(*hash, place);
-            }
+            *number = u64::from(*place) - 1;
         }
-        self.slots = slots;
     }
+}
+
+/// The same in a hash table that has room.
+fn hashed(slots: &mut [u64], known: &mut Vec<u64>, numbers: &mut [u64]) {
+    let mask = slots.len() - 1;
+    let mut hashes = [0; BLOCK];
+    for block in numbers.chunks_mut(BLOCK) {
+        for (number, hash) in block.iter().zip(&mut hashes) {
+            *hash = self::hash(*number);
+            element_ahead(slots, *hash as usize & mask);
+        }
+        for hash in &hashes[..block.len()] {
+            let slot = slots[*hash as usize & mask];
+            element_ahead(known, (slot & PLACE).saturating_sub(1) as usize);
+        }
+        for (number, hash) in block.iter_mut().zip(hashes) {
+            let place = find(slots, known, *number, hash).unwrap_or_else(|slot| {
+                known.push(*number);
+                slots[slot] = entry(hash, known.len());
+                known.len() - 1
+            });
+            *number = place as u64;
+        }
+    }
+}
+
+/// The place of a number, or the slot that it would have.
+fn find(slots: &[u64], known: &[u64], number: u64, hash: u64) -> Result<usize, usize> {
+    let mask = slots.len() - 1;
+    let mut at = hash as usize & mask;
+    loop {
+        let slot = slots[at];
+        if slot == 0 {
+            return Err(at);
+        }
+        let place = (slot & PLACE) as usize - 1;
+        if (slot ^ hash) & !PLACE == 0 && known[place] == number {
+            return Ok(place);
+        }
+        at = (at + 1) & mask;
+    }
+}
+
+/// A hash table of numbers, of so many slots, a power of two.
+fn spread(numbers: &[u64], slots: usize) -> Vec<u64> {
+    let mut slots = huge_zeros(slots);
+    let mask = slots.len() - 1;
+    let mut hashes = [0; BLOCK];
+    let mut place = 0;
+    for block in numbers.chunks(BLOCK) {
+        for (number, hash) in block.iter().zip(&mut hashes) {
+            *hash = self::hash(*number);
+            element_ahead(&slots, *hash as usize & mask);
+        }
+        for hash in &hashes[..block.len()] {
+            let mut at = *hash as usize & mask;
+            while slots[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            place += 1;
+            slots[at] = entry(*hash, place);
+        }
+    }
+    slots
 }
 
 /// What a slot has of a number with this hash.
@@ -123,22 +191,45 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
 
-    #[test]
-    fn numbers_keep_their_places() {
+    /// A table that is asked for some numbers a round, against the standard library's.
+    fn check(rounds: u64, numbers: impl Fn(u64) -> Vec<u64>) -> GroupTable {
         let mut table = GroupTable::new();
         let mut known: HashMap<u64, u64> = HashMap::new();
-        for round in 0..400u64 {
-            let mut numbers: Vec<u64> = (0..97).map(|i| (i * round * 31) % 5000 + (i % 2) * (u64::MAX / 2)).collect();
-            numbers.extend((0..round).map(|i| (round * i) << 40));
-            let asked = numbers.clone();
-            table.places(&mut numbers);
-            for (number, place) in asked.into_iter().zip(numbers) {
+        for round in 0..rounds {
+            let asked = numbers(round);
+            let mut places = asked.clone();
+            table.places(&mut places);
+            for (number, place) in asked.into_iter().zip(places) {
                 let next = known.len() as u64;
                 assert_eq!(*known.entry(number).or_insert(next), place);
                 assert_eq!(table.numbers()[place as usize], number);
+                assert_eq!(table.place(number), Some(place as usize));
             }
         }
         assert_eq!(table.numbers().len(), known.len());
-        assert!(known.len() > FIRST_SLOTS, "it grew");
+        assert_eq!(table.place(u64::MAX - 1), None);
+        table
+    }
+
+    #[test]
+    fn numbers_keep_their_places() {
+        let table = check(400, |round| {
+            let mut numbers: Vec<u64> = (0..97).map(|i| (i * round * 31) % 5000 + (i % 2) * (u64::MAX / 2)).collect();
+            numbers.extend((0..round).map(|i| (round * i) << 40));
+            numbers
+        });
+        assert!(matches!(table.slots, Slots::Hashed(_)));
+        assert!(table.numbers().len() > FIRST_SLOTS, "it grew");
+    }
+
+    #[test]
+    fn dense_numbers_have_an_array() {
+        let table = check(400, |round| (0..50).map(|i| ((round * 50 + i) * 3 % 40_000) ^ (i % 7)).collect());
+        assert!(matches!(table.slots, Slots::Direct(_)));
+        // Until one is far from the others.
+        let table = check(400, |round| (0..50).map(|i| round * 50 + i + (round / 399) * 200_000).collect());
+        assert!(matches!(table.slots, Slots::Hashed(_)));
+        let table = check(1, |_| Vec::new());
+        assert!(matches!(table.slots, Slots::Direct(_)));
     }
 }
