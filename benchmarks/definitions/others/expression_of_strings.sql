@@ -1,0 +1,2 @@
+SELECT count(DISTINCT upper(c_mktsegment || c_phone))
+FROM customer

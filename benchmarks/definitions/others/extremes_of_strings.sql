@@ -1,0 +1,2 @@
+SELECT min(l_comment), max(l_comment)
+FROM lineitem

@@ -1,0 +1,2 @@
+SELECT count(*)
+FROM supplier a JOIN supplier b ON a.s_acctbal < b.s_acctbal

@@ -1,0 +1,3 @@
+SELECT count(*)
+FROM orders
+WHERE o_comment LIKE '%special%requests%'

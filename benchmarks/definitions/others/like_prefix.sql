@@ -1,0 +1,3 @@
+SELECT count(*)
+FROM lineitem
+WHERE l_comment LIKE 'a%'

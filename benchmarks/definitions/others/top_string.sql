@@ -1,0 +1,4 @@
+SELECT c_name, c_acctbal
+FROM customer
+ORDER BY c_name
+LIMIT 10
