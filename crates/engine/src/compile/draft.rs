@@ -302,7 +302,7 @@ impl Draft {
 }
 
 /// True when no two records have the same value of a column, and none is NULL.
-pub(super) fn is_unique(table: &TableSnapshot, column: ColumnId) -> bool {
+fn is_unique(table: &TableSnapshot, column: ColumnId) -> bool {
     let not_null = table.definition.column_by_id(column).is_some_and(|column| !column.nullable);
     let declared = table.definition.keys.iter().any(|key| key.columns == [column]);
     let counted =

@@ -8,7 +8,7 @@ use super::draft::Scanned;
 use super::functions::Function;
 use super::given::{Given, gathered};
 use super::groups::Shown;
-use super::results::{Batches, WantedRows, ranked};
+use super::results::{Batches, WantedRows, are_distinct, ranked};
 use super::subtree::Subtree;
 use super::wanted::Wanted;
 use crate::session::{Notes, Settings};
@@ -76,6 +76,7 @@ struct Shape {
     /// What pipelines read of the scans, once it is known.
     sources: Vec<OnceLock<ScanSource>>,
     outputs: Vec<Shown>,
+    doubtful: Vec<usize>,
     by_morsel: bool,
     workers: usize,
     pool: Arc<Pool>,
@@ -119,7 +120,8 @@ impl Memory for Reserved {
 impl CompiledExec {
     /// In the place of `subtree`, on threads of `pool`. `rest` make what it replaced runnable.
     pub(super) fn new(subtree: Subtree, settings: &Settings, pool: Arc<Pool>, rest: Rules) -> Self {
-        let Subtree { replaced, query, scans, given, functions, parameters, outputs, wanted, by_morsel } = subtree;
+        let Subtree { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted, by_morsel } =
+            subtree;
         let schema = replaced.schema();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -143,6 +145,7 @@ impl CompiledExec {
             parameters,
             sources,
             outputs,
+            doubtful,
             by_morsel,
             workers: settings.threads,
             pool,
@@ -252,7 +255,7 @@ impl CompiledExec {
         let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
         let parameters = parameters.map_err(|error| ExecutionError::Internal(error.to_string()))?;
         let done = move |result| drop(sender.send(result));
-        let enough = self.wanted.enough();
+        let enough = if self.shape.doubtful.is_empty() { self.wanted.enough() } else { None };
         let mut given = Vec::new();
         for (plan, Given { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given) {
             given.push(gathered(plan, columns, context, strings, &memory).await?);
@@ -283,7 +286,7 @@ impl CompiledExec {
     ) -> Result<Option<(usize, BatchIterator, Report)>> {
         let baseline = BaselineMetrics::new(&self.metrics, 0);
         let timer = baseline.elapsed_compute().timer();
-        let Shape { outputs, schema, .. } = &*self.shape;
+        let Shape { outputs, doubtful, schema, .. } = &*self.shape;
         let sources = self.sources()?;
         let isa = sources.first().map_or_else(Isa::best, |source| source.scan.isa());
         let strings = Arc::<Strings>::default();
@@ -296,6 +299,11 @@ impl CompiledExec {
             }
             Err(error) => return Err(crate::Error::from(error).into()),
         };
+        for output in doubtful {
+            if !are_distinct(&rows, &outputs[*output], isa)? {
+                return memory.nothing();
+            }
+        }
         if memory.grow(self.wanted.bytes(rows.rows)).is_err() {
             return memory.nothing();
         }

@@ -4,7 +4,7 @@
 //! number; all columns of a table follow from its record's number.
 
 use super::calls::is_text;
-use super::draft::{Draft, Open, is_unique};
+use super::draft::{Draft, Open};
 use super::functions::Function as Evaluated;
 use super::translate::{Records, Trace, Typed};
 use crate::table::CountExec;
@@ -17,6 +17,13 @@ use gingham_execution::{
     Aggregate, Aggregation, Apart, Expression, Finish, FloatArithmetic, Function, Pipeline, Sink, Source,
 };
 use std::sync::Arc;
+
+/// The share of a table's records that must have strings of their own, as far as is known, for its records to tell groups
+/// apart.
+const NEARLY_ALL: f64 = 0.9;
+/// Records of a table that may tell groups apart at most. Whether they do is only known at the end: of more than these that is too
+/// much to have been done in vain, and to be found out.
+const FEW: u64 = 1 << 18;
 
 /// A column of the groups.
 #[derive(Debug, Clone)]
@@ -45,6 +52,8 @@ pub(super) enum How {
 pub(super) struct Grouped {
     pub(super) pipeline: usize,
     pub(super) columns: Vec<Shown>,
+    /// Columns that tell groups apart by their records: where two of these have the same string, two groups are one.
+    pub(super) doubtful: Vec<usize>,
 }
 
 /// What is computed, and how that becomes columns.
@@ -67,7 +76,10 @@ pub(super) struct Parts {
 impl Draft {
     /// The rows of an aggregation in the middle of a plan.
     pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Option<Open> {
-        let Grouped { pipeline, columns } = self.aggregate(aggregate)?;
+        let Grouped { pipeline, columns, doubtful } = self.aggregate(aggregate, false)?;
+        if !doubtful.is_empty() {
+            return None;
+        }
         let typed = |Shown { data_type, how, entries, trace }: Shown| {
             let expression = match how {
                 How::Column(column) => Expression::Column(column),
@@ -86,7 +98,12 @@ impl Draft {
 
     /// Makes columns of what an aggregation is over and pipelines can't compute, and numbers of strings that have none. Gives
     /// the number of all keys together, where these have one.
-    fn evaluate_parts(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) -> Option<Expression> {
+    fn evaluate_parts(
+        &mut self,
+        aggregate: &AggregateExec,
+        open: &mut Open,
+        (schema, is_last): (&Schema, bool),
+    ) -> Option<Expression> {
         let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
         let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
         // Strings that are only compared need no numbers.
@@ -96,7 +113,7 @@ impl Draft {
         self.evaluate(open, &parts, schema);
         // A number of a string no longer stands for its record: other keys may not follow from it then.
         for _ in 0..=keys.len() {
-            let strings = strings_to_number(aggregate, &keys, open, schema);
+            let strings = strings_to_number(aggregate, (&keys, is_last), open, schema);
             if strings.is_empty() {
                 break;
             }
@@ -120,7 +137,7 @@ impl Draft {
     }
 
     /// The groups of an aggregation.
-    pub(super) fn aggregate(&mut self, last: &AggregateExec) -> Option<Grouped> {
+    pub(super) fn aggregate(&mut self, last: &AggregateExec, is_last: bool) -> Option<Grouped> {
         let first = match last.mode() {
             AggregateMode::Single | AggregateMode::SinglePartitioned => last,
             AggregateMode::Final | AggregateMode::FinalPartitioned => {
@@ -139,11 +156,11 @@ impl Draft {
         }
         let mut open = self.open(first.input())?;
         let schema = first.input_schema();
-        let together = self.evaluate_parts(first, &mut open, &schema);
+        let together = self.evaluate_parts(first, &mut open, (&schema, is_last));
         let mut parts = Parts { others: self.functions.len(), ..Parts::default() };
-        if parts.add_keys(first, (&open, together), &schema).is_none() {
+        let Some(doubtful) = parts.add_keys(first, (&open, together), &schema) else {
             return self.notes.left(format!("a key that has no codes: {}", self.notes.why()));
-        }
+        };
         for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
             let filter = match filter {
                 Some(filter) => Some(open.scope.translate(filter, &schema)?.truth()?),
@@ -155,7 +172,7 @@ impl Draft {
             }
         }
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
-            return Some(Grouped { pipeline, columns: parts.columns });
+            return Some(Grouped { pipeline, columns: parts.columns, doubtful });
         }
         let Parts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
         self.functions.extend(functions);
@@ -166,29 +183,33 @@ impl Draft {
         let sink = Sink::Aggregate { aggregation, columns: finishes, having: None, keys: None };
         let Open { source, computed, fields, steps, hints, .. } = open;
         self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
-        Some(Grouped { pipeline: self.pipelines.len() - 1, columns })
+        Some(Grouped { pipeline: self.pipelines.len() - 1, columns, doubtful })
     }
 }
 
 impl Parts {
-    /// Adds the keys.
+    /// Adds the keys. Gives those whose strings tell groups apart by their records.
     fn add_keys(
         &mut self,
         aggregate: &AggregateExec,
         (open, together): (&Open, Option<Expression>),
         schema: &Schema,
-    ) -> Option<()> {
+    ) -> Option<Vec<usize>> {
         let keys = aggregate.group_expr().expr().iter().map(|(key, _)| open.scope.translate(key, schema));
         let keys = keys.collect::<Option<Vec<_>>>()?;
         // What has one number for all keys has the same of each in all records.
         let kept = if together.is_some() { Vec::new() } else { kept(&keys) };
         self.traces.extend(together.iter().map(|_| Trace::default()));
         self.keys.extend(together);
+        let mut doubtful = Vec::new();
         for (number, key) in keys.into_iter().enumerate() {
             let finish = if kept.contains(&number) {
-                // Where strings come again, records are not the groups.
-                if key.trace.records.as_ref().is_some_and(|records| !records.are_strings()) {
-                    return None;
+                if let Some(records) = &key.trace.records {
+                    // Where strings come again and again, records are not the groups.
+                    if !records.are_nearly_unique() {
+                        return None;
+                    }
+                    doubtful.push(number);
                 }
                 self.keys.push(key.expression);
                 self.traces.push(key.trace.clone());
@@ -199,7 +220,7 @@ impl Parts {
             };
             self.show(finish, key.data_type, key.entries, key.trace);
         }
-        Some(())
+        Some(doubtful)
     }
 
     pub(super) fn compute(
@@ -227,7 +248,7 @@ impl Parts {
 /// Keys and different values that are strings without codes, whose records do not tell them apart.
 fn strings_to_number(
     aggregate: &AggregateExec,
-    keys: &[Arc<dyn PhysicalExpr>],
+    (keys, is_last): (&[Arc<dyn PhysicalExpr>], bool),
     open: &Open,
     schema: &Schema,
 ) -> Vec<Arc<dyn PhysicalExpr>> {
@@ -235,7 +256,7 @@ fn strings_to_number(
     let Some(typed) = typed else { return Vec::new() };
     let kept = kept(&typed);
     let are_wide = !fits(kept.iter().map(|key| &typed[*key]), open);
-    let is_left = |records: &Records| are_wide || !records.are_strings();
+    let is_left = |records: &Records| are_wide || !is_last || !records.are_nearly_unique();
     let left = kept.into_iter().filter(|key| typed[*key].trace.records.as_ref().is_some_and(is_left));
     let mut strings: Vec<_> = left.map(|key| Arc::clone(&keys[key])).collect();
     let distinct = aggregate.aggr_expr().iter().filter(|call| call.is_distinct() && !is_text(call));
@@ -259,9 +280,10 @@ fn fits<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &Open) -> bool {
 }
 
 impl Records {
-    /// Whether each has a string of its own.
-    fn are_strings(&self) -> bool {
-        is_unique(&self.table, self.column)
+    /// Whether nearly all records have strings of their own.
+    fn are_nearly_unique(&self) -> bool {
+        let (rows, summary) = (self.table.rows(), self.table.summary(self.column));
+        rows <= FEW && summary.is_some_and(|summary| summary.distinct as f64 > rows as f64 * NEARLY_ALL)
     }
 }
 

@@ -5,18 +5,19 @@ use super::translate::Records;
 use super::wanted::Places;
 use crate::{Error, Result};
 use arrow::array::{
-    ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,
+    Array, ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
 use arrow::compute::kernels::rank::rank;
 use arrow::datatypes::{DataType, SchemaRef};
+use arrow::row::{RowConverter, SortField};
 use gingham_execution::{Column, Pool, Rows, Strings, Values, float};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
 use gingham_storage::scan::{array_of_integers, fetch, fetch_all};
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Rows of a batch: what is fetched by records' numbers is fetched for as many at once, zone by zone.
@@ -114,6 +115,22 @@ impl Iterator for Batches {
 fn numbers(rows: &Rows, number: usize) -> Result<Vec<Option<u64>>> {
     let values = column(rows, number)?;
     Ok((0..rows.rows).map(|row| values.get(row).map(|number| number as u64)).collect())
+}
+
+/// True when no two records that tell groups apart by a column have the same string there.
+pub(super) fn are_distinct(rows: &Rows, output: &Shown, isa: Isa) -> Result<bool> {
+    let (How::Column(number), Some(Records { table, column: strings })) = (output.how, &output.trace.records) else {
+        return Err(Error::Internal("strings that are no column's".to_owned()));
+    };
+    let values = column(rows, number)?;
+    let mut records: Vec<_> = (0..rows.rows).filter_map(|row| values.get(row).map(|record| record as u64)).collect();
+    records.sort_unstable();
+    records.dedup();
+    let records: Vec<_> = records.into_iter().map(Some).collect();
+    let strings = fetch(table, *strings, &records, isa)?;
+    let rows = RowConverter::new(vec![SortField::new(strings.data_type().clone())])?.convert_columns(&[strings])?;
+    let mut known = HashSet::with_capacity(records.len());
+    Ok(rows.iter().all(|row| known.insert(row)))
 }
 
 fn column(rows: &Rows, number: usize) -> Result<&Column> {

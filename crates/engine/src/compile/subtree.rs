@@ -3,7 +3,7 @@
 use super::draft::{Draft, Scanned};
 use super::functions::Function;
 use super::given::Given;
-use super::groups::{How, Shown};
+use super::groups::{Grouped, How, Shown};
 use super::joined::Joined;
 use super::wanted::Wanted;
 use crate::session::Settings;
@@ -34,6 +34,8 @@ pub(super) struct Subtree {
     pub(super) parameters: Vec<Arc<dyn PhysicalExpr>>,
     /// How each column of the result is made of the query's rows, and behind them what these are ordered by.
     pub(super) outputs: Vec<Shown>,
+    /// Outputs that tell groups apart by their records: where two of these have the same string, two groups are one.
+    pub(super) doubtful: Vec<usize>,
     /// Which rows, and in which order.
     pub(super) wanted: Wanted,
     /// Rows are given as they come, morsel by morsel.
@@ -51,8 +53,9 @@ impl Subtree {
 
     fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings, mut draft: Draft) -> Option<Self> {
         let (mut replaced, mut wanted, mut by_morsel) = (Arc::clone(plan), Wanted::default(), false);
-        let outputs = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-            draft.aggregate(aggregate)?.columns
+        let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+            let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate, true)?;
+            (columns, doubtful)
         } else if let Some(join) = Joined::of(plan) {
             let open = draft.open(plan)?;
             // As many rows as this come better one after the other than all at the end.
@@ -66,15 +69,15 @@ impl Subtree {
                 let (data_type, how) = (column.data_type, How::Column(number));
                 Some(Shown { data_type, how, entries: column.entries, trace: column.trace })
             });
-            shown.collect::<Option<Vec<_>>>()?
+            (shown.collect::<Option<Vec<_>>>()?, Vec::new())
         } else if let Some(filter) = plan.downcast_ref::<FilterExec>() {
             by_morsel = filter.input().is::<ScanExec>();
-            draft.filtered(plan, filter)?
+            (draft.filtered(plan, filter)?, Vec::new())
         } else {
             let sort = plan.downcast_ref::<SortExec>()?;
             let (outputs, order) = draft.sorted(sort)?;
             (replaced, wanted) = (Arc::clone(sort.input()), order);
-            outputs
+            (outputs, Vec::new())
         };
         // Rows that only come and go are nobody's gain.
         if let (Some(why), true) = (&draft.foreign, draft.scans.is_empty()) {
@@ -90,6 +93,6 @@ impl Subtree {
         };
         let (scans, parameters) = (draft.scans, draft.notes.parameters());
         let (functions, given) = (draft.functions, draft.given);
-        Some(Self { replaced, query, scans, given, functions, parameters, outputs, wanted, by_morsel })
+        Some(Self { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted, by_morsel })
     }
 }
