@@ -76,23 +76,15 @@ pub(super) struct Parts {
 impl Draft {
     /// The rows of an aggregation in the middle of a plan.
     pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Option<Open> {
-        let Grouped { pipeline, columns, doubtful } = self.aggregate(aggregate, false)?;
+        let (first, sets) = self.first_phase(aggregate)?;
+        if sets {
+            return self.grouping_sets(first);
+        }
+        let Grouped { pipeline, columns, doubtful } = self.aggregate(first, false)?;
         if !doubtful.is_empty() {
             return None;
         }
-        let typed = |Shown { data_type, how, entries, trace }: Shown| {
-            let expression = match how {
-                How::Column(column) => Expression::Column(column),
-                How::Mean { sum, count, floats } => {
-                    let double =
-                        |column| Expression::ToFloat { argument: Box::new(Expression::Column(column)), digits: 0 };
-                    let sum = if floats { Expression::Column(sum) } else { double(sum) };
-                    Expression::float(FloatArithmetic::Divide, sum, double(count))
-                }
-            };
-            Some(Typed { expression, data_type, entries, trace })
-        };
-        let columns = columns.into_iter().map(typed).collect();
+        let columns = columns.into_iter().map(|shown| Some(shown.typed())).collect();
         Some(self.over(Source::Rows(pipeline), pipeline, columns))
     }
 
@@ -104,13 +96,8 @@ impl Draft {
         open: &mut Open,
         (schema, is_last): (&Schema, bool),
     ) -> Option<Expression> {
+        self.evaluate_arguments(aggregate, open, schema);
         let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
-        let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
-        // Strings that are only compared need no numbers.
-        let arguments = |call: &AggregateFunctionExpr| if is_text(call) { Vec::new() } else { call.expressions() };
-        let parts = { calls }.flat_map(|(call, filter)| arguments(call).into_iter().chain(filter.clone()));
-        let parts: Vec<_> = keys.iter().cloned().chain(parts).collect();
-        self.evaluate(open, &parts, schema);
         // A number of a string no longer stands for its record: other keys may not follow from it then.
         for _ in 0..=keys.len() {
             let strings = strings_to_number(aggregate, (&keys, is_last), open, schema);
@@ -136,8 +123,19 @@ impl Draft {
         together
     }
 
-    /// The groups of an aggregation.
-    pub(super) fn aggregate(&mut self, last: &AggregateExec, is_last: bool) -> Option<Grouped> {
+    /// Makes columns of what an aggregation is over and pipelines can't compute.
+    pub(super) fn evaluate_arguments(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) {
+        let keys = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key));
+        let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
+        // Strings that are only compared need no numbers.
+        let arguments = |call: &AggregateFunctionExpr| if is_text(call) { Vec::new() } else { call.expressions() };
+        let parts = { calls }.flat_map(|(call, filter)| arguments(call).into_iter().chain(filter.clone()));
+        let parts: Vec<_> = keys.chain(parts).collect();
+        self.evaluate(open, &parts, schema);
+    }
+
+    /// The first phase of an aggregation, which looks at the records, and whether it is by sets of keys.
+    pub(super) fn first_phase<'a>(&self, last: &'a AggregateExec) -> Option<(&'a AggregateExec, bool)> {
         let first = match last.mode() {
             AggregateMode::Single | AggregateMode::SinglePartitioned => last,
             AggregateMode::Final | AggregateMode::FinalPartitioned => {
@@ -151,9 +149,33 @@ impl Draft {
         if CountExec::instead_of(first).is_some() {
             return self.notes.left("records are counted by the scan");
         }
-        if limited || first.group_expr().has_grouping_set() {
-            return self.notes.left("grouping sets, or groups that end early");
+        if limited {
+            return self.notes.left("groups that end early");
         }
+        Some((first, first.group_expr().has_grouping_set()))
+    }
+
+    /// Adds the calls of an aggregation.
+    pub(super) fn add_calls(
+        &mut self,
+        first: &AggregateExec,
+        open: &Open,
+        (schema, parts): (&Schema, &mut Parts),
+    ) -> Option<()> {
+        for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
+            let filter = match filter {
+                Some(filter) => Some(open.scope.translate(filter, schema)?.truth()?),
+                None => None,
+            };
+            if parts.add_function(function, filter, open, schema).is_none() {
+                return self.notes.left(format!("pipelines do not compute {}", function.name()));
+            }
+        }
+        Some(())
+    }
+
+    /// The groups of an aggregation, of which this is the first phase.
+    pub(super) fn aggregate(&mut self, first: &AggregateExec, is_last: bool) -> Option<Grouped> {
         let mut open = self.open(first.input())?;
         let schema = first.input_schema();
         let together = self.evaluate_parts(first, &mut open, (&schema, is_last));
@@ -161,16 +183,7 @@ impl Draft {
         let Some(doubtful) = parts.add_keys(first, (&open, together), &schema) else {
             return self.notes.left(format!("a key that has no codes: {}", self.notes.why()));
         };
-        for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
-            let filter = match filter {
-                Some(filter) => Some(open.scope.translate(filter, &schema)?.truth()?),
-                None => None,
-            };
-            let added = parts.add_function(function, filter, &open, &schema);
-            if added.is_none() {
-                return self.notes.left(format!("pipelines do not compute {}", function.name()));
-            }
-        }
+        self.add_calls(first, &open, (&schema, &mut parts))?;
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
             return Some(Grouped { pipeline, columns: parts.columns, doubtful });
         }
@@ -184,6 +197,22 @@ impl Draft {
         let Open { source, computed, fields, steps, hints, .. } = open;
         self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
         Some(Grouped { pipeline: self.pipelines.len() - 1, columns, doubtful })
+    }
+}
+
+impl Shown {
+    /// The same of rows that a pipeline goes on with.
+    pub(super) fn typed(self) -> Typed {
+        let Self { data_type, how, entries, trace } = self;
+        let expression = match how {
+            How::Column(column) => Expression::Column(column),
+            How::Mean { sum, count, floats } => {
+                let double = |column| Expression::ToFloat { argument: Box::new(Expression::Column(column)), digits: 0 };
+                let sum = if floats { Expression::Column(sum) } else { double(sum) };
+                Expression::float(FloatArithmetic::Divide, sum, double(count))
+            }
+        };
+        Typed { expression, data_type, entries, trace }
     }
 }
 
@@ -270,7 +299,7 @@ fn strings_to_number(
 }
 
 /// Whether some keys are digits of one number: fewer than 2^63 together.
-fn fits<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &Open) -> bool {
+pub(super) fn fits<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &Open) -> bool {
     let numbers = keys.try_fold(1i128, |numbers, key| {
         let (limits, nullable) = key.expression.facts(open.scope.facts()).ok()?;
         let own = limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?;

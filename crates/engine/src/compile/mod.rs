@@ -14,6 +14,7 @@
 //! | `union` | rows of several pipelines as those of one |
 //! | `groups` | aggregations as ends of pipelines |
 //! | `calls` | their functions as words of states, or apart from these |
+//! | `grouping_sets` | ROLLUP, CUBE and GROUPING SETS as groups of groups |
 //! | `group_join` | aggregations before the join whose key they group by |
 //! | `translate` | physical expressions -> expressions over integers |
 //! | `numbers` | what numbers of any type become: arithmetic, comparisons, casts |
@@ -35,6 +36,7 @@ mod filtered;
 mod functions;
 mod given;
 mod group_join;
+mod grouping_sets;
 mod groups;
 mod join;
 mod joined;

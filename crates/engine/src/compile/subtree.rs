@@ -54,8 +54,16 @@ impl Subtree {
     fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings, mut draft: Draft) -> Option<Self> {
         let (mut replaced, mut wanted, mut by_morsel) = (Arc::clone(plan), Wanted::default(), false);
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
-            let Grouped { columns, doubtful, .. } = draft.aggregate(aggregate, true)?;
-            (columns, doubtful)
+            match draft.first_phase(aggregate)? {
+                (first, false) => {
+                    let Grouped { columns, doubtful, .. } = draft.aggregate(first, true)?;
+                    (columns, doubtful)
+                }
+                (first, true) => {
+                    let open = draft.grouping_sets(first)?;
+                    (draft.end_shown(open)?, Vec::new())
+                }
+            }
         } else if let Some(join) = Joined::of(plan) {
             let open = draft.open(plan)?;
             // As many rows as this come better one after the other than all at the end.

@@ -26,7 +26,7 @@ const TAKEN: [(&str, &str); 9] = [
         "WindowAggExec",
     ),
     (
-        "SELECT t.name, sum(s.total) FROM (SELECT town, sum(id) AS total FROM people GROUP BY ROLLUP (town)) s RIGHT JOIN towns t ON s.town = t.id GROUP BY t.name",
+        "SELECT t.name, sum(s.total) FROM (SELECT town, count(DISTINCT id) AS total FROM people GROUP BY ROLLUP (town)) s RIGHT JOIN towns t ON s.town = t.id GROUP BY t.name",
         "AggregateExec",
     ),
     (

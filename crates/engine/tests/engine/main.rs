@@ -13,6 +13,7 @@ mod evaluated;
 mod filtered;
 mod floats;
 mod given;
+mod grouping_sets;
 mod heap_tables;
 mod many_writers;
 mod oracle;

@@ -37,8 +37,7 @@ fn aggregations_over_a_table_are_taken_and_no_others() {
     ] {
         assert!(explain(&connection, sql).contains("CompiledExec"), "{sql}");
     }
-    for sql in ["SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)", "SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)"]
-    {
+    for sql in ["SELECT k, median(v) FROM n GROUP BY ROLLUP (k)", "SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)"] {
         let plan = explain(&connection, sql);
         assert!(!plan.contains("CompiledExec"), "{sql}: {plan}");
     }
@@ -58,7 +57,7 @@ fn explain_tells_what_is_left_and_why() {
     for (sql, why) in [
         ("SELECT median(v) FROM n", "pipelines do not compute median(n.v)"),
         ("SELECT sum(v * random()) FROM n", "pipelines do not compute sum(n.v * random())"),
-        ("SELECT k, s, count(*) FROM n GROUP BY ROLLUP (k, s)", "grouping sets"),
+        ("SELECT k, avg(sqrt(v)) FROM n GROUP BY ROLLUP (k)", "grouping sets"),
         ("SELECT sum(v) FROM (SELECT v FROM n LIMIT 10)", "pipelines have no GlobalLimitExec"),
         (
             "SELECT sum(r) FROM (SELECT row_number() OVER (ORDER BY v) AS r FROM n)",

@@ -1,0 +1,168 @@
+//! ROLLUP, CUBE and GROUPING SETS: groups by all keys, of which each set's are groups in turn. So the records are looked at
+//! once, and what the sets add is work for as many rows as there are groups. Sums of sums, the smallest of the smallest and so
+//! on are those of all records; aggregates of which that is not so are left to DataFusion, which gives each set all records.
+//!
+//! The rows of the sets come one behind the other, as those of UNION ALL do.
+
+use super::draft::{Draft, Open};
+use super::groups::{How, Parts, Shown, fits};
+use super::translate::{Trace, Typed};
+use arrow::datatypes::{DataType, Schema};
+use datafusion::logical_expr::Aggregate as LogicalAggregate;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Limits, Pipeline, Sink, Source};
+use std::collections::HashMap;
+
+/// Groups by all keys.
+struct Finest {
+    /// The pipeline that leaves them: a column for each key, and one for each aggregate behind these.
+    pipeline: usize,
+    parts: Parts,
+    /// What is known of the columns that `parts` has.
+    facts: Vec<(Limits, bool)>,
+}
+
+impl Draft {
+    /// The rows of an aggregation by several sets of keys.
+    pub(super) fn grouping_sets(&mut self, aggregate: &AggregateExec) -> Option<Open> {
+        let group_by = aggregate.group_expr();
+        let finest = self.finest(aggregate)?;
+        let id_type = {
+            let mut times: HashMap<&[bool], usize> = HashMap::new();
+            group_by.groups().iter().for_each(|set| *times.entry(set).or_default() += 1);
+            let most = times.into_values().max().unwrap_or(1) - 1;
+            LogicalAggregate::grouping_id_type(group_by.expr().len(), most)
+        };
+        let mut before: HashMap<&[bool], u32> = HashMap::new();
+        let mut sets = Vec::new();
+        for left_out in group_by.groups() {
+            // As DataFusion numbers them: a bit for each key that is left out, and how many such sets were before.
+            let ordinal = before.entry(left_out).or_default();
+            let id = left_out.iter().fold(0i128, |id, out| id << 1 | i128::from(*out));
+            let id = id | i128::from(*ordinal) << left_out.len();
+            *ordinal += 1;
+            sets.push(self.set(&finest, left_out, (id, &id_type))?);
+        }
+        self.unite(sets)
+    }
+
+    /// Ends a pipeline in groups by all keys.
+    fn finest(&mut self, aggregate: &AggregateExec) -> Option<Finest> {
+        let mut open = self.open(aggregate.input())?;
+        let schema = aggregate.input_schema();
+        let mut parts = Parts { others: self.functions.len(), ..Parts::default() };
+        self.add_all_keys(aggregate, &mut open, (&schema, &mut parts))?;
+        self.add_calls(aggregate, &open, (&schema, &mut parts))?;
+        let can = |own: &Aggregate| merging(own.function).is_some();
+        if !parts.apart.is_empty() || !parts.aggregates.iter().all(can) {
+            return self.notes.left("grouping sets with an aggregate that groups of groups do not give");
+        }
+        let Parts { keys, aggregates, .. } = &parts;
+        let known = |finish: &Finish| finish.facts(keys, aggregates, (open.scope.facts(), open.most)).ok();
+        let facts = parts.finishes.iter().map(known).collect::<Option<Vec<_>>>()?;
+        let values = (0..aggregates.len()).map(Finish::Value);
+        let columns: Vec<Finish> = (0..keys.len()).map(Finish::Key).chain(values).collect();
+        self.left.push(columns.iter().map(known).collect::<Option<Vec<_>>>()?);
+        self.rows.push(open.most);
+        let aggregation =
+            Aggregation { filter: None, keys: keys.clone(), aggregates: aggregates.clone(), apart: Vec::new() };
+        let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
+        let Open { source, computed, fields, steps, hints, .. } = open;
+        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
+        Some(Finest { pipeline: self.pipelines.len() - 1, parts, facts })
+    }
+
+    /// Adds each key, whichever others it follows from: a set may leave these out.
+    fn add_all_keys(
+        &mut self,
+        aggregate: &AggregateExec,
+        open: &mut Open,
+        (schema, parts): (&Schema, &mut Parts),
+    ) -> Option<()> {
+        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| key.clone()).collect();
+        self.evaluate_arguments(aggregate, open, schema);
+        let has_no_number = |open: &Open, key| {
+            let typed = open.scope.translate(key, schema);
+            typed.is_some_and(|typed| typed.trace.records.is_some())
+        };
+        let strings: Vec<_> = keys.iter().filter(|key| has_no_number(open, key)).cloned().collect();
+        self.compute(open, &strings, schema)?;
+        let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<Typed>>>()?;
+        if !fits(typed.iter(), open) {
+            return self.notes.left("grouping sets of keys that have no number together");
+        }
+        for (number, Typed { expression, data_type, entries, trace }) in typed.into_iter().enumerate() {
+            let trace = Trace { numbered: trace.numbered, ..Trace::default() };
+            parts.keys.push(expression);
+            parts.traces.push(trace.clone());
+            parts.show(Finish::Key(number), data_type, entries, trace);
+        }
+        Some(())
+    }
+
+    /// The groups of one set, which leaves out some keys.
+    fn set(&mut self, finest: &Finest, left_out: &[bool], (id, id_type): (i128, &DataType)) -> Option<Open> {
+        let Finest { pipeline, parts, facts } = finest;
+        let all = parts.keys.len();
+        let kept: Vec<usize> = (0..all).filter(|key| !left_out[*key]).collect();
+        let open = self.over(Source::Rows(*pipeline), *pipeline, Vec::new());
+        let merged = |(place, own): (usize, &Aggregate)| {
+            let (function, argument) = (merging(own.function)?, Some(Expression::Column(all + place)));
+            Some(Aggregate { function, argument, filter: None })
+        };
+        let aggregates = parts.aggregates.iter().enumerate().map(merged).collect::<Option<Vec<_>>>()?;
+        let keys = kept.iter().map(|key| Expression::Column(*key)).collect();
+        let columns = (0..kept.len()).map(Finish::Key).chain(parts.finishes[all..].iter().copied()).collect();
+        let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };
+        let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
+        let Open { source, computed, fields, steps, hints, .. } = open;
+        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
+        // Without keys there is a group even of no records, whose aggregates of groups are NULL.
+        let behind = facts[all..].iter().map(|(limits, nullable)| (*limits, *nullable || kept.is_empty()));
+        self.left.push(kept.iter().map(|key| facts[*key]).chain(behind).collect());
+        self.rows.push(self.rows[*pipeline]);
+        let own = self.pipelines.len() - 1;
+        let mut columns = Vec::new();
+        for (number, shown) in parts.columns[..all].iter().enumerate() {
+            let place = kept.iter().position(|key| *key == number).map(Expression::Column);
+            let expression = place.unwrap_or(Expression::Constant(None));
+            let Shown { data_type, entries, trace, .. } = shown.clone();
+            columns.push(Some(Typed { expression, data_type, entries, trace }));
+        }
+        columns.push(Some(Typed::new(Expression::Constant(Some(id)), id_type.clone())));
+        for shown in &parts.columns[all..] {
+            let place = |column: usize| column - all + kept.len();
+            let how = match shown.how {
+                How::Column(column) => How::Column(place(column)),
+                How::Mean { sum, count, floats } => How::Mean { sum: place(sum), count: place(count), floats },
+            };
+            let mut typed = Shown { how, ..shown.clone() }.typed();
+            if kept.is_empty() && parts.is_count(shown) {
+                let none = (Expression::IsNull(Box::new(typed.expression.clone())), Expression::Constant(Some(0)));
+                typed.expression = Expression::Case { branches: vec![none], otherwise: Box::new(typed.expression) };
+            }
+            columns.push(Some(typed));
+        }
+        Some(self.over(Source::Rows(own), own, columns))
+    }
+}
+
+impl Parts {
+    /// Whether a column is a count, which is 0 of nothing.
+    fn is_count(&self, shown: &Shown) -> bool {
+        let How::Column(column) = shown.how else { return false };
+        match self.finishes.get(column) {
+            Some(Finish::Value(number)) => self.aggregates[*number].function == Function::Count,
+            _ => false,
+        }
+    }
+}
+
+/// The function that makes the result for all of some groups of those for each; `None` where these do not tell.
+fn merging(function: Function) -> Option<Function> {
+    match function {
+        Function::Count | Function::Sum => Some(Function::Sum),
+        Function::Min | Function::Max | Function::BitAnd | Function::BitOr | Function::BitXor => Some(function),
+        Function::FloatSum | Function::CountDistinct | Function::SumDistinct => None,
+    }
+}
