@@ -4,6 +4,7 @@
 //!
 //! The rows of the sets come one behind the other, as those of UNION ALL do.
 
+use super::by_records::merging;
 use super::draft::{Draft, Open};
 use super::groups::{How, Parts, Shown, fits};
 use super::translate::{Trace, Typed};
@@ -50,9 +51,13 @@ impl Draft {
     fn finest(&mut self, aggregate: &AggregateExec) -> Option<Finest> {
         let mut open = self.open(aggregate.input())?;
         let schema = aggregate.input_schema();
-        let mut parts = Parts { others: self.functions.len(), ..Parts::default() };
-        self.add_all_keys(aggregate, &mut open, (&schema, &mut parts))?;
-        self.add_calls(aggregate, &open, (&schema, &mut parts))?;
+        let earlier = self.by_records(aggregate, &mut open, (&schema, false));
+        let mut parts = self.parts(&open, earlier.as_ref())?;
+        self.add_all_keys(aggregate, &mut open, (&schema, &mut parts), earlier.is_some())?;
+        match earlier {
+            Some(earlier) => earlier.show(&mut parts),
+            None => self.add_calls(aggregate, &open, (&schema, &mut parts))?,
+        }
         let can = |own: &Aggregate| merging(own.function).is_some();
         if !parts.apart.is_empty() || !parts.aggregates.iter().all(can) {
             return self.notes.left("grouping sets with an aggregate that groups of groups do not give");
@@ -62,14 +67,8 @@ impl Draft {
         let facts = parts.finishes.iter().map(known).collect::<Option<Vec<_>>>()?;
         let values = (0..aggregates.len()).map(Finish::Value);
         let columns: Vec<Finish> = (0..keys.len()).map(Finish::Key).chain(values).collect();
-        self.left.push(columns.iter().map(known).collect::<Option<Vec<_>>>()?);
-        self.rows.push(open.most);
-        let aggregation =
-            Aggregation { filter: None, keys: keys.clone(), aggregates: aggregates.clone(), apart: Vec::new() };
-        let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
-        let Open { source, computed, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
-        Some(Finest { pipeline: self.pipelines.len() - 1, parts, facts })
+        let pipeline = self.end_in_groups(open, keys.clone(), aggregates.clone(), columns)?;
+        Some(Finest { pipeline, parts, facts })
     }
 
     /// Adds each key, whichever others it follows from: a set may leave these out.
@@ -78,9 +77,10 @@ impl Draft {
         aggregate: &AggregateExec,
         open: &mut Open,
         (schema, parts): (&Schema, &mut Parts),
+        has_calls: bool,
     ) -> Option<()> {
         let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| key.clone()).collect();
-        self.evaluate_arguments(aggregate, open, schema);
+        self.evaluate_arguments(aggregate, open, (schema, has_calls));
         let has_no_number = |open: &Open, key| {
             let typed = open.scope.translate(key, schema);
             typed.is_some_and(|typed| typed.trace.records.is_some())
@@ -131,12 +131,7 @@ impl Draft {
         }
         columns.push(Some(Typed::new(Expression::Constant(Some(id)), id_type.clone())));
         for shown in &parts.columns[all..] {
-            let place = |column: usize| column - all + kept.len();
-            let how = match shown.how {
-                How::Column(column) => How::Column(place(column)),
-                How::Mean { sum, count, floats } => How::Mean { sum: place(sum), count: place(count), floats },
-            };
-            let mut typed = Shown { how, ..shown.clone() }.typed();
+            let mut typed = shown.clone().moved(&|column| column - all + kept.len()).typed();
             if kept.is_empty() && parts.is_count(shown) {
                 let none = (Expression::IsNull(Box::new(typed.expression.clone())), Expression::Constant(Some(0)));
                 typed.expression = Expression::Case { branches: vec![none], otherwise: Box::new(typed.expression) };
@@ -148,21 +143,15 @@ impl Draft {
 }
 
 impl Parts {
+    /// Aggregates that count.
+    pub(super) fn counts(&self) -> Vec<usize> {
+        let counts = |number: &usize| self.aggregates[*number].function == Function::Count;
+        (0..self.aggregates.len()).filter(counts).chain(self.counts.iter().copied()).collect()
+    }
+
     /// Whether a column is a count, which is 0 of nothing.
     fn is_count(&self, shown: &Shown) -> bool {
         let How::Column(column) = shown.how else { return false };
-        match self.finishes.get(column) {
-            Some(Finish::Value(number)) => self.aggregates[*number].function == Function::Count,
-            _ => false,
-        }
-    }
-}
-
-/// The function that makes the result for all of some groups of those for each; `None` where these do not tell.
-fn merging(function: Function) -> Option<Function> {
-    match function {
-        Function::Count | Function::Sum => Some(Function::Sum),
-        Function::Min | Function::Max | Function::BitAnd | Function::BitOr | Function::BitXor => Some(function),
-        Function::FloatSum | Function::CountDistinct | Function::SumDistinct => None,
+        matches!(self.finishes.get(column), Some(Finish::Value(number)) if self.counts().contains(number))
     }
 }

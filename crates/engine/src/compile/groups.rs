@@ -3,6 +3,7 @@
 //! A key that follows from another one need not tell groups apart: it is carried along. A customer's name follows from its
 //! number; all columns of a table follow from its record's number.
 
+use super::by_records::Earlier;
 use super::calls::is_text;
 use super::draft::{Draft, Open};
 use super::functions::Function as Evaluated;
@@ -69,6 +70,8 @@ pub(super) struct Parts {
     /// What DataFusion computes for them, behind so many other functions.
     pub(super) functions: Vec<Evaluated>,
     pub(super) others: usize,
+    /// Aggregates that count, by sums of other groups' counts.
+    pub(super) counts: Vec<usize>,
     /// Expressions whose strings are compared: by which function, and of what.
     pub(super) texts: Vec<(Arc<dyn PhysicalExpr>, usize, Vec<Expression>)>,
 }
@@ -94,9 +97,9 @@ impl Draft {
         &mut self,
         aggregate: &AggregateExec,
         open: &mut Open,
-        (schema, is_last): (&Schema, bool),
+        (schema, is_last, has_calls): (&Schema, bool, bool),
     ) -> Option<Expression> {
-        self.evaluate_arguments(aggregate, open, schema);
+        self.evaluate_arguments(aggregate, open, (schema, has_calls));
         let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
         // A number of a string no longer stands for its record: other keys may not follow from it then.
         for _ in 0..=keys.len() {
@@ -123,15 +126,22 @@ impl Draft {
         together
     }
 
-    /// Makes columns of what an aggregation is over and pipelines can't compute.
-    pub(super) fn evaluate_arguments(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) {
+    /// Makes columns of what an aggregation is over and pipelines can't compute, its keys alone where the calls are there.
+    pub(super) fn evaluate_arguments(
+        &mut self,
+        aggregate: &AggregateExec,
+        open: &mut Open,
+        (schema, has_calls): (&Schema, bool),
+    ) {
         let keys = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key));
-        let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
-        // Strings that are only compared need no numbers.
-        let arguments = |call: &AggregateFunctionExpr| if is_text(call) { Vec::new() } else { call.expressions() };
-        let parts = { calls }.flat_map(|(call, filter)| arguments(call).into_iter().chain(filter.clone()));
-        let parts: Vec<_> = keys.chain(parts).collect();
+        let calls = if has_calls { Vec::new() } else { arguments(aggregate) };
+        let parts: Vec<_> = keys.chain(calls).collect();
         self.evaluate(open, &parts, schema);
+    }
+
+    /// The same for the calls alone.
+    pub(super) fn evaluate_calls(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) {
+        self.evaluate(open, &arguments(aggregate), schema);
     }
 
     /// The first phase of an aggregation, which looks at the records, and whether it is by sets of keys.
@@ -153,6 +163,12 @@ impl Draft {
             return self.notes.left("groups that end early");
         }
         Some((first, first.group_expr().has_grouping_set()))
+    }
+
+    /// No keys yet, and the aggregates of groups that there are already.
+    pub(super) fn parts(&self, open: &Open, earlier: Option<&Earlier>) -> Option<Parts> {
+        let others = self.functions.len();
+        earlier.map_or_else(|| Some(Parts { others, ..Parts::default() }), |earlier| earlier.merged(open, others))
     }
 
     /// Adds the calls of an aggregation.
@@ -178,12 +194,16 @@ impl Draft {
     pub(super) fn aggregate(&mut self, first: &AggregateExec, is_last: bool) -> Option<Grouped> {
         let mut open = self.open(first.input())?;
         let schema = first.input_schema();
-        let together = self.evaluate_parts(first, &mut open, (&schema, is_last));
-        let mut parts = Parts { others: self.functions.len(), ..Parts::default() };
+        let earlier = self.by_records(first, &mut open, (&schema, is_last));
+        let together = self.evaluate_parts(first, &mut open, (&schema, is_last, earlier.is_some()));
+        let mut parts = self.parts(&open, earlier.as_ref())?;
         let Some(doubtful) = parts.add_keys(first, (&open, together), &schema) else {
             return self.notes.left(format!("a key that has no codes: {}", self.notes.why()));
         };
-        self.add_calls(first, &open, (&schema, &mut parts))?;
+        match earlier {
+            Some(earlier) => earlier.show(&mut parts),
+            None => self.add_calls(first, &open, (&schema, &mut parts))?,
+        }
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
             return Some(Grouped { pipeline, columns: parts.columns, doubtful });
         }
@@ -200,7 +220,24 @@ impl Draft {
     }
 }
 
+/// What the calls of an aggregation are over, and their conditions.
+fn arguments(aggregate: &AggregateExec) -> Vec<Arc<dyn PhysicalExpr>> {
+    let calls = aggregate.aggr_expr().iter().zip(aggregate.filter_expr());
+    // Strings that are only compared need no numbers.
+    let of = |call: &AggregateFunctionExpr| if is_text(call) { Vec::new() } else { call.expressions() };
+    calls.flat_map(|(call, filter)| of(call).into_iter().chain(filter.clone())).collect()
+}
+
 impl Shown {
+    /// The same of columns that lie elsewhere.
+    pub(super) fn moved(self, place: &dyn Fn(usize) -> usize) -> Self {
+        let how = match self.how {
+            How::Column(column) => How::Column(place(column)),
+            How::Mean { sum, count, floats } => How::Mean { sum: place(sum), count: place(count), floats },
+        };
+        Self { how, ..self }
+    }
+
     /// The same of rows that a pipeline goes on with.
     pub(super) fn typed(self) -> Typed {
         let Self { data_type, how, entries, trace } = self;
@@ -275,7 +312,7 @@ impl Parts {
 }
 
 /// Keys and different values that are strings without codes, whose records do not tell them apart.
-fn strings_to_number(
+pub(super) fn strings_to_number(
     aggregate: &AggregateExec,
     (keys, is_last): (&[Arc<dyn PhysicalExpr>], bool),
     open: &Open,
@@ -318,7 +355,7 @@ impl Records {
 
 /// The keys that tell groups apart: those that follow from no other. One that is compared by its values is better than
 /// one that stands for a record.
-fn kept(keys: &[Typed]) -> Vec<usize> {
+pub(super) fn kept(keys: &[Typed]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|key| {
         let trace = &keys[*key].trace;

@@ -9,10 +9,11 @@ use super::share::{OF_GROUPS, ONE_SIDED, share};
 use crate::table::{GinghamTable, share_left_by_keys};
 use datafusion::catalog::TableProvider;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Column, JoinType};
+use datafusion::common::{Column, HashMap, JoinType};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, FetchType, Join, Limit, LogicalPlan, TableScan};
 use gingham_storage::{ColumnId, TableId};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Rows of a plan of which nothing is known.
@@ -65,18 +66,29 @@ impl Origin {
     }
 }
 
-/// Estimates for one statement.
+/// Estimates of plans, which live as long as these: each is looked at once, however many plans above it ask.
 pub(super) struct Estimator<'a> {
     options: &'a ConfigOptions,
+    /// By where a plan lies.
+    sizes: RefCell<HashMap<*const LogicalPlan, Size>>,
 }
 
 impl<'a> Estimator<'a> {
     pub(super) fn new(options: &'a ConfigOptions) -> Self {
-        Self { options }
+        Self { options, sizes: RefCell::default() }
     }
 
     /// Rows that a plan gives, and what they cost.
-    pub(super) fn size(&self, plan: &LogicalPlan) -> Size {
+    pub(super) fn size(&self, plan: &'a LogicalPlan) -> Size {
+        let known = self.sizes.borrow().get(&std::ptr::from_ref(plan)).copied();
+        known.unwrap_or_else(|| {
+            let size = self.size_of(plan);
+            self.sizes.borrow_mut().insert(plan, size);
+            size
+        })
+    }
+
+    fn size_of(&self, plan: &'a LogicalPlan) -> Size {
         match plan {
             LogicalPlan::TableScan(scan) => self.scan(scan),
             LogicalPlan::Filter(filter) => {
@@ -119,13 +131,13 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    fn scan(&self, scan: &TableScan) -> Size {
+    fn scan(&self, scan: &'a TableScan) -> Size {
         let rows = with_table(scan, |table| table.rows_of(&scan.filters, self.options)).unwrap_or(UNKNOWN_ROWS);
         let rows = scan.fetch.map_or(rows, |fetch| rows.min(fetch as f64));
         Size { rows, cost: rows * (SCAN + SCAN_COLUMN * scan.projected_schema.fields().len() as f64) }
     }
 
-    fn limit(&self, limit: &Limit) -> Size {
+    fn limit(&self, limit: &'a Limit) -> Size {
         let Size { rows, cost } = self.size(&limit.input);
         match limit.get_fetch_type() {
             Ok(FetchType::Literal(Some(fetch))) => Size { rows: rows.min(fetch as f64), cost },
@@ -133,14 +145,14 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    fn aggregate(&self, aggregate: &Aggregate) -> Size {
+    fn aggregate(&self, aggregate: &'a Aggregate) -> Size {
         let Size { rows, cost } = self.size(&aggregate.input);
         let groups = self.groups(&aggregate.input, aggregate.group_expr.iter().cloned(), rows);
         Size { rows: groups, cost: cost + rows * GROUP }
     }
 
     /// Distinct combinations of expressions in `rows` rows of a plan.
-    fn groups(&self, plan: &LogicalPlan, expressions: impl Iterator<Item = Expr>, rows: f64) -> f64 {
+    fn groups(&self, plan: &'a LogicalPlan, expressions: impl Iterator<Item = Expr>, rows: f64) -> f64 {
         let origins = expressions.map(|expression| self.origin(plan, &expression));
         let (all, records) = origins.fold((1.0, rows), |(all, records): (f64, f64), origin| {
             (all * origin.distinct, records.max(origin.records))
@@ -148,7 +160,7 @@ impl<'a> Estimator<'a> {
         found(all, records, rows)
     }
 
-    fn join(&self, join: &Join) -> Size {
+    fn join(&self, join: &'a Join) -> Size {
         let (left, right) = (self.size(&join.left), self.size(&join.right));
         let keys: Vec<_> =
             join.on.iter().map(|(a, b)| (self.origin(&join.left, a), self.origin(&join.right, b))).collect();
@@ -171,25 +183,33 @@ impl<'a> Estimator<'a> {
             JoinType::LeftMark => left.rows,
             JoinType::RightMark => right.rows,
         };
-        let (fixed, stream) = costs_of_join(left, right, self.narrowing(join, left.rows), rows);
+        let on = join.on.iter().map(|(a, b)| (a, b));
+        let narrowing = self.narrowing((&join.left, &join.right), join.join_type, on, left.rows);
+        let (fixed, stream) = costs_of_join(left, right, narrowing, rows);
         Size { rows, cost: fixed + stream }
     }
 
-    /// The share of the right side's rows that the left side's keys leave, where scans can tell.
-    pub(super) fn narrowing(&self, join: &Join, built: f64) -> f64 {
+    /// The share of the probe side's rows that the build side's keys leave, where scans can tell. `join_type` has the build
+    /// side on its left.
+    pub(super) fn narrowing(
+        &self,
+        (build, probe): (&'a LogicalPlan, &'a LogicalPlan),
+        join_type: JoinType,
+        on: impl Iterator<Item = (&'a Expr, &'a Expr)>,
+        built: f64,
+    ) -> f64 {
         let takes_keys = matches!(
-            join.join_type,
+            join_type,
             JoinType::Inner | JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti | JoinType::RightSemi
         );
         if !takes_keys {
             return ALL_KEYS;
         }
-        let keys = join.on.iter().map(|(a, b)| (self.origin(&join.left, a), self.origin(&join.right, b)));
-        narrowing(keys, built)
+        narrowing(on.map(|(a, b)| (self.origin(build, a), self.origin(probe, b))), built)
     }
 
     /// Records of the table that a plan reads, before any filter; else its rows.
-    pub(super) fn whole(&self, plan: &LogicalPlan) -> f64 {
+    pub(super) fn whole(&self, plan: &'a LogicalPlan) -> f64 {
         match plan {
             LogicalPlan::TableScan(scan) => with_table(scan, |table| table.rows() as f64).unwrap_or(UNKNOWN_ROWS),
             LogicalPlan::Filter(filter) => self.whole(&filter.input),
@@ -200,7 +220,7 @@ impl<'a> Estimator<'a> {
     }
 
     /// Where the values of an expression over a plan's rows come from.
-    pub(super) fn origin(&self, plan: &LogicalPlan, expression: &Expr) -> Origin {
+    pub(super) fn origin(&self, plan: &'a LogicalPlan, expression: &Expr) -> Origin {
         match expression {
             Expr::Column(column) => self.column(plan, column),
             Expr::Alias(alias) => self.origin(plan, &alias.expr),
@@ -213,7 +233,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    fn column(&self, plan: &LogicalPlan, column: &Column) -> Origin {
+    fn column(&self, plan: &'a LogicalPlan, column: &Column) -> Origin {
         let unreached = |origin: Origin| Origin { reached: false, ..origin };
         let unknown = || Origin::unknown(self.size(plan).rows.max(1.0));
         let place = plan.schema().index_of_column(column);
@@ -255,7 +275,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    fn column_of_join(&self, join: &Join, column: &Column) -> Option<Origin> {
+    fn column_of_join(&self, join: &'a Join, column: &Column) -> Option<Origin> {
         let (side, reached) = if join.left.schema().has_column(column) {
             (&join.left, !matches!(join.join_type, JoinType::Right | JoinType::Full))
         } else if join.right.schema().has_column(column) {

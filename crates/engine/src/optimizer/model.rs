@@ -75,7 +75,7 @@ struct Filter {
 }
 
 impl Model {
-    pub(super) fn new(cluster: &Cluster, estimator: &Estimator<'_>) -> Self {
+    pub(super) fn new<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>) -> Self {
         let given: Vec<Given> = cluster
             .relations
             .iter()
@@ -201,7 +201,7 @@ impl Model {
 }
 
 /// Where the members of a class come from.
-fn equal_columns(cluster: &Cluster, estimator: &Estimator<'_>, class: &[Member]) -> EqualColumns {
+fn equal_columns<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, class: &[Member]) -> EqualColumns {
     let origins = class.iter().map(|member| {
         let plan = &cluster.relations[member.relation].plan;
         (1 << member.relation, estimator.origin(plan, &member.expression))
@@ -214,7 +214,7 @@ fn equal_columns(cluster: &Cluster, estimator: &Estimator<'_>, class: &[Member])
 }
 
 /// Where the values of an expression over some relation of a cluster come from.
-fn origin(cluster: &Cluster, estimator: &Estimator<'_>, expression: &Expr) -> Origin {
+fn origin<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, expression: &Expr) -> Origin {
     let columns = expression.column_refs();
     let gives = |relation: &&Relation| columns.iter().all(|column| relation.plan.schema().has_column(column));
     let relation = cluster.relations.iter().find(gives);
@@ -246,7 +246,7 @@ fn together(classes: &[EqualColumns], given: &[Given]) -> Vec<(Relations, f64)> 
     together
 }
 
-fn filterings(cluster: &Cluster, estimator: &Estimator<'_>, given: &[Given]) -> Vec<Filter> {
+fn filterings<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, given: &[Given]) -> Vec<Filter> {
     let filter = |(number, relation): (usize, &Relation)| {
         let Filtering { anti, on, condition, needs } = relation.filtering.as_ref()?;
         let keys = on.iter().map(|(a, b)| (origin(cluster, estimator, a), estimator.origin(&relation.plan, b)));
@@ -282,16 +282,13 @@ fn distance(rows: f64) -> f64 {
 }
 
 /// What a join costs that is not taken apart, built from its left side or, `swapped`, from its right one.
-pub(super) fn sides_cost(estimator: &Estimator<'_>, join: &Join, swapped: bool) -> f64 {
-    let (left, right) = (estimator.size(&join.left), estimator.size(&join.right));
-    let (fixed, stream) = if swapped {
-        let on = join.on.iter().map(|(a, b)| (b.clone(), a.clone())).collect();
-        let (left, right) = (join.right.clone(), join.left.clone());
-        let turned = Join { left, right, on, join_type: join.join_type.swap(), ..join.clone() };
-        let (built, probed) = (estimator.size(&turned.left), estimator.size(&turned.right));
-        costs_of_join(built, probed, estimator.narrowing(&turned, built.rows), 0.0)
-    } else {
-        costs_of_join(left, right, estimator.narrowing(join, left.rows), 0.0)
-    };
+pub(super) fn sides_cost<'a>(estimator: &Estimator<'a>, join: &'a Join, swapped: bool) -> f64 {
+    let Join { left, right, on, join_type, .. } = join;
+    let ((build, probe), join_type) =
+        if swapped { ((right, left), join_type.swap()) } else { ((left, right), *join_type) };
+    let on = on.iter().map(|(a, b)| if swapped { (b, a) } else { (a, b) });
+    let (built, probed) = (estimator.size(build), estimator.size(probe));
+    let narrowing = estimator.narrowing((build, probe), join_type, on, built.rows);
+    let (fixed, stream) = costs_of_join(built, probed, narrowing, 0.0);
     fixed + stream
 }

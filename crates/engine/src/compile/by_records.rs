@@ -1,0 +1,184 @@
+//! Groups by strings that have no codes, which come from the records of a table with fewer of these than there are rows:
+//! groups by the records first, which are integers, and groups of those groups by the strings. So a string, or what is
+//! computed of it, is looked at once for a group, not for each row.
+
+use super::draft::{Draft, Open};
+use super::groups::{Parts, fits, kept, strings_to_number};
+use super::translate::Typed;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::utils::collect_columns;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Pipeline, Sink, Source};
+use std::sync::Arc;
+
+/// The least number of rows for each record.
+const ROWS_PER_RECORD: u64 = 2;
+
+/// What the keys of groups are made of.
+enum Part {
+    /// A column of the aggregation's input.
+    Column(usize),
+    /// A key that is none.
+    Key(Arc<dyn PhysicalExpr>),
+}
+
+/// Aggregates of groups by records.
+pub(super) struct Earlier {
+    /// How the calls are made of the aggregates.
+    calls: Parts,
+    /// Columns of the aggregation's input, behind which the aggregates' are.
+    width: usize,
+}
+
+impl Draft {
+    /// Groups rows by the records that their strings come from, where that pays: `open` becomes these groups' rows. The
+    /// columns that keys name are where they were, those of the aggregates behind all of the input's.
+    pub(super) fn by_records(
+        &mut self,
+        aggregate: &AggregateExec,
+        open: &mut Open,
+        (schema, is_last): (&Schema, bool),
+    ) -> Option<Earlier> {
+        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
+        let all = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
+        // What the usual way does without looking at strings is better.
+        if all.is_some() && strings_to_number(aggregate, (&keys, is_last), open, schema).is_empty() {
+            return None;
+        }
+        self.parts_of(&keys, open, schema)?;
+        let before = (open.clone(), self.functions.len());
+        let earlier = self.first_groups(aggregate, &keys, open, schema);
+        if earlier.is_none() {
+            *open = before.0;
+            self.functions.truncate(before.1);
+        }
+        earlier
+    }
+
+    /// What the first groups are by: keys that are integers, and the columns of the others. `None` where strings are of
+    /// too many records.
+    fn parts_of(&self, keys: &[Arc<dyn PhysicalExpr>], open: &Open, schema: &Schema) -> Option<Vec<(Part, Typed)>> {
+        let largest = self.scans.iter().filter_map(|scan| Some(scan.table().ok()?.rows())).max()?;
+        let most = open.most.min(largest) / ROWS_PER_RECORD;
+        let mut parts: Vec<(Part, Typed)> = Vec::new();
+        for key in keys {
+            if let Some(typed) = open.scope.translate(key, schema).and_then(Typed::told_apart) {
+                let column = key.downcast_ref::<Column>().map(Column::index);
+                parts.push((column.map_or_else(|| Part::Key(Arc::clone(key)), Part::Column), typed));
+                continue;
+            }
+            let mut columns: Vec<usize> = collect_columns(key).iter().map(Column::index).collect();
+            columns.sort_unstable();
+            let typed = columns.iter().map(|column| open.scope.column(*column)).collect::<Option<Vec<_>>>()?;
+            let records: Vec<_> = typed.iter().filter_map(|typed| typed.trace.records.as_ref()).collect();
+            if records.is_empty() || records.iter().any(|records| records.table.rows() > most) {
+                return None;
+            }
+            parts.extend(columns.into_iter().map(Part::Column).zip(typed));
+        }
+        Some(parts)
+    }
+
+    /// Ends the pipeline in groups by records.
+    fn first_groups(
+        &mut self,
+        aggregate: &AggregateExec,
+        keys: &[Arc<dyn PhysicalExpr>],
+        open: &mut Open,
+        schema: &Schema,
+    ) -> Option<Earlier> {
+        self.evaluate_calls(aggregate, open, schema);
+        let mut calls = Parts { others: self.functions.len(), ..Parts::default() };
+        self.add_calls(aggregate, open, (schema, &mut calls))?;
+        let can = |own: &Aggregate| merging(own.function).is_some();
+        if !calls.apart.is_empty() || !calls.functions.is_empty() || !calls.aggregates.iter().all(can) {
+            return None;
+        }
+        let (parts, typed): (Vec<_>, Vec<_>) = self.parts_of(keys, open, schema)?.into_iter().unzip();
+        let kept = kept(&typed);
+        if !fits(kept.iter().map(|key| &typed[*key]), open) {
+            return None;
+        }
+        let mut aggregates = calls.aggregates.clone();
+        let mut columns: Vec<Finish> = Vec::new();
+        for (number, typed) in typed.iter().enumerate() {
+            columns.push(match kept.iter().position(|key| *key == number) {
+                Some(key) => Finish::Key(key),
+                None => {
+                    // All records of the group have the same.
+                    let argument = Some(typed.expression.clone());
+                    aggregates.push(Aggregate { function: Function::Max, argument, filter: None });
+                    Finish::Value(aggregates.len() - 1)
+                }
+            });
+        }
+        columns.extend((0..calls.aggregates.len()).map(Finish::Value));
+        let keys: Vec<_> = kept.iter().map(|key| typed[*key].expression.clone()).collect();
+        let pipeline = self.end_in_groups(open.clone(), keys, aggregates, columns)?;
+        let (width, groups) = (schema.fields().len(), typed.len());
+        let mut columns = vec![None; width];
+        let mut known = Vec::new();
+        for (place, (part, typed)) in parts.into_iter().zip(typed).enumerate() {
+            let typed = Typed { expression: Expression::Column(place), ..typed };
+            match part {
+                Part::Column(column) => columns[column] = Some(typed),
+                Part::Key(key) => known.push((key, typed)),
+            }
+        }
+        let values = (0..calls.aggregates.len()).map(|value| Expression::Column(groups + value));
+        columns.extend(values.map(|value| Some(Typed::new(value, DataType::Int64))));
+        *open = self.over(Source::Rows(pipeline), pipeline, columns);
+        for (key, typed) in known {
+            open.scope.know(key, typed);
+        }
+        Some(Earlier { calls, width })
+    }
+
+    /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.
+    pub(super) fn end_in_groups(
+        &mut self,
+        open: Open,
+        keys: Vec<Expression>,
+        aggregates: Vec<Aggregate>,
+        columns: Vec<Finish>,
+    ) -> Option<usize> {
+        let known = |finish: &Finish| finish.facts(&keys, &aggregates, (open.scope.facts(), open.most)).ok();
+        self.left.push(columns.iter().map(known).collect::<Option<Vec<_>>>()?);
+        self.rows.push(open.most);
+        let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };
+        let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
+        let Open { source, computed, fields, steps, hints, .. } = open;
+        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
+        Some(self.pipelines.len() - 1)
+    }
+}
+
+impl Earlier {
+    /// The aggregates of groups of groups, whose rows these are.
+    pub(super) fn merged(&self, open: &Open, others: usize) -> Option<Parts> {
+        let merged = |(place, own): (usize, &Aggregate)| {
+            let argument = open.scope.column(self.width + place)?.expression;
+            Some(Aggregate { function: merging(own.function)?, argument: Some(argument), filter: None })
+        };
+        let aggregates = self.calls.aggregates.iter().enumerate().map(merged).collect::<Option<Vec<_>>>()?;
+        Some(Parts { aggregates, others, counts: self.calls.counts(), ..Parts::default() })
+    }
+
+    /// The calls, as columns of the groups of groups.
+    pub(super) fn show(self, parts: &mut Parts) {
+        let behind = parts.finishes.len();
+        parts.finishes.extend(self.calls.finishes);
+        parts.columns.extend(self.calls.columns.into_iter().map(|shown| shown.moved(&|column| column + behind)));
+    }
+}
+
+/// The function that makes the result for all of some groups of those for each; `None` where these do not tell.
+pub(super) fn merging(function: Function) -> Option<Function> {
+    match function {
+        Function::Count | Function::Sum => Some(Function::Sum),
+        Function::Min | Function::Max | Function::BitAnd | Function::BitOr | Function::BitXor => Some(function),
+        Function::FloatSum | Function::CountDistinct | Function::SumDistinct => None,
+    }
+}
