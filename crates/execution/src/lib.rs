@@ -75,7 +75,7 @@ pub use join::JoinKind;
 pub use order::SortKey;
 pub use pool::Pool;
 pub use prepared::{Input, Memory, Mode, PipelineReport, Prepared, Report, ScanSource, Stopper};
-pub use query::{Hint, Pipeline, Probe, Query, Sink, Source, Step};
+pub use query::{Hint, Numbers, Pipeline, Probe, Query, Sink, Source, Step};
 pub use range::{Bound, Range};
 pub use relation::Relation;
 pub use rows::{Column, Rows, Values};

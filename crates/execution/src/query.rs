@@ -1,6 +1,6 @@
 //! A query as a planner writes it: pipelines, each of which ends before the next begins.
 
-use crate::aggregate::{Aggregate, Aggregation, Apart, Finish};
+use crate::aggregate::{Aggregate, Aggregation, Apart, Finish, Gathering};
 use crate::computed::Computed;
 use crate::range::Range;
 use crate::relation::Facts;
@@ -34,6 +34,17 @@ pub struct Pipeline {
     /// An earlier pipeline whose rows come before its own, and which nobody else reads: of several in a row, the last one's
     /// rows are those of all.
     pub behind: Option<usize>,
+}
+
+/// New numbers, by the old ones.
+#[derive(Clone, Copy)]
+pub struct Numbers<'n> {
+    /// Of scans.
+    pub scan: &'n dyn Fn(usize) -> usize,
+    /// Of functions.
+    pub function: &'n dyn Fn(usize) -> usize,
+    /// Of pipelines.
+    pub pipeline: &'n dyn Fn(usize) -> usize,
 }
 
 /// A record is of use only when a column has a value that a key of earlier rows has.
@@ -187,6 +198,52 @@ impl Pipeline {
         }
     }
 
+    /// The same with other numbers for what it names.
+    #[must_use]
+    pub fn renumbered(&self, numbers: &Numbers<'_>) -> Self {
+        let Numbers { scan, function, pipeline } = *numbers;
+        let mut own = self.clone();
+        own.source = match own.source {
+            Source::Scan(number) => Source::Scan(scan(number)),
+            Source::Given(number) => Source::Given(number),
+            Source::Rows(rows) => Source::Rows(pipeline(rows)),
+            Source::Marked { rows, marks, marked } => {
+                Source::Marked { rows: pipeline(rows), marks: pipeline(marks), marked }
+            }
+        };
+        own.computed.iter_mut().for_each(|computed| computed.function = function(computed.function));
+        for step in &mut own.steps {
+            if let Step::Probe(probe) = step {
+                probe.build = pipeline(probe.build);
+            }
+        }
+        match &mut own.sink {
+            Sink::Rows { .. } => {}
+            Sink::Marks(probe) => probe.build = pipeline(probe.build),
+            Sink::Aggregate { aggregation, .. } => {
+                for apart in &mut aggregation.apart {
+                    if let Gathering::Text { function: number, .. } = &mut apart.what {
+                        *number = function(*number);
+                    }
+                }
+            }
+        }
+        own.hints.iter_mut().for_each(|hint| hint.build = pipeline(hint.build));
+        own.behind = own.behind.map(pipeline);
+        own
+    }
+
+    /// The earlier pipelines that it reads.
+    pub fn reads(&self) -> impl Iterator<Item = usize> {
+        let of_source = match self.source {
+            Source::Scan(_) | Source::Given(_) => [None, None],
+            Source::Rows(rows) => [Some(rows), None],
+            Source::Marked { rows, marks, .. } => [Some(rows), Some(marks)],
+        };
+        let probed = self.probes().map(|probe| probe.build);
+        of_source.into_iter().flatten().chain(probed).chain(self.hints.iter().map(|hint| hint.build)).chain(self.behind)
+    }
+
     /// What is known of its source's columns and of those that are computed, when this is known of the former.
     pub(crate) fn with_computed(&self, mut source: Vec<Facts>) -> Vec<Facts> {
         source.extend(self.computed.iter().map(Computed::facts));
@@ -200,7 +257,7 @@ impl Pipeline {
     }
 
     /// Its probes, in order: each adds an input.
-    pub(crate) fn probes(&self) -> impl Iterator<Item = &Probe> {
+    pub fn probes(&self) -> impl Iterator<Item = &Probe> {
         let last = match &self.sink {
             Sink::Marks(probe) => Some(probe),
             Sink::Rows { .. } | Sink::Aggregate { .. } => None,

@@ -253,7 +253,7 @@ impl Given {
             Sink::Rows { columns, .. } => columns.iter().map(|column| column.facts(&facts)).collect(),
             Sink::Aggregate { aggregation, columns, .. } => {
                 let Aggregation { keys, aggregates, .. } = aggregation;
-                columns.iter().map(|column| column.facts(keys, aggregates, (&facts, self.most()))).collect()
+                columns.iter().map(|column| column.expected(keys, aggregates, (&facts, self.most()))).collect()
             }
             Sink::Marks(_) => Ok(Vec::new()),
         }

@@ -144,7 +144,7 @@ impl Draft {
         aggregates: Vec<Aggregate>,
         columns: Vec<Finish>,
     ) -> Option<usize> {
-        let known = |finish: &Finish| finish.facts(&keys, &aggregates, (open.scope.facts(), open.most)).ok();
+        let known = |finish: &Finish| finish.expected(&keys, &aggregates, (open.scope.facts(), open.most)).ok();
         self.left.push(columns.iter().map(known).collect::<Option<Vec<_>>>()?);
         self.rows.push(open.most);
         let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };

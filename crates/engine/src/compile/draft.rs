@@ -98,18 +98,23 @@ impl Open {
 impl Draft {
     /// The rows of `plan`, which DataFusion's operators give where pipelines can't; `None` when they can't either.
     pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
+        self.attempt(|draft| draft.own(plan)).or_else(|| self.given(plan))
+    }
+
+    /// What is added to the query, or nothing at all.
+    pub(super) fn attempt(&mut self, add: impl FnOnce(&mut Self) -> Option<Open>) -> Option<Open> {
         let before = [self.pipelines.len(), self.scans.len(), self.functions.len(), self.given.len()];
-        if let Some(open) = self.own(plan) {
-            return Some(open);
+        let open = add(self);
+        if open.is_none() {
+            let [pipelines, scans, functions, given] = before;
+            self.pipelines.truncate(pipelines);
+            self.left.truncate(pipelines);
+            self.rows.truncate(pipelines);
+            self.scans.truncate(scans);
+            self.functions.truncate(functions);
+            self.given.truncate(given);
         }
-        let [pipelines, scans, functions, given] = before;
-        self.pipelines.truncate(pipelines);
-        self.left.truncate(pipelines);
-        self.rows.truncate(pipelines);
-        self.scans.truncate(scans);
-        self.functions.truncate(functions);
-        self.given.truncate(given);
-        self.given(plan)
+        open
     }
 
     /// The rows of `plan`; `None` when pipelines can't give them.

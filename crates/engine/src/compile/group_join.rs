@@ -74,14 +74,14 @@ impl Draft {
         let rows = split.aggregates(&|leaf| split.of_rows(leaf));
         let key_of_rows = [Expression::Column(key)];
         let facts =
-            finishes.iter().map(|finish| finish.facts(&key_of_rows, &rows, (&self.left[build], self.rows[build])));
+            finishes.iter().map(|finish| finish.expected(&key_of_rows, &rows, (&self.left[build], self.rows[build])));
         let facts = facts.collect::<Result<Vec<_>, _>>().ok()?;
         let left = match &sink {
             // They are what they would be of the joined records.
             Sink::Aggregate { columns, .. } => {
                 let Parts { keys, aggregates, .. } = split.parts;
                 let joined = (open.scope.facts(), open.most);
-                columns.iter().map(|finish| finish.facts(keys, aggregates, joined)).collect::<Result<Vec<_>, _>>()
+                columns.iter().map(|finish| finish.expected(keys, aggregates, joined)).collect::<Result<Vec<_>, _>>()
             }
             Sink::Rows { columns, .. } => {
                 let mut known = open.scope.facts()[..first].to_vec();

@@ -14,6 +14,11 @@ use datafusion::physical_plan::aggregates::AggregateExec;
 use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Limits, Pipeline, Sink, Source};
 use std::collections::HashMap;
 
+/// Bits of the number that the keys of a group are together.
+const KEY_BITS: u32 = 62;
+/// And those at least that are left for the numbers of a string.
+const FEWEST_BITS: u32 = 16;
+
 /// Groups by all keys.
 struct Finest {
     /// The pipeline that leaves them: a column for each key, and one for each aggregate behind these.
@@ -63,7 +68,7 @@ impl Draft {
             return self.notes.left("grouping sets with an aggregate that groups of groups do not give");
         }
         let Parts { keys, aggregates, .. } = &parts;
-        let known = |finish: &Finish| finish.facts(keys, aggregates, (open.scope.facts(), open.most)).ok();
+        let known = |finish: &Finish| finish.expected(keys, aggregates, (open.scope.facts(), open.most)).ok();
         let facts = parts.finishes.iter().map(known).collect::<Option<Vec<_>>>()?;
         let values = (0..aggregates.len()).map(Finish::Value);
         let columns: Vec<Finish> = (0..keys.len()).map(Finish::Key).chain(values).collect();
@@ -89,7 +94,10 @@ impl Draft {
         self.compute(open, &strings, schema)?;
         let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<Typed>>>()?;
         if !fits(typed.iter(), open) {
-            return self.notes.left("grouping sets of keys that have no number together");
+            narrow_numbers(&typed, open);
+            if !fits(typed.iter(), open) {
+                return self.notes.left("grouping sets of keys that have no number together");
+            }
         }
         for (number, Typed { expression, data_type, entries, trace }) in typed.into_iter().enumerate() {
             let trace = Trace { numbered: trace.numbered, ..Trace::default() };
@@ -139,6 +147,31 @@ impl Draft {
             columns.push(Some(typed));
         }
         Some(self.over(Source::Rows(own), own, columns))
+    }
+}
+
+/// Expects no more strings than leave the keys a number together. Where there are more, the query is left to DataFusion.
+fn narrow_numbers(keys: &[Typed], open: &mut Open) {
+    let (numbered, others): (Vec<&Typed>, Vec<&Typed>) = keys.iter().partition(|key| key.trace.numbered);
+    let bits = |key: &&Typed| {
+        let facts = key.expression.facts(open.scope.facts()).ok();
+        facts.map_or(KEY_BITS, |(limits, _)| {
+            i128::BITS - limits.max.saturating_sub(limits.min).saturating_add(2).leading_zeros()
+        })
+    };
+    let left = KEY_BITS.saturating_sub(others.iter().map(bits).sum());
+    let each = left / (numbered.len().max(1) as u32);
+    if each < FEWEST_BITS {
+        return;
+    }
+    for key in numbered {
+        let Expression::Column(column) = key.expression else { continue };
+        let place =
+            open.fields[column].column.checked_sub(open.source_columns).filter(|_| open.fields[column].input == 0);
+        if let Some(computed) = place.and_then(|place| open.computed.get_mut(place)) {
+            computed.limits = Limits { min: 0, max: (1 << each) - 2 };
+            open.scope.set_facts(column, (computed.limits, true));
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Shown {
 }
 
 /// How it is made of the columns of a pipeline's rows.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Column(usize),
     /// A sum by a count, as DOUBLE.
@@ -209,7 +209,7 @@ impl Draft {
         }
         let Parts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
         self.functions.extend(functions);
-        let facts = finishes.iter().map(|finish| finish.facts(&keys, &aggregates, (open.scope.facts(), open.most)));
+        let facts = finishes.iter().map(|finish| finish.expected(&keys, &aggregates, (open.scope.facts(), open.most)));
         self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
         self.rows.push(open.most);
         let aggregation = Aggregation { filter: None, keys, aggregates, apart };

@@ -13,13 +13,16 @@ use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::physical_expr::PhysicalExprRef;
 use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::utils::JoinFilter;
+use datafusion::physical_plan::union::UnionExec;
 use gingham_execution::{
     Expression, Field, Finish, Hint, JoinKind, Limits, Pipeline, Probe, Range, Sink, Source, Step,
 };
 use std::sync::Arc;
 
 /// A join of which one side is built.
+#[derive(Clone)]
 struct Side<'j> {
     join: &'j Joined<'j>,
     kind: JoinKind,
@@ -76,9 +79,42 @@ impl Draft {
             JoinType::Full => return self.full(join),
         };
         let mut side = self.side(join, kind, left)?;
-        let mut open = self.open(if left { join.right } else { join.left })?;
-        self.share_strings(&mut side, &mut open)?;
-        let (added, is_late) = self.probe(&mut open, &side)?;
+        let probing = if left { join.right } else { join.left };
+        if let Some(open) = self.join_each_of_union(join, &side, probing) {
+            return Some(open);
+        }
+        let open = self.open(probing)?;
+        self.joined(join, &mut side, open)
+    }
+
+    /// The rows of a join that keeps a part of a union's rows: of each input those that it keeps, before these come
+    /// together.
+    fn join_each_of_union(
+        &mut self,
+        join: &Joined<'_>,
+        side: &Side<'_>,
+        probing: &Arc<dyn ExecutionPlan>,
+    ) -> Option<Open> {
+        let union = probing.downcast_ref::<UnionExec>()?;
+        if join.on.is_empty() || !matches!(side.kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Anti) {
+            return None;
+        }
+        self.attempt(|draft| {
+            let each = union.inputs().iter().map(|input| {
+                let open = draft.open(input)?;
+                // A side with strings' numbers is another one for each input.
+                draft.joined(join, &mut side.clone(), open)
+            });
+            let each = each.collect::<Option<Vec<_>>>()?;
+            draft.unite(each)
+        })
+    }
+
+    /// The records of a pipeline, joined with a side.
+    fn joined(&mut self, join: &Joined<'_>, side: &mut Side<'_>, mut open: Open) -> Option<Open> {
+        let (kind, left) = (side.kind, side.left);
+        self.share_strings(side, &mut open)?;
+        let (added, is_late) = self.probe(&mut open, side)?;
         let own = open.scope.columns().to_vec();
         let columns = match kind {
             JoinKind::Inner | JoinKind::Left | JoinKind::Full if left => [added, own].concat(),
@@ -248,7 +284,13 @@ impl Draft {
         let (Sink::Rows { keys, .. } | Sink::Aggregate { keys, .. }) = &mut self.pipelines[pipeline].sink else {
             return None;
         };
-        keys.is_none().then(|| *keys = Some(wanted))
+        match keys {
+            Some(keys) => (*keys == wanted).then_some(()),
+            None => {
+                *keys = Some(wanted);
+                Some(())
+            }
+        }
     }
 
     /// Records without a match are dropped: tells the scans that the keys come from.

@@ -27,6 +27,7 @@
 //! | `wanted` | which of its rows, and in which order |
 //! | `results` | rows -> Arrow arrays |
 
+mod alike;
 mod by_records;
 mod calls;
 mod draft;

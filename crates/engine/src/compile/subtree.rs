@@ -91,6 +91,7 @@ impl Subtree {
         if let (Some(why), true) = (&draft.foreign, draft.scans.is_empty()) {
             return draft.notes.left(why.clone());
         }
+        draft.unite_alike();
         let given: Vec<_> = draft.given.iter().map(|given| (given.facts.clone(), given.rows())).collect();
         let source = |scan: &Scanned| Some((scan.facts.clone(), scan.table().ok()?.rows()));
         let sources = draft.scans.iter().map(source).collect::<Option<Vec<_>>>()?;

@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 /// Rows of a plan of which nothing is known.
 const UNKNOWN_ROWS: f64 = 1000.0;
+/// The share of a column's range from which on the rest is left aside.
+const NEARLY_ALL: f64 = 0.9;
 /// Entries of a list, when it is made to rows.
 const LIST: f64 = 4.0;
 
@@ -41,18 +43,36 @@ pub(super) struct Origin {
     /// The column that they are of, and the one that it REFERENCES.
     column: Option<(TableId, ColumnId)>,
     refers_to: Option<(TableId, ColumnId)>,
+    /// Where its integers lie.
+    range: Option<(i64, i64)>,
 }
 
 impl Origin {
     /// So many values of which nothing else is known.
     pub(super) fn unknown(distinct: f64) -> Self {
-        Self { distinct, records: distinct, reached: false, column: None, refers_to: None }
+        Self { distinct, records: distinct, reached: false, column: None, refers_to: None, range: None }
     }
 
     /// What is the same values, or some of them, of another column: there are no more than there.
     pub(super) fn within(self, other: &Self) -> Self {
         let refers = self.refers_to.is_some() && self.refers_to == other.column;
         if refers { Self { distinct: self.distinct.min(other.distinct), ..self } } else { self }
+    }
+
+    /// The range that all of some columns have in common; `None` where it is not known of each.
+    pub(super) fn common_range<'o>(origins: impl Iterator<Item = &'o Self>) -> Option<(i64, i64)> {
+        let ranges = origins.map(|origin| origin.range).collect::<Option<Vec<_>>>()?;
+        ranges.into_iter().reduce(|(low, high), (other_low, other_high)| (low.max(other_low), high.min(other_high)))
+    }
+
+    /// The same of the values in a range, and the share of the own range that it is; `None` when that is nearly all of it.
+    pub(super) fn clipped(&self, (low, high): (i64, i64)) -> Option<(Self, f64)> {
+        let width = |(low, high): (i64, i64)| (high as f64 - low as f64 + 1.0).max(0.0);
+        let share = width((low, high)) / width(self.range?);
+        let scaled = |values: f64| (values * share).max(1.0);
+        let own =
+            Self { distinct: scaled(self.distinct), records: scaled(self.records), range: Some((low, high)), ..*self };
+        (share < NEARLY_ALL).then_some((own, share))
     }
 
     /// Distinct values in `rows` of the records.
@@ -162,15 +182,21 @@ impl<'a> Estimator<'a> {
 
     fn join(&self, join: &'a Join) -> Size {
         let (left, right) = (self.size(&join.left), self.size(&join.right));
-        let keys: Vec<_> =
-            join.on.iter().map(|(a, b)| (self.origin(&join.left, a), self.origin(&join.right, b))).collect();
+        let (mut keys, mut inside) = (Vec::new(), (1.0, 1.0));
+        for (a, b) in &join.on {
+            let (a, b) = (self.origin(&join.left, a), self.origin(&join.right, b));
+            let ((a, inside_a), (b, inside_b)) = self.meeting((&join.left, a), (&join.right, b));
+            keys.push((a, b));
+            inside = (inside.0 * inside_a, inside.1 * inside_b);
+        }
         let distinct: Vec<_> = keys.iter().map(Origin::pair).collect();
         let whole = (self.whole(&join.left), self.whole(&join.right));
         let residual = join.filter.as_ref().map_or(1.0, |filter| share(filter, ONE_SIDED, &|_| UNKNOWN_ROWS));
-        let matches = left.rows * right.rows * share_of_keys(&distinct, whole) * residual;
-        let kept_left = share_found(&keys, whole.0, right.rows) * residual;
+        let (meeting_left, meeting_right) = (left.rows * inside.0, right.rows * inside.1);
+        let matches = meeting_left * meeting_right * share_of_keys(&distinct, whole) * residual;
+        let kept_left = inside.0 * share_found(&keys, whole.0, meeting_right) * residual;
         let flipped: Vec<_> = keys.iter().map(|(a, b)| (*b, *a)).collect();
-        let kept_right = share_found(&flipped, whole.1, left.rows) * residual;
+        let kept_right = inside.1 * share_found(&flipped, whole.1, meeting_left) * residual;
         let rows = match join.join_type {
             JoinType::Inner => matches,
             JoinType::Left => matches.max(left.rows),
@@ -224,13 +250,38 @@ impl<'a> Estimator<'a> {
         match expression {
             Expr::Column(column) => self.column(plan, column),
             Expr::Alias(alias) => self.origin(plan, &alias.expr),
-            Expr::Cast(cast) => Origin { reached: false, column: None, ..self.origin(plan, &cast.expr) },
+            Expr::Cast(cast) => Origin { reached: false, column: None, range: None, ..self.origin(plan, &cast.expr) },
             other => {
                 let columns = other.column_refs();
                 let distinct = columns.into_iter().map(|column| self.column(plan, column).distinct).product();
                 Origin::unknown(distinct)
             }
         }
+    }
+
+    /// Columns of two plans that are equal: each within the range that both have in common, and the share of its plan's rows
+    /// that lies there.
+    pub(super) fn meeting(
+        &self,
+        (plan, origin): (&'a LogicalPlan, Origin),
+        (other_plan, other): (&'a LogicalPlan, Origin),
+    ) -> ((Origin, f64), (Origin, f64)) {
+        let common = Origin::common_range([&origin, &other].into_iter());
+        (self.within(plan, origin, common), self.within(other_plan, other, common))
+    }
+
+    /// A column of a plan within a range, and the share of the plan's rows that lies there: what a scan's other conditions leave
+    /// may all do so, or none of it.
+    pub(super) fn within(&self, plan: &'a LogicalPlan, origin: Origin, range: Option<(i64, i64)>) -> (Origin, f64) {
+        let Some((clipped, share)) = range.and_then(|range| origin.clipped(range)) else { return (origin, 1.0) };
+        let rows = self.size(plan).rows.max(1.0);
+        let counted = match (plan, origin.column, range) {
+            (LogicalPlan::TableScan(scan), Some((_, column)), Some(range)) if !scan.filters.is_empty() => {
+                with_table(scan, |table| table.rows_within(&scan.filters, column, range, self.options))
+            }
+            _ => None,
+        };
+        (clipped, counted.map_or(share, |counted| counted / rows).clamp(1.0 / rows, 1.0))
     }
 
     fn column(&self, plan: &'a LogicalPlan, column: &Column) -> Origin {
@@ -246,6 +297,7 @@ impl<'a> Estimator<'a> {
                     reached: values.gathered,
                     column: Some(values.column),
                     refers_to: values.refers_to,
+                    range: values.range,
                 })
             }
             LogicalPlan::Projection(projection) => match place.map(|place| &projection.expr[place]) {

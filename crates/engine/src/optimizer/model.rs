@@ -8,7 +8,7 @@ use super::cluster::{Cluster, Filtering, Member, Relation, Relations};
 use super::estimate::{Estimator, Origin, Size, narrowing, share_found, share_of_keys, unfound};
 use super::share::{ONE_SIDED, share};
 use datafusion::common::Column;
-use datafusion::logical_expr::{Expr, Join};
+use datafusion::logical_expr::{Expr, Join, LogicalPlan};
 
 /// Nanoseconds for a record that a scan gives, and for each of its columns.
 pub(super) const SCAN: f64 = 4.0;
@@ -36,16 +36,27 @@ struct Given {
     whole: f64,
 }
 
-/// Equal columns: of each member its relation and where it comes from, fewest distinct values first.
+/// Equal columns: of each member its relation, where it comes from, and the share of its relation's rows whose value any
+/// member may have; fewest distinct values first.
 struct EqualColumns {
-    members: Vec<(Relations, Origin)>,
+    members: Vec<(Relations, Origin, f64)>,
     /// All of their relations.
     relations: Relations,
 }
 
 impl EqualColumns {
     fn of(&self, relations: Relations) -> impl Iterator<Item = &Origin> {
-        self.members.iter().filter(move |(relation, _)| relation & relations != 0).map(|(_, origin)| origin)
+        self.members.iter().filter(move |(relation, ..)| relation & relations != 0).map(|(_, origin, _)| origin)
+    }
+
+    /// The share of all combinations of rows of `relations` in which the columns are equal.
+    fn share(&self, relations: Relations) -> f64 {
+        if (self.relations & relations).count_ones() < 2 {
+            return 1.0;
+        }
+        let members = self.members.iter().filter(|(relation, ..)| relation & relations != 0);
+        let inside: f64 = members.map(|(_, _, inside)| inside).product();
+        inside / self.of(relations).skip(1).map(|origin| origin.distinct).product::<f64>()
     }
 }
 
@@ -118,9 +129,7 @@ impl Model {
         }
         let filtering = self.filterings.iter().fold(0, |all, filter| all | filter.own);
         let mut rows = rows_of(&self.given, relations & !filtering);
-        for class in &self.classes {
-            rows /= class.of(relations).skip(1).map(|origin| origin.distinct).product::<f64>();
-        }
+        rows *= self.classes.iter().map(|class| class.share(relations)).product::<f64>();
         let within = |of: &Relations| of & !relations == 0;
         let residuals = self.residuals.iter().chain(&self.together).filter(|(of, _)| within(of));
         rows *= residuals.map(|(_, share)| share).product::<f64>();
@@ -206,19 +215,30 @@ fn equal_columns<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, class: &[M
         let plan = &cluster.relations[member.relation].plan;
         (1 << member.relation, estimator.origin(plan, &member.expression))
     });
-    let all: Vec<(Relations, Origin)> = origins.collect();
-    let within = |origin: Origin| all.iter().fold(origin, |origin, (_, other)| origin.within(other));
-    let mut members: Vec<_> = all.iter().map(|(relation, origin)| (*relation, within(*origin))).collect();
-    members.sort_by(|(_, a), (_, b)| a.distinct.total_cmp(&b.distinct));
-    EqualColumns { relations: members.iter().fold(0, |all, (relation, _)| all | relation), members }
+    let (relations, all): (Vec<Relations>, Vec<Origin>) = origins.unzip();
+    let common = Origin::common_range(all.iter());
+    let bounded = |origin: Origin| all.iter().fold(origin, |origin, other| origin.within(other));
+    let member = |(number, origin): (usize, &Origin)| {
+        let plan = &cluster.relations[class[number].relation].plan;
+        let (origin, inside) = estimator.within(plan, *origin, common);
+        (relations[number], bounded(origin), inside)
+    };
+    let mut members: Vec<_> = all.iter().enumerate().map(member).collect();
+    members.sort_by(|(_, a, _), (_, b, _)| a.distinct.total_cmp(&b.distinct));
+    EqualColumns { relations: relations.iter().fold(0, |all, relation| all | relation), members }
 }
 
 /// Where the values of an expression over some relation of a cluster come from.
 fn origin<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, expression: &Expr) -> Origin {
+    placed(cluster, estimator, expression).map_or(Origin::unknown(1.0), |(_, origin)| origin)
+}
+
+/// The same, with the relation; `None` when there is none such.
+fn placed<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, expression: &Expr) -> Option<(&'a LogicalPlan, Origin)> {
     let columns = expression.column_refs();
     let gives = |relation: &&Relation| columns.iter().all(|column| relation.plan.schema().has_column(column));
-    let relation = cluster.relations.iter().find(gives);
-    relation.map_or(Origin::unknown(1.0), |relation| estimator.origin(&relation.plan, expression))
+    let relation = cluster.relations.iter().find(gives)?;
+    Some((&relation.plan, estimator.origin(&relation.plan, expression)))
 }
 
 fn rows_of(given: &[Given], relations: Relations) -> f64 {
@@ -249,12 +269,21 @@ fn together(classes: &[EqualColumns], given: &[Given]) -> Vec<(Relations, f64)> 
 fn filterings<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, given: &[Given]) -> Vec<Filter> {
     let filter = |(number, relation): (usize, &Relation)| {
         let Filtering { anti, on, condition, needs } = relation.filtering.as_ref()?;
-        let keys = on.iter().map(|(a, b)| (origin(cluster, estimator, a), estimator.origin(&relation.plan, b)));
-        let keys: Vec<_> = keys.collect();
+        let (mut keys, mut inside) = (Vec::new(), (1.0, 1.0));
+        for (kept, own) in on {
+            let own = estimator.origin(&relation.plan, own);
+            let Some((plan, kept)) = placed(cluster, estimator, kept) else {
+                keys.push((Origin::unknown(1.0), own));
+                continue;
+            };
+            let ((kept, inside_kept), (own, inside_own)) = estimator.meeting((plan, kept), (&relation.plan, own));
+            keys.push((kept, own));
+            inside = (inside.0 * inside_kept, inside.1 * inside_own);
+        }
         let whole = rows_whole(given, *needs);
         let distinct = |column: &Column| origin(cluster, estimator, &Expr::Column(column.clone())).distinct;
         let residual = condition.as_ref().map_or(1.0, |condition| share(condition, ONE_SIDED, &distinct));
-        let found = share_found(&keys, whole, given[number].size.rows) * residual;
+        let found = inside.0 * share_found(&keys, whole, given[number].size.rows * inside.1) * residual;
         let share = if *anti { unfound(found) } else { found };
         Some(Filter { own: 1 << number, needs: *needs, anti: *anti, keys, share })
     };

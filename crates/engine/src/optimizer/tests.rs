@@ -124,6 +124,22 @@ fn estimates_are_near_the_truth() {
 }
 
 #[test]
+fn a_key_that_only_a_part_of_a_table_has_is_looked_for_there() {
+    let tables = Tables::new(STAR);
+    let calendar = "CREATE TABLE calendar (day BIGINT PRIMARY KEY, year BIGINT);
+        INSERT INTO calendar SELECT value, value / 366 FROM generate_series(1, 20000); OPTIMIZE calendar";
+    tables.connection.execute(calendar).unwrap();
+    let of = |year: &str| format!("SELECT amount FROM sales, calendar WHERE sales.day = calendar.day AND year {year}");
+    for year in ["= 0", "< 20"] {
+        let (expected, found) = tables.expected_and_found(&of(year));
+        assert!((0.5..2.0).contains(&(expected / found)), "{year}: {expected} rows expected, {found} found");
+    }
+    // Never less than what one row finds.
+    let (expected, found) = tables.expected_and_found(&of("= 1"));
+    assert!(expected < 200.0 && found == 0.0, "{expected} rows expected, {found} found");
+}
+
+#[test]
 fn joins_are_ordered_by_what_they_give() {
     let tables = Tables::new(STAR);
     for (sql, ordered) in [
@@ -270,4 +286,18 @@ fn what_is_ordered_stays_as_it_is() {
             assert_eq!(again, plan, "{name}");
         });
     });
+}
+
+/// Each plan asks for the sizes of those below it several times: asked anew each time, thirty joins would never be done.
+#[test]
+fn many_joins_in_one_another_are_estimated_at_once() {
+    let tables = Tables::new(
+        "CREATE TABLE days (day BIGINT PRIMARY KEY, month BIGINT); INSERT INTO days VALUES (1, 1), (2, 1);
+         CREATE TABLE sales (day BIGINT, amount BIGINT); INSERT INTO sales VALUES (1, 20), (2, 40)",
+    );
+    let joins: String =
+        (0..30).map(|n| format!(" LEFT JOIN days d{n} ON s.day = d{n}.day AND s.amount > {n}")).collect();
+    let months: Vec<String> = (0..30).map(|n| format!("d{n}.month")).collect();
+    let sql = format!("SELECT s.day, {} FROM sales s{joins}", months.join(" + "));
+    assert_eq!(tables.expected_and_found(&sql), (2.0, 2.0));
 }

@@ -17,8 +17,9 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use gingham_kernels::Isa;
 use gingham_storage::catalog::TableSnapshot;
-use gingham_storage::scan::TableScan;
-use gingham_storage::{ColumnId, Predicate, TableDefinition, TableId};
+use gingham_storage::scan::{TableScan, integer_bounds};
+use gingham_storage::{ColumnId, Datum, Predicate, TableDefinition, TableId, ValueClass};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A table of a snapshot.
@@ -47,6 +48,8 @@ pub(crate) struct ValuesOf {
     pub(crate) column: (TableId, ColumnId),
     /// The column that it REFERENCES.
     pub(crate) refers_to: Option<(TableId, ColumnId)>,
+    /// Where its integers lie, when it has such.
+    pub(crate) range: Option<(i64, i64)>,
 }
 
 /// A scan by some filters, and the records that it will give, about.
@@ -94,18 +97,48 @@ impl GinghamTable {
         if let Some(known) = prepared.iter().find(|known| known.filters == filters) {
             return known.rows;
         }
+        let Some(by) = self.predicate(&filters) else { return self.rows() as f64 };
+        match self.sampled(by, options) {
+            (rows, Some(scan)) => {
+                prepared.push(Prepared { filters, scan: Arc::new(scan), rows });
+                rows
+            }
+            (rows, None) => rows,
+        }
+    }
+
+    /// Those of them whose integers in a column lie in this range, about.
+    pub(crate) fn rows_within(
+        &self,
+        filters: &[Expr],
+        column: ColumnId,
+        (low, high): (i64, i64),
+        options: &ConfigOptions,
+    ) -> f64 {
+        let bound = |value: i64| Bound::Included(Datum::Integer(value.into()));
+        let range = Predicate::Range { column, low: bound(low), high: bound(high) };
+        let filters = unnormalize_cols(filters.iter().cloned());
+        match self.predicate(&filters) {
+            Some(by) => self.sampled(all_of([by, range]), options).0,
+            None => self.rows() as f64,
+        }
+    }
+
+    fn predicate(&self, filters: &[Expr]) -> Option<Predicate> {
         let predicates = filters.iter().map(|filter| predicate(filter, &self.table.definition));
-        let Some(predicates) = predicates.collect::<Option<Vec<_>>>() else { return self.rows() as f64 };
-        let by = all_of(predicates);
+        Some(all_of(predicates.collect::<Option<Vec<_>>>()?))
+    }
+
+    /// Records under a predicate, from a look at a few zones, and the scan that looked.
+    fn sampled(&self, by: Predicate, options: &ConfigOptions) -> (f64, Option<TableScan>) {
         let isa = Settings::of(options).effective_isa();
         let batch_rows = options.execution.batch_size.get();
-        let scan = TableScan::new(Arc::clone(&self.table), Vec::new(), by.clone(), batch_rows, isa);
         // What can't be read is for the statement itself to say.
-        let guess = || self.rows() as f64 * selectivity(&self.table, &by);
-        let Ok(scan) = scan else { return guess() };
-        let rows = scan.sampled_rows().unwrap_or_else(|_| guess());
-        prepared.push(Prepared { filters, scan: Arc::new(scan), rows });
-        rows
+        let guess = self.rows() as f64 * selectivity(&self.table, &by);
+        match TableScan::new(Arc::clone(&self.table), Vec::new(), by, batch_rows, isa) {
+            Ok(scan) => (scan.sampled_rows().unwrap_or(guess), Some(scan)),
+            Err(_) => (guess, None),
+        }
     }
 
     /// What is known of a column's values.
@@ -122,6 +155,8 @@ impl GinghamTable {
             gathered: can_be_gathered(&column.logical_type.to_arrow()),
             column: (definition.id, column.id),
             refers_to: reference.and_then(|reference| Some((reference.table, *reference.referred.first()?))),
+            range: integer_bounds(&self.table, column.id)
+                .filter(|_| column.logical_type.class() == ValueClass::Integer),
         })
     }
 
@@ -207,7 +242,7 @@ impl TableProvider for GinghamTable {
             Arc::clone(&self.table),
             projection,
             predicate,
-            filters.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND "),
+            filters.to_vec(),
             isa,
             batch_rows,
             state.config().target_partitions(),

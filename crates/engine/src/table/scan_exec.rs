@@ -14,6 +14,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{Statistics, internal_err};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_expr_common::physical_expr::snapshot_generation;
@@ -54,8 +55,8 @@ struct Shape {
     table: Arc<TableSnapshot>,
     columns: Vec<ColumnId>,
     predicate: Predicate,
-    /// The filters as EXPLAIN shows them.
-    filters: String,
+    /// What the predicate was made of.
+    filters: Vec<Expr>,
     scan: Arc<TableScan>,
     batch_rows: usize,
     isa: Isa,
@@ -179,7 +180,7 @@ impl ScanExec {
         table: Arc<TableSnapshot>,
         columns: Vec<ColumnId>,
         predicate: Predicate,
-        filters: String,
+        filters: Vec<Expr>,
         isa: Isa,
         batch_rows: usize,
         threads: usize,
@@ -275,6 +276,15 @@ impl ScanExec {
         self.shape.scan.bytes()
     }
 
+    /// Whether another scan gives the same records' columns.
+    pub(crate) fn reads_like(&self, other: &Self) -> bool {
+        let (own, others) = (&self.shape, &other.shape);
+        let is_plain = self.is_plain() && other.is_plain() && self.dynamic.is_empty() && other.dynamic.is_empty();
+        is_plain
+            && Arc::ptr_eq(&own.table, &others.table)
+            && (&own.columns, &own.filters, own.isa) == (&others.columns, &others.filters, others.isa)
+    }
+
     /// True when it takes filters that change while the query runs.
     pub(crate) fn is_dynamic(&self) -> bool {
         !self.dynamic.is_empty()
@@ -325,6 +335,11 @@ impl ScanExec {
     }
 }
 
+/// Filters as EXPLAIN shows them.
+fn shown(filters: &[Expr]) -> String {
+    filters.iter().map(ToString::to_string).collect::<Vec<_>>().join(" AND ")
+}
+
 impl DisplayAs for ScanExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shape { table, columns, filters, scan, .. } = &*self.shape;
@@ -335,14 +350,14 @@ impl DisplayAs for ScanExec {
             DisplayFormatType::TreeRender => {
                 writeln!(f, "table={}", table.definition.name)?;
                 if !filters.is_empty() {
-                    writeln!(f, "predicate={filters}")?;
+                    writeln!(f, "predicate={}", shown(filters))?;
                 }
                 writeln!(f, "zones={} of {zones}", scan.morsels())
             }
             DisplayFormatType::Default | DisplayFormatType::Verbose => {
                 write!(f, "ScanExec: table={}, columns=[{}]", table.definition.name, columns.join(", "))?;
                 if !filters.is_empty() {
-                    write!(f, ", predicate={filters}")?;
+                    write!(f, ", predicate={}", shown(filters))?;
                 }
                 if let Some(fetch) = self.fetch {
                     write!(f, ", fetch={fetch}")?;

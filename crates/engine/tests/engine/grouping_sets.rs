@@ -50,3 +50,19 @@ fn sums_past_64_bits_are_left_on_the_way() {
     assert_eq!(expected.len(), 4);
     each_way(&connection, |how| assert_eq!(rows(&connection, sql), expected, "{how}"));
 }
+
+#[test]
+fn more_strings_than_have_numbers_are_left_on_the_way() {
+    let connection = connect();
+    connection
+        .execute(
+            "CREATE TABLE named (s VARCHAR, w BIGINT);
+             INSERT INTO named SELECT 'name ' || value, (value % 3) * 17592186044416 FROM generate_series(1, 70000); OPTIMIZE named",
+        )
+        .expect("a table");
+    let sql =
+        "SELECT min(s), max(s), count(*), sum(n) FROM (SELECT s, w, count(*) AS n FROM named GROUP BY ROLLUP (w, s))";
+    let expected = by_datafusion(&connection, sql);
+    assert_eq!(expected, ["name 1|name 9999|70004|210000"]);
+    each_way(&connection, |how| assert_eq!(rows(&connection, sql), expected, "{how}"));
+}

@@ -1,7 +1,9 @@
 //! The engine through its Rust API. One test program, since each links all of DataFusion.
 
+mod alike;
 mod api;
 mod arithmetic;
+mod by_records;
 mod changes;
 mod compiled_joins;
 mod compiled_kinds;

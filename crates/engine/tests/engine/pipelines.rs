@@ -264,3 +264,31 @@ fn a_query_is_cancelled_and_others_go_on() {
     });
     assert_eq!(rows(&connection, "SELECT count(*), sum(k) FROM n WHERE v > 7"), ["299993|899977"]);
 }
+
+#[test]
+fn sums_that_are_larger_than_expected_are_right() {
+    let connection = crate::connect();
+    connection
+        .execute(
+            "CREATE TABLE large (k INTEGER, v BIGINT, d DECIMAL(18,2));
+             INSERT INTO large SELECT value % 7, 100000000000000000 + value, 1000000000000000 + value FROM generate_series(1, 300)",
+        )
+        .expect("a table");
+    let grouped = "(SELECT k, sum(v) AS s, avg(d) AS m, sum(d) AS t FROM large GROUP BY k)";
+    for sql in [
+        format!("SELECT max(s), min(s), max(m), max(t) FROM {grouped}"),
+        format!("SELECT a.k, b.k FROM {grouped} a JOIN {grouped} b ON a.s = b.s ORDER BY 1"),
+        format!("SELECT a.k, b.k FROM {grouped} a JOIN {grouped} b ON a.t = b.t AND a.m = b.m ORDER BY 1"),
+        format!(
+            "SELECT k, m * 1.2, t * 2 FROM {grouped} WHERE t > 42000000000000000 AND m * 1.2 > 1200000000000000 ORDER BY 1"
+        ),
+        format!(
+            "SELECT l.k, count(*) FROM large l JOIN {grouped} g ON l.k = g.k AND l.d > g.m * 0.9 GROUP BY l.k ORDER BY 1"
+        ),
+        "SELECT k, sum(d) FROM large GROUP BY k HAVING sum(d) > 42000000000000000 ORDER BY 1".to_owned(),
+    ] {
+        let expected = crate::by_datafusion(&connection, &sql);
+        assert!(!expected.is_empty(), "{sql}");
+        crate::each_way(&connection, |how| assert_eq!(crate::rows(&connection, &sql), expected, "{how}: {sql}"));
+    }
+}

@@ -90,6 +90,10 @@ pub(crate) fn rows(
     Ok(Rows { rows: found.len(), columns })
 }
 
+/// What a sum or a mean is expected to be at most, before it is there: with it some arithmetic fits 64 bits, and other keys
+/// fit beside it.
+const LARGEST_SUM: i128 = 1 << 48;
+
 impl Finish {
     /// Where the column's integers lie and whether some may be NULL, as far as that is known before any record is read:
     /// keys and aggregates are over columns with these facts, of at most so many records.
@@ -137,6 +141,27 @@ impl Finish {
                 Ok((ends.map_or(limits, |(min, max)| Limits { min, max }), true))
             }
         }
+    }
+
+    /// The same as far as later pipelines are planned by it before anything has run: sums and means are expected to be no
+    /// larger than such things are. They are planned again by what the rows have.
+    pub fn expected(
+        &self,
+        keys: &[Expression],
+        aggregates: &[Aggregate],
+        records: (&[(Limits, bool)], u64),
+    ) -> Result<(Limits, bool)> {
+        let (limits, nullable) = self.facts(keys, aggregates, records)?;
+        let is_sum = |number: usize| {
+            aggregates.get(number).is_some_and(|own| matches!(own.function, Function::Sum | Function::SumDistinct))
+        };
+        let likely = match *self {
+            Self::Within(..) | Self::Mean { .. } => true,
+            Self::Value(number) => is_sum(number),
+            _ => false,
+        };
+        let within = Limits { min: limits.min.max(-LARGEST_SUM), max: limits.max.min(LARGEST_SUM) };
+        Ok((if likely && within.min <= within.max { within } else { limits }, nullable))
     }
 
     pub(super) fn of(&self, plan: &Plan, found: &Found<'_>) -> Result<Column> {

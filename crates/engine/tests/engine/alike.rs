@@ -1,0 +1,75 @@
+//! What a query says more than once is done once, and gives the same.
+
+use crate::compiled_joins::{plan, shop};
+use crate::{by_datafusion, connect, each_way, rows};
+
+/// Queries, with how many scans are left of how many.
+const TWICE: [(&str, usize); 8] = [
+    ("WITH t AS (SELECT town, count(*) AS n, max(born) AS b FROM people GROUP BY town) SELECT x.town, x.n, x.b, y.b FROM t x JOIN t y ON x.n = y.n AND x.town < y.town", 1),
+    ("WITH t AS (SELECT p.town, count(*) AS n FROM people p JOIN towns t ON p.town = t.id GROUP BY p.town) SELECT x.town, y.n FROM t x LEFT JOIN t y ON x.town = y.n", 2),
+    // Other conditions: other groups, of the same table.
+    ("SELECT x.town, x.n, y.n FROM (SELECT town, count(*) AS n FROM people WHERE id > 3 GROUP BY town) x
+         JOIN (SELECT town, count(*) AS n FROM people WHERE id > 4 GROUP BY town) y ON x.town = y.town", 2),
+    // The rows of a union come behind one another, twice.
+    ("WITH u AS (SELECT town AS k FROM people UNION ALL SELECT id FROM towns), g AS (SELECT k, count(*) AS n FROM u GROUP BY k)
+         SELECT x.k, x.n, y.n FROM g x JOIN g y ON x.k = y.k", 2),
+    ("WITH u AS (SELECT town AS k FROM people UNION ALL SELECT town FROM people) SELECT k, count(*) FROM u GROUP BY k", 1),
+    // Strings that have no codes.
+    ("WITH n AS (SELECT name, id FROM people WHERE id < 200) SELECT x.name, x.id, y.id FROM n x JOIN n y ON x.name = y.name", 1),
+    ("SELECT count(*) FROM people p WHERE EXISTS (SELECT 1 FROM bought b WHERE b.person = p.id AND b.amount < 99)
+         AND EXISTS (SELECT 1 FROM bought b WHERE b.person = p.id + 1 AND b.amount < 99)", 2),
+    // Sorted for one of two probes, without a key.
+    ("WITH t AS (SELECT id AS i FROM towns) SELECT count(*), sum(x.i - y.i) FROM t x JOIN t y ON x.i < y.i JOIN t z ON z.i = x.i", 1),
+];
+
+#[test]
+fn scans_and_pipelines_that_are_alike_are_one() {
+    let connection = connect();
+    shop(&connection);
+    for (sql, scans) in TWICE {
+        let told = plan(&connection, sql);
+        assert!(told.contains("CompiledExec"), "{sql}: {told}");
+        assert_eq!(told.matches("ScanExec").count(), scans, "{sql}: {told}");
+        let sorted = |mut rows: Vec<String>| {
+            rows.sort();
+            rows
+        };
+        let expected = sorted(by_datafusion(&connection, sql));
+        assert!(!expected.is_empty(), "{sql}");
+        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
+    }
+}
+
+/// Joins with a union of two tables.
+const OF_UNIONS: [&str; 6] = [
+    "SELECT t.region, u.k, u.n FROM (SELECT town AS k, id AS n FROM people UNION ALL SELECT person, person % 9 FROM bought) u JOIN towns t ON u.k = t.id WHERE t.id < 9",
+    "SELECT u.n, count(*) FROM (SELECT town AS k, id % 7 AS n FROM people UNION ALL SELECT id, id % 5 FROM towns) u WHERE u.k IN (SELECT person FROM bought WHERE amount < 30) GROUP BY u.n",
+    "SELECT u.k FROM (SELECT town AS k FROM people UNION ALL SELECT id FROM towns) u WHERE NOT EXISTS (SELECT 1 FROM bought b WHERE b.person = u.k)",
+    // Strings with codes of other dictionaries, and without any.
+    "SELECT u.s, count(*) FROM (SELECT item AS s FROM bought UNION ALL SELECT region FROM towns UNION ALL SELECT name FROM people) u
+         JOIN (SELECT DISTINCT item FROM bought WHERE amount < 30) i ON u.s = i.item GROUP BY u.s",
+    // A condition beside the keys, and a further join by a column of the first one.
+    "SELECT t.region, count(*), sum(u.n) FROM (SELECT town AS k, id AS n FROM people UNION ALL SELECT person, person % 9 FROM bought) u
+         JOIN towns t ON u.k = t.id AND u.n > t.id * 2 JOIN (SELECT region AS r, min(id) AS i FROM towns GROUP BY region) r ON t.region = r.r AND r.i < 4 GROUP BY t.region",
+    "SELECT u.k, t.region FROM (SELECT town AS k FROM people UNION ALL SELECT id FROM towns) u LEFT JOIN towns t ON u.k = t.id AND t.id < 5",
+];
+
+#[test]
+fn a_union_is_joined_input_by_input() {
+    let connection = connect();
+    shop(&connection);
+    for (number, sql) in OF_UNIONS.iter().enumerate() {
+        let told = plan(&connection, sql);
+        assert!(told.contains("CompiledExec"), "{sql}: {told}");
+        if number == 0 {
+            assert!(told.contains("1: scan 1, probe 0, rows; 2: scan 2, probe 0, rows behind 1"), "{told}");
+        }
+        let sorted = |mut rows: Vec<String>| {
+            rows.sort();
+            rows
+        };
+        let expected = sorted(by_datafusion(&connection, sql));
+        assert!(!expected.is_empty(), "{sql}");
+        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
+    }
+}
