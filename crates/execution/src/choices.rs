@@ -45,7 +45,7 @@ fn keys_of(build: usize) -> String {
 fn groups(plan: &Plan) -> Option<String> {
     let most = plan.groups();
     (most > FEW_GROUPS).then(|| {
-        format!("groups in an array if 2 x records may be in as many as there can be ({most} at most), else by a hash table and a boundary")
+        format!("groups in an array if 2 x the records that keys may leave are in as many as there can be ({most} at most), else by a hash table and a boundary")
     })
 }
 

@@ -199,7 +199,7 @@ impl Prepared {
             });
             let builds = builds.collect::<Result<Vec<_>>>()?;
             let stages = Stages::of(mode, builds.len());
-            let given = Given { source, rows, builds, parameters: Vec::new(), stages, predicate: None };
+            let given = Given { source, rows, likely: rows, builds, parameters: Vec::new(), stages, predicate: None };
             let ready = Ready::new(pipeline, given.clone())?;
             let mut own = (given.left(pipeline)?, rows);
             if let Some(first) = pipeline.behind {

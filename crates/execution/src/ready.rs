@@ -20,6 +20,8 @@ pub(crate) struct Given {
     pub(crate) source: Vec<Facts>,
     /// Rows of the source at most.
     pub(crate) rows: u64,
+    /// Those of them that keys of earlier pipelines' rows are likely to leave.
+    pub(crate) likely: u64,
     /// By probe.
     pub(crate) builds: Vec<Build>,
     /// What the run gave for the query's parameters.
@@ -72,6 +74,8 @@ pub(crate) struct Fused {
     pub(crate) generator: Generator,
 }
 
+/// Records that keys leave may be so many times as many as seems likely.
+const UNSURE: u64 = 4;
 /// Rows that a loop may give before someone looks whether they are still wanted.
 const MOST_ROWS: u64 = 1 << 18;
 
@@ -386,7 +390,7 @@ impl Way<'_> {
                 let Scope { fields, facts } = &self.scope;
                 let columns = fields.iter().zip(facts).map(|(field, facts)| (*field, facts.0, facts.1));
                 let plan = Plan::new(&aggregation, columns, self.rows)?;
-                let array = States::is_array(&plan, self.given.rows);
+                let array = States::is_array(&plan, self.given.likely.saturating_mul(UNSURE).min(self.given.rows));
                 let split = self.given.stages.cut == Cut::EveryStep;
                 let having = match having {
                     Some(having) => {

@@ -173,15 +173,15 @@ impl Run {
         Ok(ready)
     }
 
-    /// A scan without the records that are of no use, as far as a look at their codes tells and pays.
-    /// `looked_for` is told of the keys that do.
+    /// A scan without the records that are of no use, as far as a look at their codes tells and pays, and the share of records
+    /// that this leaves, about. `looked_for` is told of the keys that do.
     fn narrowed(
         &self,
         scan: &Arc<TableScan>,
         hints: &[Hint],
         looked_for: &mut Vec<(String, usize)>,
-    ) -> Result<Arc<TableScan>> {
-        let mut parts = Vec::new();
+    ) -> Result<(Arc<TableScan>, f64)> {
+        let (mut parts, mut share) = (Vec::new(), 1.0);
         for hint in hints {
             let (relation, table) = self.relation(hint.build)?;
             let key = self.pipeline(hint.build).keys().and_then(|keys| keys.get(hint.key).copied());
@@ -201,11 +201,16 @@ impl Run {
             if let Some(set) = relation.set(key).filter(|set| IntegerSet::rules_out_enough(set.len() as f64, distinct))
             {
                 self.memory.grow(set.bytes())?;
+                share *= set.len() as f64 / distinct;
                 looked_for.push((format!("keys_of_{}", hint.build), set.len()));
                 parts.push(Predicate::Among { column: column.id, set: Arc::new(set) });
             }
         }
-        if parts.is_empty() { Ok(Arc::clone(scan)) } else { Ok(Arc::new(scan.narrowed(&Predicate::And(parts))?)) }
+        let narrowed = match parts.is_empty() {
+            true => Arc::clone(scan),
+            false => Arc::new(scan.narrowed(&Predicate::And(parts))?),
+        };
+        Ok((narrowed, share))
     }
 
     /// Ends the query.
@@ -315,15 +320,16 @@ impl Stretch {
         let start = Instant::now();
         let pipeline = run.pipeline(number);
         let (builds, stages, probing) = run.builds(number)?;
-        let (mut predicate, mut looked_for) = (None, Vec::new());
+        let (mut predicate, mut looked_for, mut share) = (None, Vec::new(), 1.0);
         let (morsels, source, rows) = match pipeline.source {
             Source::Scan(scan) => {
                 let ScanSource { scan, facts, numbers, predicate: own } =
                     run.given.scans.get(scan).ok_or_else(|| no_table(scan))?;
                 predicate = own.clone().filter(|_| !stages.kernels && pipeline.computed.is_empty());
                 let hints = if stages.key_sets { pipeline.hints.as_slice() } else { &[] };
-                let (scan, rows, whole) =
-                    (run.narrowed(scan, hints, &mut looked_for)?, scan.table().rows(), predicate.is_some());
+                let (rows, whole) = (scan.table().rows(), predicate.is_some());
+                let (scan, left) = run.narrowed(scan, hints, &mut looked_for)?;
+                share = left;
                 (Morsels::Scan { scan, numbers: numbers.clone(), whole }, facts.clone(), rows)
             }
             Source::Given(rows) => {
@@ -355,7 +361,8 @@ impl Stretch {
         };
         let none_goes_on = builds.iter().zip(&given).zip(pipeline.probes()).any(empty);
         let parameters = run.given.parameters.clone();
-        let given = Given { source, rows, builds: given, parameters, stages, predicate };
+        let likely = (rows as f64 * share) as u64;
+        let given = Given { source, rows, likely, builds: given, parameters, stages, predicate };
         let ready = run.ready(number, given)?;
         let enough = run.enough(number).filter(|_| matches!(ready.end, End::Rows { .. }));
         let count = if none_goes_on || enough == Some(0) { 0 } else { morsels.count() };

@@ -30,6 +30,8 @@ use std::sync::Arc;
 const FEW: u64 = 64;
 /// And no more than so many, whose results are still read from caches.
 const MANY: u64 = 1 << 16;
+/// Strings that come out need an order, which is dearer than looking at a few: with more values they are made as they come.
+const MANY_TEXTS: usize = 1 << 13;
 /// As many at once as DataFusion's operators take.
 const AT_ONCE: usize = 8192;
 /// Bytes of strings that an expression may give: they are kept with the plan.
@@ -57,6 +59,7 @@ impl Scope {
         let (low, values) = self.values(&argument)?;
         let (results, entries) = match class {
             ValueClass::Integer => (integers(expression, column, &values, &data_type)?, None),
+            _ if values.len() > MANY_TEXTS => return None,
             _ => codes(expression, column, &values, &data_type).map(|(codes, entries)| (codes, Some(entries)))?,
         };
         let (null, results) = results.split_last()?;

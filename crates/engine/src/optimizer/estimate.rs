@@ -59,6 +59,19 @@ impl Origin {
         if refers { Self { distinct: self.distinct.min(other.distinct), ..self } } else { self }
     }
 
+    /// Values of either of two columns.
+    fn or(self, other: Self) -> Self {
+        let range = self.range.zip(other.range).map(|(own, other)| (own.0.min(other.0), own.1.max(other.1)));
+        Self {
+            distinct: self.distinct.max(other.distinct),
+            records: self.records + other.records,
+            reached: self.reached && other.reached,
+            column: None,
+            refers_to: self.refers_to.filter(|_| self.refers_to == other.refers_to),
+            range,
+        }
+    }
+
     /// The range that all of some columns have in common; `None` where it is not known of each.
     pub(super) fn common_range<'o>(origins: impl Iterator<Item = &'o Self>) -> Option<(i64, i64)> {
         let ranges = origins.map(|origin| origin.range).collect::<Option<Vec<_>>>()?;
@@ -323,6 +336,15 @@ impl<'a> Estimator<'a> {
                 unreached(self.column(&window.input, column))
             }
             LogicalPlan::Join(join) => self.column_of_join(join, column).unwrap_or_else(unknown),
+            LogicalPlan::Union(union) => match place {
+                Ok(place) => {
+                    let of = |input: &'a Arc<LogicalPlan>| {
+                        self.column(input, &Column::from(input.schema().qualified_field(place)))
+                    };
+                    union.inputs.iter().map(of).reduce(Origin::or).unwrap_or_else(unknown)
+                }
+                Err(_) => unknown(),
+            },
             _ => unknown(),
         }
     }

@@ -218,7 +218,8 @@ pub(super) fn run(
         builds.push((Arc::new(table), Arc::new(relation)));
     }
     let (facts, rows) = (source.facts.clone(), source.rows as u64);
-    let given = Given { source: facts, rows, builds: given, parameters: Vec::new(), stages, predicate: None };
+    let given =
+        Given { source: facts, rows, likely: rows, builds: given, parameters: Vec::new(), stages, predicate: None };
     let ready = Arc::new(Ready::new(pipeline, given)?);
     let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
     let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
