@@ -57,9 +57,9 @@ impl Draft {
             let is_kept = kept[number] == number || alone.contains(&number) || alone.contains(&kept[number]);
             alone.extend(self.pipelines[number].behind.filter(|_| is_kept));
         }
-        for number in 0..kept.len() {
-            if alone.contains(&number) || alone.contains(&kept[number]) {
-                kept[number] = number;
+        for (number, first) in kept.iter_mut().enumerate() {
+            if alone.contains(&number) || alone.contains(first) {
+                *first = number;
             }
         }
         kept

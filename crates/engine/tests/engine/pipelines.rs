@@ -1,6 +1,6 @@
 //! Compiled pipelines: what they take, and what happens where they can't go on.
 
-use crate::{connect, failure, rows};
+use crate::{by_datafusion, connect, each_way, failure, rows};
 use gingham::{Connection, Database, DatabaseOptions, Error};
 
 fn explain(connection: &Connection, sql: &str) -> String {
@@ -267,7 +267,7 @@ fn a_query_is_cancelled_and_others_go_on() {
 
 #[test]
 fn sums_that_are_larger_than_expected_are_right() {
-    let connection = crate::connect();
+    let connection = connect();
     connection
         .execute(
             "CREATE TABLE large (k INTEGER, v BIGINT, d DECIMAL(18,2));
@@ -287,8 +287,8 @@ fn sums_that_are_larger_than_expected_are_right() {
         ),
         "SELECT k, sum(d) FROM large GROUP BY k HAVING sum(d) > 42000000000000000 ORDER BY 1".to_owned(),
     ] {
-        let expected = crate::by_datafusion(&connection, &sql);
+        let expected = by_datafusion(&connection, &sql);
         assert!(!expected.is_empty(), "{sql}");
-        crate::each_way(&connection, |how| assert_eq!(crate::rows(&connection, &sql), expected, "{how}: {sql}"));
+        each_way(&connection, |how| assert_eq!(rows(&connection, &sql), expected, "{how}: {sql}"));
     }
 }
