@@ -17,19 +17,21 @@ use std::sync::Arc;
 const ROWS_PER_RECORD: u64 = 2;
 
 /// What the keys of groups are made of.
-enum Part {
+pub(super) enum Part {
     /// A column of the aggregation's input.
     Column(usize),
     /// A key that is none.
     Key(Arc<dyn PhysicalExpr>),
 }
 
-/// Aggregates of groups by records.
+/// Groups that are grouped again.
 pub(super) struct Earlier {
     /// How the calls are made of the aggregates.
-    calls: Parts,
-    /// Columns of the aggregation's input, behind which the aggregates' are.
-    width: usize,
+    pub(super) calls: Parts,
+    /// Keys that are no columns of the aggregation's input; they are behind these.
+    pub(super) keys: Vec<Arc<dyn PhysicalExpr>>,
+    /// Columns before those of the aggregates.
+    pub(super) width: usize,
 }
 
 impl Draft {
@@ -50,16 +52,24 @@ impl Draft {
         self.parts_of(&keys, open, schema)?;
         let before = (open.clone(), self.functions.len());
         let earlier = self.first_groups(aggregate, &keys, open, schema);
-        if earlier.is_none() {
-            *open = before.0;
-            self.functions.truncate(before.1);
+        match &earlier {
+            Some(earlier) => earlier.know(open),
+            None => {
+                *open = before.0;
+                self.functions.truncate(before.1);
+            }
         }
         earlier
     }
 
     /// What the first groups are by: keys that are integers, and the columns of the others. `None` where strings are of
     /// too many records.
-    fn parts_of(&self, keys: &[Arc<dyn PhysicalExpr>], open: &Open, schema: &Schema) -> Option<Vec<(Part, Typed)>> {
+    pub(super) fn parts_of(
+        &self,
+        keys: &[Arc<dyn PhysicalExpr>],
+        open: &Open,
+        schema: &Schema,
+    ) -> Option<Vec<(Part, Typed)>> {
         let largest = self.scans.iter().filter_map(|scan| Some(scan.table().ok()?.rows())).max()?;
         let most = open.most.min(largest) / ROWS_PER_RECORD;
         let mut parts: Vec<(Part, Typed)> = Vec::new();
@@ -82,7 +92,7 @@ impl Draft {
     }
 
     /// Ends the pipeline in groups by records.
-    fn first_groups(
+    pub(super) fn first_groups(
         &mut self,
         aggregate: &AggregateExec,
         keys: &[Arc<dyn PhysicalExpr>],
@@ -103,37 +113,33 @@ impl Draft {
         }
         let mut aggregates = calls.aggregates.clone();
         let mut columns: Vec<Finish> = Vec::new();
-        for (number, typed) in typed.iter().enumerate() {
-            columns.push(match kept.iter().position(|key| *key == number) {
+        for own in &typed {
+            columns.push(match kept.iter().position(|key| typed[*key].expression == own.expression) {
                 Some(key) => Finish::Key(key),
-                None => {
-                    // All records of the group have the same.
-                    let argument = Some(typed.expression.clone());
-                    aggregates.push(Aggregate { function: Function::Max, argument, filter: None });
-                    Finish::Value(aggregates.len() - 1)
-                }
+                None => Finish::Value(of_group(&mut aggregates, own)),
             });
         }
         columns.extend((0..calls.aggregates.len()).map(Finish::Value));
         let keys: Vec<_> = kept.iter().map(|key| typed[*key].expression.clone()).collect();
         let pipeline = self.end_in_groups(open.clone(), keys, aggregates, columns)?;
-        let (width, groups) = (schema.fields().len(), typed.len());
-        let mut columns = vec![None; width];
-        let mut known = Vec::new();
+        let groups = typed.len();
+        let mut columns = vec![None; schema.fields().len()];
+        let mut keys = Vec::new();
         for (place, (part, typed)) in parts.into_iter().zip(typed).enumerate() {
             let typed = Typed { expression: Expression::Column(place), ..typed };
             match part {
                 Part::Column(column) => columns[column] = Some(typed),
-                Part::Key(key) => known.push((key, typed)),
+                Part::Key(key) => {
+                    keys.push(key);
+                    columns.push(Some(typed));
+                }
             }
         }
+        let width = columns.len();
         let values = (0..calls.aggregates.len()).map(|value| Expression::Column(groups + value));
         columns.extend(values.map(|value| Some(Typed::new(value, DataType::Int64))));
         *open = self.over(Source::Rows(pipeline), pipeline, columns);
-        for (key, typed) in known {
-            open.scope.know(key, typed);
-        }
-        Some(Earlier { calls, width })
+        Some(Earlier { calls, keys, width })
     }
 
     /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.
@@ -156,6 +162,16 @@ impl Draft {
 }
 
 impl Earlier {
+    /// Tells the rows of the groups what their keys are.
+    pub(super) fn know(&self, open: &mut Open) {
+        let first = self.width - self.keys.len();
+        for (number, key) in self.keys.iter().enumerate() {
+            if let Some(typed) = open.scope.column(first + number) {
+                open.scope.know(Arc::clone(key), typed);
+            }
+        }
+    }
+
     /// The aggregates of groups of groups, whose rows these are.
     pub(super) fn merged(&self, open: &Open, others: usize) -> Option<Parts> {
         let merged = |(place, own): (usize, &Aggregate)| {
@@ -172,6 +188,15 @@ impl Earlier {
         parts.finishes.extend(self.calls.finishes);
         parts.columns.extend(self.calls.columns.into_iter().map(|shown| shown.moved(&|column| column + behind)));
     }
+}
+
+/// What all records of a group have.
+fn of_group(aggregates: &mut Vec<Aggregate>, typed: &Typed) -> usize {
+    let own = Aggregate { function: Function::Max, argument: Some(typed.expression.clone()), filter: None };
+    aggregates.iter().position(|known| *known == own).unwrap_or_else(|| {
+        aggregates.push(own);
+        aggregates.len() - 1
+    })
 }
 
 /// The function that makes the result for all of some groups of those for each; `None` where these do not tell.

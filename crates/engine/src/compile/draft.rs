@@ -22,7 +22,7 @@ use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use gingham_execution::{Computed, Expression, Field, Hint, Limits, Pipeline, Sink, Source, Step};
 use gingham_storage::catalog::{ColumnSummary, TableSnapshot};
 use gingham_storage::scan::integer_bounds;
-use gingham_storage::{ColumnId, ValueClass};
+use gingham_storage::{ColumnDefinition, ColumnId, ValueClass};
 use std::sync::Arc;
 
 /// A query in the making.
@@ -126,23 +126,15 @@ impl Draft {
             };
         }
         if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
-            let mut open = self.open(projection.input())?;
-            let schema = projection.input().schema();
-            self.evaluate(&mut open, projection.expr().iter().map(|column| &column.expr), &schema);
-            let columns = projection.expr().iter().map(|column| open.scope.translate(&column.expr, &schema)).collect();
-            open.scope.set_columns(columns);
-            return Some(open);
+            let open = self.open(projection.input())?;
+            return Some(self.projected(projection, open));
         }
         if let Some(filter) = plan.downcast_ref::<FilterExec>() {
             if filter.fetch().is_some() {
                 return self.notes.left("a filter that ends early");
             }
-            let mut open = self.open(filter.input())?;
-            self.filter(&mut open, filter.predicate(), &filter.input().schema())?;
-            if let Some(projection) = filter.projection() {
-                open.project(projection);
-            }
-            return Some(open);
+            let open = self.open(filter.input())?;
+            return self.filtered_by(filter, open);
         }
         if let Some(join) = Joined::of(plan) {
             return self.join(&join);
@@ -168,6 +160,24 @@ impl Draft {
             Some(cooperative) => self.open(cooperative.input()),
             None => self.notes.left(format!("pipelines have no {}", plan.name())),
         }
+    }
+
+    /// The rows of a projection of these.
+    pub(super) fn projected(&mut self, projection: &ProjectionExec, mut open: Open) -> Open {
+        let schema = projection.input().schema();
+        self.evaluate(&mut open, projection.expr().iter().map(|column| &column.expr), &schema);
+        let columns = projection.expr().iter().map(|column| open.scope.translate(&column.expr, &schema)).collect();
+        open.scope.set_columns(columns);
+        open
+    }
+
+    /// The rows of a filter of these.
+    pub(super) fn filtered_by(&mut self, filter: &FilterExec, mut open: Open) -> Option<Open> {
+        self.filter(&mut open, filter.predicate(), &filter.input().schema())?;
+        if let Some(projection) = filter.projection() {
+            open.project(projection);
+        }
+        Some(open)
     }
 
     /// Records for which a condition is not true go no further.
@@ -216,7 +226,7 @@ impl Draft {
             let known = table.definition.column_by_id(*id).zip(integer_bounds(table, *id));
             let known = known.filter(|_| !self.late.contains(id));
             columns.push(known.map(|(column, (min, max))| {
-                read.facts.push((Limits::new(min, max), column.nullable));
+                read.facts.push((Limits::new(min, max), has_nulls(table, column)));
                 read.ids.push(*id);
                 let determines = if is_unique(table, *id) { vec![number] } else { Vec::new() };
                 let trace = Trace { origin: Some(number), determines, ..Trace::default() };
@@ -234,8 +244,7 @@ impl Draft {
             if !is_late && definition.logical_type.class() != ValueClass::Bytes {
                 continue;
             }
-            let has_nulls =
-                !is_late && definition.nullable && table.summary(*id).is_none_or(|summary| summary.nulls > 0);
+            let has_nulls = !is_late && has_nulls(table, definition);
             let of = has_nulls.then_some(*id);
             let place = numbers.iter().position(|known| *known == of).unwrap_or_else(|| {
                 numbers.push(of);
@@ -304,6 +313,11 @@ impl Draft {
         let scope = Scope::new(self.left[rows].clone(), columns, self.rows[rows], &self.notes);
         Open::new(source, scope)
     }
+}
+
+/// Whether records may have NULL in a column.
+pub(super) fn has_nulls(table: &TableSnapshot, column: &ColumnDefinition) -> bool {
+    column.nullable && table.summary(column.id).is_none_or(|summary| summary.nulls > 0)
 }
 
 /// True when no two records have the same value of a column, and none is NULL.

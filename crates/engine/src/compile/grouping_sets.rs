@@ -54,9 +54,8 @@ impl Draft {
 
     /// Ends a pipeline in groups by all keys.
     fn finest(&mut self, aggregate: &AggregateExec) -> Option<Finest> {
-        let mut open = self.open(aggregate.input())?;
         let schema = aggregate.input_schema();
-        let earlier = self.by_records(aggregate, &mut open, (&schema, false));
+        let (mut open, earlier) = self.rows_to_group(aggregate, (&schema, false))?;
         let mut parts = self.parts(&open, earlier.as_ref())?;
         self.add_all_keys(aggregate, &mut open, (&schema, &mut parts), earlier.is_some())?;
         match earlier {

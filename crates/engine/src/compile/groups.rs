@@ -93,7 +93,7 @@ impl Draft {
 
     /// Makes columns of what an aggregation is over and pipelines can't compute, and numbers of strings that have none. Gives
     /// the number of all keys together, where these have one.
-    fn evaluate_parts(
+    pub(super) fn evaluate_parts(
         &mut self,
         aggregate: &AggregateExec,
         open: &mut Open,
@@ -165,6 +165,20 @@ impl Draft {
         Some((first, first.group_expr().has_grouping_set()))
     }
 
+    /// What an aggregation groups: its input's rows, or groups of these.
+    pub(super) fn rows_to_group(
+        &mut self,
+        aggregate: &AggregateExec,
+        (schema, is_last): (&Schema, bool),
+    ) -> Option<(Open, Option<Earlier>)> {
+        if let Some((open, earlier)) = self.by_inputs(aggregate, schema) {
+            return Some((open, Some(earlier)));
+        }
+        let mut open = self.open(aggregate.input())?;
+        let earlier = self.by_records(aggregate, &mut open, (schema, is_last));
+        Some((open, earlier))
+    }
+
     /// No keys yet, and the aggregates of groups that there are already.
     pub(super) fn parts(&self, open: &Open, earlier: Option<&Earlier>) -> Option<Parts> {
         let others = self.functions.len();
@@ -192,9 +206,8 @@ impl Draft {
 
     /// The groups of an aggregation, of which this is the first phase.
     pub(super) fn aggregate(&mut self, first: &AggregateExec, is_last: bool) -> Option<Grouped> {
-        let mut open = self.open(first.input())?;
         let schema = first.input_schema();
-        let earlier = self.by_records(first, &mut open, (&schema, is_last));
+        let (mut open, earlier) = self.rows_to_group(first, (&schema, is_last))?;
         let together = self.evaluate_parts(first, &mut open, (&schema, is_last, earlier.is_some()));
         let mut parts = self.parts(&open, earlier.as_ref())?;
         let Some(doubtful) = parts.add_keys(first, (&open, together), &schema) else {

@@ -5,6 +5,7 @@
 //! match, and a further pipeline goes on with those that do or don't. A full join keeps both: its probe marks, and the rows
 //! without a mark come behind what the probe gives. Joins without an equality are probes without keys.
 
+use super::branches::{is_of_union, keeps_a_part};
 use super::draft::{Draft, Open};
 use super::functions::is_string;
 use super::joined::Joined;
@@ -13,9 +14,7 @@ use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::physical_expr::PhysicalExprRef;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::utils::JoinFilter;
-use datafusion::physical_plan::union::UnionExec;
 use gingham_execution::{
     Expression, Field, Finish, Hint, JoinKind, Limits, Pipeline, Probe, Range, Sink, Source, Step,
 };
@@ -61,53 +60,35 @@ struct Matched {
 impl Draft {
     /// The rows of a join.
     pub(super) fn join(&mut self, join: &Joined<'_>) -> Option<Open> {
-        let without_keys = join.on.is_empty();
-        let (kind, left) = match join.join_type {
-            JoinType::Inner => (JoinKind::Inner, true),
-            JoinType::Right => (JoinKind::Left, true),
-            JoinType::RightSemi => (JoinKind::Semi, true),
-            JoinType::RightAnti => (JoinKind::Anti, true),
-            JoinType::RightMark => (JoinKind::Mark, true),
-            JoinType::Left => (JoinKind::Left, false),
-            JoinType::LeftMark => (JoinKind::Mark, false),
-            JoinType::LeftAnti if join.null_aware => (JoinKind::NotIn, false),
-            // Each record would mark all rows.
-            JoinType::LeftSemi if without_keys => (JoinKind::Semi, false),
-            JoinType::LeftAnti if without_keys => (JoinKind::Anti, false),
-            JoinType::LeftSemi => return self.marking(join, true),
-            JoinType::LeftAnti => return self.marking(join, false),
-            JoinType::Full => return self.full(join),
+        let Some((kind, left)) = build_side(join) else {
+            return match join.join_type {
+                JoinType::LeftSemi => self.marking(join, true),
+                JoinType::LeftAnti => self.marking(join, false),
+                _ => self.full(join),
+            };
         };
-        let mut side = self.side(join, kind, left)?;
         let probing = if left { join.right } else { join.left };
-        if let Some(open) = self.join_each_of_union(join, &side, probing) {
-            return Some(open);
+        if keeps_a_part(kind) && !join.on.is_empty() && is_of_union(probing) {
+            let united = self.attempt(|draft| {
+                let each = draft.join_each(join)?;
+                draft.unite(each)
+            });
+            if united.is_some() {
+                return united;
+            }
         }
+        let mut side = self.side(join, kind, left)?;
         let open = self.open(probing)?;
         self.joined(join, &mut side, open)
     }
 
-    /// The rows of a join that keeps a part of a union's rows: of each input those that it keeps, before these come
-    /// together.
-    fn join_each_of_union(
-        &mut self,
-        join: &Joined<'_>,
-        side: &Side<'_>,
-        probing: &Arc<dyn ExecutionPlan>,
-    ) -> Option<Open> {
-        let union = probing.downcast_ref::<UnionExec>()?;
-        if join.on.is_empty() || !matches!(side.kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Anti) {
-            return None;
-        }
-        self.attempt(|draft| {
-            let each = union.inputs().iter().map(|input| {
-                let open = draft.open(input)?;
-                // A side with strings' numbers is another one for each input.
-                draft.joined(join, &mut side.clone(), open)
-            });
-            let each = each.collect::<Option<Vec<_>>>()?;
-            draft.unite(each)
-        })
+    /// The rows that a join keeps of each input of a union.
+    pub(super) fn join_each(&mut self, join: &Joined<'_>) -> Option<Vec<Open>> {
+        let (kind, left) = build_side(join)?;
+        let side = self.side(join, kind, left)?;
+        let branches = self.branches(if left { join.right } else { join.left })?;
+        // A side with strings' numbers is another one for each input.
+        branches.into_iter().map(|open| self.joined(join, &mut side.clone(), open)).collect()
     }
 
     /// The records of a pipeline, joined with a side.
@@ -226,6 +207,12 @@ impl Draft {
             let probe = open.scope.translate(probe, &probe_schema)?;
             if !build.has_values_of(&probe) {
                 return None;
+            }
+            let may_be_null = |typed: &Typed, scope: &Scope| typed.expression.facts(scope.facts()).map(|facts| facts.1);
+            let nulls = may_be_null(&build, &build_scope).ok()? && may_be_null(&probe, &open.scope).ok()?;
+            // Where only one side has them it does not matter what they equal.
+            if join.nulls_equal && nulls {
+                return self.notes.left("a join in which NULL equals NULL");
             }
             let Expression::Column(column) = build.expression else { return None };
             build_keys.push(column);
@@ -346,6 +333,25 @@ impl Draft {
         self.hint(rows?, field.column, (build, key));
         None
     }
+}
+
+/// What probes do for a join, and whether its left side is built; `None` for one that is done in two parts.
+pub(super) fn build_side(join: &Joined<'_>) -> Option<(JoinKind, bool)> {
+    let without_keys = join.on.is_empty();
+    Some(match join.join_type {
+        JoinType::Inner => (JoinKind::Inner, true),
+        JoinType::Right => (JoinKind::Left, true),
+        JoinType::RightSemi => (JoinKind::Semi, true),
+        JoinType::RightAnti => (JoinKind::Anti, true),
+        JoinType::RightMark => (JoinKind::Mark, true),
+        JoinType::Left => (JoinKind::Left, false),
+        JoinType::LeftMark => (JoinKind::Mark, false),
+        JoinType::LeftAnti if join.null_aware => (JoinKind::NotIn, false),
+        // Each record would mark all rows.
+        JoinType::LeftSemi if without_keys => (JoinKind::Semi, false),
+        JoinType::LeftAnti if without_keys => (JoinKind::Anti, false),
+        JoinType::LeftSemi | JoinType::LeftAnti | JoinType::Full => return None,
+    })
 }
 
 /// The pipeline whose rows have a field, when an inner join adds it.

@@ -23,16 +23,17 @@ pub(super) struct Joined<'p> {
     pub(super) projection: Option<&'p [usize]>,
     /// An anti join that is a NOT IN.
     pub(super) null_aware: bool,
+    /// NULL equals NULL, as in INTERSECT and EXCEPT.
+    pub(super) nulls_equal: bool,
 }
 
 impl<'p> Joined<'p> {
-    /// The join that `plan` is; `None` for another operator, and for joins by a rule that pipelines don't have.
+    /// The join that `plan` is; `None` for another operator, and for joins that pipelines don't have.
     pub(super) fn of(plan: &'p Arc<dyn ExecutionPlan>) -> Option<Self> {
         if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
-            let plain = join.null_equality() == NullEquality::NullEqualsNothing && join.fetch().is_none();
             // Which rows a NOT IN with a further condition may give is nobody's to guess.
             let known = !join.null_aware || (join.on().len() == 1 && join.filter().is_none());
-            return (plain && known).then(|| Self {
+            return (known && join.fetch().is_none()).then(|| Self {
                 left: join.left(),
                 right: join.right(),
                 on: join.on(),
@@ -40,6 +41,7 @@ impl<'p> Joined<'p> {
                 join_type: *join.join_type(),
                 projection: join.projection.as_deref(),
                 null_aware: join.null_aware,
+                nulls_equal: join.null_equality() == NullEquality::NullEqualsNull,
             });
         }
         if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>() {
@@ -51,6 +53,7 @@ impl<'p> Joined<'p> {
                 join_type: *join.join_type(),
                 projection: join.projection().as_deref(),
                 null_aware: false,
+                nulls_equal: false,
             });
         }
         let join = plan.downcast_ref::<CrossJoinExec>()?;
@@ -62,6 +65,7 @@ impl<'p> Joined<'p> {
             join_type: JoinType::Inner,
             projection: None,
             null_aware: false,
+            nulls_equal: false,
         })
     }
 

@@ -28,6 +28,7 @@
 //! | `results` | rows -> Arrow arrays |
 
 mod alike;
+mod branches;
 mod by_records;
 mod calls;
 mod draft;

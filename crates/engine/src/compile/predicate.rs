@@ -2,6 +2,7 @@
 //! record, as a compiled query without boundaries does (relaxed operator fusion paper, section 2.1). Otherwise it is the
 //! scan's kernels that do.
 
+use super::draft::has_nulls;
 use super::translate::SHORT_LIST;
 use gingham_execution::{Comparison, Expression, Limits, ValueMap};
 use gingham_storage::catalog::TableSnapshot;
@@ -70,7 +71,7 @@ impl Read<'_> {
             return Some(Expression::Column(known));
         }
         let (min, max) = integer_bounds(self.table, id)?;
-        let nullable = self.table.definition.column_by_id(id)?.nullable;
+        let nullable = has_nulls(self.table, self.table.definition.column_by_id(id)?);
         self.ids.push(id);
         self.facts.push((Limits::new(min, max), nullable));
         Some(Expression::Column(self.ids.len() - 1))

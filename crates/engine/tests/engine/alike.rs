@@ -39,37 +39,3 @@ fn scans_and_pipelines_that_are_alike_are_one() {
         each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
     }
 }
-
-/// Joins with a union of two tables.
-const OF_UNIONS: [&str; 6] = [
-    "SELECT t.region, u.k, u.n FROM (SELECT town AS k, id AS n FROM people UNION ALL SELECT person, person % 9 FROM bought) u JOIN towns t ON u.k = t.id WHERE t.id < 9",
-    "SELECT u.n, count(*) FROM (SELECT town AS k, id % 7 AS n FROM people UNION ALL SELECT id, id % 5 FROM towns) u WHERE u.k IN (SELECT person FROM bought WHERE amount < 30) GROUP BY u.n",
-    "SELECT u.k FROM (SELECT town AS k FROM people UNION ALL SELECT id FROM towns) u WHERE NOT EXISTS (SELECT 1 FROM bought b WHERE b.person = u.k)",
-    // Strings with codes of other dictionaries, and without any.
-    "SELECT u.s, count(*) FROM (SELECT item AS s FROM bought UNION ALL SELECT region FROM towns UNION ALL SELECT name FROM people) u
-         JOIN (SELECT DISTINCT item FROM bought WHERE amount < 30) i ON u.s = i.item GROUP BY u.s",
-    // A condition beside the keys, and a further join by a column of the first one.
-    "SELECT t.region, count(*), sum(u.n) FROM (SELECT town AS k, id AS n FROM people UNION ALL SELECT person, person % 9 FROM bought) u
-         JOIN towns t ON u.k = t.id AND u.n > t.id * 2 JOIN (SELECT region AS r, min(id) AS i FROM towns GROUP BY region) r ON t.region = r.r AND r.i < 4 GROUP BY t.region",
-    "SELECT u.k, t.region FROM (SELECT town AS k FROM people UNION ALL SELECT id FROM towns) u LEFT JOIN towns t ON u.k = t.id AND t.id < 5",
-];
-
-#[test]
-fn a_union_is_joined_input_by_input() {
-    let connection = connect();
-    shop(&connection);
-    for (number, sql) in OF_UNIONS.iter().enumerate() {
-        let told = plan(&connection, sql);
-        assert!(told.contains("CompiledExec"), "{sql}: {told}");
-        if number == 0 {
-            assert!(told.contains("1: scan 1, probe 0, rows; 2: scan 2, probe 0, rows behind 1"), "{told}");
-        }
-        let sorted = |mut rows: Vec<String>| {
-            rows.sort();
-            rows
-        };
-        let expected = sorted(by_datafusion(&connection, sql));
-        assert!(!expected.is_empty(), "{sql}");
-        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
-    }
-}

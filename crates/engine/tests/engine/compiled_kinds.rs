@@ -35,23 +35,28 @@ const TAKEN: [(&str, &[&str]); 26] = [
     ),
     (
         "SELECT x, count(*), sum(y) FROM (SELECT id AS x, town AS y FROM people UNION ALL SELECT region, id FROM towns UNION ALL SELECT NULL, person FROM bought) GROUP BY x",
-        &["rows behind 0", "rows behind 1", "rows of 2, aggregate into groups"],
+        &[
+            "scan 2, aggregate into groups; 3: rows of 0, rows",
+            "rows behind 3",
+            "rows behind 4",
+            "rows of 5, aggregate into groups",
+        ],
     ),
     (
         "SELECT day, count(*) FROM (SELECT born AS day FROM people WHERE town = 3 UNION ALL SELECT day FROM bought) GROUP BY day",
-        &[" behind 0"],
+        &[" behind "],
     ),
     (
         "SELECT item, count(*) FROM (SELECT item FROM bought WHERE amount < 100 UNION ALL SELECT item FROM bought WHERE person = 7) GROUP BY item",
-        &[" behind 0"],
+        &[" behind "],
     ),
     (
         "SELECT t.name, count(*) FROM (SELECT town FROM people WHERE id < 100 UNION ALL SELECT person FROM bought) b JOIN towns t ON b.town = t.id GROUP BY t.name",
-        &[" behind 1"],
+        &[" behind "],
     ),
     (
         "SELECT b.item, count(*) FROM bought b JOIN (SELECT id FROM people WHERE town = 4 UNION ALL SELECT id FROM towns) p ON b.person = p.id GROUP BY b.item",
-        &["build behind 0"],
+        &["build behind "],
     ),
     (
         "SELECT sum(n) FROM (SELECT town, count(*) AS n FROM people GROUP BY town UNION ALL SELECT region, count(*) FROM towns GROUP BY region)",
@@ -164,12 +169,12 @@ fn unions_of_strings_have_common_codes_or_numbers() {
         "SELECT count(*), sum(amount) FROM (SELECT * FROM bought UNION ALL SELECT person, item, amount, NULL FROM sold)",
     ] {
         let plan = plan(&connection, sql);
-        assert!(plan.contains(" behind 0") && !plan.contains("UnionExec"), "{sql}: {plan}");
+        assert!(plan.contains(" behind ") && !plan.contains("UnionExec"), "{sql}: {plan}");
         assert!(agree(&connection, sql) > 0, "{sql}");
     }
     let sql = "SELECT name, count(*) FROM (SELECT name FROM names UNION ALL SELECT name FROM others) GROUP BY name";
     let plan = plan(&connection, sql);
-    assert!(plan.contains("evaluate 1, rows behind 0") && !plan.contains("UnionExec"), "{plan}");
+    assert!(plan.contains("evaluate 1, rows behind ") && !plan.contains("UnionExec"), "{plan}");
     assert_eq!(agree(&connection, sql), 12000);
 }
 

@@ -18,6 +18,7 @@ mod given;
 mod grouping_sets;
 mod heap_tables;
 mod many_writers;
+mod of_unions;
 mod oracle;
 mod pipelines;
 mod predicate_order;

@@ -1,0 +1,134 @@
+//! Unions, input by input: what keeps a part of the rows, or makes fewer of them, does so before they come together.
+
+use super::by_records::Earlier;
+use super::draft::{Draft, Open};
+use super::groups::{Shown, fits};
+use super::join::build_side;
+use super::joined::Joined;
+use arrow::array::ArrayRef;
+use arrow::datatypes::Schema;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion::physical_plan::union::UnionExec;
+use gingham_execution::JoinKind;
+use std::sync::Arc;
+
+/// The least number of records of the largest table for each group that there may be.
+const RECORDS_PER_GROUP: i128 = 4;
+
+/// Whether an operator's rows are those of a union, some of these, or with columns added.
+pub(super) fn is_of_union(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    if let Some(join) = Joined::of(plan) {
+        return build_side(&join).is_some_and(|(kind, left)| {
+            keeps_a_part(kind) && !join.on.is_empty() && is_of_union(if left { join.right } else { join.left })
+        });
+    }
+    if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+        return filter.fetch().is_none() && is_of_union(filter.input());
+    }
+    let gathered = plan.downcast_ref::<CoalescePartitionsExec>().filter(|gathered| gathered.fetch().is_none());
+    let input = gathered.map(|gathered| gathered.input());
+    let input = input.or_else(|| Some(plan.downcast_ref::<ProjectionExec>()?.input()));
+    let input = input.or_else(|| Some(plan.downcast_ref::<CooperativeExec>()?.input()));
+    plan.is::<UnionExec>() || input.is_some_and(is_of_union)
+}
+
+/// Whether a probe gives rows of the probing side alone, or those of inner joins.
+pub(super) fn keeps_a_part(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Anti)
+}
+
+impl Draft {
+    /// The rows of each input of the union that an operator's rows are of; the operator's rows where there is none.
+    pub(super) fn branches(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<Open>> {
+        if !is_of_union(plan) {
+            return Some(vec![self.open(plan)?]);
+        }
+        if let Some(union) = plan.downcast_ref::<UnionExec>() {
+            let branches = union.inputs().iter().map(|input| self.branches(input));
+            return Some(branches.collect::<Option<Vec<_>>>()?.concat());
+        }
+        if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
+            let branches = self.branches(projection.input())?;
+            return Some(branches.into_iter().map(|open| self.projected(projection, open)).collect());
+        }
+        if let Some(filter) = plan.downcast_ref::<FilterExec>() {
+            let branches = self.branches(filter.input())?;
+            return branches.into_iter().map(|open| self.filtered_by(filter, open)).collect();
+        }
+        match Joined::of(plan) {
+            Some(join) => self.join_each(&join),
+            None => self.branches(plan.children().first()?),
+        }
+    }
+
+    /// The groups of each input of a union, as rows to be grouped again.
+    pub(super) fn by_inputs(&mut self, aggregate: &AggregateExec, schema: &Schema) -> Option<(Open, Earlier)> {
+        if !is_of_union(aggregate.input()) {
+            return None;
+        }
+        let mut first: Option<Earlier> = None;
+        let open = self.attempt(|draft| {
+            let mut groups = Vec::new();
+            for mut open in draft.branches(aggregate.input())? {
+                let earlier = draft.groups_of_input(aggregate, &mut open, schema)?;
+                match &first {
+                    Some(first) if !first.is_like(&earlier) => return None,
+                    Some(_) => {}
+                    None => first = Some(earlier),
+                }
+                groups.push(open);
+            }
+            draft.unite(groups)
+        });
+        let (mut open, earlier) = open.zip(first)?;
+        earlier.know(&mut open);
+        Some((open, earlier))
+    }
+
+    /// Ends the pipeline of one input in groups, where these are fewer than its rows by far.
+    fn groups_of_input(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) -> Option<Earlier> {
+        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
+        if self.parts_of(&keys, open, schema).is_none() {
+            let wide = self.evaluate_parts(aggregate, open, (schema, false, true));
+            if wide.is_some() {
+                return None;
+            }
+        }
+        let parts = self.parts_of(&keys, open, schema)?;
+        let largest = self.scans.iter().filter_map(|scan| Some(scan.table().ok()?.rows())).max()?;
+        let groups = parts.iter().try_fold(1i128, |groups, (_, typed)| {
+            let (limits, nullable) = typed.expression.facts(open.scope.facts()).ok()?;
+            groups.checked_mul(limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?)
+        })?;
+        let few = groups.checked_mul(RECORDS_PER_GROUP)? <= i128::from(largest);
+        if !few || !fits(parts.iter().map(|(_, typed)| typed), open) {
+            return None;
+        }
+        self.first_groups(aggregate, &keys, open, schema)
+    }
+}
+
+impl Earlier {
+    /// Whether the aggregates of other groups mean the same.
+    fn is_like(&self, other: &Self) -> bool {
+        let same = |own: &Option<ArrayRef>, other: &Option<ArrayRef>| match (own, other) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (None, None) => true,
+            _ => false,
+        };
+        let alike = |(own, other): (&Shown, &Shown)| {
+            (&own.data_type, own.how) == (&other.data_type, other.how) && same(&own.entries, &other.entries)
+        };
+        let functions = |earlier: &Self| earlier.calls.aggregates.iter().map(|own| own.function).collect::<Vec<_>>();
+        let columns = self.calls.columns.len() == other.calls.columns.len()
+            && self.calls.columns.iter().zip(&other.calls.columns).all(alike);
+        columns
+            && (self.width, &self.calls.finishes) == (other.width, &other.calls.finishes)
+            && functions(self) == functions(other)
+    }
+}
