@@ -274,7 +274,14 @@ impl StatementContext {
         let plan = optimized(&self.state, plan).map_err(|error| self.explain(error))?;
         let optimized = Instant::now();
         let planner = self.state.query_planner();
-        let plan = planner.create_physical_plan(&plan, &*self.state).await.map_err(|error| self.explain(error))?;
+        let mut made = planner.create_physical_plan(&plan, &*self.state).await;
+        // DataFusion pushes sorts into the inputs of a union, and may not see any more that its rows are in order.
+        if made.as_ref().is_err_and(|error| error.to_string().contains("does not satisfy order requirements")) {
+            let mut state = (*self.state).clone();
+            state.config_mut().options_mut().optimizer.repartition_sorts = false;
+            made = planner.create_physical_plan(&plan, &state).await;
+        }
+        let plan = made.map_err(|error| self.explain(error))?;
         self.watch.note(|times: &mut PlanningTimes| {
             times.optimize += optimized - begun;
             times.physical += optimized.elapsed();

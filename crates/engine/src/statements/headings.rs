@@ -136,18 +136,21 @@ pub(crate) fn make_unique(statement: &mut Statement) -> Result<()> {
     }
 }
 
-/// Calls the values of queries within a query by their text, so that `SELECT * FROM (SELECT 1)` has a column `1` too.
+/// Calls the values of queries within a query by their text, so that `SELECT * FROM (SELECT 1)` has a column `1` too, and
+/// those that are there twice by names of their own.
 struct Inner {
     outermost: bool,
 }
 
 impl Visit for Inner {
     fn query(&mut self, query: &mut Query) -> Result<()> {
-        if !std::mem::replace(&mut self.outermost, false)
-            && let SetExpr::Select(select) = &mut *query.body
-            && select.distinct.is_none()
-        {
-            name_values(select);
+        if !std::mem::replace(&mut self.outermost, false) {
+            if let SetExpr::Select(select) = &mut *query.body
+                && select.distinct.is_none()
+            {
+                name_values(select);
+            }
+            tell_apart(&mut query.body);
         }
         number_order_of_distinct(query);
         Ok(())
@@ -185,6 +188,37 @@ fn name_values(select: &mut Select) {
             *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias: Ident::with_quote('"', &name) };
         }
         seen.push(name);
+    }
+}
+
+/// The columns of an inner query are called as its first list has them: there `a, a` becomes `a, a_1`, while `t.a, u.a` stay
+/// as they are, for whoever asks for `a` to be told that there are two. Nobody sees the names of the other lists.
+fn tell_apart(body: &mut SetExpr) {
+    match body {
+        SetExpr::SetOperation { left, right, .. } => {
+            tell_apart(left);
+            make_lists_unique(right);
+        }
+        SetExpr::Select(select) if select.distinct.is_none() => {
+            let mut seen: Vec<Expr> = Vec::new();
+            let taken: Vec<String> = select.projection.iter().filter_map(heading).collect();
+            for item in &mut select.projection {
+                let (SelectItem::UnnamedExpr(expression) | SelectItem::ExprWithAlias { expr: expression, .. }) = &*item
+                else {
+                    continue;
+                };
+                let expression = expression.clone();
+                let again = seen.iter().filter(|known| **known == expression).count();
+                seen.push(expression.clone());
+                let name = heading(item).filter(|_| again > 0 && matches!(item, SelectItem::UnnamedExpr(_)));
+                let free =
+                    name.and_then(|name| (again..).map(|n| format!("{name}_{n}")).find(|name| !taken.contains(name)));
+                if let Some(free) = free {
+                    *item = SelectItem::ExprWithAlias { expr: expression, alias: Ident::with_quote('"', free) };
+                }
+            }
+        }
+        _ => {}
     }
 }
 
