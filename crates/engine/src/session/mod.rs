@@ -30,6 +30,7 @@ mod line;
 mod literals;
 mod memory;
 mod named;
+mod no_rows;
 mod planning;
 mod plans;
 mod run;

@@ -8,6 +8,7 @@
 use super::catalog::Catalogs;
 use super::literals::make_plannable;
 use super::named::Named;
+use super::no_rows::or_null;
 use crate::statements::make_names_unique;
 use crate::statements::walk::{Tree, Visit};
 use arrow::datatypes::{DataType, FieldRef};
@@ -52,16 +53,20 @@ pub(super) async fn whole_plan(state: &SessionState, mut statement: Statement) -
         statement.walk(&mut Marking)?;
     }
     if casts.grouped || !casts.any {
-        return state.statement_to_plan(statement).await;
+        return planned(state, statement).await;
     }
     let mut marked = statement.clone();
-    match state.statement_to_plan(statement).await {
+    match planned(state, statement).await {
         Err(refused) => {
             marked.walk(&mut Marking)?;
-            state.statement_to_plan(marked).await.map_err(|_| refused)
+            planned(state, marked).await.map_err(|_| refused)
         }
         planned => planned,
     }
+}
+
+async fn planned(state: &SessionState, statement: Statement) -> Result<LogicalPlan> {
+    or_null(state.statement_to_plan(statement).await?)
 }
 
 /// Where a statement has casts.

@@ -179,8 +179,16 @@ fn number_order_of_distinct(query: &mut Query) {
 
 fn name_values(select: &mut Select) {
     let mut seen: Vec<String> = Vec::new();
-    for item in &mut select.projection {
-        let Some(name) = heading(item) else { continue };
+    let names: Vec<Option<String>> = select.projection.iter().map(named_as).collect();
+    for (position, item) in select.projection.iter_mut().enumerate() {
+        let Some(mut name) = heading(item) else { continue };
+        // A column's cast goes by the column's name where no other does: whoever asks for `a` of `SELECT a::INT` gets it.
+        let is_alone = |own: &&String| names.iter().flatten().filter(|other| other == own).count() == 1;
+        if let (Some(own), SelectItem::UnnamedExpr(Expr::Cast { .. })) =
+            (names[position].as_ref().filter(is_alone), &*item)
+        {
+            name.clone_from(own);
+        }
         if let SelectItem::UnnamedExpr(expression) = item
             && last_name(expression).is_none()
             && !seen.contains(&name)
@@ -200,25 +208,41 @@ fn tell_apart(body: &mut SetExpr) {
             make_lists_unique(right);
         }
         SetExpr::Select(select) if select.distinct.is_none() => {
-            let mut seen: Vec<Expr> = Vec::new();
-            let taken: Vec<String> = select.projection.iter().filter_map(heading).collect();
-            for item in &mut select.projection {
+            let taken: Vec<Option<String>> = select.projection.iter().map(heading).collect();
+            let mut seen: Vec<(Expr, String)> = Vec::new();
+            for (item, name) in select.projection.iter_mut().zip(&taken) {
                 let (SelectItem::UnnamedExpr(expression) | SelectItem::ExprWithAlias { expr: expression, .. }) = &*item
                 else {
                     continue;
                 };
-                let expression = expression.clone();
-                let again = seen.iter().filter(|known| **known == expression).count();
-                seen.push(expression.clone());
-                let name = heading(item).filter(|_| again > 0 && matches!(item, SelectItem::UnnamedExpr(_)));
-                let free =
-                    name.and_then(|name| (again..).map(|n| format!("{name}_{n}")).find(|name| !taken.contains(name)));
-                if let Some(free) = free {
-                    *item = SelectItem::ExprWithAlias { expr: expression, alias: Ident::with_quote('"', free) };
+                let Some(name) = name else { continue };
+                let own = (expression.clone(), name.clone());
+                let again = seen.iter().filter(|known| **known == own).count();
+                seen.push(own);
+                let is_free = |name: &String| !taken.contains(&Some(name.clone()));
+                let free = (again..).map(|n| format!("{name}_{n}")).find(is_free).filter(|_| again > 0);
+                if let (Some(free), SelectItem::UnnamedExpr(expression)) = (free, &*item) {
+                    let alias = Ident::with_quote('"', free);
+                    *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias };
                 }
             }
         }
         _ => {}
+    }
+}
+
+/// The name of a column, of a cast of one, or that an item was given.
+fn named_as(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
+        SelectItem::UnnamedExpr(expression) => {
+            let mut of = expression;
+            while let Expr::Cast { expr, .. } | Expr::Nested(expr) = of {
+                of = expr;
+            }
+            last_name(of).map(fold)
+        }
+        _ => None,
     }
 }
 
@@ -264,6 +288,8 @@ fn make_list_unique(select: &mut Select) {
 fn named_by(expression: &Expr) -> String {
     match expression {
         Expr::Cast { expr, .. } | Expr::Nested(expr) => named_by(expr),
+        // All queries in it are called the same.
+        other if other.to_string().contains("(SELECT ") => "(SELECT …)".to_owned(),
         other => last_name(other).map_or_else(|| other.to_string(), fold),
     }
 }
