@@ -11,10 +11,9 @@ and 3 ms.
 """
 
 import os
-import random
 import sys
 
-from harness import answers, prepare, run, statistics
+from harness import answers, measure, prepare, run, statistics
 from harness.children import Child
 
 KEYS = {
@@ -49,21 +48,13 @@ def change(program, database):
     return prepare.run_sql(program, database, "SELECT * FROM gingham_tables")
 
 
-def measure(children, queries, rounds):
-    """Seconds of each query on each child, in random order within each round, once all answers agree."""
+def verify(children, queries):
+    """Ends the run where an answer is not that of the clean tables."""
     for name, sql in queries.items():
         clean, changed = (child.ask(do="answer", sql=sql)["rows"] for child in children.values())
         difference = answers.difference(clean, changed, True)
         if difference:
             sys.exit(f"{name}: not the answer of the clean tables: {difference}")
-    numbers, times = random.Random(SEED), {}
-    for _ in range(rounds):
-        visits = [(child, query) for child in children for query in queries]
-        numbers.shuffle(visits)
-        for child, query in visits:
-            seconds = children[child].ask(do="query", sql=queries[query])["seconds"]
-            times.setdefault(query, {}).setdefault(child, []).append(seconds)
-    return times
 
 
 def main():
@@ -83,7 +74,8 @@ def main():
             command = [programs["runner"], "gingham", str(files), str(database), str(args.threads)]
             children[name] = Child(command, args.work / "children.log")
             children[name].ask(do="open")
-        times = measure(children, queries, args.rounds)
+        verify(children, queries)
+        times = measure.interleaved(children, queries, args.rounds, SEED, uncounted=0)
     finally:
         for child in children.values():
             child.close()

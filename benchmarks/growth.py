@@ -9,10 +9,9 @@ Wanted: the geometric mean of the growth at most 11, any query's at most 15, and
 """
 
 import os
-import random
 import sys
 
-from harness import answers, prepare, run, statistics
+from harness import answers, measure, prepare, run, statistics
 from harness.children import Child
 
 SEED = 20_261_123
@@ -30,19 +29,6 @@ def arguments():
 def text_at(sql, scale):
     """The query as the scale has it: query 11's share of the whole falls with it."""
     return sql.replace("0.0001000000", f"{0.0001 / scale:.10f}")
-
-
-def measure(children, queries, rounds):
-    """Seconds of each query on each child, in random order within each round, after one that is not counted."""
-    numbers, times = random.Random(SEED), {}
-    for counted in range(-1, rounds):
-        visits = [(scale, query) for scale in children for query in queries]
-        numbers.shuffle(visits)
-        for scale, query in visits:
-            seconds = children[scale].ask(do="query", sql=text_at(queries[query], scale))["seconds"]
-            if counted >= 0:
-                times.setdefault(query, {}).setdefault(scale, []).append(seconds)
-    return times
 
 
 def verify(child, peer, queries, scale):
@@ -73,7 +59,7 @@ def main():
             finally:
                 peer.close()
         bench.begin()
-        times = measure(children, queries, args.rounds)
+        times = measure.interleaved(children, queries, args.rounds, SEED, text=text_at)
         bench.end()
         peaks = {scale: child.peak_bytes() for scale, child in children.items()}
     finally:

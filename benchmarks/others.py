@@ -9,10 +9,9 @@ The queries are those of definitions/others, over TPC-H's tables. Plans are made
 """
 
 import os
-import random
 import sys
 
-from harness import answers, prepare, run, statistics
+from harness import answers, measure, prepare, run, statistics
 from harness.children import Child
 
 SEED = 20_261_123
@@ -38,19 +37,6 @@ def verify(children, queries):
             sys.exit(f"{name}: not DuckDB's answer: {difference}")
 
 
-def measure(children, queries, rounds):
-    """Seconds of each query on each engine, in random order within each round, after one that is not counted."""
-    numbers, times = random.Random(SEED), {}
-    for counted in range(-1, rounds):
-        visits = [(engine, query) for engine in children for query in queries]
-        numbers.shuffle(visits)
-        for engine, query in visits:
-            seconds = children[engine].ask(do="query", sql=queries[query])["seconds"]
-            if counted >= 0:
-                times.setdefault(query, {}).setdefault(engine, []).append(seconds)
-    return times
-
-
 def main():
     args = arguments()
     bench = run.Run("others", args)
@@ -70,7 +56,7 @@ def main():
         queries = {name: (FOLDER / f"{name}.sql").read_text(encoding="utf-8") for name in args.queries}
         verify(children, queries)
         bench.begin()
-        times = measure(children, queries, args.rounds)
+        times = measure.interleaved(children, queries, args.rounds, SEED)
         bench.end()
     finally:
         for child in children.values():

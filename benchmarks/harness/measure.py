@@ -123,6 +123,20 @@ def rounds(bench, children, number, rng, failed):
     }
 
 
+def interleaved(children, queries, number, seed, uncounted=1, text=lambda sql, child: sql):
+    """Seconds of each query on each child, by query and child: in each of `number` rounds, after the `uncounted` ones, all
+    of them in random order. `text` gives a query as a child is to have it."""
+    rng, times = random.Random(seed), {}
+    for turn in range(-uncounted, number):
+        visits = [(child, query) for child in children for query in queries]
+        rng.shuffle(visits)
+        for child, query in visits:
+            seconds = children[child].ask(do="query", sql=text(queries[query], child))["seconds"]
+            if turn >= 0:
+                times.setdefault(query, {}).setdefault(child, []).append(seconds)
+    return times
+
+
 def starts(bench, threads, number):
     """Seconds from starting a new process on Gingham's database to its end, having counted lineitem."""
     gingham = next((engine for engine in bench.engines if engine["name"] == "gingham"), None)

@@ -4,8 +4,8 @@
 use super::draft::{Draft, Scanned};
 use super::functions::Function;
 use super::groups::Shown;
+use super::translate::same_entries;
 use gingham_execution::{Numbers, Pipeline, Source};
-use std::sync::Arc;
 
 impl Draft {
     /// Leaves out what does the same as something before.
@@ -113,18 +113,9 @@ impl Function {
 
 impl Shown {
     fn is_like(&self, other: &Self) -> bool {
-        let entries = match (&self.entries, &other.entries) {
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            (None, None) => true,
-            _ => false,
-        };
-        let records = match (&self.trace.records, &other.trace.records) {
-            (Some(own), Some(other)) => Arc::ptr_eq(&own.table, &other.table) && own.column == other.column,
-            (None, None) => true,
-            _ => false,
-        };
-        let same =
-            (&self.data_type, self.how, self.trace.numbered) == (&other.data_type, other.how, other.trace.numbered);
-        entries && records && same
+        let trace = |shown: &Self| (shown.trace.records.clone(), shown.trace.numbered);
+        same_entries(&self.entries, &other.entries)
+            && trace(self) == trace(other)
+            && (&self.data_type, self.how) == (&other.data_type, other.how)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::by_records::Earlier;
 use super::draft::{Draft, Open};
-use super::groups::{Shown, fits};
+use super::groups::{Shown, key_numbers, keys_of};
 use super::join::build_side;
 use super::joined::Joined;
-use arrow::array::ArrayRef;
+use super::translate::same_entries;
 use arrow::datatypes::Schema;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -23,9 +23,7 @@ const RECORDS_PER_GROUP: i128 = 4;
 /// Whether an operator's rows are those of a union, some of these, or with columns added.
 pub(super) fn is_of_union(plan: &Arc<dyn ExecutionPlan>) -> bool {
     if let Some(join) = Joined::of(plan) {
-        return build_side(&join).is_some_and(|(kind, left)| {
-            keeps_a_part(kind) && !join.on.is_empty() && is_of_union(if left { join.right } else { join.left })
-        });
+        return keeps_a_part_of_union(&join);
     }
     if let Some(filter) = plan.downcast_ref::<FilterExec>() {
         return filter.fetch().is_none() && is_of_union(filter.input());
@@ -37,9 +35,11 @@ pub(super) fn is_of_union(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<UnionExec>() || input.is_some_and(is_of_union)
 }
 
-/// Whether a probe gives rows of the probing side alone, or those of inner joins.
-pub(super) fn keeps_a_part(kind: JoinKind) -> bool {
-    matches!(kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Anti)
+/// Whether a join by keys keeps some rows of a union, or adds columns to them.
+pub(super) fn keeps_a_part_of_union(join: &Joined<'_>) -> bool {
+    let keeps_a_part = |kind| matches!(kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Anti);
+    let probing = |left| if left { join.right } else { join.left };
+    !join.on.is_empty() && build_side(join).is_some_and(|(kind, left)| keeps_a_part(kind) && is_of_union(probing(left)))
 }
 
 impl Draft {
@@ -92,7 +92,7 @@ impl Draft {
 
     /// Ends the pipeline of one input in groups, where these are fewer than its rows by far.
     fn groups_of_input(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) -> Option<Earlier> {
-        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
+        let keys = keys_of(aggregate);
         if self.parts_of(&keys, open, schema).is_none() {
             let wide = self.evaluate_parts(aggregate, open, (schema, false, true));
             if wide.is_some() {
@@ -100,13 +100,9 @@ impl Draft {
             }
         }
         let parts = self.parts_of(&keys, open, schema)?;
-        let largest = self.scans.iter().filter_map(|scan| Some(scan.table().ok()?.rows())).max()?;
-        let groups = parts.iter().try_fold(1i128, |groups, (_, typed)| {
-            let (limits, nullable) = typed.expression.facts(open.scope.facts()).ok()?;
-            groups.checked_mul(limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?)
-        })?;
-        let few = groups.checked_mul(RECORDS_PER_GROUP)? <= i128::from(largest);
-        if !few || !fits(parts.iter().map(|(_, typed)| typed), open) {
+        let groups = key_numbers(parts.iter().map(|(_, typed)| typed), open)?;
+        let few = groups.checked_mul(RECORDS_PER_GROUP)? <= i128::from(self.largest_table()?);
+        if !few {
             return None;
         }
         self.first_groups(aggregate, &keys, open, schema)
@@ -116,13 +112,8 @@ impl Draft {
 impl Earlier {
     /// Whether the aggregates of other groups mean the same.
     fn is_like(&self, other: &Self) -> bool {
-        let same = |own: &Option<ArrayRef>, other: &Option<ArrayRef>| match (own, other) {
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            (None, None) => true,
-            _ => false,
-        };
         let alike = |(own, other): (&Shown, &Shown)| {
-            (&own.data_type, own.how) == (&other.data_type, other.how) && same(&own.entries, &other.entries)
+            (&own.data_type, own.how) == (&other.data_type, other.how) && same_entries(&own.entries, &other.entries)
         };
         let functions = |earlier: &Self| earlier.calls.aggregates.iter().map(|own| own.function).collect::<Vec<_>>();
         let columns = self.calls.columns.len() == other.calls.columns.len()

@@ -3,14 +3,14 @@
 //! computed of it, is looked at once for a group, not for each row.
 
 use super::draft::{Draft, Open};
-use super::groups::{Parts, fits, kept, strings_to_number};
+use super::groups::{Parts, fits, kept, keys_of, strings_to_number};
 use super::translate::Typed;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Pipeline, Sink, Source};
+use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Source};
 use std::sync::Arc;
 
 /// The least number of rows for each record.
@@ -43,7 +43,7 @@ impl Draft {
         open: &mut Open,
         (schema, is_last): (&Schema, bool),
     ) -> Option<Earlier> {
-        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
+        let keys = keys_of(aggregate);
         let all = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
         // What the usual way does without looking at strings is better.
         if all.is_some() && strings_to_number(aggregate, (&keys, is_last), open, schema).is_empty() {
@@ -70,8 +70,7 @@ impl Draft {
         open: &Open,
         schema: &Schema,
     ) -> Option<Vec<(Part, Typed)>> {
-        let largest = self.scans.iter().filter_map(|scan| Some(scan.table().ok()?.rows())).max()?;
-        let most = open.most.min(largest) / ROWS_PER_RECORD;
+        let most = open.most.min(self.largest_table()?) / ROWS_PER_RECORD;
         let mut parts: Vec<(Part, Typed)> = Vec::new();
         for key in keys {
             if let Some(typed) = open.scope.translate(key, schema).and_then(Typed::told_apart) {
@@ -102,8 +101,7 @@ impl Draft {
         self.evaluate_calls(aggregate, open, schema);
         let mut calls = Parts { others: self.functions.len(), ..Parts::default() };
         self.add_calls(aggregate, open, (schema, &mut calls))?;
-        let can = |own: &Aggregate| merging(own.function).is_some();
-        if !calls.apart.is_empty() || !calls.functions.is_empty() || !calls.aggregates.iter().all(can) {
+        if !calls.can_be_merged() {
             return None;
         }
         let (parts, typed): (Vec<_>, Vec<_>) = self.parts_of(keys, open, schema)?.into_iter().unzip();
@@ -121,7 +119,8 @@ impl Draft {
         }
         columns.extend((0..calls.aggregates.len()).map(Finish::Value));
         let keys: Vec<_> = kept.iter().map(|key| typed[*key].expression.clone()).collect();
-        let pipeline = self.end_in_groups(open.clone(), keys, aggregates, columns)?;
+        let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };
+        let pipeline = self.end_in_groups(open.clone(), aggregation, columns)?;
         let groups = typed.len();
         let mut columns = vec![None; schema.fields().len()];
         let mut keys = Vec::new();
@@ -141,24 +140,6 @@ impl Draft {
         *open = self.over(Source::Rows(pipeline), pipeline, columns);
         Some(Earlier { calls, keys, width })
     }
-
-    /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.
-    pub(super) fn end_in_groups(
-        &mut self,
-        open: Open,
-        keys: Vec<Expression>,
-        aggregates: Vec<Aggregate>,
-        columns: Vec<Finish>,
-    ) -> Option<usize> {
-        let known = |finish: &Finish| finish.expected(&keys, &aggregates, (open.scope.facts(), open.most)).ok();
-        self.left.push(columns.iter().map(known).collect::<Option<Vec<_>>>()?);
-        self.rows.push(open.most);
-        let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };
-        let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
-        let Open { source, computed, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
-        Some(self.pipelines.len() - 1)
-    }
 }
 
 impl Earlier {
@@ -174,11 +155,8 @@ impl Earlier {
 
     /// The aggregates of groups of groups, whose rows these are.
     pub(super) fn merged(&self, open: &Open, others: usize) -> Option<Parts> {
-        let merged = |(place, own): (usize, &Aggregate)| {
-            let argument = open.scope.column(self.width + place)?.expression;
-            Some(Aggregate { function: merging(own.function)?, argument: Some(argument), filter: None })
-        };
-        let aggregates = self.calls.aggregates.iter().enumerate().map(merged).collect::<Option<Vec<_>>>()?;
+        let column = |place| Some(open.scope.column(self.width + place)?.expression);
+        let aggregates = merged(&self.calls.aggregates, column)?;
         Some(Parts { aggregates, others, counts: self.calls.counts(), ..Parts::default() })
     }
 
@@ -199,8 +177,23 @@ fn of_group(aggregates: &mut Vec<Aggregate>, typed: &Typed) -> usize {
     })
 }
 
+impl Parts {
+    /// Whether groups of groups give the same.
+    pub(super) fn can_be_merged(&self) -> bool {
+        self.apart.is_empty() && self.aggregates.iter().all(|own| merging(own.function).is_some())
+    }
+}
+
+/// The aggregates of groups of groups: each over the column in which its result for these is.
+pub(super) fn merged(aggregates: &[Aggregate], column: impl Fn(usize) -> Option<Expression>) -> Option<Vec<Aggregate>> {
+    let merged = |(place, own): (usize, &Aggregate)| {
+        Some(Aggregate { function: merging(own.function)?, argument: Some(column(place)?), filter: None })
+    };
+    aggregates.iter().enumerate().map(merged).collect()
+}
+
 /// The function that makes the result for all of some groups of those for each; `None` where these do not tell.
-pub(super) fn merging(function: Function) -> Option<Function> {
+fn merging(function: Function) -> Option<Function> {
     match function {
         Function::Count | Function::Sum => Some(Function::Sum),
         Function::Min | Function::Max | Function::BitAnd | Function::BitOr | Function::BitXor => Some(function),

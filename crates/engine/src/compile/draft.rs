@@ -308,6 +308,11 @@ impl Draft {
         Some((self.pipelines.len() - 1, columns))
     }
 
+    /// Records of the largest table that is read.
+    pub(super) fn largest_table(&self) -> Option<u64> {
+        self.scans.iter().filter_map(|scan| Some(scan.table().ok()?.rows())).max()
+    }
+
     /// A pipeline over the rows that another left, of which these are the columns.
     pub(super) fn over(&self, source: Source, rows: usize, columns: Vec<Option<Typed>>) -> Open {
         let scope = Scope::new(self.left[rows].clone(), columns, self.rows[rows], &self.notes);

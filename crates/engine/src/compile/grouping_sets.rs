@@ -4,14 +4,14 @@
 //!
 //! The rows of the sets come one behind the other, as those of UNION ALL do.
 
-use super::by_records::merging;
+use super::by_records::merged;
 use super::draft::{Draft, Open};
-use super::groups::{How, Parts, Shown, fits};
+use super::groups::{How, Parts, Shown, fits, key_numbers, keys_of};
 use super::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Aggregate as LogicalAggregate;
 use datafusion::physical_plan::aggregates::AggregateExec;
-use gingham_execution::{Aggregate, Aggregation, Expression, Finish, Function, Limits, Pipeline, Sink, Source};
+use gingham_execution::{Aggregation, Expression, Finish, Function, Limits, Source};
 use std::collections::HashMap;
 
 /// Bits of the number that the keys of a group are together.
@@ -62,8 +62,7 @@ impl Draft {
             Some(earlier) => earlier.show(&mut parts),
             None => self.add_calls(aggregate, &open, (&schema, &mut parts))?,
         }
-        let can = |own: &Aggregate| merging(own.function).is_some();
-        if !parts.apart.is_empty() || !parts.aggregates.iter().all(can) {
+        if !parts.can_be_merged() {
             return self.notes.left("grouping sets with an aggregate that groups of groups do not give");
         }
         let Parts { keys, aggregates, .. } = &parts;
@@ -71,7 +70,9 @@ impl Draft {
         let facts = parts.finishes.iter().map(known).collect::<Option<Vec<_>>>()?;
         let values = (0..aggregates.len()).map(Finish::Value);
         let columns: Vec<Finish> = (0..keys.len()).map(Finish::Key).chain(values).collect();
-        let pipeline = self.end_in_groups(open, keys.clone(), aggregates.clone(), columns)?;
+        let aggregation =
+            Aggregation { filter: None, keys: keys.clone(), aggregates: aggregates.clone(), apart: Vec::new() };
+        let pipeline = self.end_in_groups(open, aggregation, columns)?;
         Some(Finest { pipeline, parts, facts })
     }
 
@@ -83,7 +84,7 @@ impl Draft {
         (schema, parts): (&Schema, &mut Parts),
         has_calls: bool,
     ) -> Option<()> {
-        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| key.clone()).collect();
+        let keys = keys_of(aggregate);
         self.evaluate_arguments(aggregate, open, (schema, has_calls));
         let has_no_number = |open: &Open, key| {
             let typed = open.scope.translate(key, schema);
@@ -113,22 +114,14 @@ impl Draft {
         let all = parts.keys.len();
         let kept: Vec<usize> = (0..all).filter(|key| !left_out[*key]).collect();
         let open = self.over(Source::Rows(*pipeline), *pipeline, Vec::new());
-        let merged = |(place, own): (usize, &Aggregate)| {
-            let (function, argument) = (merging(own.function)?, Some(Expression::Column(all + place)));
-            Some(Aggregate { function, argument, filter: None })
-        };
-        let aggregates = parts.aggregates.iter().enumerate().map(merged).collect::<Option<Vec<_>>>()?;
+        let aggregates = merged(&parts.aggregates, |place| Some(Expression::Column(all + place)))?;
         let keys = kept.iter().map(|key| Expression::Column(*key)).collect();
         let columns = (0..kept.len()).map(Finish::Key).chain(parts.finishes[all..].iter().copied()).collect();
         let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };
-        let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
-        let Open { source, computed, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
         // Without keys there is a group even of no records, whose aggregates of groups are NULL.
         let behind = facts[all..].iter().map(|(limits, nullable)| (*limits, *nullable || kept.is_empty()));
-        self.left.push(kept.iter().map(|key| facts[*key]).chain(behind).collect());
-        self.rows.push(self.rows[*pipeline]);
-        let own = self.pipelines.len() - 1;
+        let left = kept.iter().map(|key| facts[*key]).chain(behind).collect();
+        let own = self.push_groups(open, aggregation, columns, left);
         let mut columns = Vec::new();
         for (number, shown) in parts.columns[..all].iter().enumerate() {
             let place = kept.iter().position(|key| *key == number).map(Expression::Column);
@@ -153,10 +146,8 @@ impl Draft {
 fn narrow_numbers(keys: &[Typed], open: &mut Open) {
     let (numbered, others): (Vec<&Typed>, Vec<&Typed>) = keys.iter().partition(|key| key.trace.numbered);
     let bits = |key: &&Typed| {
-        let facts = key.expression.facts(open.scope.facts()).ok();
-        facts.map_or(KEY_BITS, |(limits, _)| {
-            i128::BITS - limits.max.saturating_sub(limits.min).saturating_add(2).leading_zeros()
-        })
+        let numbers = key_numbers(std::iter::once(*key), open);
+        numbers.map_or(KEY_BITS, |numbers| i128::BITS - numbers.leading_zeros())
     };
     let left = KEY_BITS.saturating_sub(others.iter().map(bits).sum());
     let each = left / (numbered.len().max(1) as u32);

@@ -15,7 +15,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use gingham_execution::{
-    Aggregate, Aggregation, Apart, Expression, Finish, FloatArithmetic, Function, Pipeline, Sink, Source,
+    Aggregate, Aggregation, Apart, Expression, Finish, FloatArithmetic, Function, Limits, Pipeline, Sink, Source,
 };
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ impl Draft {
         (schema, is_last, has_calls): (&Schema, bool, bool),
     ) -> Option<Expression> {
         self.evaluate_arguments(aggregate, open, (schema, has_calls));
-        let keys: Vec<_> = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect();
+        let keys = keys_of(aggregate);
         // A number of a string no longer stands for its record: other keys may not follow from it then.
         for _ in 0..=keys.len() {
             let strings = strings_to_number(aggregate, (&keys, is_last), open, schema);
@@ -133,9 +133,10 @@ impl Draft {
         open: &mut Open,
         (schema, has_calls): (&Schema, bool),
     ) {
-        let keys = aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key));
-        let calls = if has_calls { Vec::new() } else { arguments(aggregate) };
-        let parts: Vec<_> = keys.chain(calls).collect();
+        let mut parts = keys_of(aggregate);
+        if !has_calls {
+            parts.extend(arguments(aggregate));
+        }
         self.evaluate(open, &parts, schema);
     }
 
@@ -222,15 +223,44 @@ impl Draft {
         }
         let Parts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
         self.functions.extend(functions);
-        let facts = finishes.iter().map(|finish| finish.expected(&keys, &aggregates, (open.scope.facts(), open.most)));
-        self.left.push(facts.collect::<Result<Vec<_>, _>>().ok()?);
-        self.rows.push(open.most);
         let aggregation = Aggregation { filter: None, keys, aggregates, apart };
-        let sink = Sink::Aggregate { aggregation, columns: finishes, having: None, keys: None };
-        let Open { source, computed, fields, steps, hints, .. } = open;
-        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
-        Some(Grouped { pipeline: self.pipelines.len() - 1, columns, doubtful })
+        let pipeline = self.end_in_groups(open, aggregation, finishes)?;
+        Some(Grouped { pipeline, columns, doubtful })
     }
+
+    /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.
+    pub(super) fn end_in_groups(
+        &mut self,
+        open: Open,
+        aggregation: Aggregation,
+        columns: Vec<Finish>,
+    ) -> Option<usize> {
+        let Aggregation { keys, aggregates, .. } = &aggregation;
+        let left = columns.iter().map(|finish| finish.expected(keys, aggregates, (open.scope.facts(), open.most)));
+        let left = left.collect::<Result<Vec<_>, _>>().ok()?;
+        Some(self.push_groups(open, aggregation, columns, left))
+    }
+
+    /// The same where it is known what these columns have.
+    pub(super) fn push_groups(
+        &mut self,
+        open: Open,
+        aggregation: Aggregation,
+        columns: Vec<Finish>,
+        left: Vec<(Limits, bool)>,
+    ) -> usize {
+        let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
+        let Open { source, computed, fields, steps, hints, most, .. } = open;
+        self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
+        self.left.push(left);
+        self.rows.push(most);
+        self.pipelines.len() - 1
+    }
+}
+
+/// The keys of an aggregation.
+pub(super) fn keys_of(aggregate: &AggregateExec) -> Vec<Arc<dyn PhysicalExpr>> {
+    aggregate.group_expr().expr().iter().map(|(key, _)| Arc::clone(key)).collect()
 }
 
 /// What the calls of an aggregation are over, and their conditions.
@@ -349,13 +379,17 @@ pub(super) fn strings_to_number(
 }
 
 /// Whether some keys are digits of one number: fewer than 2^63 together.
-pub(super) fn fits<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &Open) -> bool {
-    let numbers = keys.try_fold(1i128, |numbers, key| {
+pub(super) fn fits<'t>(keys: impl Iterator<Item = &'t Typed>, open: &Open) -> bool {
+    key_numbers(keys, open).is_some_and(|numbers| numbers < i64::MAX.into())
+}
+
+/// The numbers that keys may have together, NULLs among them.
+pub(super) fn key_numbers<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &Open) -> Option<i128> {
+    keys.try_fold(1i128, |numbers, key| {
         let (limits, nullable) = key.expression.facts(open.scope.facts()).ok()?;
         let own = limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?;
         numbers.checked_mul(own)
-    });
-    numbers.is_some_and(|numbers| numbers < i64::MAX.into())
+    })
 }
 
 impl Records {

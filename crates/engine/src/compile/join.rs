@@ -5,7 +5,7 @@
 //! match, and a further pipeline goes on with those that do or don't. A full join keeps both: its probe marks, and the rows
 //! without a mark come behind what the probe gives. Joins without an equality are probes without keys.
 
-use super::branches::{is_of_union, keeps_a_part};
+use super::branches::keeps_a_part_of_union;
 use super::draft::{Draft, Open};
 use super::functions::is_string;
 use super::joined::Joined;
@@ -68,7 +68,7 @@ impl Draft {
             };
         };
         let probing = if left { join.right } else { join.left };
-        if keeps_a_part(kind) && !join.on.is_empty() && is_of_union(probing) {
+        if keeps_a_part_of_union(join) {
             let united = self.attempt(|draft| {
                 let each = draft.join_each(join)?;
                 draft.unite(each)
@@ -208,10 +208,10 @@ impl Draft {
             if !build.has_values_of(&probe) {
                 return None;
             }
-            let may_be_null = |typed: &Typed, scope: &Scope| typed.expression.facts(scope.facts()).map(|facts| facts.1);
-            let nulls = may_be_null(&build, &build_scope).ok()? && may_be_null(&probe, &open.scope).ok()?;
+            let has_nulls =
+                |typed: &Typed, scope: &Scope| typed.expression.facts(scope.facts()).map_or(true, |facts| facts.1);
             // Where only one side has them it does not matter what they equal.
-            if join.nulls_equal && nulls {
+            if join.nulls_equal && has_nulls(&build, &build_scope) && has_nulls(&probe, &open.scope) {
                 return self.notes.left("a join in which NULL equals NULL");
             }
             let Expression::Column(column) = build.expression else { return None };

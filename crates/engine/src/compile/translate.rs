@@ -108,6 +108,22 @@ impl Notes {
     }
 }
 
+impl PartialEq for Records {
+    /// The same column of the same state of a table.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.table, &other.table) && self.column == other.column
+    }
+}
+
+/// True when codes are positions in the same entries here and there, or neither has any.
+pub(super) fn same_entries(own: &Option<ArrayRef>, other: &Option<ArrayRef>) -> bool {
+    match (own, other) {
+        (None, None) => true,
+        (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+        _ => false,
+    }
+}
+
 impl Typed {
     /// An expression of a type that has integers for values.
     pub(super) fn new(expression: Expression, data_type: DataType) -> Self {
@@ -146,13 +162,9 @@ impl Typed {
         self.trace.records.is_none().then_some(self)
     }
 
-    /// True when codes are positions in the same entries here and there, or neither has any.
+    /// Whether it has codes for the same entries, as [`same_entries`] says.
     pub(super) fn has_entries_of(&self, other: &Self) -> bool {
-        match (&self.entries, &other.entries) {
-            (None, None) => true,
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            _ => false,
-        }
+        same_entries(&self.entries, &other.entries)
     }
 
     /// True when equal integers mean the same here and there.

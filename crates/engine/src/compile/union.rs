@@ -136,11 +136,7 @@ fn common(inputs: impl Iterator<Item = Option<Typed>>) -> Option<Typed> {
     let Some(first) = known.next() else { return inputs.into_iter().next() };
     let mut common = first.clone();
     for other in known {
-        let same_records = match (&common.trace.records, &other.trace.records) {
-            (None, None) => true,
-            (Some(own), Some(other)) => Arc::ptr_eq(&own.table, &other.table) && own.column == other.column,
-            _ => false,
-        };
+        let same_records = common.trace.records == other.trace.records;
         let same_numbers = common.trace.numbered == other.trace.numbered;
         if !common.has_entries_of(other) || !same_records || !same_numbers {
             return None;

@@ -47,48 +47,52 @@ pub(super) async fn logical_plan(state: &SessionState, mut statement: Statement)
 pub(super) async fn whole_plan(state: &SessionState, mut statement: Statement) -> Result<LogicalPlan> {
     make_plannable(&mut statement)?;
     make_names_unique(&mut statement)?;
-    let mut casts = Casts::default();
-    statement.walk(&mut casts)?;
-    if casts.grouped {
+    let mut parts = Parts::default();
+    statement.walk(&mut parts)?;
+    let plan = plan_with_casts(state, statement, &parts).await?;
+    if parts.subqueries { or_null(plan) } else { Ok(plan) }
+}
+
+async fn plan_with_casts(state: &SessionState, mut statement: Statement, parts: &Parts) -> Result<LogicalPlan> {
+    if parts.grouped_casts {
         statement.walk(&mut Marking)?;
     }
-    if casts.grouped || !casts.any {
-        return planned(state, statement).await;
+    if parts.grouped_casts || !parts.casts {
+        return state.statement_to_plan(statement).await;
     }
     let mut marked = statement.clone();
-    match planned(state, statement).await {
+    match state.statement_to_plan(statement).await {
         Err(refused) => {
             marked.walk(&mut Marking)?;
-            planned(state, marked).await.map_err(|_| refused)
+            state.statement_to_plan(marked).await.map_err(|_| refused)
         }
         planned => planned,
     }
 }
 
-async fn planned(state: &SessionState, statement: Statement) -> Result<LogicalPlan> {
-    or_null(state.statement_to_plan(statement).await?)
-}
-
-/// Where a statement has casts.
+/// What a statement has that its plan needs help with.
 #[derive(Default)]
-struct Casts {
-    any: bool,
+struct Parts {
+    casts: bool,
     /// In a GROUP BY: such a plan is refused only when it is optimised.
-    grouped: bool,
+    grouped_casts: bool,
+    /// Scalar ones.
+    subqueries: bool,
 }
 
-impl Visit for Casts {
+impl Visit for Parts {
     fn select(&mut self, select: &mut Select) -> crate::Result<()> {
         if let GroupByExpr::Expressions(expressions, _) = &mut select.group_by {
             let mut within = Self::default();
             expressions.iter_mut().try_for_each(|expression| expression.walk(&mut within))?;
-            self.grouped |= within.any;
+            self.grouped_casts |= within.casts;
         }
         Ok(())
     }
 
     fn expression(&mut self, expression: &mut Expr) -> crate::Result<()> {
-        self.any |= matches!(expression, Expr::Cast { .. });
+        self.casts |= matches!(expression, Expr::Cast { .. });
+        self.subqueries |= matches!(expression, Expr::Subquery(_));
         Ok(())
     }
 }

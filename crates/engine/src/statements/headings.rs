@@ -235,15 +235,16 @@ fn tell_apart(body: &mut SetExpr) {
 fn named_as(item: &SelectItem) -> Option<String> {
     match item {
         SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
-        SelectItem::UnnamedExpr(expression) => {
-            let mut of = expression;
-            while let Expr::Cast { expr, .. } | Expr::Nested(expr) = of {
-                of = expr;
-            }
-            last_name(of).map(fold)
-        }
+        SelectItem::UnnamedExpr(expression) => last_name(without_casts(expression)).map(fold),
         _ => None,
     }
+}
+
+fn without_casts(mut expression: &Expr) -> &Expr {
+    while let Expr::Cast { expr, .. } | Expr::Nested(expr) = expression {
+        expression = expr;
+    }
+    expression
 }
 
 fn make_lists_unique(body: &mut SetExpr) {
@@ -286,10 +287,10 @@ fn make_list_unique(select: &mut Select) {
 
 /// What a plan calls an expression by: a cast as what it casts, a column whatever stands before its name.
 fn named_by(expression: &Expr) -> String {
-    match expression {
-        Expr::Cast { expr, .. } | Expr::Nested(expr) => named_by(expr),
+    let expression = without_casts(expression);
+    last_name(expression).map(fold).unwrap_or_else(|| {
+        let text = expression.to_string();
         // All queries in it are called the same.
-        other if other.to_string().contains("(SELECT ") => "(SELECT …)".to_owned(),
-        other => last_name(other).map_or_else(|| other.to_string(), fold),
-    }
+        if text.contains("(SELECT ") { "(SELECT …)".to_owned() } else { text }
+    })
 }

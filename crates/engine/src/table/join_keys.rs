@@ -56,17 +56,7 @@ pub(super) enum KeysOfWhole {
 
 /// Whether the values of a type can be gathered as keys.
 pub(super) fn can_be_gathered(data_type: &DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Int8
-            | DataType::Int16
-            | DataType::Int32
-            | DataType::Int64
-            | DataType::UInt8
-            | DataType::UInt16
-            | DataType::UInt32
-            | DataType::Date32
-    )
+    (data_type.is_integer() && *data_type != DataType::UInt64) || *data_type == DataType::Date32
 }
 
 /// One set per key of a join; `None` for a key that is no integer, or too far from others.

@@ -134,11 +134,9 @@ impl GinghamTable {
         let isa = Settings::of(options).effective_isa();
         let batch_rows = options.execution.batch_size.get();
         // What can't be read is for the statement itself to say.
-        let guess = self.rows() as f64 * selectivity(&self.table, &by);
-        match TableScan::new(Arc::clone(&self.table), Vec::new(), by, batch_rows, isa) {
-            Ok(scan) => (scan.sampled_rows().unwrap_or(guess), Some(scan)),
-            Err(_) => (guess, None),
-        }
+        let scan = TableScan::new(Arc::clone(&self.table), Vec::new(), by.clone(), batch_rows, isa).ok();
+        let sampled = scan.as_ref().and_then(|scan| scan.sampled_rows().ok());
+        (sampled.unwrap_or_else(|| self.rows() as f64 * selectivity(&self.table, &by)), scan)
     }
 
     /// What is known of a column's values.

@@ -1,7 +1,7 @@
 //! What a query says more than once is done once, and gives the same.
 
-use crate::compiled_joins::{plan, shop};
-use crate::{by_datafusion, connect, each_way, rows};
+use crate::compiled_joins::{agree, plan, shop};
+use crate::connect;
 
 /// Queries, with how many scans are left of how many.
 const TWICE: [(&str, usize); 8] = [
@@ -30,12 +30,6 @@ fn scans_and_pipelines_that_are_alike_are_one() {
         let told = plan(&connection, sql);
         assert!(told.contains("CompiledExec"), "{sql}: {told}");
         assert_eq!(told.matches("ScanExec").count(), scans, "{sql}: {told}");
-        let sorted = |mut rows: Vec<String>| {
-            rows.sort();
-            rows
-        };
-        let expected = sorted(by_datafusion(&connection, sql));
-        assert!(!expected.is_empty(), "{sql}");
-        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
+        assert!(agree(&connection, sql) > 0, "{sql}");
     }
 }

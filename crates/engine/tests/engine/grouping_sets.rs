@@ -1,6 +1,6 @@
 //! ROLLUP, CUBE and GROUPING SETS in pipelines, against DataFusion's.
 
-use crate::compiled_joins::{plan, shop};
+use crate::compiled_joins::{agree, plan, shop};
 use crate::{by_datafusion, connect, each_way, rows};
 
 /// Queries of which all is taken.
@@ -29,13 +29,7 @@ fn sets_are_groups_of_groups() {
     for sql in TAKEN {
         let told = plan(&connection, sql);
         assert!(told.contains("CompiledExec") && !told.contains("AggregateExec"), "{sql}: {told}");
-        let sorted = |mut rows: Vec<String>| {
-            rows.sort();
-            rows
-        };
-        let expected = sorted(by_datafusion(&connection, sql));
-        assert!(!expected.is_empty(), "{sql}");
-        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
+        assert!(agree(&connection, sql) > 0, "{sql}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Unions in pipelines: joined and grouped input by input, against DataFusion's.
 
-use crate::compiled_joins::{plan, shop};
-use crate::{by_datafusion, connect, each_way, rows};
+use crate::compiled_joins::{agree, plan, shop};
+use crate::connect;
 
 /// Joins with a union of two tables.
 const OF_UNIONS: [&str; 6] = [
@@ -46,13 +46,7 @@ fn a_union_is_joined_input_by_input() {
         if number == 0 {
             assert!(told.contains("1: scan 1, probe 0, rows; 2: scan 2, probe 0, rows behind 1"), "{told}");
         }
-        let sorted = |mut rows: Vec<String>| {
-            rows.sort();
-            rows
-        };
-        let expected = sorted(by_datafusion(&connection, sql));
-        assert!(!expected.is_empty(), "{sql}");
-        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
+        assert!(agree(&connection, sql) > 0, "{sql}");
     }
 }
 
@@ -65,13 +59,7 @@ fn a_union_is_grouped_input_by_input() {
         assert!(told.contains("CompiledExec") && !told.contains("AggregateExec"), "{sql}: {told}");
         let groups = told.matches("aggregate into ").count();
         assert_eq!(groups > 2, by_inputs, "{sql}: {told}");
-        let sorted = |mut rows: Vec<String>| {
-            rows.sort();
-            rows
-        };
-        let expected = sorted(by_datafusion(&connection, sql));
-        assert!(!expected.is_empty(), "{sql}");
-        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
+        assert!(agree(&connection, sql) > 0, "{sql}");
     }
 }
 
@@ -90,12 +78,6 @@ fn sets_of_rows_are_told_apart_by_all_columns() {
     ] {
         let told = plan(&connection, sql);
         assert_eq!(!told.contains("HashJoinExec"), taken, "{sql}: {told}");
-        let sorted = |mut rows: Vec<String>| {
-            rows.sort();
-            rows
-        };
-        let expected = sorted(by_datafusion(&connection, sql));
-        assert!(!expected.is_empty(), "{sql}");
-        each_way(&connection, |how| assert_eq!(sorted(rows(&connection, sql)), expected, "{how}: {sql}"));
+        assert!(agree(&connection, sql) > 0, "{sql}");
     }
 }
