@@ -117,7 +117,7 @@ impl OptimizerRule for OnlyWith {
 }
 
 /// True when `wanted` holds for a part of an expression of a plan or of its subqueries' plans.
-fn has(plan: &LogicalPlan, wanted: fn(&Expr) -> bool) -> Result<bool> {
+pub(super) fn has(plan: &LogicalPlan, wanted: fn(&Expr) -> bool) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expression| {

@@ -2,6 +2,7 @@
 //! word for it: of `coalesce((SELECT a FROM t WHERE …), 0)` only the subquery would be left. Here such a column goes through a
 //! function that gives what it is given, and may give NULL.
 
+use crate::optimizer::has_a_row;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -46,17 +47,6 @@ fn claims_a_row(subquery: &Subquery) -> bool {
     let schema = subquery.subquery.schema();
     let has_none = schema.fields().first().is_some_and(|field| !field.is_nullable());
     has_none && subquery.outer_ref_columns.is_empty() && !has_a_row(&subquery.subquery)
-}
-
-/// Whether a plan gives a row in any case.
-fn has_a_row(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::Projection(projection) => has_a_row(&projection.input),
-        LogicalPlan::SubqueryAlias(alias) => has_a_row(&alias.input),
-        LogicalPlan::Aggregate(aggregate) => aggregate.group_expr.is_empty(),
-        LogicalPlan::EmptyRelation(empty) => empty.produce_one_row,
-        _ => false,
-    }
 }
 
 fn nullable(subquery: &Subquery) -> Result<Subquery> {

@@ -2,7 +2,7 @@
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::compile::{CompilePipelines, unless_whole, where_filtered};
-use crate::optimizer::{JoinOrder, KeyedJoins, SelectJoins, in_passes, only_where_wanted};
+use crate::optimizer::{JoinOrder, KeyedJoins, SelectJoins, SubqueryValues, in_passes, only_where_wanted};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
@@ -69,13 +69,14 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules
 }
 
-/// DataFusion's rules and ours, one in the place of its own, and the order of joins last.
+/// DataFusion's rules and ours: one before them, one in the place of its own, and the order of joins last.
 fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let crosses = EliminateCrossJoin::new();
     let own = |rule: Arc<dyn OptimizerRule + Send + Sync>| -> Arc<dyn OptimizerRule + Send + Sync> {
         if rule.name() == crosses.name() { Arc::new(KeyedJoins) } else { only_where_wanted(rule) }
     };
-    let mut rules: Vec<_> = Optimizer::new().rules.into_iter().map(own).collect();
+    let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![Arc::new(SubqueryValues)];
+    rules.extend(Optimizer::new().rules.into_iter().map(own));
     rules.push(Arc::new(OneZero));
     in_passes(rules, Arc::new(JoinOrder))
 }

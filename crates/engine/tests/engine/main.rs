@@ -14,6 +14,8 @@ mod dynamic_filters;
 mod evaluated;
 mod filtered;
 mod floats;
+#[path = "../random/generator.rs"]
+mod generator;
 mod given;
 mod grouping_sets;
 mod heap_tables;
@@ -29,6 +31,7 @@ mod scattered;
 mod shapes;
 mod sorted;
 mod statements;
+mod subquery_values;
 mod transactions;
 mod vacuum;
 mod value_maps;
