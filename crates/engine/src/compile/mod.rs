@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `rule` | the physical rule that replaces what is supported |
-//! | `whole` | DataFusion's rules that plans without work for them are spared |
+//! | `whole` | DataFusion's rules that plans that are all pipelines are spared |
 //! | `sorted` | sorts of what is neither |
 //! | `filtered` | filters that scans can't do, a morsel at a time |
 //! | `subtree` | a part of a plan as a query of pipelines |
@@ -57,4 +57,4 @@ mod whole;
 
 pub(crate) use exec::CompiledExec;
 pub(crate) use rule::CompilePipelines;
-pub(crate) use whole::{unless_whole, where_filtered};
+pub(crate) use whole::UnlessWhole;

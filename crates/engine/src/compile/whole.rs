@@ -1,43 +1,25 @@
-//! DataFusion's rules for physical plans, kept from plans that they have nothing to do in: distributing one that is a single
-//! [`CompiledExec`] over threads, at which the rule would look a dozen times; pushing filters down where there are none
-//! (docs/decisions/0023-planning-time.md).
+//! DataFusion's rules for physical plans, kept from those that are a single [`CompiledExec`], in which they have nothing to do:
+//! the one that distributes a plan over threads would look at it a dozen times (docs/decisions/0023-planning-time.md).
 
 use super::exec::CompiledExec;
 use crate::table::ScanExec;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
-use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use std::sync::Arc;
 
-/// A rule for some plans.
-#[derive(Debug)]
-struct OnlyWhere {
-    rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
-    wanted: fn(&Arc<dyn ExecutionPlan>) -> Result<bool>,
-}
-
 /// The rule, for plans of which something is left to DataFusion.
-pub(crate) fn unless_whole(
-    rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
-) -> Arc<dyn PhysicalOptimizerRule + Send + Sync> {
-    Arc::new(OnlyWhere { rule, wanted: |plan| Ok(!is_whole(plan)?) })
+#[derive(Debug)]
+pub(crate) struct UnlessWhole {
+    pub(crate) rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
 }
 
-/// The rule, for plans with filters.
-pub(crate) fn where_filtered(
-    rule: Arc<dyn PhysicalOptimizerRule + Send + Sync>,
-) -> Arc<dyn PhysicalOptimizerRule + Send + Sync> {
-    Arc::new(OnlyWhere { rule, wanted: |plan| plan.exists(|plan| Ok(plan.is::<FilterExec>())) })
-}
-
-impl PhysicalOptimizerRule for OnlyWhere {
+impl PhysicalOptimizerRule for UnlessWhole {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        if (self.wanted)(&plan)? { self.rule.optimize(plan, config) } else { Ok(plan) }
+        if is_whole(&plan)? { Ok(plan) } else { self.rule.optimize(plan, config) }
     }
 
     fn name(&self) -> &str {
@@ -71,49 +53,4 @@ fn is_whole(plan: &Arc<dyn ExecutionPlan>) -> Result<bool> {
         }
     }
     Ok(true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use arrow::datatypes::Schema;
-    use datafusion::logical_expr::Operator;
-    use datafusion::physical_expr::PhysicalExpr;
-    use datafusion::physical_expr::expressions::{binary, lit};
-    use datafusion::physical_plan::empty::EmptyExec;
-    use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
-
-    /// Puts no rows in the place of any plan.
-    #[derive(Debug)]
-    struct Emptied;
-
-    impl PhysicalOptimizerRule for Emptied {
-        fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-            Ok(Arc::new(EmptyExec::new(plan.schema())))
-        }
-
-        fn name(&self) -> &str {
-            "emptied"
-        }
-
-        fn schema_check(&self) -> bool {
-            true
-        }
-    }
-
-    #[test]
-    fn plans_with_filters_are_given_to_the_rule_for_them() {
-        let schema = Arc::new(Schema::empty());
-        let row: Arc<dyn ExecutionPlan> = Arc::new(PlaceholderRowExec::new(Arc::clone(&schema)));
-        let condition = binary(lit(1), Operator::Lt, lit(2), &schema).unwrap();
-        let filter: Arc<dyn ExecutionPlan> = Arc::new(FilterExec::try_new(condition, Arc::clone(&row)).unwrap());
-        let above: Arc<dyn ExecutionPlan> = Arc::new(
-            ProjectionExec::try_new(Vec::<(Arc<dyn PhysicalExpr>, String)>::new(), Arc::clone(&filter)).unwrap(),
-        );
-        let rule = where_filtered(Arc::new(Emptied));
-        for (plan, given) in [(row, false), (filter, true), (above, true)] {
-            let after = rule.optimize(plan, &ConfigOptions::default()).unwrap();
-            assert_eq!(after.is::<EmptyExec>(), given, "{after:?}");
-        }
-    }
 }

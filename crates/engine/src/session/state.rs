@@ -1,13 +1,13 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
-use crate::compile::{CompilePipelines, unless_whole, where_filtered};
+use crate::compile::{CompilePipelines, UnlessWhole};
 use crate::optimizer::{JoinOrder, KeyedJoins, SelectJoins, SubqueryValues, in_passes, only_where_wanted};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
-use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys};
+use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
@@ -89,7 +89,7 @@ type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
 /// DataFusion's rules, but for the one that would choose the sides of joins anew, then ours. Pipelines take their parts of a plan
 /// before it is distributed over threads; the rules behind that see what is left to DataFusion.
 fn physical_rules(engine: &Engine) -> Vec<Rule> {
-    physical_rules_spared(engine, unless_whole)
+    physical_rules_spared(engine, |rule| Arc::new(UnlessWhole { rule }))
 }
 
 /// The same, where `spared` says which plans the rules behind pipelines see.
@@ -98,7 +98,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
     let (distributing, filters) = (EnsureRequirements::new(), FilterPushdown::new());
     let own = |rule: Rule| match rule.name() {
         name if name == select.name() => Arc::clone(&select),
-        name if name == filters.name() => where_filtered(rule),
+        name if name == filters.name() => Arc::new(HandFiltersDown { rule }),
         _ => rule,
     };
     let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(own).collect();

@@ -5,7 +5,7 @@
 //! | `provider` | a table: schema, keys, which filters it takes |
 //! | `filter`, `column_test` | filters to predicates on codes |
 //! | `dynamic` | filters that a join makes while the query runs |
-//! | `twins` | dynamic filters that may be at the wrong scan |
+//! | `twins` | filters that names may mislead |
 //! | `join_keys` | the keys of a join as a set |
 //! | `scan_exec`, `stream` | the operator and the batches of its partitions |
 //! | `count` | counting records without reading them |
@@ -30,5 +30,5 @@ pub(crate) use dynamic::share_left_by_keys;
 pub(crate) use join_keys::{GatherJoinKeys, JoinKeysExec};
 pub(crate) use provider::GinghamTable;
 pub(crate) use scan_exec::{ScanExec, Source as ScanSource};
-pub(crate) use twins::DropMisledFilters;
+pub(crate) use twins::{DropMisledFilters, HandFiltersDown};
 pub(crate) use value::{datum, scalar};
