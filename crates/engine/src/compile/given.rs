@@ -11,6 +11,7 @@ use super::translate::{Scope, Trace, Typed};
 use arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
 use gingham_execution::{Expression, Limits, Memory, Relation, Result, Rows, Source, Strings};
@@ -43,8 +44,10 @@ impl Draft {
         }
         self.foreign.get_or_insert(self.notes.why());
         let (mut columns, mut facts, mut kept) = (Vec::new(), Vec::new(), Vec::new());
+        // The one row has nothing in its columns, of whatever types these are said to be.
+        let is_empty = plan.is::<PlaceholderRowExec>();
         for (number, field) in plan.schema().fields().iter().enumerate() {
-            let Some(limits) = limits(field.data_type()) else {
+            let Some(limits) = limits(field.data_type()).filter(|_| !is_empty) else {
                 columns.push(None);
                 continue;
             };

@@ -1,11 +1,13 @@
 //! A query's rows as Arrow arrays: integers by their types or dictionaries, strings fetched by the numbers of their records.
 
+use super::functions::is_string;
 use super::groups::{How, Shown};
 use super::translate::Records;
 use super::wanted::Places;
 use crate::{Error, Result};
 use arrow::array::{
     Array, ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,
+    new_null_array,
 };
 use arrow::buffer::NullBuffer;
 use arrow::compute::cast;
@@ -165,6 +167,9 @@ pub(super) fn array(output: &Shown, rows: &Rows, strings: &Strings, isa: Isa) ->
     }
     if output.trace.numbered {
         return texts(values, rows.rows, strings, &output.data_type);
+    }
+    if is_string(&output.data_type) && (0..rows.rows).all(|row| values.get(row).is_none()) {
+        return Ok(new_null_array(&output.data_type, rows.rows)); // as of CAST(NULL AS VARCHAR), which has no codes
     }
     let nulls = values.valid.clone().map(NullBuffer::new).filter(|nulls| nulls.null_count() > 0);
     let logical_type = LogicalType::from_arrow("", &output.data_type)?;

@@ -14,6 +14,7 @@
 //! | `keyed` | joins of FROM lists get the keys that are in conditions above |
 //! | `subqueries` | subqueries as values become marks of rows |
 //! | `three_valued` | IN, ANY and ALL of subqueries as what EXISTS says |
+//! | `one_group` | conditions that stay above aggregations without keys |
 //! | `passes` | how often DataFusion's logical rules run |
 //! | `seldom` | those of them that few plans need |
 
@@ -22,6 +23,7 @@ mod cluster;
 mod estimate;
 mod keyed;
 mod model;
+mod one_group;
 mod passes;
 mod rule;
 mod search;
@@ -34,6 +36,7 @@ mod tests;
 mod three_valued;
 
 pub(crate) use keyed::KeyedJoins;
+pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use passes::in_passes;
 pub(crate) use rule::JoinOrder;
 pub(crate) use seldom::only_where_wanted;

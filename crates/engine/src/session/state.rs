@@ -2,7 +2,9 @@
 
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::compile::{CompilePipelines, UnlessWhole};
-use crate::optimizer::{JoinOrder, KeyedJoins, SelectJoins, SubqueryValues, in_passes, only_where_wanted};
+use crate::optimizer::{
+    JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, SubqueryValues, UnlimitOneGroup, in_passes, only_where_wanted,
+};
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
@@ -12,6 +14,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
+use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
@@ -71,14 +74,22 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules
 }
 
+/// A rule over logical plans.
+type Logical = Arc<dyn OptimizerRule + Send + Sync>;
+
 /// DataFusion's rules and ours: one before them, one in the place of its own, and the order of joins last.
-fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
-    let crosses = EliminateCrossJoin::new();
-    let own = |rule: Arc<dyn OptimizerRule + Send + Sync>| -> Arc<dyn OptimizerRule + Send + Sync> {
-        if rule.name() == crosses.name() { Arc::new(KeyedJoins) } else { only_where_wanted(rule) }
-    };
-    let mut rules: Vec<Arc<dyn OptimizerRule + Send + Sync>> = vec![Arc::new(SubqueryValues)];
-    rules.extend(Optimizer::new().rules.into_iter().map(own));
+fn optimizer_rules() -> Vec<Logical> {
+    let (crosses, conditions) = (EliminateCrossJoin::new(), PushDownFilter::new());
+    let mut rules: Vec<Logical> = vec![Arc::new(SubqueryValues)];
+    for rule in Optimizer::new().rules {
+        match rule.name() {
+            name if name == crosses.name() => rules.push(Arc::new(KeyedJoins)),
+            name if name == conditions.name() => {
+                rules.extend([Arc::new(LimitOneGroup) as Logical, rule, Arc::new(UnlimitOneGroup)])
+            }
+            _ => rules.push(only_where_wanted(rule)),
+        }
+    }
     rules.push(Arc::new(OneZero));
     in_passes(rules, Arc::new(JoinOrder))
 }

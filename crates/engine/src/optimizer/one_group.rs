@@ -1,0 +1,91 @@
+//! Conditions about no column stay above aggregations without keys. DataFusion hands them down: below an aggregation that gives
+//! a row of nothing for no rows, `SELECT * FROM (SELECT count(*) FROM t) WHERE (SELECT max(a) FROM u) < 0` would have that row.
+
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::logical_expr::utils::split_conjunction;
+use datafusion::logical_expr::{Limit, LogicalPlan};
+use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use std::sync::Arc;
+
+/// Puts a LIMIT of nothing above aggregations without keys where there are such conditions: DataFusion's rule for these does
+/// not look below.
+#[derive(Debug)]
+pub(crate) struct LimitOneGroup;
+
+impl OptimizerRule for LimitOneGroup {
+    fn name(&self) -> &str {
+        "limit_one_group"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        None
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        if !(any(&plan, is_one_group)? && any(&plan, has_condition_about_nothing)?) {
+            return Ok(Transformed::no(plan));
+        }
+        plan.transform_up_with_subqueries(|node| {
+            Ok(if is_one_group(&node) { Transformed::yes(limited(node)) } else { Transformed::no(node) })
+        })
+    }
+}
+
+/// Takes it away again.
+#[derive(Debug)]
+pub(crate) struct UnlimitOneGroup;
+
+impl OptimizerRule for UnlimitOneGroup {
+    fn name(&self) -> &str {
+        "unlimit_one_group"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        None
+    }
+
+    fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+        if !any(&plan, is_limit_of_nothing)? {
+            return Ok(Transformed::no(plan));
+        }
+        plan.transform_up_with_subqueries(|node| {
+            Ok(match node {
+                LogicalPlan::Limit(Limit { skip: None, fetch: None, input }) => {
+                    Transformed::yes(Arc::unwrap_or_clone(input))
+                }
+                other => Transformed::no(other),
+            })
+        })
+    }
+}
+
+fn is_limit_of_nothing(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Limit(Limit { skip: None, fetch: None, .. }))
+}
+
+fn limited(plan: LogicalPlan) -> LogicalPlan {
+    LogicalPlan::Limit(Limit { skip: None, fetch: None, input: Arc::new(plan) })
+}
+
+fn is_one_group(plan: &LogicalPlan) -> bool {
+    matches!(plan, LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty())
+}
+
+fn has_condition_about_nothing(plan: &LogicalPlan) -> bool {
+    let condition = match plan {
+        LogicalPlan::Filter(filter) => Some(&filter.predicate),
+        LogicalPlan::Join(join) => join.filter.as_ref(),
+        _ => None,
+    };
+    condition.is_some_and(|condition| split_conjunction(condition).iter().any(|part| part.column_refs().is_empty()))
+}
+
+fn any(plan: &LogicalPlan, wanted: fn(&LogicalPlan) -> bool) -> Result<bool> {
+    let mut found = false;
+    plan.apply_with_subqueries(|node| {
+        found = wanted(node);
+        Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    Ok(found)
+}
