@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident,
-    ObjectName, Select, Value,
+    ObjectName, Select, SelectItem, Value,
 };
 use std::sync::Arc;
 
@@ -85,6 +85,14 @@ impl Visit for Parts {
         if let GroupByExpr::Expressions(expressions, _) = &mut select.group_by {
             let mut within = Self::default();
             expressions.iter_mut().try_for_each(|expression| expression.walk(&mut within))?;
+            for (position, item) in select.projection.iter_mut().enumerate() {
+                let is_key = expressions.iter().any(|key| names(key, position, item));
+                if let (true, SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. }) =
+                    (is_key, item)
+                {
+                    value.walk(&mut within)?;
+                }
+            }
             self.grouped_casts |= within.casts;
         }
         Ok(())
@@ -94,6 +102,15 @@ impl Visit for Parts {
         self.casts |= matches!(expression, Expr::Cast { .. });
         self.subqueries |= matches!(expression, Expr::Subquery(_));
         Ok(())
+    }
+}
+
+/// Whether a key of a GROUP BY is an item of the list, by its position or its name.
+fn names(key: &Expr, position: usize, item: &SelectItem) -> bool {
+    match (key, item) {
+        (Expr::Value(number), _) => number.to_string() == (position + 1).to_string(),
+        (Expr::Identifier(name), SelectItem::ExprWithAlias { alias, .. }) => name.value.eq_ignore_ascii_case(&alias.value),
+        _ => false,
     }
 }
 

@@ -205,7 +205,7 @@ fn tell_apart(body: &mut SetExpr) {
     match body {
         SetExpr::SetOperation { left, right, .. } => {
             tell_apart(left);
-            make_lists_unique(right);
+            name_by_position(right);
         }
         SetExpr::Select(select) if select.distinct.is_none() => {
             let taken: Vec<Option<String>> = select.projection.iter().map(heading).collect();
@@ -253,10 +253,41 @@ fn make_lists_unique(body: &mut SetExpr) {
         SetExpr::Query(query) => make_lists_unique(&mut query.body),
         SetExpr::SetOperation { left, right, .. } => {
             make_lists_unique(left);
-            make_lists_unique(right);
+            name_by_position(right);
         }
         _ => {}
     }
+}
+
+/// Names for the values of a list behind UNION and the like, which nobody sees. The planner would call them as the first list's, and
+/// then not tell a value from a column of that name beside it.
+fn name_by_position(body: &mut SetExpr) {
+    match body {
+        SetExpr::Select(select) => {
+            let is_value = |item: &SelectItem| match item {
+                SelectItem::UnnamedExpr(expression) => last_name(expression).is_none() && heading(item).is_some(),
+                _ => false,
+            };
+            if !select.projection.iter().any(is_value) {
+                return make_list_unique(select);
+            }
+            for (position, item) in select.projection.iter_mut().enumerate() {
+                if let (SelectItem::UnnamedExpr(expression), Some(_)) = (&*item, heading(item)) {
+                    *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias: of_position(position) };
+                }
+            }
+        }
+        SetExpr::Query(query) => make_lists_unique(&mut query.body),
+        SetExpr::SetOperation { left, right, .. } => {
+            name_by_position(left);
+            name_by_position(right);
+        }
+        _ => {}
+    }
+}
+
+fn of_position(position: usize) -> Ident {
+    Ident::with_quote('"', format!("value {}", position + 1))
 }
 
 fn make_list_unique(select: &mut Select) {
@@ -277,8 +308,7 @@ fn make_list_unique(select: &mut Select) {
         // What a wildcard stands for is not known here; it may well be the column that is named beside it.
         let may_recur = has_wildcard && !named && last_name(expression).is_some();
         if may_recur || seen.contains(&name) {
-            let alias = Ident::with_quote('"', format!("value {}", position + 1));
-            *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias };
+            *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias: of_position(position) };
         } else {
             seen.push(name);
         }
