@@ -109,7 +109,9 @@ impl Visit for Parts {
 fn names(key: &Expr, position: usize, item: &SelectItem) -> bool {
     match (key, item) {
         (Expr::Value(number), _) => number.to_string() == (position + 1).to_string(),
-        (Expr::Identifier(name), SelectItem::ExprWithAlias { alias, .. }) => name.value.eq_ignore_ascii_case(&alias.value),
+        (Expr::Identifier(name), SelectItem::ExprWithAlias { alias, .. }) => {
+            name.value.eq_ignore_ascii_case(&alias.value)
+        }
         _ => false,
     }
 }
