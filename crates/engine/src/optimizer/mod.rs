@@ -13,6 +13,7 @@
 //! | `select` | DataFusion's join selection, kept from choosing sides again |
 //! | `keyed` | joins of FROM lists get the keys that are in conditions above |
 //! | `subqueries` | subqueries as values become marks of rows |
+//! | `correlated` | scalar subqueries that aggregate what is compared with outer columns |
 //! | `three_valued` | IN, ANY and ALL of subqueries as what EXISTS says |
 //! | `one_group` | conditions that stay above aggregations without keys |
 //! | `passes` | how often DataFusion's logical rules run |
@@ -20,6 +21,7 @@
 
 mod assemble;
 mod cluster;
+mod correlated;
 mod estimate;
 mod keyed;
 mod model;
@@ -35,6 +37,7 @@ mod subqueries;
 mod tests;
 mod three_valued;
 
+pub(crate) use correlated::GroupsByOuterValues;
 pub(crate) use keyed::KeyedJoins;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use passes::in_passes;

@@ -178,7 +178,7 @@ fn marked(
 }
 
 /// An expression under the name of a column.
-fn under_name(expression: Expr, qualifier: Option<&TableReference>, field: &FieldRef) -> Expr {
+pub(super) fn under_name(expression: Expr, qualifier: Option<&TableReference>, field: &FieldRef) -> Expr {
     let (own, name) = expression.qualified_name();
     if own.as_ref() == qualifier && name == *field.name() {
         return expression;

@@ -3,7 +3,8 @@
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::compile::{CompilePipelines, UnlessWhole};
 use crate::optimizer::{
-    JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, SubqueryValues, UnlimitOneGroup, in_passes, only_where_wanted,
+    GroupsByOuterValues, JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, SubqueryValues, UnlimitOneGroup, in_passes,
+    only_where_wanted,
 };
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
@@ -77,10 +78,10 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 /// A rule over logical plans.
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// DataFusion's rules and ours: one before them, one in the place of its own, and the order of joins last.
+/// DataFusion's rules and ours: some before them, one in the place of its own, and the order of joins last.
 fn optimizer_rules() -> Vec<Logical> {
     let (crosses, conditions) = (EliminateCrossJoin::new(), PushDownFilter::new());
-    let mut rules: Vec<Logical> = vec![Arc::new(SubqueryValues)];
+    let mut rules: Vec<Logical> = vec![Arc::new(SubqueryValues), Arc::new(GroupsByOuterValues)];
     for rule in Optimizer::new().rules {
         match rule.name() {
             name if name == crosses.name() => rules.push(Arc::new(KeyedJoins)),
