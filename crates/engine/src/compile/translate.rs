@@ -292,8 +292,10 @@ impl Translation<'_> {
         }
         if let Some(subquery) = expression.downcast_ref::<ScalarSubqueryExpr>() {
             let data_type = subquery.return_field(self.schema).ok()?.data_type().clone();
-            let number = self.scope.notes.add(expression);
-            return is_number(&data_type).then(|| Typed::new(Expression::Parameter(number), data_type));
+            return is_number(&data_type).then(|| {
+                let number = self.scope.notes.add(expression);
+                Typed::new(Expression::Parameter(number), data_type)
+            });
         }
         if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {
             return self.binary(*binary.op(), binary.left(), binary.right(), expression);

@@ -15,43 +15,15 @@ use datafusion::logical_expr::{
     Aggregate, Expr, ExprFunctionExt, FetchType, Join, JoinConstraint, JoinType, LogicalPlan, LogicalPlanBuilder,
     SkipType, Subquery, lit,
 };
+use datafusion::optimizer::OptimizerConfig;
 use datafusion::optimizer::decorrelate::PullUpCorrelatedExpr;
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// The rule.
-#[derive(Debug)]
-pub(crate) struct GroupsByOuterValues;
-
-impl OptimizerRule for GroupsByOuterValues {
-    fn name(&self) -> &str {
-        "groups_by_outer_values"
-    }
-
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        None
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        if !super::seldom::has(&plan, is_correlated)? {
-            return Ok(Transformed::no(plan));
-        }
-        plan.transform_up_with_subqueries(|node| match &node {
-            LogicalPlan::Projection(_) | LogicalPlan::Filter(_) => {
-                let changed = rewritten(&node, config)?;
-                Ok(changed.map_or_else(|| Transformed::no(node), Transformed::yes))
-            }
-            _ => Ok(Transformed::no(node)),
-        })
-    }
-}
-
-fn is_correlated(expression: &Expr) -> bool {
-    matches!(expression, Expr::ScalarSubquery(subquery) if !subquery.outer_ref_columns.is_empty())
-}
-
 /// A projection or a filter over rows that have the results of its subqueries for columns; `None` where nothing is to be done.
-fn rewritten(node: &LogicalPlan, config: &dyn OptimizerConfig) -> Result<Option<LogicalPlan>> {
+pub(super) fn with_groups(node: &LogicalPlan, config: &dyn OptimizerConfig) -> Result<Option<LogicalPlan>> {
+    if !matches!(node, LogicalPlan::Projection(_) | LogicalPlan::Filter(_)) {
+        return Ok(None);
+    }
     let mut input = node.inputs()[0].clone();
     let mut expressions = Vec::new();
     let mut any = false;

@@ -37,7 +37,6 @@ mod subqueries;
 mod tests;
 mod three_valued;
 
-pub(crate) use correlated::GroupsByOuterValues;
 pub(crate) use keyed::KeyedJoins;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use passes::in_passes;

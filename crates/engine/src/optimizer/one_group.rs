@@ -1,15 +1,14 @@
-//! Conditions about no column stay above aggregations without keys. DataFusion hands them down: below an aggregation that gives
-//! a row of nothing for no rows, `SELECT * FROM (SELECT count(*) FROM t) WHERE (SELECT max(a) FROM u) < 0` would have that row.
+//! Conditions about no column, or none but constants, stay above aggregations without keys. DataFusion hands them down: below an
+//! aggregation that gives a row of nothing for no rows, `SELECT * FROM (SELECT count(*) FROM t) WHERE (SELECT max(a) FROM u) < 0` would have that row.
 
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
-use datafusion::logical_expr::utils::split_conjunction;
 use datafusion::logical_expr::{Limit, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
-/// Puts a LIMIT of nothing above aggregations without keys where there are such conditions: DataFusion's rule for these does
-/// not look below.
+/// Puts a LIMIT of nothing above aggregations without keys where there are conditions above: DataFusion's rule for these does not
+/// look below. None about a result may go there either.
 #[derive(Debug)]
 pub(crate) struct LimitOneGroup;
 
@@ -23,7 +22,7 @@ impl OptimizerRule for LimitOneGroup {
     }
 
     fn rewrite(&self, plan: LogicalPlan, _config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        if !(any(&plan, is_one_group)? && any(&plan, has_condition_about_nothing)?) {
+        if !any(&plan, |node| is_conditional(node) && node.inputs().into_iter().any(has_one_group))? {
             return Ok(Transformed::no(plan));
         }
         plan.transform_up_with_subqueries(|node| {
@@ -72,16 +71,20 @@ fn is_one_group(plan: &LogicalPlan) -> bool {
     matches!(plan, LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty())
 }
 
-fn has_condition_about_nothing(plan: &LogicalPlan) -> bool {
-    let condition = match plan {
-        LogicalPlan::Filter(filter) => Some(&filter.predicate),
-        LogicalPlan::Join(join) => join.filter.as_ref(),
-        _ => None,
-    };
-    condition.is_some_and(|condition| split_conjunction(condition).iter().any(|part| part.column_refs().is_empty()))
+fn has_one_group(plan: &LogicalPlan) -> bool {
+    plan.exists(|node| Ok(is_one_group(node))).unwrap_or(true)
 }
 
-fn any(plan: &LogicalPlan, wanted: fn(&LogicalPlan) -> bool) -> Result<bool> {
+/// Whether there is a condition at an operator. A column of it may be a constant below.
+fn is_conditional(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Filter(_) => true,
+        LogicalPlan::Join(join) => join.filter.is_some(),
+        _ => false,
+    }
+}
+
+fn any(plan: &LogicalPlan, wanted: impl Fn(&LogicalPlan) -> bool) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
         found = wanted(node);

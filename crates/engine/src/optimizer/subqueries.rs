@@ -2,52 +2,64 @@
 //! `WHERE a NOT IN (SELECT …) OR b = 1`.
 //!
 //! DataFusion has none outside filters, and in a filter takes what is no conjunct of it for true or false, where it may be NULL.
-//! Here each becomes what EXISTS can say before DataFusion's rules see it (`three_valued`), and those outside filters become
+//! Here each becomes what EXISTS can say, when the types of all expressions are known, before DataFusion checks a plan and its rules see it (`three_valued`), and those outside filters become
 //! marks of the rows below: columns that say whether a row has partners (docs/decisions/0051-subqueries-as-values.md).
 
+use super::correlated::with_groups;
 use super::seldom::has;
 use super::three_valued::{conjunct, has_subquery, is_subquery, subquery_of, value};
 use arrow::datatypes::FieldRef;
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::error::Result;
+use datafusion::logical_expr::SortExpr;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{
     Aggregate, Expr, Filter, Join, JoinType, LogicalPlan, LogicalPlanBuilder, Projection, Window,
 };
 use datafusion::optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
-use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
+use datafusion::optimizer::{AnalyzerRule, OptimizerConfig, OptimizerContext, OptimizerRule};
 use std::sync::Arc;
 
 /// The rule.
 #[derive(Debug)]
 pub(crate) struct SubqueryValues;
 
-impl OptimizerRule for SubqueryValues {
+impl AnalyzerRule for SubqueryValues {
     fn name(&self) -> &str {
         "subquery_values"
     }
 
-    fn apply_order(&self) -> Option<ApplyOrder> {
-        None
-    }
-
-    fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
+    fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         if !has(&plan, is_any_subquery)? {
-            return Ok(Transformed::no(plan));
+            return Ok(plan);
         }
-        plan.transform_up_with_subqueries(|node| {
-            let changed = if has_subquery_in(&node)? { rewritten(&node, config)? } else { None };
+        let config = names_of_our_own(options);
+        let changed = plan.transform_up_with_subqueries(|node| {
+            let changed = if has_subquery_in(&node)? { rewritten(&node, &config)? } else { None };
             Ok(changed.map_or_else(|| Transformed::no(node), Transformed::yes))
-        })
+        })?;
+        let changed = changed.data.transform_up_with_subqueries(|node| {
+            let changed = with_groups(&node, &config)?;
+            Ok(changed.map_or_else(|| Transformed::no(node), Transformed::yes))
+        })?;
+        Ok(changed.data)
     }
 }
 
+/// What DataFusion's rules look at, with numbers in names that none of theirs will have.
+fn names_of_our_own(options: &ConfigOptions) -> OptimizerContext {
+    let context = OptimizerContext::new_with_config_options(Arc::new(options.clone()));
+    context.alias_generator().update_min_id(1 << 20);
+    context
+}
+
 /// Whether there are subqueries in an operator's expressions for which something is to be done here. DataFusion knows what to
-/// do with scalar ones but in windows, and in aggregations if they are about outer columns.
+/// do with scalar ones but in windows and sorts, and in aggregations if they are about outer columns.
 fn has_subquery_in(node: &LogicalPlan) -> Result<bool> {
     let wanted = |part: &Expr| match (node, part) {
-        (LogicalPlan::Window(_), Expr::ScalarSubquery(_)) => true,
+        (LogicalPlan::Window(_) | LogicalPlan::Sort(_), Expr::ScalarSubquery(_)) => true,
         (LogicalPlan::Aggregate(_), Expr::ScalarSubquery(subquery)) => !subquery.outer_ref_columns.is_empty(),
         _ => is_subquery(part),
     };
@@ -98,6 +110,13 @@ fn rewritten(node: &LogicalPlan, config: &dyn OptimizerConfig) -> Result<Option<
             let plan = LogicalPlan::Window(Window::try_new(calls, Arc::new(input))?);
             let columns = (0..rows).chain(more..plan.schema().fields().len());
             under_names_of(&window.schema, plan, columns).map(Some)
+        }
+        LogicalPlan::Sort(sort) => {
+            let keys = sort.expr.iter().map(|key| key.expr.clone()).collect();
+            let Some((keys, input)) = beforehand(keys, &sort.input, config)? else { return Ok(None) };
+            let order = sort.expr.iter().zip(keys).map(|(key, expr)| SortExpr { expr, ..key.clone() });
+            let columns = sort.input.schema().columns().into_iter().map(Expr::Column);
+            LogicalPlanBuilder::from(input).sort_with_limit(order, sort.fetch)?.project(columns)?.build().map(Some)
         }
         LogicalPlan::Join(join) => joined(join, config),
         _ => Ok(None),

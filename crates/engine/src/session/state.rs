@@ -3,8 +3,7 @@
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::compile::{CompilePipelines, UnlessWhole};
 use crate::optimizer::{
-    GroupsByOuterValues, JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, SubqueryValues, UnlimitOneGroup, in_passes,
-    only_where_wanted,
+    JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, SubqueryValues, UnlimitOneGroup, in_passes, only_where_wanted,
 };
 use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
@@ -71,17 +70,17 @@ pub(super) fn template(engine: &Engine) -> SessionState {
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ApproximateWins)];
     rules.extend(Analyzer::new().rules);
-    rules.push(Arc::new(CheckedArithmetic::new()));
+    rules.extend([Arc::new(CheckedArithmetic::new()) as Arc<dyn AnalyzerRule + Send + Sync>, Arc::new(SubqueryValues)]);
     rules
 }
 
 /// A rule over logical plans.
 type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 
-/// DataFusion's rules and ours: some before them, one in the place of its own, and the order of joins last.
+/// DataFusion's rules and ours: one in the place of its own, two about one, and the order of joins last.
 fn optimizer_rules() -> Vec<Logical> {
     let (crosses, conditions) = (EliminateCrossJoin::new(), PushDownFilter::new());
-    let mut rules: Vec<Logical> = vec![Arc::new(SubqueryValues), Arc::new(GroupsByOuterValues)];
+    let mut rules: Vec<Logical> = Vec::new();
     for rule in Optimizer::new().rules {
         match rule.name() {
             name if name == crosses.name() => rules.push(Arc::new(KeyedJoins)),

@@ -305,8 +305,10 @@ fn make_list_unique(select: &mut Select) {
             SelectItem::ExprWithAlias { expr, alias } => (&*expr, fold(alias), true),
             _ => continue,
         };
-        // What a wildcard stands for is not known here; it may well be the column that is named beside it.
-        let may_recur = has_wildcard && !named && last_name(expression).is_some();
+        // What a wildcard stands for is not known here; it may well be the column that is named beside it. What has a query in it is
+        // called as that query's column.
+        let is_unknown = last_name(expression).is_some() && has_wildcard || name == QUERY;
+        let may_recur = !named && is_unknown;
         if may_recur || seen.contains(&name) {
             *item = SelectItem::ExprWithAlias { expr: expression.clone(), alias: of_position(position) };
         } else {
@@ -315,12 +317,14 @@ fn make_list_unique(select: &mut Select) {
     }
 }
 
+/// Stands for all expressions with queries in them.
+const QUERY: &str = "(SELECT …)";
+
 /// What a plan calls an expression by: a cast as what it casts, a column whatever stands before its name.
 fn named_by(expression: &Expr) -> String {
     let expression = without_casts(expression);
     last_name(expression).map(fold).unwrap_or_else(|| {
         let text = expression.to_string();
-        // All queries in it are called the same.
-        if text.contains("(SELECT ") { "(SELECT …)".to_owned() } else { text }
+        if text.contains("(SELECT ") { QUERY.to_owned() } else { text }
     })
 }
