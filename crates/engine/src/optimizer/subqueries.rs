@@ -2,8 +2,9 @@
 //! `WHERE a NOT IN (SELECT …) OR b = 1`.
 //!
 //! DataFusion has none outside filters, and in a filter takes what is no conjunct of it for true or false, where it may be NULL.
-//! Here each becomes what EXISTS can say, when the types of all expressions are known, before DataFusion checks a plan and its rules see it (`three_valued`), and those outside filters become
-//! marks of the rows below: columns that say whether a row has partners (docs/decisions/0051-subqueries-as-values.md).
+//! Here each becomes what EXISTS can say (`three_valued`), when the types of all expressions are known, before DataFusion checks a
+//! plan and its rules see it, and those outside filters become marks of the rows below: columns that say whether a row has partners
+//! (docs/decisions/0051-subqueries-as-values.md).
 
 use super::correlated::with_groups;
 use super::seldom::has;
