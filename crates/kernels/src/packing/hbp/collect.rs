@@ -26,16 +26,48 @@ pub(super) fn each_block(
         }
         return;
     }
-    let codes = banks.shape.codes();
-    let mask = u64::MAX >> (64 - codes);
-    let mut bits = Bits { options, out, at: 0, word: 0, filled: 0, skip: banks.first % (codes * LANES) };
-    for block in banks.blocks() {
-        if options.early_stop && bits.decided(codes * LANES) {
-            bits.push_zeros(codes * LANES);
-            continue;
-        }
-        for answer in answer(block) {
-            bits.push((answer ^ flip) & mask, codes);
+    match banks.shape.codes() {
+        60 => each_shifted::<60, 2>(banks, flip, options, out, answer),
+        _ => each_shifted::<63, 8>(banks, flip, options, out, answer),
+    }
+}
+
+/// The same for segments of `CODES` codes, fewer than 64. The answers of `BLOCKS` blocks fill whole result words: where these
+/// begin with a word, each word is made of two segments' answers by shifts that are the same every time.
+#[inline(always)]
+fn each_shifted<const CODES: usize, const BLOCKS: usize>(
+    banks: &Banks<'_>,
+    flip: u64,
+    options: Options,
+    out: &mut [u64],
+    answer: impl Fn(&[u8]) -> [u64; LANES],
+) {
+    let codes = CODES * LANES;
+    let answers_of = |block| answer(block).map(|answer| (answer ^ flip) & (u64::MAX >> (64 - CODES)));
+    let mut bits = Bits { options, out, at: 0, word: 0, filled: 0, skip: banks.first % codes };
+    let mut blocks = banks.blocks();
+    while blocks.len() > 0 {
+        let words = BLOCKS * codes / 64;
+        if blocks.len() >= BLOCKS && bits.begins_a_word() && bits.out.len() - bits.at >= words {
+            let mut answers = [[0; LANES]; BLOCKS];
+            for (number, (answers, block)) in answers.iter_mut().zip(&mut blocks).enumerate() {
+                let (start, end) = (number * codes / 64, ((number + 1) * codes).div_ceil(64));
+                if !options.early_stop || !bits.decided(start, end) {
+                    *answers = answers_of(block);
+                }
+            }
+            let answers = answers.as_flattened();
+            for (j, out) in bits.out[bits.at..][..words].iter_mut().enumerate() {
+                let shift = (64 - CODES) * j;
+                *out = options.combine.apply(*out, answers[j] >> shift | answers[j + 1] << (CODES - shift));
+            }
+            bits.at += words;
+        } else if let Some(block) = blocks.next() {
+            if options.early_stop && bits.decided(0, (bits.filled + codes).div_ceil(64)) {
+                bits.push_zeros(codes);
+            } else {
+                answers_of(block).into_iter().for_each(|answer| bits.push(answer, CODES));
+            }
         }
     }
     bits.finish();
@@ -83,11 +115,17 @@ impl Bits<'_> {
         self.at += 1;
     }
 
-    /// Whether the next answers, up to `count`, don't matter.
+    /// Whether the next answer is the first of a word.
     #[inline(always)]
-    fn decided(&self, count: usize) -> bool {
-        let end = (self.at + (self.filled + count).div_ceil(64)).min(self.out.len());
-        let words = &self.out[self.at.min(end)..end];
+    fn begins_a_word(&self) -> bool {
+        self.skip == 0 && self.filled == 0
+    }
+
+    /// Whether answers in words `start..end`, counted from the next one, don't matter.
+    #[inline(always)]
+    fn decided(&self, start: usize, end: usize) -> bool {
+        let of_out = |word: usize| (self.at + word).min(self.out.len());
+        let words = &self.out[of_out(start)..of_out(end)];
         words.iter().all(|word| self.options.combine.interest(*word) == 0)
     }
 

@@ -65,7 +65,14 @@ fn scan_kind<const WORD: usize, const N: usize, const OUT: usize, const KIND: u8
         options,
     };
     let (whole, rest) = out.as_chunks_mut::<OUT>();
-    segments::<WORD, N, OUT, KIND>(&scan, 0, whole);
+    let alone = KIND != WITHIN && options.combine == Combine::Set;
+    match words.width {
+        1 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, N, OUT, KIND, 1>(&scan, whole)),
+        2 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, N, OUT, KIND, 2>(&scan, whole)),
+        3 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, N, OUT, KIND, 3>(&scan, whole)),
+        4 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, N, OUT, KIND, 4>(&scan, whole)),
+        _ => segments::<WORD, N, OUT, KIND>(&scan, 0, whole),
+    }
     if !rest.is_empty() {
         let mut padded = [0; OUT];
         padded[..rest.len()].copy_from_slice(rest);
@@ -81,6 +88,37 @@ struct Scan<'a, const WORD: usize> {
     /// All ones where the answer is negated.
     flip: __m256i,
     options: Options,
+}
+
+/// Scans whole segments of codes of one group, in which the constant has `PATTERN`, into bits that nothing is known of: nothing is
+/// left to ask of a segment.
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn one_group<
+    const WORD: usize,
+    const N: usize,
+    const OUT: usize,
+    const KIND: u8,
+    const WIDTH: usize,
+    const PATTERN: u8,
+>(
+    scan: &Scan<'_, WORD>,
+    out: &mut [[u64; OUT]],
+) {
+    for (words, out) in scan.words.of_one_group::<WIDTH>().iter().zip(out) {
+        Words::prefetch(words);
+        for (i, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let mut state = State::new();
+            for (bit, word) in words.iter().rev().enumerate() {
+                state.take(load(word, i), PATTERN >> bit & 1 == 1);
+            }
+            let (mut less, mut equal) = (splat(0), splat(u64::MAX));
+            state.finish::<KIND>(&mut less, &mut equal);
+            let answer = _mm256_xor_si256(if KIND == EQUAL { equal } else { less }, scan.flip);
+            // SAFETY: the array has the 32 bytes of a register, and the store asks for no alignment.
+            unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), answer) };
+        }
+    }
 }
 
 /// Scans whole segments, from number `first` on.

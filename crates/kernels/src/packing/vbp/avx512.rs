@@ -64,12 +64,41 @@ fn scan_kind<const WORD: usize, const KIND: u8>(
     let patterns = comparison.constants().map(|constant| patterns(constant, words.width));
     let scan = Scan { words, patterns, flip: splat(if negate { u64::MAX } else { 0 }), options };
     let (whole, rest) = out.as_chunks_mut::<8>();
-    segments::<WORD, KIND>(&scan, 0, whole);
+    let alone = KIND != WITHIN && options.combine == Combine::Set;
+    match words.width {
+        1 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, KIND, 1>(&scan, whole)),
+        2 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, KIND, 2>(&scan, whole)),
+        3 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, KIND, 3>(&scan, whole)),
+        4 if alone => by_pattern!(scan.patterns[0][0], one_group::<WORD, KIND, 4>(&scan, whole)),
+        _ => segments::<WORD, KIND>(&scan, 0, whole),
+    }
     if !rest.is_empty() {
         let mut padded = [0; 8];
         padded[..rest.len()].copy_from_slice(rest);
         segments::<WORD, KIND>(&scan, whole.len(), std::slice::from_mut(&mut padded));
         rest.copy_from_slice(&padded[..rest.len()]);
+    }
+}
+
+/// Scans whole segments of codes of one group, in which the constant has `PATTERN`, into bits that nothing is known of: nothing is
+/// left to ask of a segment.
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
+fn one_group<const WORD: usize, const KIND: u8, const WIDTH: usize, const PATTERN: u8>(
+    scan: &Scan<'_, WORD>,
+    out: &mut [[u64; 8]],
+) {
+    for (words, out) in scan.words.of_one_group::<WIDTH>().iter().zip(out) {
+        Words::prefetch(words);
+        let mut state = State::new();
+        for (bit, word) in words.iter().rev().enumerate() {
+            state.take(load(word), PATTERN >> bit & 1 == 1);
+        }
+        let (mut less, mut equal) = (splat(0), splat(u64::MAX));
+        state.finish::<KIND>(&mut less, &mut equal);
+        let answer = _mm512_xor_si512(if KIND == EQUAL { equal } else { less }, scan.flip);
+        // SAFETY: the array has the 64 bytes of a register, and the store asks for no alignment.
+        unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), answer) };
     }
 }
 

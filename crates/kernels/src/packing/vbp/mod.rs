@@ -77,11 +77,18 @@ impl<'a, const WORD: usize> Words<'a, WORD> {
         &self.whole[..self.width / GROUP]
     }
 
-    /// Asks memory for the words of a whole group [`AHEAD`] segments further on.
+    /// The words of every segment, where a code has but one group: `WIDTH` of them.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    fn prefetch(words: &[[u8; WORD]; GROUP]) {
-        (0..GROUP * WORD).step_by(64).for_each(|line| prefetch(&words[0], AHEAD * GROUP * WORD + line));
+    fn of_one_group<const WIDTH: usize>(&self) -> &'a [[[u8; WORD]; WIDTH]] {
+        if WIDTH == GROUP { self.whole[0].as_flattened().as_chunks().0 } else { self.rest.as_chunks().0 }
+    }
+
+    /// Asks memory for the words of a group of `BITS` bits [`AHEAD`] segments further on.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn prefetch<const BITS: usize>(words: &[[u8; WORD]; BITS]) {
+        (0..BITS * WORD).step_by(64).for_each(|line| prefetch(&words[0], AHEAD * BITS * WORD + line));
     }
 
     /// The words of the last group in a segment (of the part), if it is not whole.
