@@ -3,9 +3,8 @@
 use super::super::test::Comparison;
 use super::super::{Format, Options, Tids};
 use super::collect::each_block;
-use super::{AHEAD, Banks, LANES, scalar};
+use super::{Banks, LANES, scalar};
 use crate::Code;
-use crate::ahead::prefetch;
 use std::arch::x86_64::*;
 use std::ops::Range;
 
@@ -123,7 +122,6 @@ fn scan_integers(banks: &Banks<'_>, comparison: Comparison, negate: bool, option
 fn answers(block: &[u8], spare: __m256i, test: impl Fn(__m256i) -> __m256i) -> [u64; LANES] {
     let mut answers = [splat(0); 2];
     for banks in block.as_chunks::<64>().0 {
-        prefetch(banks, AHEAD);
         for (answers, banks) in answers.iter_mut().zip(banks.as_chunks::<32>().0) {
             // SAFETY: the array has the 32 bytes of a register, and the load asks for no alignment.
             let bank = unsafe { _mm256_loadu_si256(banks.as_ptr().cast()) };

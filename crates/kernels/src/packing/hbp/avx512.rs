@@ -3,9 +3,8 @@
 use super::super::test::Comparison;
 use super::super::{Format, Options, Tids};
 use super::collect::each_block;
-use super::{AHEAD, Banks, LANES, scalar};
+use super::{Banks, LANES, scalar};
 use crate::Code;
-use crate::ahead::prefetch;
 use std::arch::x86_64::*;
 use std::ops::Range;
 
@@ -122,7 +121,6 @@ fn answers(block: &[u8], spare: __m512i, test: impl Fn(__m512i) -> __m512i) -> [
     const OR_COMMON: i32 = 0b1111_1000;
     let mut answers = splat(0);
     for banks in block.as_chunks::<64>().0 {
-        prefetch(banks, AHEAD);
         // SAFETY: the array has the 64 bytes of a register, and the load asks for no alignment.
         let bank = unsafe { _mm512_loadu_si512(banks.as_ptr().cast()) };
         answers = _mm512_ternarylogic_epi64::<OR_COMMON>(_mm512_srli_epi64::<1>(answers), test(bank), spare);

@@ -5,7 +5,8 @@
 //! calls a segment, hold n * f codes: code j lies in bank j mod f, slot ⌊j / f⌋. The answers of bank i, shifted right
 //! by f - 1 - i, are then those of the segment in record order, and where n is a power of two they fill a result word.
 //! Eight segments lie interleaved, bank by bank, so that a register of 256 or 512 bits takes four or eight banks in one
-//! load and a scan reads one run of bytes from end to end.
+//! load and a scan reads one run of bytes from end to end. It asks for none ahead: processors do so by themselves, and our asking took up to
+//! a third of a scan out of cache where memory was busy (Zen 4).
 //!
 //! At k = 64 no bit is spare: a bank is one code, compared as a plain integer.
 
@@ -23,11 +24,6 @@ use std::ops::Range;
 
 /// Segments that lie interleaved: the banks of a register of 512 bits.
 const LANES: usize = 8;
-
-/// Bytes that a scan asks for memory ahead of what it reads. Processors fetch ahead by themselves, but of one run of bytes
-/// not far enough to use all of the bandwidth.
-#[cfg(target_arch = "x86_64")]
-const AHEAD: usize = 4096;
 
 /// Measures of a segment.
 #[derive(Debug, Clone, Copy)]
