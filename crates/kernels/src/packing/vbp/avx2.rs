@@ -106,7 +106,6 @@ fn one_group<
     out: &mut [[u64; OUT]],
 ) {
     for (words, out) in scan.words.of_one_group::<WIDTH>().iter().zip(out) {
-        Words::prefetch(words);
         for (i, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
             let mut state = State::new();
             for (bit, word) in words.iter().rev().enumerate() {
@@ -170,7 +169,6 @@ fn decide<const WORD: usize, const N: usize, const KIND: u8>(
         if scan.options.early_stop && nothing::<N, KIND>(&equal) {
             return answer::<N, KIND>(&less, &equal);
         }
-        Words::prefetch(&words[segment]);
         for constant in 0..if KIND == WITHIN { 2 } else { 1 } {
             let (less, equal) = (&mut less[constant], &mut equal[constant]);
             by_pattern!(scan.patterns[constant][group], whole::<WORD, N, KIND>(&words[segment], less, equal));

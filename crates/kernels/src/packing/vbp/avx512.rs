@@ -89,7 +89,6 @@ fn one_group<const WORD: usize, const KIND: u8, const WIDTH: usize, const PATTER
     out: &mut [[u64; 8]],
 ) {
     for (words, out) in scan.words.of_one_group::<WIDTH>().iter().zip(out) {
-        Words::prefetch(words);
         let mut state = State::new();
         for (bit, word) in words.iter().rev().enumerate() {
             state.take(load(word), PATTERN >> bit & 1 == 1);
@@ -122,7 +121,6 @@ fn segments<const WORD: usize, const KIND: u8>(scan: &Scan<'_, WORD>, first: usi
                 if decided(&equal) {
                     break 'groups;
                 }
-                Words::prefetch(&words[segment]);
                 for constant in 0..if KIND == WITHIN { 2 } else { 1 } {
                     let (less, equal) = (&mut less[constant], &mut equal[constant]);
                     by_pattern!(scan.patterns[constant][group], whole::<WORD, KIND>(&words[segment], less, equal));

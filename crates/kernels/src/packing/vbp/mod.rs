@@ -30,15 +30,8 @@ mod transpose;
 
 use super::test::Comparison;
 use super::{Format, Options, Packed, Tids};
-#[cfg(target_arch = "x86_64")]
-use crate::ahead::prefetch;
 use crate::{Code, Isa};
 use std::ops::Range;
-
-/// Segments that a scan asks memory for ahead of the one that it reads, group by group: early stop makes a group's
-/// reads too irregular for processors to foresee all of them.
-#[cfg(target_arch = "x86_64")]
-const AHEAD: usize = 6;
 
 /// Bits of a group: the tau of the paper.
 const GROUP: usize = 4;
@@ -82,13 +75,6 @@ impl<'a, const WORD: usize> Words<'a, WORD> {
     #[inline(always)]
     fn of_one_group<const WIDTH: usize>(&self) -> &'a [[[u8; WORD]; WIDTH]] {
         if WIDTH == GROUP { self.whole[0].as_flattened().as_chunks().0 } else { self.rest.as_chunks().0 }
-    }
-
-    /// Asks memory for the words of a group of `BITS` bits [`AHEAD`] segments further on.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    fn prefetch<const BITS: usize>(words: &[[u8; WORD]; BITS]) {
-        (0..BITS * WORD).step_by(64).for_each(|line| prefetch(&words[0], AHEAD * BITS * WORD + line));
     }
 
     /// The words of the last group in a segment (of the part), if it is not whole.
