@@ -35,7 +35,8 @@ fn design() -> Design {
 /// What the kept databases hold: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table;
 /// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted
 /// records and indexes, from version 5 on a heap table under other keys than its number, and the pages of a load into it that has
-/// not ended, in version 6 segments of which columns were written anew.
+/// not ended, from version 6 on segments of which columns were written anew, in version 7 heap tables whose contents have a value of their
+/// own.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -106,13 +107,22 @@ fn version_5_is_read_and_continued() {
 
 #[test]
 fn version_6_is_read_and_continued() {
+    read_and_continue_all(6);
+}
+
+#[test]
+fn version_7_is_read_and_continued() {
     write_when_missing();
-    read_and_continue(6, &design());
-    heaps_are_continued(6);
-    deleted_and_indexed_are_continued(6);
-    unfinished_is_continued(6);
+    read_and_continue_all(7);
+}
+
+fn read_and_continue_all(version: u32) {
+    read_and_continue(version, &design());
+    heaps_are_continued(version);
+    deleted_and_indexed_are_continued(version);
+    unfinished_is_continued(version);
     let folder = tempfile::tempdir().unwrap();
-    copy(&kept(6), folder.path());
+    copy(&kept(version), folder.path());
     verify_columns(&open_read_only(folder.path()).unwrap());
     let store = open(folder.path()).unwrap();
     verify_columns(&store);
@@ -398,7 +408,7 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(6);
+    let kept = kept(7);
     if kept.exists() {
         return;
     }

@@ -2,7 +2,7 @@
 
 use crate::catalog::deleted::{Deleted, zone_of_key};
 use crate::catalog::environment::{Environment, Name};
-use crate::catalog::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key};
+use crate::catalog::records::{self, SegmentRecord, TableRecord, id_of_key, pair_of_key, table_of_contents};
 use crate::catalog::{CheckReport, Store, ViewDefinition, WriteOptions, dictionaries, folder, values, walker};
 use crate::dictionary::Dictionary;
 use crate::segment::Segment;
@@ -202,14 +202,17 @@ impl Checking<'_> {
     fn owners(&mut self, tables: &[TableRecord]) -> Result<()> {
         let Self { environment, transaction, report, .. } = self;
         let tables: HashMap<TableId, &TableRecord> = tables.iter().map(|table| (table.definition.id, table)).collect();
-        for name in [Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta, Name::Deleted] {
+        for name in [Name::Meta, Name::Tables, Name::Segments, Name::Dictionaries, Name::Delta, Name::Deleted] {
             values::each_raw(environment, transaction, name, &[], |key, _| {
                 let (owner, second) = match name {
+                    Name::Meta if table_of_contents(key).is_none() => return Ok(()),
+                    Name::Meta => (table_of_contents(key), None),
                     Name::Tables => (id_of_key(key), None),
                     Name::Deleted => zone_of_key(key).map(|(table, segment, _)| (table, segment)).unzip(),
                     _ => (pair_of_key(key).map(|pair| pair.0), pair_of_key(key).map(|pair| pair.1)),
                 };
                 let owned = owner.and_then(|owner| tables.get(&owner)).is_some_and(|table| match name {
+                    Name::Meta => table.heap.is_some(),
                     Name::Delta => table.delta.iter().any(|block| Some(block.id) == second),
                     Name::Deleted => table.deleted.iter().any(|deleted| Some(deleted.segment) == second),
                     _ => true,

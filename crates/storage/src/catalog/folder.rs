@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads
 /// format 4 too, of whose heap tables no load is committed in portions, format 3, whose commits have no seals, format 2, whose
 /// catalog has no database of deleted records, and format 1, which has none of heap pages either.
-const FORMAT_VERSION: u32 = 6;
+const FORMAT_VERSION: u32 = 7;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";

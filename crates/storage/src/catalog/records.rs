@@ -34,7 +34,8 @@ pub(crate) struct State {
 pub(crate) struct TableRecord {
     /// Columns, constraints, options.
     pub(crate) definition: TableDefinition,
-    /// The commit that last changed the definition or the data.
+    /// The commit that last changed the definition or the data. Not in the table's value where that has [`Contents`] beside it.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) version: u64,
     /// Number of segments. Their values are found by the table's number in their keys; one that a damaged key hides is
     /// missed by this count.
@@ -74,6 +75,34 @@ impl TableRecord {
         }
         self
     }
+}
+
+/// What changes of a heap table's record with its records. It has a value of its own, beside the state, so that a change of a record
+/// doesn't write the definition anew: two pages fewer to sync.
+#[derive(Serialize, Deserialize)]
+struct Contents {
+    version: u64,
+    heap: HeapRecord,
+}
+
+impl Contents {
+    /// Key in the meta database.
+    fn key(table: TableId) -> String {
+        format!("{CONTENTS}{table}")
+    }
+}
+
+const CONTENTS: &str = "contents ";
+
+/// The table in the key of a heap table's contents in the meta database.
+pub(crate) fn table_of_contents(key: &[u8]) -> Option<TableId> {
+    std::str::from_utf8(key).ok()?.strip_prefix(CONTENTS)?.parse().ok()
+}
+
+/// For serde, which passes a reference.
+#[expect(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One delta block; its image is a value of the delta database.
@@ -181,7 +210,21 @@ pub(crate) fn put_state(environment: &Environment, transaction: &mut RwTxn<'_>, 
 /// Reads one table.
 pub(crate) fn table(environment: &Environment, transaction: &RoTxn<'_>, id: TableId) -> Result<Option<TableRecord>> {
     let record = values::get_json(environment, transaction, Name::Tables, &id_key(id))?;
-    Ok(record.map(TableRecord::with_design))
+    record.map(|record| with_contents(environment, transaction, record)).transpose()
+}
+
+/// A table's record with what its own value does not say.
+fn with_contents(environment: &Environment, transaction: &RoTxn<'_>, record: TableRecord) -> Result<TableRecord> {
+    if record.version != 0 {
+        return Ok(record.with_design());
+    }
+    let key = Contents::key(record.definition.id);
+    let contents: Option<Contents> = values::get_json(environment, transaction, Name::Meta, key.as_bytes())?;
+    let Some(Contents { version, heap }) = contents else {
+        let place = environment.folder().join("data.mdb").display().to_string();
+        return Err(Error::corrupt(place, format!("the meta value '{key}' is missing; restore a backup")));
+    };
+    Ok(TableRecord { version, heap: Some(heap), ..record }.with_design())
 }
 
 /// Reads one table that there has to be.
@@ -192,7 +235,21 @@ pub(crate) fn existing(environment: &Environment, transaction: &RoTxn<'_>, id: T
 
 /// Writes one table.
 pub(crate) fn put_table(environment: &Environment, transaction: &mut RwTxn<'_>, record: &TableRecord) -> Result<()> {
-    values::put_json(environment, transaction, Name::Tables, &id_key(record.definition.id), record)
+    let (key, contents_key) = (id_key(record.definition.id), Contents::key(record.definition.id));
+    let Some(heap) = &record.heap else {
+        values::delete(environment, transaction, Name::Meta, contents_key.as_bytes())?;
+        return values::put_json(environment, transaction, Name::Tables, &key, record);
+    };
+    let contents = Contents { version: record.version, heap: heap.clone() };
+    values::put_json(environment, transaction, Name::Meta, contents_key.as_bytes(), &contents)?;
+    let record = TableRecord { version: 0, heap: None, ..record.clone() };
+    values::put_changed_json(environment, transaction, Name::Tables, &key, &record)
+}
+
+/// Removes one table.
+pub(crate) fn remove_table(environment: &Environment, transaction: &mut RwTxn<'_>, id: TableId) -> Result<()> {
+    values::delete(environment, transaction, Name::Meta, Contents::key(id).as_bytes())?;
+    values::delete(environment, transaction, Name::Tables, &id_key(id))
 }
 
 /// All tables.
@@ -200,7 +257,7 @@ pub(crate) fn tables(environment: &Environment, transaction: &RoTxn<'_>) -> Resu
     let mut tables = Vec::new();
     values::each(environment, transaction, Name::Tables, &[], |key, payload| {
         let record: TableRecord = values::parse_at(environment, Name::Tables, key, payload)?;
-        tables.push(record.with_design());
+        tables.push(with_contents(environment, transaction, record)?);
         Ok(())
     })?;
     Ok(tables)

@@ -293,7 +293,7 @@ impl<'store> Transaction<'store> {
     fn remove_table(&mut self, name: &TableName, id: TableId) -> Result<()> {
         let mut record = self.record(id)?;
         self.remove_rows(&mut record)?;
-        values::delete(self.environment, &mut self.transaction, Name::Tables, &id_key(id))?;
+        records::remove_table(self.environment, &mut self.transaction, id)?;
         self.names_mut()?.remove(name);
         self.touched.insert(id);
         self.changed = true;

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 /// Version of the envelope and of the payloads in it that this build writes. It reads version 3 too, whose tables have
 /// no deleted records, version 2, whose tables are never heap tables, and version 1, whose tables have a layout, which is always `column`, in the place of a design.
-pub(crate) const VALUE_VERSION: u8 = 6;
+pub(crate) const VALUE_VERSION: u8 = 7;
 /// Version, three zero bytes, checksum.
 pub(crate) const ENVELOPE: usize = 8;
 
@@ -124,9 +124,27 @@ pub(crate) fn put_json<T: Serialize>(
     key: &[u8],
     value: &T,
 ) -> Result<()> {
-    let payload = serde_json::to_vec(value)
-        .map_err(|error| Error::InvalidInput(format!("{} can't be written: {error}", describe_key(name, key))))?;
+    put(environment, transaction, name, key, &json(name, key, value)?)
+}
+
+/// [`put_json`] unless the same is stored there, so that its page stays as it is.
+pub(crate) fn put_changed_json<T: Serialize>(
+    environment: &Environment,
+    transaction: &mut RwTxn<'_>,
+    name: Name,
+    key: &[u8],
+    value: &T,
+) -> Result<()> {
+    let payload = json(name, key, value)?;
+    if get_raw(environment, transaction, name, key)? == Some(&seal(name, key, &payload)) {
+        return Ok(());
+    }
     put(environment, transaction, name, key, &payload)
+}
+
+fn json<T: Serialize>(name: Name, key: &[u8], value: &T) -> Result<Vec<u8>> {
+    serde_json::to_vec(value)
+        .map_err(|error| Error::InvalidInput(format!("{} can't be written: {error}", describe_key(name, key))))
 }
 
 /// Removes `key`.
