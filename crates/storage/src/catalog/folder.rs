@@ -21,9 +21,8 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads
-/// format 4 too, of whose heap tables no load is committed in portions, format 3, whose commits have no seals, format 2, whose
-/// catalog has no database of deleted records, and format 1, which has none of heap pages either.
+/// Version of the folder's format that this build writes: what lies where, and what the catalog's values mean. It reads all
+/// earlier ones; docs/formats/catalog.md says by what they differ.
 const FORMAT_VERSION: u32 = 7;
 
 const FORMAT_FILE: &str = "format";

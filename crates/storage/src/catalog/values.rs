@@ -10,8 +10,8 @@ use heed::{RoTxn, RwTxn};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Version of the envelope and of the payloads in it that this build writes. It reads version 3 too, whose tables have
-/// no deleted records, version 2, whose tables are never heap tables, and version 1, whose tables have a layout, which is always `column`, in the place of a design.
+/// Version of the envelope and of the payloads in it that this build writes. It reads all earlier ones; docs/formats/catalog.md says
+/// by what they differ.
 pub(crate) const VALUE_VERSION: u8 = 7;
 /// Version, three zero bytes, checksum.
 pub(crate) const ENVELOPE: usize = 8;
