@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `database`, `connection`, `result`, `load` | the Rust API |
+//! | `bind/` | names resolved: from syntax trees to logical plans |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
 //! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
 //! | `optimizer/` | the order of joins |
@@ -11,6 +12,7 @@
 //! | `arithmetic/` | overflow is an error |
 
 mod arithmetic;
+mod bind;
 mod compile;
 mod connection;
 mod database;

@@ -5,7 +5,12 @@ use super::draft::{Draft, Scanned};
 use super::functions::Function;
 use super::groups::Shown;
 use super::translate::same_entries;
+use arrow::datatypes::{DataType, Schema};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use gingham_execution::{Numbers, Pipeline, Source};
+use std::sync::Arc;
 
 impl Draft {
     /// Leaves out what does the same as something before.
@@ -107,8 +112,24 @@ impl Function {
         let columns = self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|(own, other)| own.is_like(other));
         columns
-            && (&self.expression, &self.schema, &self.constants) == (&other.expression, &other.schema, &other.constants)
+            && self.constants == other.constants
+            && nameless(self.expression.as_ref()) == nameless(other.expression.as_ref())
+            && types(&self.schema).eq(types(&other.schema))
     }
+}
+
+/// An expression in which columns are known by their places alone: what a statement names twice has other names there.
+fn nameless(expression: Option<&Arc<dyn PhysicalExpr>>) -> Option<Arc<dyn PhysicalExpr>> {
+    let nameless = Arc::clone(expression?).transform(|part| {
+        let Some(column) = part.downcast_ref::<Column>() else { return Ok(Transformed::no(part)) };
+        let nameless: Arc<dyn PhysicalExpr> = Arc::new(Column::new("", column.index()));
+        Ok(Transformed::yes(nameless))
+    });
+    nameless.ok().map(|nameless| nameless.data)
+}
+
+fn types(schema: &Schema) -> impl Iterator<Item = (&DataType, bool)> {
+    schema.fields().iter().map(|field| (field.data_type(), field.is_nullable()))
 }
 
 impl Shown {

@@ -1,24 +1,27 @@
 //! Schemas, tables and views of the pinned snapshots, as DataFusion looks them up by name.
 
 use crate::Error;
-use crate::session::Session;
+use crate::bind::{self, FoundView, Known, Looked, Lookup};
 use crate::session::information_schema::{self, InformationSchema};
-use crate::session::named::Named;
-use crate::session::planning::logical_plan;
+use crate::session::literals::make_plannable;
 use crate::session::state::{BARE_NAMES, CATALOG};
+use crate::session::{Session, did_you_mean};
 use crate::statements::{external, limit_depth, system};
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
-use datafusion::common::Result;
-use datafusion::error::DataFusionError;
-use datafusion::execution::SessionState;
-use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, TableType, col};
+use datafusion::common::{Result, TableReference};
+use datafusion::logical_expr::TableType;
+use datafusion::sql::sqlparser::ast::Query;
+use datafusion::sql::sqlparser::dialect::dialect_from_str;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 use gingham_storage::catalog::{Snapshot, ViewDefinition};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The list of catalogs: just ours.
 #[derive(Debug)]
@@ -38,8 +41,6 @@ pub(super) struct Visible {
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
     /// does not work any more is then left out instead of being an error.
     listing: Arc<AtomicBool>,
-    /// While a statement is planned, the names that it mentions: columns of other names are not shown. `None` shows all.
-    named: Mutex<Option<Arc<Named>>>,
 }
 
 /// A view that is being planned.
@@ -66,13 +67,12 @@ impl Catalogs {
         planning: Vec<Planned>,
     ) -> Arc<Self> {
         let session_only = Some(SessionOnly { temp });
-        let named = Mutex::default();
-        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing, named }) })
+        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing }) })
     }
 
-    /// Shows the columns of these names alone, or all.
-    pub(super) fn show(&self, named: Option<Arc<Named>>) {
-        *self.visible.named() = named;
+    /// What the statement can see.
+    pub(super) fn visible(&self) -> &Arc<Visible> {
+        &self.visible
     }
 }
 
@@ -107,7 +107,7 @@ impl CatalogProvider for Catalog {
 
     fn schema(&self, name: &str) -> Option<Arc<dyn SchemaProvider>> {
         if name == information_schema::NAME {
-            let visible = Arc::new(self.visible.whole());
+            let visible = Arc::clone(&self.visible);
             let catalogs = Arc::new(Catalogs { visible: Arc::clone(&visible) });
             return Some(Arc::new(InformationSchema::new(visible, catalogs)));
         }
@@ -166,26 +166,16 @@ impl SchemaProvider for Schema {
     }
 
     async fn table(&self, table: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        let name = self.full_name(table);
-        if let Some(temp) = self.temp()
-            && let Some(found) = self.visible.look_up(temp, &name, true).await?
-        {
-            return Ok(Some(found));
-        }
-        if let Some(externals) = self.externals()
-            && let Some(found) = externals.table(table).await?
-        {
-            return Ok(Some(found));
-        }
-        if let Some(found) = self.visible.look_up(&self.visible.snapshot, &name, false).await? {
-            return Ok(Some(found));
-        }
-        if let Some(found) =
-            system::table(table, &self.visible.session, &self.visible.snapshot, self.temp().map(AsRef::as_ref))?
-        {
-            return Ok(Some(found));
-        }
-        Ok(external::file(table, &self.visible.session.state().0).await?)
+        Ok(match self.look_up(table).await? {
+            None => None,
+            Some(Looked::Known(Known::Table { table, .. })) => Some(Arc::new(GinghamTable::new(table)?)),
+            Some(Looked::Known(Known::Other(provider))) => Some(provider),
+            Some(Looked::Known(Known::View(_))) => None,
+            Some(Looked::View(view)) => match self.visible.view_table(view).await {
+                Err(_) if self.visible.listing.load(Ordering::Relaxed) => None,
+                view => Some(view?),
+            },
+        })
     }
 
     async fn table_type(&self, table: &str) -> Result<Option<TableType>> {
@@ -210,22 +200,6 @@ impl SchemaProvider for Schema {
 }
 
 impl Visible {
-    fn named(&self) -> MutexGuard<'_, Option<Arc<Named>>> {
-        self.named.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The same, all columns of it.
-    fn whole(&self) -> Self {
-        Self {
-            session: Arc::clone(&self.session),
-            snapshot: Arc::clone(&self.snapshot),
-            session_only: self.session_only.clone(),
-            planning: self.planning.clone(),
-            listing: Arc::clone(&self.listing),
-            named: Mutex::default(),
-        }
-    }
-
     /// The catalog of what is visible.
     pub(super) fn catalog(self: &Arc<Self>) -> impl CatalogProvider + use<> {
         Catalog { visible: Arc::clone(self) }
@@ -237,63 +211,157 @@ impl Visible {
         temporary.into_iter().chain([self.snapshot.as_ref()]).collect()
     }
 
-    /// The table or view of that name in `snapshot`, which is that of the TEMP tables when `temporary`.
-    async fn look_up(
+    /// The table or view of that name in `snapshot`, which is that of the TEMP tables when `is_temporary`.
+    fn kept(
         self: &Arc<Self>,
         snapshot: &Arc<Snapshot>,
         name: &TableName,
-        temporary: bool,
-    ) -> Result<Option<Arc<dyn TableProvider>>> {
+        is_temporary: bool,
+    ) -> crate::Result<Option<Looked>> {
         if let Some(table) = snapshot.tables.get(name) {
-            let (named, table) = (self.named().clone(), Arc::clone(table));
-            let shown = |column: &str| named.as_ref().is_none_or(|named| named.has(column));
-            return Ok(Some(Arc::new(GinghamTable::showing(table, shown)?)));
+            return Ok(Some(Looked::Known(Known::Table { table: Arc::clone(table), is_temporary })));
         }
         match snapshot.views.get(name) {
-            Some(view) => {
-                let plan = match self.plan_view(view, temporary).await {
-                    Err(_) if self.listing.load(Ordering::Relaxed) => return Ok(None),
-                    plan => plan?,
-                };
-                Ok(Some(Arc::new(ViewTable::new(plan, Some(view.query.clone())))))
-            }
+            Some(view) => Ok(Some(Looked::View(self.found_view(view, is_temporary)?))),
             None => Ok(None),
         }
     }
 
-    /// Plans a view's query: a view of the database sees no tables of the session.
-    async fn plan_view(self: &Arc<Self>, view: &ViewDefinition, temporary: bool) -> Result<LogicalPlan> {
+    /// A view as it is found: one of the database sees no tables of the session.
+    fn found_view(self: &Arc<Self>, view: &ViewDefinition, temporary: bool) -> crate::Result<FoundView> {
         let planned = Planned { name: view.name.clone(), temporary };
         if self.planning.contains(&planned) {
-            return Err(Error::InvalidInput(format!("view '{}' refers to itself", view.name)).into());
+            return Err(Error::InvalidInput(format!("view '{}' refers to itself", view.name)));
         }
         let mut planning = self.planning.clone();
         planning.push(planned);
-        let session_only = self.session_only.clone().filter(|_| temporary);
-        let visible = Self { session_only, planning, ..self.whole() };
-        let mut state: SessionState = self.session.state().0;
-        state.register_catalog_list(Arc::new(Catalogs { visible: Arc::new(visible) }));
-        let in_view = |error: DataFusionError| error.context(format!("view '{}'", view.name));
-        let dialect = state.config_options().sql_parser.dialect;
-        let mut statement = state.sql_to_statement(&view.query, &dialect).map_err(in_view)?;
-        limit_depth(&mut statement)?;
-        let plan = logical_plan(&state, statement).await.map_err(in_view)?;
-        rename_columns(plan, &view.columns)
+        let inside = Self {
+            session: Arc::clone(&self.session),
+            snapshot: Arc::clone(&self.snapshot),
+            session_only: self.session_only.clone().filter(|_| temporary),
+            planning,
+            listing: Arc::clone(&self.listing),
+        };
+        let dialect = self.session.state().0.config_options().sql_parser.dialect;
+        let query = parse_view(view, dialect.as_ref())?;
+        let columns = view.columns.clone();
+        Ok(FoundView { name: view.name.clone(), query, columns, inside: Arc::new(Arc::new(inside)) })
+    }
+
+    /// A view as a table of DataFusion's.
+    async fn view_table(self: &Arc<Self>, view: FoundView) -> crate::Result<Arc<dyn TableProvider>> {
+        let FoundView { name, mut query, columns, inside } = view;
+        let state = self.session.state().0;
+        let mut bound = match bind::bind(&state, &mut query, inside, Vec::new(), "").await {
+            Err(Error::InvalidInput(text)) => return Err(Error::InvalidInput(format!("view '{name}': {text}"))),
+            bound => bound?,
+        };
+        for (own, given) in bound.names.0.iter_mut().zip(columns) {
+            *own = given;
+        }
+        Ok(Arc::new(ViewTable::new(bound.with_names()?, Some(query.to_string()))))
     }
 }
 
-/// Gives the first columns of `plan` the names of CREATE VIEW v (a, b).
-fn rename_columns(plan: LogicalPlan, names: &[String]) -> Result<LogicalPlan> {
-    if names.is_empty() {
-        return Ok(plan);
-    }
-    let columns = plan.schema().columns();
-    let renamed = columns.into_iter().enumerate().map(|(position, column)| {
-        let expression = col(column);
-        match names.get(position) {
-            Some(name) => expression.alias(name),
-            None => expression,
+/// A view's query. Its syntax tree has no lines and columns: they would be taken for those of the statement.
+fn parse_view(view: &ViewDefinition, dialect: &str) -> crate::Result<Query> {
+    let wrong = |error: &dyn std::fmt::Display| Error::InvalidInput(format!("view '{}': {error}", view.name));
+    let dialect = dialect_from_str(dialect).ok_or_else(|| wrong(&format!("there is no SQL dialect '{dialect}'")))?;
+    let tokens = Tokenizer::new(&*dialect, &view.query).tokenize().map_err(|error| wrong(&error))?;
+    let mut query = Parser::new(&*dialect).with_tokens(tokens).parse_query().map_err(|error| wrong(&error))?;
+    limit_depth(&mut *query)?;
+    make_plannable(&mut *query)?;
+    Ok(*query)
+}
+
+impl Schema {
+    /// The table or view of that name.
+    async fn look_up(&self, table: &str) -> crate::Result<Option<Looked>> {
+        let name = self.full_name(table);
+        if let Some(temp) = self.temp()
+            && let Some(found) = self.visible.kept(temp, &name, true)?
+        {
+            return Ok(Some(found));
         }
-    });
-    LogicalPlanBuilder::from(plan).project(renamed)?.build()
+        if let Some(externals) = self.externals()
+            && let Some(found) = externals.table(table).await?
+        {
+            return Ok(Some(Looked::Known(Known::Other(found))));
+        }
+        if let Some(found) = self.visible.kept(&self.visible.snapshot, &name, false)? {
+            return Ok(Some(found));
+        }
+        let temp = self.temp().map(AsRef::as_ref);
+        let other = match system::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
+            None => external::file(table, &self.visible.session.state().0).await?,
+            found => found,
+        };
+        Ok(other.map(|provider| Looked::Known(Known::Other(provider))))
+    }
+}
+
+#[async_trait]
+impl Lookup for Arc<Visible> {
+    async fn look_up(&self, reference: &TableReference) -> crate::Result<Option<Looked>> {
+        let resolved = reference.clone().resolve(CATALOG, BARE_NAMES);
+        if &*resolved.catalog != CATALOG {
+            return Err(unknown_catalog(&resolved.catalog));
+        }
+        if &*resolved.schema == information_schema::NAME {
+            let schema = self.catalog().schema(information_schema::NAME);
+            let Some(schema) = schema else { return Ok(None) };
+            let found = schema.table(&resolved.table).await?;
+            return Ok(found.map(|provider| Looked::Known(Known::Other(provider))));
+        }
+        let name = &*resolved.schema;
+        if ![DEFAULT_SCHEMA, BARE_NAMES].contains(&name) && !self.snapshot.schemas.iter().any(|own| own == name) {
+            return Ok(None);
+        }
+        let schema = Schema { visible: Arc::clone(self), name: name.to_owned() };
+        schema.look_up(&resolved.table).await
+    }
+
+    fn unknown(&self, reference: &TableReference) -> Error {
+        let resolved = reference.clone().resolve(CATALOG, DEFAULT_SCHEMA);
+        self.unknown_table(&TableName { schema: resolved.schema.to_string(), table: resolved.table.to_string() })
+    }
+}
+
+/// "catalog 'x' does not exist; …"
+pub(super) fn unknown_catalog(name: &str) -> Error {
+    Error::InvalidInput(format!("catalog '{name}' does not exist; the only one is '{CATALOG}'"))
+}
+
+impl Visible {
+    /// "table 'x' does not exist; did you mean 'y'?"
+    pub(super) fn unknown_table(&self, name: &TableName) -> Error {
+        let snapshots = self.snapshots();
+        if name.schema != DEFAULT_SCHEMA && !snapshots.iter().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
+            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain([information_schema::NAME]);
+            return Error::InvalidInput(format!(
+                "schema '{}' does not exist{}",
+                name.schema,
+                did_you_mean(&name.schema, schemas)
+            ));
+        }
+        let mut names: Vec<String> = snapshots
+            .iter()
+            .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
+            .map(ToString::to_string)
+            .collect();
+        if self.session_only.is_some() {
+            names.extend(self.session.externals.table_names());
+        }
+        let wanted = name.to_string();
+        let suggestion = match Path::new(&name.table) {
+            _ if names.contains(&wanted) => {
+                format!("; '{wanted}' without a schema is one that only this session has")
+            }
+            file if name.table.contains('/') && file.exists() => {
+                "; FROM reads files that end in .parquet, .csv or .json, and folders whose name ends in /".to_owned()
+            }
+            _ => did_you_mean(&wanted, names.iter().map(String::as_str)),
+        };
+        Error::InvalidInput(format!("table '{wanted}' does not exist{suggestion}"))
+    }
 }

@@ -1,19 +1,20 @@
 //! One statement: the snapshots that it sees, planning against them, and running.
 
-use crate::session::catalog::{Catalogs, Planned};
-use crate::session::planning::{logical_plan, whole_plan};
+use crate::bind::{BoundQuery, Instead, bind};
+use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
+use crate::session::literals::make_plannable;
+use crate::session::no_rows::or_null;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing, did_you_mean};
+use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
-use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
 use gingham_storage::catalog::{Snapshot, Store, TableSnapshot, Waited, WriteOptions};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -55,14 +56,8 @@ pub(crate) struct StatementContext {
     pub(super) waited: Waited,
     /// Set once the statement runs: see `Visible` of the catalog.
     listing: Arc<AtomicBool>,
-}
-
-/// The name in `catalog.schema.table`, as DataFusion writes it: without quotes, whatever stands in it.
-fn named(text: &str) -> TableName {
-    let rest = text.strip_prefix(CATALOG).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
-    let (schema, table) = rest.split_once('.').unwrap_or((DEFAULT_SCHEMA, rest));
-    let schema = if schema == BARE_NAMES { DEFAULT_SCHEMA } else { schema };
-    TableName { schema: schema.to_owned(), table: table.to_owned() }
+    /// What names of tables stand for.
+    catalogs: Arc<Catalogs>,
 }
 
 /// Whether a reference names a schema, as `public.t` does: then it means no TEMP table.
@@ -98,7 +93,7 @@ impl StatementContext {
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs =
             Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone(), Arc::clone(&listing), Vec::new());
-        state.register_catalog_list(catalogs);
+        state.register_catalog_list(Arc::clone(&catalogs) as _);
         state.mark_start_execution();
         let state = Arc::new(state);
         let watch = Arc::new(Stopwatch::start());
@@ -116,6 +111,7 @@ impl StatementContext {
             ended,
             waited,
             listing,
+            catalogs,
         })
     }
 
@@ -140,8 +136,8 @@ impl StatementContext {
         let planning = vec![Planned { name, temporary }];
         let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
         let catalogs = Catalogs::new(session, snapshot, self.temp.clone(), Arc::clone(&self.listing), planning);
-        state.register_catalog_list(catalogs);
-        Self { state: Arc::new(state), ..self.clone() }
+        state.register_catalog_list(Arc::clone(&catalogs) as _);
+        Self { state: Arc::new(state), catalogs, ..self.clone() }
     }
 
     /// The same statement, with what EXPLAIN notes of it.
@@ -162,10 +158,7 @@ impl StatementContext {
         let options = &self.state.config_options().catalog;
         let resolved = reference.clone().resolve(&options.default_catalog, &options.default_schema);
         if &*resolved.catalog != CATALOG {
-            return Err(Error::InvalidInput(format!(
-                "catalog '{}' does not exist; the only one is '{CATALOG}'",
-                resolved.catalog
-            )));
+            return Err(unknown_catalog(&resolved.catalog));
         }
         let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
         Ok(TableName { schema: schema.to_string(), table: resolved.table.to_string() })
@@ -208,31 +201,7 @@ impl StatementContext {
 
     /// "table 'x' does not exist; did you mean 'y'?"
     pub(crate) fn unknown_table(&self, name: &TableName) -> Error {
-        if name.schema != DEFAULT_SCHEMA && !self.snapshots().any(|snapshot| snapshot.schemas.contains(&name.schema)) {
-            let schemas = self.snapshot.schemas.iter().map(String::as_str).chain(["information_schema"]);
-            return Error::InvalidInput(format!(
-                "schema '{}' does not exist{}",
-                name.schema,
-                did_you_mean(&name.schema, schemas)
-            ));
-        }
-        let mut names: Vec<String> = self
-            .snapshots()
-            .flat_map(|snapshot| snapshot.tables.keys().chain(snapshot.views.keys()))
-            .map(ToString::to_string)
-            .collect();
-        names.extend(datafusion::catalog::SchemaProvider::table_names(&*self.session.externals));
-        let wanted = name.to_string();
-        let suggestion = match Path::new(&name.table) {
-            _ if names.contains(&wanted) => {
-                format!("; '{wanted}' without a schema is one that only this session has")
-            }
-            file if name.table.contains('/') && file.exists() => {
-                "; FROM reads files that end in .parquet, .csv or .json, and folders whose name ends in /".to_owned()
-            }
-            _ => did_you_mean(&wanted, names.iter().map(String::as_str)),
-        };
-        Error::InvalidInput(format!("table '{wanted}' does not exist{suggestion}"))
+        self.catalogs.visible().unknown_table(name)
     }
 
     /// TEMP tables' snapshot, then the database's.
@@ -240,38 +209,49 @@ impl StatementContext {
         self.temp.iter().chain([&self.snapshot]).map(AsRef::as_ref)
     }
 
-    /// The logical plan of a statement that DataFusion knows, with `$1`, `$2`, … replaced; not yet optimised.
+    /// The logical plan of a statement with `$1`, `$2`, … replaced; not yet optimised. Queries are bound; what is left is
+    /// planned by DataFusion.
     pub(crate) async fn plan(&self, statement: Statement, parameters: Option<ParamValues>) -> Result<LogicalPlan> {
-        self.planned(logical_plan(&self.state, statement), parameters).await
-    }
-
-    /// The same over tables with all of their columns, for one in whose place another is put.
-    pub(crate) async fn whole_plan(
-        &self,
-        statement: Statement,
-        parameters: Option<ParamValues>,
-    ) -> Result<LogicalPlan> {
-        self.planned(whole_plan(&self.state, statement), parameters).await
-    }
-
-    async fn planned(
-        &self,
-        plan: impl Future<Output = datafusion::error::Result<LogicalPlan>>,
-        parameters: Option<ParamValues>,
-    ) -> Result<LogicalPlan> {
-        let begun = Instant::now();
-        let plan = plan.await.map_err(|error| self.explain(error))?;
-        self.watch.note(|times| times.logical += begun.elapsed());
-        match parameters {
-            Some(values) => Ok(plan.with_param_values(values)?),
-            None => Ok(plan),
+        match statement {
+            Statement::Statement(statement) => match *statement {
+                Sql::Query(query) => Ok(self.bind(*query, parameters).await?.plan),
+                other => Ok(self.state.statement_to_plan(Statement::Statement(Box::new(other))).await?),
+            },
+            other => Ok(self.state.statement_to_plan(other).await?),
         }
+    }
+
+    /// The plan of a query and the names of its columns.
+    pub(crate) async fn bind(&self, query: Query, parameters: Option<ParamValues>) -> Result<BoundQuery> {
+        self.bind_instead(query, Vec::new(), "", parameters).await
+    }
+
+    /// The plan of a query in which others stand for the first tables of its FROM, of the statement `verb`.
+    pub(crate) async fn bind_instead(
+        &self,
+        mut query: Query,
+        instead: Vec<Instead>,
+        verb: &'static str,
+        parameters: Option<ParamValues>,
+    ) -> Result<BoundQuery> {
+        let begun = Instant::now();
+        make_plannable(&mut query)?;
+        let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
+        let mut bound = bind(&self.state, &mut query, lookup, instead, verb).await?;
+        if bound.has_scalar_subqueries {
+            bound.plan = or_null(bound.plan)?;
+        }
+        self.watch.note(|times| times.logical += begun.elapsed());
+        if let Some(values) = parameters {
+            bound.plan = bound.plan.with_param_values(values)?;
+        }
+        Ok(bound)
     }
 
     /// Optimises a logical plan and makes it a physical one.
     pub(crate) async fn physical_plan(&self, plan: LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
         let begun = Instant::now();
-        let plan = optimized(&self.state, plan).map_err(|error| self.explain(error))?;
+        let plan = optimized(&self.state, plan)?;
         let optimized = Instant::now();
         let planner = self.state.query_planner();
         let mut made = planner.create_physical_plan(&plan, &*self.state).await;
@@ -281,7 +261,7 @@ impl StatementContext {
             state.config_mut().options_mut().optimizer.repartition_sorts = false;
             made = planner.create_physical_plan(&plan, &state).await;
         }
-        let plan = made.map_err(|error| self.explain(error))?;
+        let plan = made?;
         self.watch.note(|times: &mut PlanningTimes| {
             times.optimize += optimized - begun;
             times.physical += optimized.elapsed();
@@ -308,22 +288,6 @@ impl StatementContext {
         let (scalar, higher, aggregate, window) = Default::default();
         let environment = Arc::clone(state.runtime_env());
         Arc::new(TaskContext::new(None, id, config, scalar, higher, aggregate, window, environment))
-    }
-
-    /// Our error for DataFusion's, with a suggestion where a table is unknown.
-    fn explain(&self, error: DataFusionError) -> Error {
-        let error = Error::from(error);
-        if let Error::InvalidInput(text) = &error
-            && let Some((context, rest)) = text.split_once("table '")
-            && let Some(found) = rest.strip_suffix("' not found")
-        {
-            let unknown = self.unknown_table(&named(found));
-            return match unknown {
-                Error::InvalidInput(unknown) => Error::InvalidInput(format!("{context}{unknown}")),
-                other => other,
-            };
-        }
-        error
     }
 }
 

@@ -6,12 +6,11 @@
 
 use crate::statements::walk::{Tree, Visit};
 use crate::{Error, Result};
-use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{CastKind, DataType, ExactNumberInfo, Expr, TypedString, Value};
 
 /// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns.
-pub(super) fn make_plannable(statement: &mut Statement) -> Result<()> {
-    statement.walk(&mut Literals)
+pub(super) fn make_plannable(tree: &mut impl Tree) -> Result<()> {
+    tree.walk(&mut Literals)
 }
 
 struct Literals;

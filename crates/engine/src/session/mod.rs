@@ -7,7 +7,6 @@
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
-//! | `named` | which columns of them: those that the statement names |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
 //! | `line` | statements that may wait for the turn to write |
@@ -29,9 +28,7 @@ mod information_schema;
 mod line;
 mod literals;
 mod memory;
-mod named;
 mod no_rows;
-mod planning;
 mod plans;
 mod run;
 mod settings;

@@ -11,7 +11,7 @@
 use crate::Result;
 use crate::compile::CompiledExec;
 use crate::session::{Session, StatementContext};
-use crate::statements::{Headings, give_as};
+use crate::bind::{OutputNames, give_as};
 use crate::table::{CountExec, DropMisledFilters, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
@@ -164,7 +164,7 @@ impl KeptPlan {
         context: &StatementContext,
         wanted: Option<Wanted>,
         plan: &Arc<dyn ExecutionPlan>,
-        headings: &Headings,
+        names: &OutputNames,
     ) -> Result<Turn> {
         let Some((text, wanted)) = context.text.as_ref().zip(wanted) else { return Ok(Turn::default()) };
         if !is_repeatable(plan, true) {
@@ -189,7 +189,7 @@ impl KeptPlan {
             plan: reset_plan_states(Arc::clone(plan))?,
             ready: Arc::default(),
             task,
-            schema: Arc::new(headings.rename(&plan.schema())),
+            schema: Arc::new(names.rename(&plan.schema())),
             dynamic: plan.exists(|plan| Ok(plan.downcast_ref::<ScanExec>().is_some_and(ScanExec::is_dynamic)))?,
             busy: busy.clone(),
             pages,

@@ -5,14 +5,12 @@ use crate::compile::{CompilePipelines, UnlessWhole};
 use crate::optimizer::{
     JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, SubqueryValues, UnlimitOneGroup, in_passes, only_where_wanted,
 };
-use crate::session::planning::WrittenAs;
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
-use datafusion::logical_expr::ScalarUDF;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
@@ -61,7 +59,6 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_physical_optimizer_rules(physical_rules(engine));
     // The last function of a name counts.
     builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
-    builder.scalar_functions().get_or_insert_default().push(Arc::new(ScalarUDF::from(WrittenAs::new())));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
     builder.build()
 }

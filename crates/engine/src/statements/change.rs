@@ -9,7 +9,7 @@
 //! | file | what |
 //! |---|---|
 //! | `find` | reading the records that go and what comes in their place |
-//! | `plan` | the query with other tables under its names, ids of records among its columns |
+//! | `plan` | what such a query may have |
 //! | `returning` | RETURNING |
 
 mod find;

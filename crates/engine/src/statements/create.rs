@@ -1,14 +1,12 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
 use super::constraints::Scope;
-use super::headings::Headings;
 use super::ingest::Ingest;
-use super::{definition, pipeline, table_reference, unsupported, write};
+use super::{definition, pipeline, table_reference, write};
 use crate::session::{Outcome, StatementContext, names_schema};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTable, Query, Statement as Sql};
 use gingham_storage::catalog::{Snapshot, Store};
@@ -142,15 +140,11 @@ async fn create_as(
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     super::query::refuse_ignored(&mut query)?;
-    let headings = Headings::of(&query);
-    let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query)))), parameters).await?;
-    if matches!(plan, LogicalPlan::Ddl(_)) {
-        return Err(unsupported("SELECT INTO within CREATE TABLE AS".into()));
-    }
-    let source = headings.rename(plan.schema().as_arrow());
+    let bound = context.bind(query, parameters).await?;
+    let source = bound.names.rename(bound.plan.schema().as_arrow());
     let scope = Scope { context, snapshot: &place.snapshot };
     let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
-    let plan = pipeline::sorted(plan, &definition, None)?;
+    let plan = pipeline::sorted(bound.plan, &definition, None)?;
     let physical = context.physical_plan(plan).await?;
     let ingest = Ingest::for_new_table(context, &place.store, definition, None)?;
     ingest.converter().accept(&physical.schema())?;

@@ -1,15 +1,15 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
 //! works does not hide the rest. EXPLAIN is DataFusion's, with what is noted of pipelines.
 
-use super::headings::Headings;
 use super::system::ColumnRow;
-use super::{ingest, is_view, query, table_reference, unsupported};
+use super::{Statement, ingest, is_view, parse_single, query, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, StringArray, StringViewArray};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
+use datafusion::logical_expr::{Analyze, Explain, LogicalPlan, PlanType, ToStringifiedPlan};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::sql::parser::{ExplainStatement, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{
@@ -28,9 +28,9 @@ pub(super) async fn describe(context: &StatementContext, statement: Sql) -> Resu
         }
         Sql::Explain { statement: mut inner, .. } => {
             only_queries(&mut inner)?;
-            let headings = if let Sql::Query(query) = &*inner { Headings::of(query) } else { Headings::default() };
-            let plan = context.plan(DataFusionStatement::Statement(inner), None).await?;
-            columns_of_schema(&headings.rename(plan.schema().as_arrow()))
+            let Sql::Query(query) = *inner else { return Err(Error::Internal("DESCRIBE of no query".into())) };
+            let bound = context.bind(*query, None).await?;
+            columns_of_schema(&bound.names.rename(bound.plan.schema().as_arrow()))
         }
         other => Err(unsupported(other.to_string())),
     }
@@ -165,7 +165,7 @@ pub(super) async fn explain(
         other => return Err(refusal(&other.to_string())),
     }
     let (context, notes) = context.noting();
-    let plan = context.plan(DataFusionStatement::Explain(statement), parameters).await?;
+    let plan = explained(&context, statement, parameters).await?;
     let rows = context.rows(plan).await?;
     let schema = rows.schema();
     let columns = schema.fields().iter().map(|field| (field.name().as_str(), field.data_type())).collect::<Vec<_>>();
@@ -177,6 +177,29 @@ pub(super) async fn explain(
     let noted = futures::stream::once(async move { noted(of_notes, &notes.take()).transpose() });
     let rows = rows.chain(noted.filter_map(futures::future::ready));
     Ok(Outcome::Rows(Box::pin(RecordBatchStreamAdapter::new(schema, rows))))
+}
+
+/// The plan of EXPLAIN: DataFusion's for a query without a table, with the plan of the query that is explained in the place
+/// of that.
+async fn explained(
+    context: &StatementContext,
+    mut statement: ExplainStatement,
+    parameters: Option<ParamValues>,
+) -> Result<LogicalPlan> {
+    let internal = || Error::Internal("EXPLAIN of no query".into());
+    let DataFusionStatement::Statement(inner) = *statement.statement else { return Err(internal()) };
+    let Sql::Query(query) = *inner else { return Err(internal()) };
+    let plan = Arc::new(context.bind(*query, parameters).await?.plan);
+    let Statement::Sql(one) = parse_single("SELECT 1")? else { return Err(internal()) };
+    statement.statement = one;
+    Ok(match context.plan(DataFusionStatement::Explain(statement), None).await? {
+        LogicalPlan::Analyze(analyze) => LogicalPlan::Analyze(Analyze { input: plan, ..analyze }),
+        LogicalPlan::Explain(explain) => {
+            let stringified_plans = vec![plan.to_stringified(PlanType::InitialLogicalPlan)];
+            LogicalPlan::Explain(Explain { plan, stringified_plans, ..explain })
+        }
+        _ => return Err(internal()),
+    })
 }
 
 /// Notes as rows of EXPLAIN; nothing where there are none.

@@ -8,10 +8,8 @@ use super::{fold, pipeline, unsupported};
 use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
-use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, Statement as Sql, TableObject};
+use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableObject};
 use gingham_storage::TableDefinition;
 use std::sync::Arc;
 
@@ -77,10 +75,7 @@ async fn rows(
         return Ok(Source::Values(values::read(context, definition, given, width, rows, parameters).await?));
     }
     super::query::refuse_ignored(&mut query)?;
-    let plan = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(query))), parameters).await?;
-    if matches!(plan, LogicalPlan::Ddl(_)) {
-        return Err(unsupported("SELECT INTO within INSERT".into()));
-    }
+    let plan = context.bind(*query, parameters).await?.plan;
     Converter::new(&context.state, definition, given)?.accept(plan.schema().as_arrow())?;
     let plan = pipeline::sorted(plan, definition, given)?;
     Ok(Source::Query(context.physical_plan(plan).await?))

@@ -7,10 +7,9 @@ use super::{fold, insert, pipeline, unsupported};
 use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, Ident, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClause,
-    MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, Statement as Sql, TableFactor,
+    MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, TableFactor,
     TableWithJoins,
 };
 
@@ -170,8 +169,7 @@ async fn inserted(
         select.selection = condition;
     }
     super::query::refuse_ignored(&mut query)?;
-    let statement = DataFusionStatement::Statement(Box::new(Sql::Query(query)));
-    let plan = context.plan(statement, parameters).await?;
+    let plan = context.bind(*query, parameters).await?.plan;
     if repeated {
         change::refuse_volatile(&plan)?;
     }

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `parse`, `untyped`, `depth` | text to statements, no deeper than planning can take |
 //! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
-//! | `headings` | what the columns of a result are called |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
 //! | `layout`, `alter_design` | layouts, packings and encodings: their text, ALTER TABLE … SET |
 //! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
@@ -34,7 +33,6 @@ mod describe;
 mod existing;
 mod expression;
 pub(crate) mod external;
-mod headings;
 mod index;
 pub(crate) mod ingest;
 mod insert;
@@ -63,9 +61,8 @@ pub(crate) mod walk;
 pub(crate) use create::for_load;
 pub(crate) use definition::set_layout;
 pub(crate) use depth::limit as limit_depth;
-pub(crate) use headings::{Headings, give_as, make_unique as make_names_unique};
 pub(crate) use layout::check_general as check_layout;
-pub(crate) use parse::{Statement, parse, parse_single};
+pub(crate) use parse::{Statement, all_of, parse, parse_single, query_of};
 
 use crate::session::{KeptPlan, Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
@@ -109,12 +106,11 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
     match statement {
         Sql::Query(mut query) => {
             query::refuse_ignored(&mut query)?;
-            let headings = Headings::of(&query);
-            let logical = context.plan(DataFusionStatement::Statement(Box::new(Sql::Query(query))), parameters).await?;
-            let wanted = KeptPlan::wanted(context, &logical);
-            let plan = context.physical_plan(logical).await?;
-            let turn = KeptPlan::keep(context, wanted, &plan, &headings)?;
-            Ok(Outcome::Rows(turn.give(headings.give(context.execute(plan)?))))
+            let bound = context.bind(*query, parameters).await?;
+            let wanted = KeptPlan::wanted(context, &bound.plan);
+            let plan = context.physical_plan(bound.plan).await?;
+            let turn = KeptPlan::keep(context, wanted, &plan, &bound.names)?;
+            Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, parameters).await,
         Sql::Update(statement) => change::update(context, statement, parameters).await,

@@ -6,6 +6,7 @@ use super::copy::{self, CopyFrom};
 use super::{depth, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
 use datafusion::sql::sqlparser::tokenizer::Token;
 use std::fmt;
 
@@ -62,6 +63,26 @@ pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
         (None, _) => Err(Error::InvalidInput("there is no statement".into())),
         (_, more) => Err(Error::InvalidInput(format!("expected one statement, found {}", more + 1))),
     }
+}
+
+/// The query that a text is.
+pub(crate) fn query_of(text: &str) -> Result<Query> {
+    let internal = || Error::Internal(format!("{text} is a query"));
+    let Statement::Sql(statement) = parse_single(text)? else { return Err(internal()) };
+    let DataFusionStatement::Statement(statement) = *statement else { return Err(internal()) };
+    let Sql::Query(query) = *statement else { return Err(internal()) };
+    Ok(*query)
+}
+
+/// `SELECT * FROM name`, whose name is where it stands in the statement's text.
+pub(crate) fn all_of(name: &ObjectName) -> Result<Query> {
+    let mut query = query_of("SELECT * FROM t")?;
+    if let SetExpr::Select(select) = &mut *query.body
+        && let Some(TableFactor::Table { name: own, .. }) = select.from.first_mut().map(|from| &mut from.relation)
+    {
+        own.clone_from(name);
+    }
+    Ok(query)
 }
 
 /// The statement that a parser stands at.

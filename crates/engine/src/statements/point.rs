@@ -10,7 +10,8 @@ mod change;
 pub(super) use change::change;
 pub(crate) use change::change_now;
 
-use super::{Headings, Statement, fold};
+use super::{Statement, fold};
+use crate::bind::{OutputNames, heading};
 use crate::session::{Execution, Session};
 use crate::table::{datum, scalar};
 use crate::{Error, Result};
@@ -56,7 +57,8 @@ pub(crate) fn select(
     let record = pages.record_by_key(&key.index, &key.values, &places)?;
     let columns: Vec<&ColumnDefinition> = places.iter().map(|at| &table.definition.columns[*at]).collect();
     let fields = table.definition.arrow_schema().project(&places)?;
-    let schema = Arc::new(Headings::of(query).rename(&fields));
+    let names: Option<Vec<String>> = select.projection.iter().map(heading).collect();
+    let schema = Arc::new(OutputNames(names.unwrap_or_default()).rename(&fields));
     let batch = match record {
         None => RecordBatch::new_empty(Arc::clone(&schema)),
         Some((_, values)) => one_row(&schema, &columns, &values)?,

@@ -5,8 +5,8 @@ use super::walk::{Tree, Visit};
 use crate::Result;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, Query, Select,
-    SelectFlavor, SelectItem, SetExpr, SetOperator, SetQuantifier, Statement as Sql, TableFactor, TableWithJoins,
+    Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select,
+    SelectFlavor, SelectItem, SetExpr, Statement as Sql, TableFactor, TableWithJoins,
     Value, ValueWithSpan,
 };
 use std::collections::{BTreeSet, HashSet};
@@ -31,19 +31,6 @@ pub(super) fn parameters(statement: &mut Sql) -> Result<BTreeSet<String>> {
     let mut found = Found(BTreeSet::new());
     statement.walk(&mut found)?;
     Ok(found.0)
-}
-
-const MERGED_COLUMN: &str =
-    "RIGHT or FULL JOIN with USING or NATURAL (use ON, and coalesce(a.x, b.x) for the column that both have)";
-
-/// Whether a join merges columns of which the left one may be missing: DataFusion gives the left one, which is then NULL.
-fn merges_outer_columns(tables: &TableWithJoins) -> bool {
-    tables.joins.iter().any(|join| match &join.join_operator {
-        JoinOperator::Right(by) | JoinOperator::RightOuter(by) | JoinOperator::FullOuter(by) => {
-            matches!(by, JoinConstraint::Using(_) | JoinConstraint::Natural)
-        }
-        _ => false,
-    })
 }
 
 const STRANGE_JOIN: &str =
@@ -79,16 +66,6 @@ fn picks_by_pattern(item: &SelectItem) -> bool {
         SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => options.opt_ilike.is_some(),
         _ => false,
     }
-}
-
-/// EXCEPT ALL and INTERSECT ALL, which would be answered as if each row occurred once.
-fn refuse_bag_operations(body: &SetExpr) -> Result<()> {
-    let SetExpr::SetOperation { op, set_quantifier, left, right } = body else { return Ok(()) };
-    if *op != SetOperator::Union && !matches!(set_quantifier, SetQuantifier::None | SetQuantifier::Distinct) {
-        return Err(unsupported(format!("{op} {set_quantifier} (use {op}, which gives each row once)")));
-    }
-    refuse_bag_operations(left)?;
-    refuse_bag_operations(right)
 }
 
 /// Clauses of aggregates and window functions with a function of single values, which would not heed them.
@@ -166,8 +143,7 @@ impl Visit for Ignored {
             (query.fetch.is_some(), "SELECT … FETCH (use LIMIT)"),
             (changes, "INSERT, UPDATE, DELETE or MERGE within a query"),
             (limits_by(query.limit_clause.as_ref()), "LIMIT … BY"),
-        ])?;
-        refuse_bag_operations(&query.body)
+        ])
     }
 
     fn select(&mut self, select: &mut Select) -> Result<()> {
@@ -180,7 +156,6 @@ impl Visit for Ignored {
             (select.value_table_mode.is_some(), "SELECT AS VALUE or AS STRUCT"),
             (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
             (!select.cluster_by.is_empty(), "CLUSTER BY"),
-            (select.from.iter().any(merges_outer_columns), MERGED_COLUMN),
             (select.from.iter().any(has_strange_join), STRANGE_JOIN),
             (has_modifiers(&select.group_by), "GROUP BY … WITH (use GROUP BY ROLLUP (…) or CUBE (…))"),
             (select.flavor == SelectFlavor::FromFirstNoSelect, "FROM without SELECT (use SELECT * FROM …)"),
@@ -220,7 +195,6 @@ impl Visit for Ignored {
                 (sample.is_some(), "TABLESAMPLE"),
             ]),
             TableFactor::NestedJoin { table_with_joins, .. } => Self::refuse_if(&[
-                (merges_outer_columns(table_with_joins), MERGED_COLUMN),
                 (has_strange_join(table_with_joins), STRANGE_JOIN),
             ]),
             TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),

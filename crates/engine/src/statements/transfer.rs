@@ -1,7 +1,7 @@
 //! Running COPY: records of files into a table, and of a query into a file.
 
 use super::copy::CopyFrom;
-use super::{fold, insert, writable};
+use super::{all_of, fold, insert, query_of, writable};
 use crate::load::{FileFormat, LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::{Error, Result};
@@ -101,7 +101,7 @@ pub(super) async fn to(
         super::query::refuse_ignored(query)?;
     }
     super::external::local(&statement.target)?;
-    let plan = binary_as_text(context.plan(DataFusionStatement::CopyTo(statement), parameters).await?)?;
+    let plan = binary_as_text(copied(context, statement, parameters).await?)?;
     let batches: Vec<_> = context.rows(plan).await?.try_collect().await?;
     let mut records = 0;
     for batch in &batches {
@@ -110,6 +110,32 @@ pub(super) async fn to(
         }
     }
     Ok(Outcome::Affected(records))
+}
+
+/// The plan of COPY … TO: DataFusion's for a query without a table, with the plan of the query that is copied in the place of
+/// that.
+async fn copied(
+    context: &StatementContext,
+    mut statement: CopyToStatement,
+    parameters: Option<ParamValues>,
+) -> Result<LogicalPlan> {
+    let one = CopyToSource::Query(Box::new(query_of("SELECT 1")?));
+    let query = match std::mem::replace(&mut statement.source, one) {
+        CopyToSource::Query(query) => *query,
+        CopyToSource::Relation(name) => all_of(&name)?,
+    };
+    let bound = context.bind(query, parameters).await?;
+    let names = &bound.names.0;
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(Error::InvalidInput(format!(
+            "column '{}' appears twice in COPY; give one another name with AS",
+            names[twice]
+        )));
+    }
+    match context.plan(DataFusionStatement::CopyTo(statement), None).await? {
+        LogicalPlan::Copy(copy) => Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(bound.with_names()?), ..copy })),
+        _ => Err(Error::Internal("COPY was planned as something else".into())),
+    }
 }
 
 /// A COPY to a text format with BINARY as `\x` and hexadecimal digits, the form that COPY FROM takes back.

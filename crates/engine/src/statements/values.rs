@@ -1,18 +1,16 @@
 //! The rows of INSERT … VALUES. Each value keeps the type that it has, so that `(1), ('2')` fills an INTEGER column and
 //! an error names its row; DataFusion's VALUES would first bring a column's values to one type.
 
-use super::expression;
+use super::{expression, query_of};
 use super::ingest::{ConvertError, Converter};
 use crate::session::StatementContext;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{ParamValues, ScalarValue};
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, Query, Select, SelectItem, SetExpr, Statement as Sql, UnaryOperator, Value, Values,
+    Expr, GroupByExpr, Ident, SelectItem, SetExpr, UnaryOperator, Value, Values,
 };
-use datafusion::sql::sqlparser::parser::Parser;
 use futures::TryStreamExt;
 use gingham_storage::TableDefinition;
 use std::sync::Arc;
@@ -259,29 +257,17 @@ async fn compute(
         expr: expression.clone(),
         alias: Ident::with_quote('"', format!("value {number}")),
     });
-    let mut query = empty_query()?;
+    let mut query = query_of("SELECT 1")?;
     let SetExpr::Select(select) = query.body.as_mut() else {
         return Err(Error::Internal("SELECT was not parsed as a SELECT".into()));
     };
-    let select: &mut Select = select;
     select.projection = items.collect();
     select.group_by = GroupByExpr::Expressions(vec![], vec![]);
-    let statement = DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query))));
-    let plan = context.plan(statement, parameters).await?;
+    let plan = context.bind(query, parameters).await?.plan;
     let batches: Vec<RecordBatch> = context.rows(plan).await?.try_collect().await?;
     let row = batches.iter().find(|batch| batch.num_rows() > 0);
     let row = row.ok_or_else(|| Error::Internal("a SELECT without a table gave no row".into()))?;
     row.columns().iter().map(|column| Ok(ScalarValue::try_from_array(column, 0)?)).collect()
-}
-
-/// `SELECT 1`, to be given another list.
-fn empty_query() -> Result<Query> {
-    let dialect = datafusion::sql::sqlparser::dialect::GenericDialect {};
-    let query = Parser::new(&dialect).try_with_sql("SELECT 1").and_then(|mut parser| parser.parse_query());
-    match query {
-        Ok(query) => Ok(*query),
-        Err(error) => Err(Error::Internal(error.to_string())),
-    }
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@ use super::scan_exec::ScanExec;
 use super::statistics::{selectivity, statistics};
 use crate::session::Settings;
 use crate::{Error, Result};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Constraint, Constraints, Statistics};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Column, Constraint, Constraints, Statistics};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr_rewriter::unnormalize_cols;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -19,6 +20,7 @@ use gingham_kernels::Isa;
 use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::scan::{TableScan, integer_bounds};
 use gingham_storage::{ColumnId, Datum, Predicate, TableDefinition, TableId, ValueClass};
+use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,11 +31,17 @@ pub(crate) struct GinghamTable {
     pub(crate) table: Arc<TableSnapshot>,
     /// Positions of the columns that are shown.
     shown: Vec<usize>,
+    /// The columns that are shown under other names than the table's: these names, and the positions of the columns.
+    renamed: HashMap<String, usize>,
     schema: SchemaRef,
     constraints: Constraints,
-    /// What the order of joins was chosen by, for the scan that follows and for when it is asked again.
-    prepared: Mutex<Vec<Prepared>>,
+    samples: Samples,
 }
+
+/// What the order of joins was chosen by, for the scan that follows and for when it is asked again. All places of a
+/// statement that name a table share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Samples(Arc<Mutex<Vec<Prepared>>>);
 
 /// What is known of the values of a column.
 #[derive(Debug, Clone, Copy)]
@@ -63,11 +71,17 @@ struct Prepared {
 impl GinghamTable {
     /// The table as DataFusion sees it.
     pub(crate) fn new(table: Arc<TableSnapshot>) -> Result<Self> {
-        Self::showing(table, |_| true)
+        Self::showing(table, |_| true, str::to_owned, Samples::default())
     }
 
-    /// The table with those of its columns whose names are `wanted`, and one in any case.
-    pub(crate) fn showing(table: Arc<TableSnapshot>, wanted: impl Fn(&str) -> bool) -> Result<Self> {
+    /// The table with those of its columns whose names are `wanted`, and one in any case, each under the name that `named`
+    /// gives it.
+    pub(crate) fn showing(
+        table: Arc<TableSnapshot>,
+        wanted: impl Fn(&str) -> bool,
+        mut named: impl FnMut(&str) -> String,
+        samples: Samples,
+    ) -> Result<Self> {
         let columns = &table.definition.columns;
         let mut shown: Vec<usize> = (0..columns.len()).filter(|position| wanted(&columns[*position].name)).collect();
         if shown.is_empty() {
@@ -79,7 +93,45 @@ impl GinghamTable {
             schema = Arc::new(schema.project(&shown)?);
             constraints = constraints.project(&shown).unwrap_or_default();
         }
-        Ok(Self { table, shown, schema, constraints, prepared: Mutex::default() })
+        let (mut renamed, mut fields) = (HashMap::new(), schema.fields().to_vec());
+        for (field, position) in fields.iter_mut().zip(&shown) {
+            let name = named(field.name());
+            if name != *field.name() {
+                *field = Arc::new(field.as_ref().clone().with_name(&name));
+                renamed.insert(name, *position);
+            }
+        }
+        if !renamed.is_empty() {
+            schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+        }
+        Ok(Self { table, shown, renamed, schema, constraints, samples })
+    }
+
+    /// The table's own names of the columns that are shown.
+    pub(crate) fn own_names(&self) -> impl Iterator<Item = &str> {
+        self.shown.iter().map(|position| self.table.definition.columns[*position].name.as_str())
+    }
+
+    /// Filters with the table's own names of columns.
+    fn own(&self, filters: &[Expr]) -> Vec<Expr> {
+        let unqualified = unnormalize_cols(filters.iter().cloned());
+        if self.renamed.is_empty() {
+            return unqualified;
+        }
+        let own = |part: Expr| {
+            Ok(match part {
+                Expr::Column(column) => match self.renamed.get(&column.name) {
+                    Some(position) => {
+                        let name = &self.table.definition.columns[*position].name;
+                        Transformed::yes(Expr::Column(Column::new_unqualified(name)))
+                    }
+                    None => Transformed::no(Expr::Column(column)),
+                },
+                other => Transformed::no(other),
+            })
+        };
+        // Nothing in `own` fails.
+        unqualified.into_iter().map(|filter| filter.clone().transform(own).map_or(filter, |own| own.data)).collect()
     }
 
     /// Records of the table.
@@ -92,7 +144,7 @@ impl GinghamTable {
         if filters.is_empty() {
             return self.rows() as f64;
         }
-        let filters = unnormalize_cols(filters.iter().cloned());
+        let filters = self.own(filters);
         let mut prepared = self.prepared();
         if let Some(known) = prepared.iter().find(|known| known.filters == filters) {
             return known.rows;
@@ -117,7 +169,7 @@ impl GinghamTable {
     ) -> f64 {
         let bound = |value: i64| Bound::Included(Datum::Integer(value.into()));
         let range = Predicate::Range { column, low: bound(low), high: bound(high) };
-        let filters = unnormalize_cols(filters.iter().cloned());
+        let filters = self.own(filters);
         match self.predicate(&filters) {
             Some(by) => self.sampled(all_of([by, range]), options).0,
             None => self.rows() as f64,
@@ -142,7 +194,10 @@ impl GinghamTable {
     /// What is known of a column's values.
     pub(crate) fn values_of(&self, column: &str) -> Option<ValuesOf> {
         let definition = &self.table.definition;
-        let column = definition.column(column)?;
+        let column = match self.renamed.get(column) {
+            Some(position) => &definition.columns[*position],
+            None => definition.column(column)?,
+        };
         let summary = self.table.summary(column.id)?;
         let is_key = definition.keys.iter().any(|key| key.columns == [column.id]);
         let distinct = if is_key { self.rows().saturating_sub(summary.nulls) } else { summary.distinct };
@@ -159,7 +214,7 @@ impl GinghamTable {
     }
 
     fn prepared(&self) -> MutexGuard<'_, Vec<Prepared>> {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.samples.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A scan by `filters`, the one that was looked at while the statement was planned if there is one.
@@ -220,13 +275,18 @@ impl TableProvider for GinghamTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let filters = self.own(filters);
         let mut predicates = Vec::with_capacity(filters.len());
-        for filter in filters {
+        for filter in &filters {
             let translated = predicate(filter, &self.table.definition);
             predicates
                 .push(translated.ok_or_else(|| Error::Internal(format!("filter {filter} is not one of a scan")))?);
         }
         let columns = self.columns();
+        let schema = match projection {
+            Some(positions) => Arc::new(self.schema.project(positions)?),
+            None => Arc::clone(&self.schema),
+        };
         let projection = match projection {
             Some(positions) => positions.iter().filter_map(|position| columns.get(*position).copied()).collect(),
             None => columns,
@@ -234,13 +294,14 @@ impl TableProvider for GinghamTable {
         let settings = Settings::of(state.config_options());
         let (batch_rows, isa) = (state.config().batch_size(), settings.effective_isa());
         let predicate = all_of(predicates);
-        let scan = self.scan_by(filters, predicate.clone(), projection.clone(), batch_rows, isa)?;
+        let scan = self.scan_by(&filters, predicate.clone(), projection.clone(), batch_rows, isa)?;
+        let scan = if self.renamed.is_empty() { scan } else { scan.named(schema) };
         let scan = ScanExec::new(
             scan,
             Arc::clone(&self.table),
             projection,
             predicate,
-            filters.to_vec(),
+            filters,
             isa,
             batch_rows,
             state.config().target_partitions(),
@@ -250,11 +311,12 @@ impl TableProvider for GinghamTable {
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
-        let support = |filter: &&Expr| match predicate(filter, &self.table.definition) {
+        let filters: Vec<Expr> = filters.iter().map(|filter| (*filter).clone()).collect();
+        let support = |filter: &Expr| match predicate(filter, &self.table.definition) {
             Some(_) => TableProviderFilterPushDown::Exact,
             None => TableProviderFilterPushDown::Unsupported,
         };
-        Ok(filters.iter().map(support).collect())
+        Ok(self.own(&filters).iter().map(support).collect())
     }
 
     fn statistics(&self) -> Option<Statistics> {

@@ -168,7 +168,8 @@ impl Shape {
     /// The scan by another predicate.
     fn scan_of(&self, predicate: Predicate) -> Result<TableScan> {
         let table = Arc::clone(&self.table);
-        Ok(TableScan::new(table, self.columns.clone(), predicate, self.batch_rows, self.isa)?)
+        let scan = TableScan::new(table, self.columns.clone(), predicate, self.batch_rows, self.isa)?;
+        Ok(scan.named(Arc::clone(self.scan.schema())))
     }
 }
 

@@ -217,6 +217,11 @@ impl TableScan {
         })
     }
 
+    /// The same scan, whose columns go by the names of `schema`, one for each.
+    pub fn named(self, schema: SchemaRef) -> Self {
+        Self { schema, ..self }
+    }
+
     /// Schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema

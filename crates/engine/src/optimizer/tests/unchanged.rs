@@ -21,7 +21,7 @@ impl Tables {
             state.config_mut().options_mut().optimizer.max_passes = passes;
             let dialect = state.config_options().sql_parser.dialect;
             let statement = state.sql_to_statement(sql, &dialect).unwrap();
-            let plan = wait(context.whole_plan(statement, None)).unwrap();
+            let plan = wait(context.plan(statement, None)).unwrap();
             let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {}).unwrap();
             let mut rules = Optimizer::new().rules;
             rules.push(Arc::new(crate::arithmetic::OneZero));

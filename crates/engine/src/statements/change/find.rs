@@ -2,11 +2,12 @@
 //! the lanes of a writer as those of INSERT do.
 
 use super::Change;
-use super::plan::{refuse_volatile, with_excluded, with_ids};
+use super::plan::refuse_volatile;
 use super::returning::select;
+use crate::bind::Instead;
 use crate::session::{StatementContext, Target, blocking};
 use crate::statements::ingest::Converter;
-use crate::statements::{fold, insert, pipeline};
+use crate::statements::{insert, pipeline};
 use crate::{Error, Result};
 use arrow::array::{AsArray, BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
@@ -14,8 +15,7 @@ use arrow::datatypes::{Field, Int64Type, Schema};
 use datafusion::common::ParamValues;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::sql::parser::Statement as DataFusionStatement;
-use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, SelectItem, SetExpr, Statement as Sql, TableFactor};
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem, SetExpr, TableFactor};
 use gingham_storage::catalog::{Change as Changed, NewValues, TableWriter, WrittenRows, batch_bytes};
 use gingham_storage::heap::RecordId;
 use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
@@ -130,15 +130,13 @@ async fn read(
     parameters: Option<ParamValues>,
 ) -> Result<Found> {
     let reading = Arc::new(reading);
-    let plan = context.whole_plan(reading.query(change)?, parameters).await?;
-    let plan = match &change.excluded {
-        Some(rows) => with_excluded(plan, rows)?,
-        None => plan,
-    };
+    let (query, id) = reading.query(change, target)?;
+    let table = Instead::Table(Arc::new(target.table.with_record_ids(id)));
+    let instead = std::iter::once(table).chain(change.excluded.clone().map(Instead::Rows)).collect();
+    let plan = context.bind_instead(*query, instead, change.verb, parameters).await?.plan;
     if change.repeated {
         refuse_volatile(&plan)?;
     }
-    let plan = with_ids(plan, target, change.verb)?;
     reading.accept(&plan)?;
     let physical = context.physical_plan(plan).await?;
     let held = Arc::new(Mutex::new(Held::new(context, change.verb)));
@@ -308,11 +306,12 @@ impl Reading {
         (!change.assignments.is_empty()).then(|| change.assignments.iter().filter_map(column).collect())
     }
 
-    /// `SELECT x AS a, …, b AS "old b", … FROM t, … WHERE c`.
-    fn query(&self, change: &Change) -> Result<DataFusionStatement> {
-        let of_table = |name: &str| match change.from.first().and_then(|from| known_as(&from.relation)) {
-            Some(table) => SqlExpr::CompoundIdentifier(vec![table, Ident::with_quote('"', name)]),
-            None => SqlExpr::Identifier(Ident::with_quote('"', name)),
+    /// `SELECT x AS a, …, b AS "old b", …, t."record id" FROM t, … WHERE c`, and what it calls the ids of the records.
+    fn query(&self, change: &Change, target: &Target) -> Result<(Box<Query>, String)> {
+        let table = change.from.first().map(|from| known_as(&from.relation)).unwrap_or_default();
+        let of_table = |name: &str| {
+            let column = std::iter::once(Ident::with_quote('"', name));
+            SqlExpr::CompoundIdentifier(table.iter().cloned().chain(column).collect())
         };
         let item = |expr, alias: &str| SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', alias) };
         let new = self.read.columns.iter().map(|column| {
@@ -324,13 +323,19 @@ impl Reading {
             prefix.push('_');
         }
         let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("{prefix}{}", column.name)));
-        refuse_one_name(change)?;
         let mut query = select(change.from.clone(), new.chain(old).collect())?;
         if let SetExpr::Select(select) = &mut *query.body {
             select.selection = change.condition.clone();
         }
         super::super::query::refuse_ignored(&mut query)?;
-        Ok(DataFusionStatement::Statement(Box::new(Sql::Query(query))))
+        let (mut id, text) = ("record id".to_owned(), query.to_string());
+        while text.contains(&id) || target.table.definition.column(&id).is_some() {
+            id.push('_');
+        }
+        if let SetExpr::Select(select) = &mut *query.body {
+            select.projection.push(SelectItem::UnnamedExpr(of_table(&id)));
+        }
+        Ok((query, id))
     }
 
     /// Refuses values whose types don't convert.
@@ -391,28 +396,12 @@ impl Reading {
     }
 }
 
-/// What a table of FROM is called.
-fn known_as(table: &TableFactor) -> Option<Ident> {
-    let ident = match table {
-        TableFactor::Table { alias: Some(alias), .. } | TableFactor::Derived { alias: Some(alias), .. } => &alias.name,
-        TableFactor::Table { name, .. } => name.0.last()?.as_ident()?,
-        _ => return None,
-    };
-    Some(Ident::with_quote('"', fold(ident)))
-}
-
-/// Refuses a table beside the one that changes that goes by the same name: names of columns would mean either.
-fn refuse_one_name(change: &Change) -> Result<()> {
-    let joined = change.from.iter().flat_map(|from| {
-        std::iter::once(&from.relation).chain(from.joins.iter().map(|join| &join.relation)).filter_map(known_as)
-    });
-    let mut names = joined.map(|ident| ident.value);
-    match names.next() {
-        Some(own) if names.any(|name| name == own) => Err(Error::InvalidInput(format!(
-            "{}: '{own}' is the name of two tables here; give one of them an alias",
-            change.verb
-        ))),
-        _ => Ok(()),
+/// What a table of FROM is called: by its alias, or by its name and what stands before that.
+fn known_as(table: &TableFactor) -> Vec<Ident> {
+    match table {
+        TableFactor::Table { alias: Some(alias), .. } => vec![alias.name.clone()],
+        TableFactor::Table { name, .. } => name.0.iter().filter_map(|part| part.as_ident()).cloned().collect(),
+        _ => Vec::new(),
     }
 }
 

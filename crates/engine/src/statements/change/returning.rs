@@ -1,17 +1,16 @@
 //! RETURNING: a query over the rows that a statement wrote or deleted, answered before they are committed.
 
-use super::plan::in_place_of;
+use crate::bind::Instead;
 use crate::session::{Outcome, StatementContext, Target};
-use crate::statements::{Headings, Statement, parse_single, query};
+use crate::statements::{query, query_of};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use datafusion::catalog::MemTable;
 use datafusion::common::ParamValues;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{
-    ObjectName, Query, SelectItem, SetExpr, Statement as Sql, TableFactor, TableWithJoins,
+    ObjectName, Query, SelectItem, SetExpr, TableFactor, TableWithJoins,
 };
 use futures::TryStreamExt;
 use std::sync::Arc;
@@ -49,31 +48,19 @@ impl Returning {
         parameters: Option<ParamValues>,
     ) -> Result<Returned> {
         let statement = select(vec![self.from.clone()], self.items.clone())?;
-        let headings = Headings::of(&statement);
-        let statement = DataFusionStatement::Statement(Box::new(Sql::Query(statement)));
-        let plan = context.whole_plan(statement, parameters).await?;
         let table = MemTable::try_new(target.table.definition.arrow_schema(), vec![rows])?;
-        let plan = in_place_of(plan, target, Arc::new(table), "RETURNING")?;
-        let answer = context.rows(plan).await?;
+        let bound = context.bind_instead(*statement, vec![Instead::Rows(Arc::new(table))], "RETURNING", parameters).await?;
+        let answer = context.rows(bound.plan).await?;
         let schema = answer.schema();
         let batches: Vec<RecordBatch> = answer.try_collect().await?;
         let answer = futures::stream::iter(batches.into_iter().map(Ok));
-        Ok(Returned(headings.give(Box::pin(RecordBatchStreamAdapter::new(schema, answer)))))
+        Ok(Returned(bound.names.give(Box::pin(RecordBatchStreamAdapter::new(schema, answer)))))
     }
-}
-
-/// `SELECT 1 FROM t`, to be made another query.
-fn template() -> Result<Box<Query>> {
-    let internal = || Error::Internal("SELECT 1 is a query".into());
-    let Statement::Sql(statement) = parse_single("SELECT 1 FROM t")? else { return Err(internal()) };
-    let DataFusionStatement::Statement(statement) = *statement else { return Err(internal()) };
-    let Sql::Query(query) = *statement else { return Err(internal()) };
-    Ok(query)
 }
 
 /// The table of that name as a member of FROM.
 pub(in crate::statements) fn from_table(table: &ObjectName) -> Result<TableWithJoins> {
-    let mut query = template()?;
+    let mut query = query_of("SELECT 1 FROM t")?;
     let SetExpr::Select(body) = &mut *query.body else { return Err(Error::Internal("no SELECT".into())) };
     let mut from = body.from.pop().ok_or_else(|| Error::Internal("no FROM".into()))?;
     if let TableFactor::Table { name, .. } = &mut from.relation {
@@ -84,7 +71,7 @@ pub(in crate::statements) fn from_table(table: &ObjectName) -> Result<TableWithJ
 
 /// `SELECT items FROM from`; `SELECT 1 FROM from` when there are none.
 pub(in crate::statements) fn select(from: Vec<TableWithJoins>, items: Vec<SelectItem>) -> Result<Box<Query>> {
-    let mut select = template()?;
+    let mut select = Box::new(query_of("SELECT 1 FROM t")?);
     let SetExpr::Select(body) = &mut *select.body else { return Err(Error::Internal("no SELECT".into())) };
     if !items.is_empty() {
         body.projection = items;

@@ -1,0 +1,170 @@
+//! The state of binding one statement, and the place in it where a query stands.
+
+use super::mentioned::Mentioned;
+use super::names::Names;
+use super::scope::{Level, Named};
+use super::tables::Tables;
+use crate::Result;
+use arrow::datatypes::FieldRef;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Column, DFSchema};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, TryCast};
+use datafusion::sql::sqlparser::ast::Query;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What is put in the place of the first tables of a statement's FROM, for statements that change records.
+#[derive(Debug, Clone)]
+pub(crate) enum Instead {
+    /// A state of the table that has its records' ids as a column.
+    Table(Arc<gingham_storage::catalog::TableSnapshot>),
+    /// Rows that no table has yet.
+    Rows(Arc<dyn TableProvider>),
+}
+
+/// Binds the queries of one statement.
+pub(super) struct Binder<'a> {
+    pub(super) state: &'a SessionState,
+    pub(super) names: Names,
+    pub(super) mentioned: Rc<Mentioned>,
+    /// Samples of tables, which all places that name a table share.
+    pub(super) samples: HashMap<usize, crate::table::Samples>,
+    /// Whether a scalar subquery was bound.
+    pub(super) has_scalar_subqueries: bool,
+}
+
+/// Where a query stands.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The tables that names stand for: the statement's, or those of a view.
+    pub(super) tables: TablesOf,
+    /// The queries around this one.
+    pub(super) outer: Option<Rc<Level>>,
+    /// The queries of WITH that can be named here, the innermost first.
+    pub(super) with: Option<Rc<With>>,
+    /// Whether the query's columns are those of the statement: they are called as they were written.
+    pub(super) is_top: bool,
+    /// Stands for the first tables of FROM.
+    pub(super) instead: Rc<[Instead]>,
+    /// The statement that changes records, for whose tables others stand in.
+    pub(super) verb: &'static str,
+}
+
+/// The statement's tables, or a view's.
+#[derive(Debug, Clone)]
+pub(super) enum TablesOf {
+    Statement(Rc<Tables>),
+    View(Arc<super::tables::View>),
+}
+
+impl TablesOf {
+    pub(super) fn get(&self) -> &Tables {
+        match self {
+            Self::Statement(tables) => tables,
+            Self::View(view) => &view.tables,
+        }
+    }
+}
+
+/// One query of a WITH, and those that it can name.
+#[derive(Debug)]
+pub(super) struct With {
+    pub(super) name: String,
+    pub(super) source: WithSource,
+    pub(super) next: Option<Rc<With>>,
+}
+
+/// What a name of WITH stands for.
+#[derive(Debug)]
+pub(super) enum WithSource {
+    /// A query, bound anew wherever it is named.
+    Query { query: Query, columns: Vec<String>, place: Place, is_recursive: bool },
+    /// Within the second part of a recursive query: the rows of the round before.
+    Rounds { table: Arc<dyn TableProvider>, columns: Vec<String>, was_read: std::cell::Cell<bool> },
+}
+
+impl Place {
+    /// The same place for a query within this one, which sees `outer` around it.
+    pub(super) fn inner(&self, outer: Option<Rc<Level>>) -> Self {
+        Self {
+            tables: self.tables.clone(),
+            outer,
+            with: self.with.clone(),
+            is_top: false,
+            instead: Rc::from([]),
+            verb: "",
+        }
+    }
+}
+
+/// A query's plan, and what its columns are called, in their order.
+#[derive(Debug, Clone)]
+pub(super) struct Bound {
+    pub(super) plan: LogicalPlan,
+    pub(super) columns: Vec<Named>,
+}
+
+impl Bound {
+    /// The plan's columns under these names.
+    pub(super) fn of(plan: LogicalPlan, names: impl IntoIterator<Item = String>) -> Self {
+        let columns = plan.schema().columns().into_iter().zip(names);
+        let columns = columns.map(|(column, name)| Named { name, column }).collect();
+        Self { plan, columns }
+    }
+
+    /// Gives the first columns other names.
+    pub(super) fn rename(&mut self, names: &[String]) {
+        for (own, name) in self.columns.iter_mut().zip(names) {
+            own.name.clone_from(name);
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// `expression` as a column of a plan: under its own name when no column has that, else under one near to `wanted`.
+    pub(super) fn named(&mut self, expression: Expr, wanted: &str) -> Expr {
+        if self.has_own_name(&expression) {
+            return expression;
+        }
+        let name = self.names.fresh(wanted);
+        expression.alias(name)
+    }
+
+    /// Takes the name that DataFusion gives an expression; false when another column has it. DataFusion leaves casts out of
+    /// names, so that a column's cast is never called otherwise than the column.
+    pub(super) fn has_own_name(&mut self, expression: &Expr) -> bool {
+        let mut inner = expression;
+        while let Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) = inner {
+            inner = expr;
+        }
+        let is_column = matches!(inner, Expr::Column(_) | Expr::OuterReferenceColumn(..));
+        !is_column && self.names.take(&expression.schema_name().to_string())
+    }
+
+    /// `plan` with `expressions` as its columns; as it is when these are its own columns.
+    pub(super) fn project(&self, plan: LogicalPlan, expressions: Vec<Expr>) -> Result<LogicalPlan> {
+        let own = plan.schema().columns();
+        let is_own = |(expression, own): (&Expr, &Column)| matches!(expression, Expr::Column(column) if column == own);
+        if expressions.len() == own.len() && expressions.iter().zip(&own).all(is_own) {
+            return Ok(plan);
+        }
+        Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(plan))?))
+    }
+}
+
+/// The column that an expression of a projection or aggregation becomes.
+pub(super) fn column_of(expression: &Expr) -> Column {
+    let (qualifier, name) = expression.qualified_name();
+    Column::new(qualifier, name)
+}
+
+/// A schema of fields whose names are all different.
+pub(super) fn schema_of(fields: Vec<(Column, FieldRef)>) -> Result<DFSchema> {
+    let fields = fields.into_iter().map(|(column, field)| {
+        let field = field.as_ref().clone().with_name(column.name);
+        (column.relation, Arc::new(field))
+    });
+    Ok(DFSchema::new_with_metadata(fields.collect(), HashMap::new())?)
+}

@@ -1,0 +1,292 @@
+//! Scalar expressions: names replaced by the plan's columns and subqueries taken out, the rest is DataFusion's to plan.
+//!
+//! An expression's syntax tree is copied. In the copy each name becomes the name of the plan's column, which occurs once in
+//! the statement, so that DataFusion finds it whatever else there is; each subquery, and each alias of the select list that
+//! is named, becomes a stand-in, in whose place its own expression is put afterwards.
+
+use super::binder::{Binder, Place, schema_of};
+use super::error;
+use super::items::Item;
+use super::scope::{Scope, fold, resolve};
+use crate::statements::walk::{Tree, Visit};
+use crate::{Error, Result};
+use arrow::datatypes::FieldRef;
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable};
+use datafusion::sql::sqlparser::ast::{
+    AccessExpr, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    NamedWindowDefinition, SelectItemQualifiedWildcardKind, Spanned, Subscript, Value, WindowType,
+};
+use std::collections::HashMap;
+
+/// What names in an expression may mean.
+#[derive(Clone, Copy)]
+pub(super) struct Around<'a> {
+    pub(super) scope: &'a Scope,
+    pub(super) place: &'a Place,
+    /// Items of the select list whose aliases count where no column has the name.
+    pub(super) aliases: &'a [Item],
+    /// The query's WINDOW clause.
+    pub(super) windows: &'a [NamedWindowDefinition],
+}
+
+impl<'a> Around<'a> {
+    /// Columns alone.
+    pub(super) fn of(scope: &'a Scope, place: &'a Place) -> Self {
+        Self { scope, place, aliases: &[], windows: &[] }
+    }
+}
+
+/// The quote of names that are replaced already: no dialect that is offered has it.
+const REPLACED: char = '[';
+
+/// Something that DataFusion plans as a column, and what comes in its place.
+struct StandIn {
+    name: String,
+    field: FieldRef,
+    expression: Planned,
+}
+
+struct Replacing<'r, 'a> {
+    binder: &'r mut Binder<'a>,
+    around: Around<'r>,
+    columns: Vec<(Column, FieldRef)>,
+    /// Columns of queries around this one, by their names.
+    outer: HashMap<String, FieldRef>,
+    stand_ins: Vec<StandIn>,
+    /// Parameters of the lambda functions around the expression, the innermost last.
+    parameters: Vec<Vec<String>>,
+}
+
+impl Binder<'_> {
+    /// Plans an expression.
+    pub(super) fn expression(&mut self, expression: &Expr, around: Around<'_>) -> Result<Planned> {
+        let mut tree = expression.clone();
+        let mut replacing = Replacing {
+            binder: self,
+            around,
+            columns: Vec::new(),
+            outer: HashMap::new(),
+            stand_ins: Vec::new(),
+            parameters: Vec::new(),
+        };
+        tree.walk(&mut replacing)?;
+        let Replacing { mut columns, outer, stand_ins, .. } = replacing;
+        columns.extend(
+            stand_ins.iter().map(|own| (Column::new_unqualified(own.name.clone()), FieldRef::clone(&own.field))),
+        );
+        let schema = schema_of(columns)?;
+        let tree = ExprWithAlias { expr: tree, alias: None };
+        let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
+        put_in_place(planned, &outer, stand_ins)
+    }
+
+    /// Plans a condition.
+    pub(super) fn condition(&mut self, condition: &Expr, around: Around<'_>, clause: &str) -> Result<Planned> {
+        let planned = self.expression(condition, around)?;
+        refuse_calls(&planned, clause, condition)?;
+        Ok(planned)
+    }
+}
+
+/// Refuses aggregates and window functions where a clause can't have them.
+pub(super) fn refuse_calls(planned: &Planned, clause: &str, text: &Expr) -> Result<()> {
+    let mut found = None;
+    planned.apply(|part| {
+        found = match part {
+            Planned::AggregateFunction(call) => Some(("an aggregate function", call.func.name().to_owned())),
+            Planned::WindowFunction(call) => Some(("a window function", call.fun.name().to_owned())),
+            _ => return Ok(TreeNodeRecursion::Continue),
+        };
+        Ok(TreeNodeRecursion::Stop)
+    })?;
+    match found {
+        None => Ok(()),
+        Some((kind, name)) => {
+            let hint = if clause == "WHERE" { "; HAVING and QUALIFY can" } else { "" };
+            Err(error::invalid(format!("{clause} can't have {kind} ({name}){hint}"), text.span()))
+        }
+    }
+}
+
+/// Puts outer columns and stand-ins where DataFusion has planned plain columns, and drops the names that it gave.
+fn put_in_place(planned: Planned, outer: &HashMap<String, FieldRef>, stand_ins: Vec<StandIn>) -> Result<Planned> {
+    let unnamed = planned.transform_up(|part| {
+        Ok(match part {
+            Planned::Alias(alias) => Transformed::yes(*alias.expr),
+            other => Transformed::no(other),
+        })
+    })?;
+    if outer.is_empty() && stand_ins.is_empty() {
+        return Ok(unnamed.data);
+    }
+    let placed = unnamed.data.transform_down(|part| {
+        let Planned::Column(column) = part else { return Ok(Transformed::no(part)) };
+        let stand_in = stand_ins.iter().find(|own| column.relation.is_none() && own.name == column.name);
+        let placed = match (stand_in, outer.get(&column.name)) {
+            (Some(own), _) => own.expression.clone(),
+            (None, Some(field)) => Planned::OuterReferenceColumn(FieldRef::clone(field), column),
+            (None, None) => return Ok(Transformed::no(Planned::Column(column))),
+        };
+        Ok(Transformed::new(placed, true, TreeNodeRecursion::Jump))
+    })?;
+    Ok(placed.data)
+}
+
+/// `['name']`.
+fn field_access(name: &Ident) -> AccessExpr {
+    let index = Expr::value(Value::SingleQuotedString(fold(name)));
+    AccessExpr::Subscript(Subscript::Index { index })
+}
+
+impl Replacing<'_, '_> {
+    /// The column that DataFusion finds under a name of the plan.
+    fn replaced(name: &str) -> Expr {
+        Expr::Identifier(Ident::with_quote(REPLACED, name))
+    }
+
+    fn is_parameter(&self, ident: &Ident) -> bool {
+        let name = fold(ident);
+        self.parameters.iter().flatten().any(|parameter| *parameter == name)
+    }
+
+    /// Puts `expression` in later, in the place of the column that is given.
+    pub(super) fn stand_in(&mut self, what: &str, expression: Planned, field: FieldRef) -> Expr {
+        let name = self.binder.names.fresh(what);
+        let replaced = Self::replaced(&name);
+        self.stand_ins.push(StandIn { name, field, expression });
+        replaced
+    }
+
+    /// The column, or the field of a column, that a name means.
+    fn name(&mut self, idents: &[Ident]) -> Result<Expr> {
+        let found = match resolve(idents, self.around.scope, self.around.place.outer.as_ref()) {
+            Ok(found) if found.is_outer => match self.alias(idents)? {
+                Some(alias) => return Ok(alias),
+                None => found,
+            },
+            Ok(found) => found,
+            Err(error) => return self.alias(idents)?.ok_or(error),
+        };
+        if found.is_outer {
+            self.outer.insert(found.column.name.clone(), FieldRef::clone(&found.field));
+        }
+        let column = Self::replaced(&found.column.name);
+        if !self.columns.iter().any(|(known, _)| *known == found.column) {
+            self.columns.push((found.column, found.field));
+        }
+        Ok(match &idents[found.parts..] {
+            [] => column,
+            fields => Expr::CompoundFieldAccess {
+                root: Box::new(column),
+                access_chain: fields.iter().map(field_access).collect(),
+            },
+        })
+    }
+
+    /// Replaces the name that a chain of accesses to fields begins with, as far as it is a column's.
+    fn fields(&mut self, root: &mut Expr, chain: &mut Vec<AccessExpr>) -> Result<()> {
+        let field_name = |access: &AccessExpr| match access {
+            AccessExpr::Dot(Expr::Identifier(ident)) => Some(ident.clone()),
+            _ => None,
+        };
+        if let Expr::Identifier(first) = &*root
+            && first.quote_style != Some(REPLACED)
+            && !self.is_parameter(first)
+        {
+            let more: Vec<Ident> = chain.iter().map_while(field_name).collect();
+            let rest = chain.split_off(more.len());
+            chain.clear();
+            match self.name(&[vec![first.clone()], more].concat())? {
+                Expr::CompoundFieldAccess { root: column, access_chain } => {
+                    (*root, *chain) = (*column, access_chain);
+                }
+                column => *root = column,
+            }
+            chain.extend(rest);
+        }
+        for access in chain {
+            if let Some(ident) = field_name(access) {
+                *access = field_access(&ident);
+            }
+        }
+        Ok(())
+    }
+
+    /// The item of the select list that a name means.
+    fn alias(&mut self, idents: &[Ident]) -> Result<Option<Expr>> {
+        let [ident] = idents else { return Ok(None) };
+        let name = fold(ident);
+        let mut named = self.around.aliases.iter().filter(|item| item.name == name);
+        let Some(item) = named.next() else { return Ok(None) };
+        if named.any(|other| other.expression != item.expression) {
+            return Err(error::ambiguous(idents));
+        }
+        let field = item.expression.to_field(&self.around.scope.fields)?.1;
+        Ok(Some(self.stand_in("item", item.expression.clone(), field)))
+    }
+
+    fn function(&mut self, function: &mut Function) -> Result<()> {
+        if let Some(over) = &function.over {
+            let spec = super::window::spec(over, self.around.windows)?;
+            function.over = Some(WindowType::WindowSpec(spec));
+        }
+        let FunctionArguments::List(list) = &mut function.args else { return Ok(()) };
+        for argument in &mut list.args {
+            if let FunctionArg::Unnamed(given @ FunctionArgExpr::QualifiedWildcard(_)) = argument {
+                let FunctionArgExpr::QualifiedWildcard(name) = &*given else { continue };
+                let kind = SelectItemQualifiedWildcardKind::ObjectName(name.clone());
+                self.around.scope.relation(&kind)?;
+                // A record counts whatever is in it.
+                *given = FunctionArgExpr::Wildcard;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Visit for Replacing<'_, '_> {
+    fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+        match expression {
+            Expr::Identifier(ident) => {
+                let is_variable = ident.value.starts_with('@') && ident.quote_style.is_none();
+                if ident.quote_style != Some(REPLACED) && !is_variable && !self.is_parameter(ident) {
+                    *expression = self.name(&[ident.clone()])?;
+                }
+            }
+            Expr::CompoundIdentifier(idents) => {
+                let is_variable = idents[0].value.starts_with('@') && idents[0].quote_style.is_none();
+                if !is_variable && !self.is_parameter(&idents[0]) {
+                    *expression = self.name(&idents.clone())?;
+                }
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => self.fields(root, access_chain)?,
+            Expr::Function(function) => self.function(function)?,
+            Expr::Lambda(lambda) => {
+                self.parameters.push(lambda.params.iter().map(|parameter| fold(&parameter.name)).collect());
+            }
+            Expr::Subquery(_)
+            | Expr::Exists { .. }
+            | Expr::InSubquery { .. }
+            | Expr::AnyOp { .. }
+            | Expr::AllOp { .. } => {
+                if let Some((planned, field)) = self.binder.subquery(expression, self.around)? {
+                    *expression = self.stand_in("subquery", planned, field);
+                }
+            }
+            Expr::GroupingSets(_) | Expr::Cube(_) | Expr::Rollup(_) => {
+                return Err(Error::InvalidInput(format!("{expression} can only stand in GROUP BY")));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
+        if matches!(expression, Expr::Lambda(_)) {
+            self.parameters.pop();
+        }
+        Ok(())
+    }
+}

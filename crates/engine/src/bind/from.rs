@@ -1,0 +1,430 @@
+//! The members of FROM: tables, views, queries of WITH, derived tables, functions that give rows.
+
+use super::binder::{Binder, Bound, Instead, Place, TablesOf, With};
+use super::error;
+use super::expression::Around;
+use super::items::has_wildcard;
+use super::mentioned::constraint;
+use super::scope::{Level, Named, Relation, Scope, fold, schema_name};
+use super::subquery::as_subquery;
+use super::tables::{Known, View, reference};
+use crate::table::GinghamTable;
+use crate::{Error, Result};
+use datafusion::catalog::{TableFunctionArgs, TableProvider};
+use datafusion::common::{Column, DFSchema, TableReference};
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::logical_plan::TableScanBuilder;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
+use datafusion::optimizer::simplify_expressions::ExprSimplifier;
+use datafusion::sql::sqlparser::ast::{
+    Expr, FunctionArg, FunctionArgExpr, JoinConstraint, ObjectName, Select, Spanned, TableAlias, TableFactor,
+    TableWithJoins,
+};
+use gingham_storage::catalog::TableSnapshot;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a FROM, or a part of it, gives.
+pub(super) struct From {
+    pub(super) plan: LogicalPlan,
+    pub(super) scope: Scope,
+}
+
+/// Where a member of FROM stands.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'a> {
+    pub(super) place: &'a Place,
+    /// What stands before it, which LATERAL sees.
+    pub(super) before: Option<&'a From>,
+    /// Whether its columns may be meant without being named.
+    pub(super) is_whole: bool,
+}
+
+impl From {
+    /// The one row without columns that a query without FROM reads.
+    fn nothing() -> Result<Self> {
+        Ok(Self { plan: LogicalPlanBuilder::empty(true).build()?, scope: Scope::empty() })
+    }
+
+    fn of(relation: Relation, plan: LogicalPlan) -> Self {
+        Self { scope: Scope::of(relation, &plan), plan }
+    }
+}
+
+impl Binder<'_> {
+    /// Binds the FROM of a SELECT.
+    pub(super) fn from(&mut self, select: &Select, place: &Place) -> Result<From> {
+        let is_whole = has_wildcard(&select.projection) || select.from.iter().any(is_natural);
+        let mut all: Option<From> = None;
+        for tables in &select.from {
+            // The first tables are those that others stand in for.
+            let later = all.as_ref().map(|_| Place { instead: Rc::from([]), ..place.clone() });
+            let member = Member { place: later.as_ref().unwrap_or(place), before: all.as_ref(), is_whole };
+            let next = self.tables(tables, member)?;
+            all = Some(match all {
+                None => next,
+                Some(before) => cross(before, next)?,
+            });
+        }
+        match all {
+            Some(from) => Ok(from),
+            None => From::nothing(),
+        }
+    }
+
+    /// Binds a table and what is joined to it.
+    fn tables(&mut self, tables: &TableWithJoins, member: Member<'_>) -> Result<From> {
+        let mut left = self.factor(&tables.relation, member)?;
+        for (number, join) in tables.joins.iter().enumerate() {
+            let instead = member.place.instead.iter().skip(number + 1).cloned().collect();
+            let place = Place { instead, ..member.place.clone() };
+            left = self.join(left, join, Member { place: &place, ..member })?;
+        }
+        Ok(left)
+    }
+
+    /// Binds one member of FROM.
+    pub(super) fn factor(&mut self, factor: &TableFactor, member: Member<'_>) -> Result<From> {
+        match factor {
+            TableFactor::Table { name, alias, args: None, .. } => self.table(name, alias.as_ref(), member),
+            TableFactor::Table { name, alias, args: Some(arguments), .. } => {
+                self.table_function(name, &arguments.args, alias.as_ref(), member)
+            }
+            TableFactor::Function { lateral: _, name, args, with_ordinality: false, alias } => {
+                self.table_function(name, args, alias.as_ref(), member)
+            }
+            TableFactor::Derived { lateral, subquery, alias, .. } => {
+                let alias = alias.as_ref();
+                let outer = if *lateral { self.seen_by_lateral(member) } else { member.place.outer.clone() };
+                let bound = self.unordered(subquery, &member.place.inner(outer))?;
+                let bound = if *lateral { dependent(bound) } else { bound };
+                let relation = Relation { columns: bound.columns, ..Relation::default() };
+                aliased(From::of(relation, bound.plan), alias)
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let from = self.tables(table_with_joins, member)?;
+                match alias {
+                    None => Ok(from),
+                    Some(alias) => {
+                        let relation = Relation { columns: from.scope.shown, ..Relation::default() };
+                        aliased(From::of(relation, from.plan), Some(alias))
+                    }
+                }
+            }
+            TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_offset: false,
+                with_offset_alias: None,
+                with_ordinality: false,
+            } => self.unnested_rows(array_exprs, alias.as_ref(), member),
+            other => Err(error::unsupported(format!("{other} in FROM"))),
+        }
+    }
+
+    /// What a LATERAL member sees around it: the members before it, then the queries around.
+    fn seen_by_lateral(&self, member: Member<'_>) -> Option<Rc<Level>> {
+        let next = member.place.outer.clone();
+        match member.before {
+            None => next,
+            Some(before) => Some(Rc::new(Level { scope: before.scope.clone(), next })),
+        }
+    }
+
+    fn table(&mut self, name: &ObjectName, alias: Option<&TableAlias>, member: Member<'_>) -> Result<From> {
+        let reference = reference(name)?;
+        if let Some(instead) = member.place.instead.first() {
+            return self.stand_in_for(&instead.clone(), &reference, alias, member);
+        }
+        if let TableReference::Bare { table } = &reference
+            && let Some(with) = find_with(member.place.with.as_ref(), table)
+        {
+            let mut from = self.with_query(&with)?;
+            from.scope.relations[0].name = Some(table.to_string());
+            return aliased(from, alias);
+        }
+        match member.place.tables.get().find(&reference).map_err(|error| located(error, name))?.clone() {
+            Known::Table { table, is_temporary } => {
+                let is_whole = member.is_whole || alias.is_some_and(|alias| !alias.columns.is_empty());
+                let mut from = self.scan(table, &reference, alias, is_whole)?;
+                from.scope.relations[0].schema = schema_name(reference.schema(), is_temporary);
+                from.scope.relations[0].is_bare = reference.schema().is_none();
+                aliased(from, alias)
+            }
+            Known::Other(provider) => aliased(self.rows_of(provider, &reference, alias)?, alias),
+            Known::View(view) => {
+                let bound = self.view(&view)?;
+                let relation = Relation {
+                    name: Some(reference.table().to_owned()),
+                    schema: schema_name(reference.schema(), false),
+                    columns: bound.columns,
+                    is_bare: reference.schema().is_none(),
+                    ..Relation::default()
+                };
+                aliased(From::of(relation, bound.plan), alias)
+            }
+        }
+    }
+
+    fn stand_in_for(
+        &mut self,
+        instead: &Instead,
+        reference: &TableReference,
+        alias: Option<&TableAlias>,
+        member: Member<'_>,
+    ) -> Result<From> {
+        let mut from = match instead {
+            Instead::Table(table) => self.scan(Arc::clone(table), reference, alias, member.is_whole)?,
+            Instead::Rows(rows) => self.rows_of(Arc::clone(rows), reference, alias)?,
+        };
+        from.scope.relations[0].schema = schema_name(reference.schema(), false);
+        from.scope.relations[0].is_bare = reference.schema().is_none();
+        aliased(from, alias)
+    }
+
+    /// A scan of a table with the columns that the statement mentions, or all of them.
+    fn scan(
+        &mut self,
+        table: Arc<TableSnapshot>,
+        reference: &TableReference,
+        alias: Option<&TableAlias>,
+        is_whole: bool,
+    ) -> Result<From> {
+        let mentioned = Rc::clone(&self.mentioned);
+        let samples = self.samples.entry(Arc::as_ptr(&table) as usize).or_default().clone();
+        let definition = Arc::clone(&table.definition);
+        let all = definition.columns.iter().map(|column| column.name.clone()).collect();
+        let shown = GinghamTable::showing(
+            table,
+            |name| is_whole || mentioned.has(name),
+            |name| self.names.fresh(name),
+            samples,
+        )?;
+        let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
+        let plan = scan_of(Arc::new(shown), qualifier(reference, alias))?;
+        let columns: Vec<Named> =
+            plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, column }).collect();
+        let primary = definition.keys.iter().find(|key| key.primary);
+        let key = primary.and_then(|key| {
+            let column = |id| {
+                let name = &definition.column_by_id(id)?.name;
+                columns.iter().find(|own| own.name == *name).map(|own| own.column.clone())
+            };
+            key.columns.iter().map(|id| column(*id)).collect::<Option<Vec<Column>>>()
+        });
+        let relation = Relation {
+            name: Some(reference.table().to_owned()),
+            columns,
+            key: key.unwrap_or_default(),
+            all,
+            ..Relation::default()
+        };
+        Ok(From::of(relation, plan))
+    }
+
+    /// The rows of another provider, whose columns get names of their own where theirs are taken.
+    fn rows_of(
+        &mut self,
+        provider: Arc<dyn TableProvider>,
+        reference: &TableReference,
+        alias: Option<&TableAlias>,
+    ) -> Result<From> {
+        let plan = scan_of(provider, qualifier(reference, alias))?;
+        let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
+        let plan = self.own_names(plan)?;
+        let columns = Bound::of(plan.clone(), names).columns;
+        Ok(From::of(Relation { name: Some(reference.table().to_owned()), columns, ..Relation::default() }, plan))
+    }
+
+    /// A plan whose columns have names that occur once.
+    pub(super) fn own_names(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let columns = plan.schema().columns();
+        let renamed = columns.into_iter().map(|column| {
+            let name = self.names.fresh(&column.name);
+            if name == column.name { Planned::Column(column) } else { Planned::Column(column).alias(name) }
+        });
+        let renamed = renamed.collect();
+        self.project(plan, renamed)
+    }
+
+    fn view(&mut self, view: &Arc<View>) -> Result<Bound> {
+        let place = Place {
+            tables: TablesOf::View(Arc::clone(view)),
+            outer: None,
+            with: None,
+            is_top: false,
+            instead: Rc::from([]),
+            verb: "",
+        };
+        // The view's text may mention other names than the statement does.
+        let mentioned = Rc::new(super::mentioned::Mentioned::of(&mut view.query.clone())?);
+        let of_statement = std::mem::replace(&mut self.mentioned, mentioned);
+        let bound = self.unordered(&view.query, &place);
+        self.mentioned = of_statement;
+        let mut bound = bound.map_err(|error| in_view(error, view))?;
+        bound.rename(&view.columns);
+        Ok(bound)
+    }
+
+    fn table_function(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        member: Member<'_>,
+    ) -> Result<From> {
+        let reference = reference(name)?;
+        let function = reference.table().to_owned();
+        let scope = Scope::empty();
+        let empty = DFSchema::empty();
+        let context = SimplifyContext::builder()
+            .with_config_options(Arc::clone(self.state.config_options()))
+            .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
+            .build();
+        let simplifier = ExprSimplifier::new(context);
+        let mut given = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
+                return Err(error::unsupported(format!("argument {argument} of {function} in FROM")));
+            };
+            let planned = self.expression(argument, Around::of(&scope, member.place))?;
+            given.push(simplifier.simplify(simplifier.coerce(planned, &empty)?)?);
+        }
+        let Some(known) = self.state.table_functions().get(&function) else {
+            let names = self.state.table_functions().keys().map(String::as_str);
+            let suggestion = crate::session::did_you_mean(&function, names);
+            return Err(error::invalid(format!("table function '{function}' does not exist{suggestion}"), name.span()));
+        };
+        let provider = known.create_table_provider_with_args(TableFunctionArgs::new(&given, self.state))?;
+        aliased(self.rows_of(provider, &TableReference::bare(function), alias)?, alias)
+    }
+
+    /// The rows of `FROM UNNEST(array, …)`.
+    fn unnested_rows(&mut self, arrays: &[Expr], alias: Option<&TableAlias>, member: Member<'_>) -> Result<From> {
+        let place = member.place.inner(self.seen_by_lateral(member));
+        let scope = Scope::empty();
+        let mut items = Vec::with_capacity(arrays.len());
+        for array in arrays {
+            let planned = self.expression(array, Around::of(&scope, &place))?;
+            items.push(Planned::Unnest(datafusion::logical_expr::expr::Unnest::new(planned)));
+        }
+        let input = LogicalPlanBuilder::empty(true).build()?;
+        let (plan, items) = self.unnest(input, items)?;
+        let columns: Vec<Planned> = items.into_iter().flatten().collect();
+        let names: Vec<String> = columns.iter().map(|column| column.schema_name().to_string()).collect();
+        let bound = dependent(Bound::of(self.project(plan, columns)?, names));
+        let relation = Relation { name: Some("unnest".to_owned()), columns: bound.columns, ..Relation::default() };
+        aliased(From::of(relation, bound.plan), alias)
+    }
+}
+
+/// What WITH calls `name`.
+fn find_with(mut with: Option<&Rc<With>>, name: &str) -> Option<Rc<With>> {
+    while let Some(own) = with {
+        if own.name == name {
+            return Some(Rc::clone(own));
+        }
+        with = own.next.as_ref();
+    }
+    None
+}
+
+/// A query that may look at columns beside it, as a member of FROM.
+pub(super) fn dependent(bound: Bound) -> Bound {
+    let subquery = as_subquery(bound.plan);
+    if subquery.outer_ref_columns.is_empty() {
+        return Bound { plan: Arc::unwrap_or_clone(subquery.subquery), columns: bound.columns };
+    }
+    Bound { plan: LogicalPlan::Subquery(subquery), columns: bound.columns }
+}
+
+fn cross(left: From, right: From) -> Result<From> {
+    once(&left.scope, &right.scope)?;
+    let plan = LogicalPlanBuilder::from(left.plan).cross_join(right.plan)?.build()?;
+    let scope = left.scope.beside(right.scope, Arc::clone(plan.schema()));
+    Ok(From { plan, scope })
+}
+
+/// Refuses a table that goes by the same name as another: names of columns would mean either.
+pub(super) fn once(left: &Scope, right: &Scope) -> Result<()> {
+    for relation in &right.relations {
+        let is_same = |other: &&Relation| other.name == relation.name && other.schema == relation.schema;
+        if let Some(name) = relation.name.as_ref().filter(|_| left.relations.iter().any(|other| is_same(&other))) {
+            return Err(Error::InvalidInput(format!(
+                "'{name}' is the name of two tables of this FROM; give one of them an alias"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A member of FROM under its alias.
+pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From> {
+    let Some(alias) = alias else { return Ok(from) };
+    if alias.at.is_some() {
+        return Err(error::unsupported("an alias with AT"));
+    }
+    let relation = &mut from.scope.relations[0];
+    relation.name = Some(fold(&alias.name));
+    relation.schema = None;
+    relation.is_bare = true;
+    if !alias.columns.is_empty() {
+        relation.all.clear();
+    }
+    if alias.columns.len() > relation.columns.len() {
+        return Err(error::invalid(
+            format!(
+                "'{}' is given names for {} columns and has {}",
+                fold(&alias.name),
+                alias.columns.len(),
+                relation.columns.len()
+            ),
+            alias.name.span,
+        ));
+    }
+    for (own, name) in relation.columns.iter_mut().zip(&alias.columns) {
+        own.name = fold(&name.name);
+    }
+    from.scope.shown.clone_from(&relation.columns);
+    Ok(from)
+}
+
+/// What stands before the names of a table's columns in a plan.
+fn qualifier(reference: &TableReference, alias: Option<&TableAlias>) -> TableReference {
+    TableReference::bare(alias.map_or_else(|| reference.table().to_owned(), |alias| fold(&alias.name)))
+}
+
+fn scan_of(provider: Arc<dyn TableProvider>, name: TableReference) -> Result<LogicalPlan> {
+    // External views have plans of their own, which DataFusion puts in the scan's place.
+    Ok(LogicalPlan::TableScan(TableScanBuilder::new(name, provider_as_source(provider)).build()?))
+}
+
+/// Whether a join of `tables` finds out by itself which columns are compared.
+fn is_natural(tables: &TableWithJoins) -> bool {
+    let nested = std::iter::once(&tables.relation).chain(tables.joins.iter().map(|join| &join.relation));
+    let is_own = |join: &datafusion::sql::sqlparser::ast::Join| {
+        matches!(constraint(&join.join_operator), Some(JoinConstraint::Natural))
+    };
+    tables.joins.iter().any(is_own)
+        || nested.into_iter().any(|factor| match factor {
+            TableFactor::NestedJoin { table_with_joins, .. } => is_natural(table_with_joins),
+            _ => false,
+        })
+}
+
+fn located(error: Error, name: &ObjectName) -> Error {
+    match error {
+        Error::InvalidInput(text) => error::invalid(text, name.span()),
+        other => other,
+    }
+}
+
+/// An error in a view's text names the view. Its syntax tree has no lines and columns, which would be taken for the
+/// statement's.
+fn in_view(error: Error, view: &View) -> Error {
+    match error {
+        Error::InvalidInput(text) => Error::InvalidInput(format!("view '{}': {text}", view.name)),
+        other => other,
+    }
+}

@@ -1,0 +1,221 @@
+//! The items of a select list: what each is called, and the columns that a `*` stands for.
+
+use super::binder::Binder;
+use super::error;
+use super::expression::Around;
+use super::scope::{Named, Relation, Scope, fold};
+use super::tables::reference;
+use crate::Result;
+use datafusion::logical_expr::Expr as Planned;
+use datafusion::sql::sqlparser::ast::{
+    ExceptSelectItem, ExcludeSelectItem, Expr, Ident, ObjectName, ReplaceSelectItem, SelectItem,
+    SelectItemQualifiedWildcardKind, Spanned, WildcardAdditionalOptions,
+};
+
+/// An item of a select list.
+#[derive(Debug, Clone)]
+pub(super) struct Item {
+    /// What its column is called: by its alias, its column, or its text.
+    pub(super) name: String,
+    pub(super) expression: Planned,
+    /// The column that it casts, by which queries around it may call it.
+    pub(super) casts: Option<String>,
+    /// Whether AS gives the name.
+    pub(super) has_alias: bool,
+}
+
+impl Item {
+    /// A column of another query.
+    pub(super) fn of(own: &Named) -> Self {
+        let expression = Planned::Column(own.column.clone());
+        Self { name: own.name.clone(), expression, casts: None, has_alias: false }
+    }
+}
+
+/// What one item is called when its text tells: by its alias, its column's name, or as it was written.
+pub(crate) fn heading(item: &SelectItem) -> Option<String> {
+    match item {
+        SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
+        SelectItem::UnnamedExpr(expression) => Some(last_name(expression).map_or_else(|| expression.to_string(), fold)),
+        _ => None,
+    }
+}
+
+/// The column's name in `a` or `t.a`.
+fn last_name(expression: &Expr) -> Option<&Ident> {
+    match expression {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(names) => names.last(),
+        _ => None,
+    }
+}
+
+/// Whether the list means columns without naming them.
+pub(super) fn has_wildcard(items: &[SelectItem]) -> bool {
+    items.iter().any(|item| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)))
+}
+
+impl Binder<'_> {
+    /// Plans a select list.
+    pub(super) fn items(&mut self, list: &[SelectItem], around: Around<'_>) -> Result<Vec<Item>> {
+        let mut items = Vec::with_capacity(list.len());
+        for item in list {
+            match item {
+                SelectItem::UnnamedExpr(text) | SelectItem::ExprWithAlias { expr: text, .. } => {
+                    let expression = self.expression(text, around)?;
+                    let name = heading(item).unwrap_or_default();
+                    let has_alias = matches!(item, SelectItem::ExprWithAlias { .. });
+                    let is_cast = !has_alias && last_name(text).is_none();
+                    let casts = cast_column(text).filter(|_| is_cast).map(fold);
+                    items.push(Item { name, expression, casts, has_alias });
+                }
+                SelectItem::Wildcard(options) => {
+                    if around.scope.relations.is_empty() {
+                        let span = options.wildcard_token.0.span;
+                        return Err(error::invalid("SELECT * needs a FROM to say which columns", span));
+                    }
+                    items.extend(self.wildcard(around.scope.shown.clone(), options, around)?);
+                }
+                SelectItem::QualifiedWildcard(kind, options) => {
+                    let columns = around.scope.relation(kind)?.columns.clone();
+                    items.extend(self.wildcard(columns, options, around)?);
+                }
+                SelectItem::ExprWithAliases { .. } => {
+                    return Err(error::unsupported(format!("an item with several aliases ({item})")));
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    /// The columns that a `*` with its options stands for.
+    fn wildcard(
+        &mut self,
+        columns: Vec<Named>,
+        options: &WildcardAdditionalOptions,
+        around: Around<'_>,
+    ) -> Result<Vec<Item>> {
+        let WildcardAdditionalOptions {
+            wildcard_token: _,
+            opt_ilike,
+            opt_exclude,
+            opt_except,
+            opt_replace,
+            opt_rename,
+            opt_alias,
+        } = options;
+        if opt_ilike.is_some() || opt_rename.is_some() || opt_alias.is_some() {
+            return Err(error::unsupported("* with ILIKE, RENAME or AS (name the columns)"));
+        }
+        let left_out = left_out(opt_exclude.as_ref(), opt_except.as_ref());
+        for ident in &left_out {
+            if !columns.iter().any(|own| own.name == fold(ident)) {
+                let names = columns.iter().map(|own| own.name.clone()).collect();
+                return Err(error::no_column(std::slice::from_ref(ident), names));
+            }
+        }
+        let replaced = self.replaced(&columns, opt_replace.as_ref(), around)?;
+        let kept = columns.into_iter().filter(|own| !left_out.iter().any(|ident| fold(ident) == own.name));
+        let items: Vec<Item> = kept
+            .map(|own| {
+                let other = replaced.iter().find(|(name, _)| *name == own.name);
+                let expression = other.map_or_else(|| Planned::Column(own.column), |(_, other)| other.clone());
+                Item { name: own.name, expression, casts: None, has_alias: false }
+            })
+            .collect();
+        if items.is_empty() && !left_out.is_empty() {
+            return Err(error::invalid("EXCLUDE leaves no column out of *", left_out[0].span));
+        }
+        Ok(items)
+    }
+
+    /// What `REPLACE (expression AS column, …)` puts in the place of columns.
+    fn replaced(
+        &mut self,
+        columns: &[Named],
+        replace: Option<&ReplaceSelectItem>,
+        around: Around<'_>,
+    ) -> Result<Vec<(String, Planned)>> {
+        let mut replaced = Vec::new();
+        for element in replace.into_iter().flat_map(|replace| &replace.items) {
+            let name = fold(&element.column_name);
+            if !columns.iter().any(|own| own.name == name) {
+                let names = columns.iter().map(|own| own.name.clone()).collect();
+                return Err(error::no_column(std::slice::from_ref(&element.column_name), names));
+            }
+            replaced.push((name, self.expression(&element.expr, around)?));
+        }
+        Ok(replaced)
+    }
+}
+
+impl Scope {
+    /// The member of FROM that stands before `.*`.
+    pub(super) fn relation(&self, kind: &SelectItemQualifiedWildcardKind) -> Result<&Relation> {
+        let SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
+            return Err(error::unsupported(format!("* of an expression ({kind})")));
+        };
+        let table = reference(name)?;
+        let parts = [table.catalog(), table.schema(), Some(table.table())];
+        let parts: Vec<String> = parts.into_iter().flatten().map(str::to_owned).collect();
+        match self.named(&parts).as_slice() {
+            [one] => Ok(&self.relations[*one]),
+            [] => Err(error::invalid(
+                format!("'{}' before .* is no table of this FROM{}", parts.join("."), self.near(&parts)),
+                name.span(),
+            )),
+            _ => Err(error::invalid(format!("'{}' before .* is the name of two tables", parts.join(".")), name.span())),
+        }
+    }
+
+    fn near(&self, parts: &[String]) -> String {
+        let names: Vec<&str> = self.relations.iter().filter_map(|relation| relation.name.as_deref()).collect();
+        parts.last().map_or_else(String::new, |name| crate::session::did_you_mean(name, names))
+    }
+}
+
+/// The columns that `EXCLUDE (a, b)` or `EXCEPT (a, b)` names.
+fn left_out(exclude: Option<&ExcludeSelectItem>, except: Option<&ExceptSelectItem>) -> Vec<Ident> {
+    let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).cloned();
+    let mut idents: Vec<Ident> = match exclude {
+        None => Vec::new(),
+        Some(ExcludeSelectItem::Single(name)) => last(name).into_iter().collect(),
+        Some(ExcludeSelectItem::Multiple(names)) => names.iter().filter_map(last).collect(),
+    };
+    if let Some(except) = except {
+        idents.push(except.first_element.clone());
+        idents.extend(except.additional_elements.iter().cloned());
+    }
+    idents
+}
+
+/// The name of the column in `CAST(t.a AS …)`.
+fn cast_column(mut expression: &Expr) -> Option<&Ident> {
+    while let Expr::Cast { expr, .. } | Expr::Nested(expr) = expression {
+        expression = expr;
+    }
+    last_name(expression)
+}
+
+/// The names of a list whose query stands within another. A cast of a column goes by the column's name where no other does,
+/// and what is there twice is numbered, so that queries around it can name each.
+pub(super) fn inner_names(items: &[Item]) -> Vec<String> {
+    let taken: Vec<&String> = items.iter().map(|item| item.casts.as_ref().unwrap_or(&item.name)).collect();
+    let mut seen: Vec<(&Planned, &String)> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for item in items {
+        if let Some(column) = &item.casts
+            && taken.iter().filter(|other| **other == column).count() == 1
+        {
+            names.push(column.clone());
+            continue;
+        }
+        let own = (&item.expression, &item.name);
+        let again = seen.iter().filter(|known| **known == own).count();
+        seen.push(own);
+        let is_free = |name: &String| !taken.contains(&name);
+        let numbered = (again..).map(|n| format!("{}_{n}", item.name)).find(is_free).filter(|_| again > 0);
+        names.push(numbered.unwrap_or_else(|| item.name.clone()));
+    }
+    names
+}

@@ -1,0 +1,171 @@
+//! Joins: ON, and the columns that USING and NATURAL merge.
+//!
+//! A merged column stands once in `*`, before the others. It is the left table's column, for a RIGHT JOIN the right
+//! table's, and for a FULL JOIN whichever of them is there.
+
+use super::binder::Binder;
+use super::error;
+use super::expression::{Around, refuse_calls};
+use super::from::{From, Member, once};
+use super::scope::{Named, Scope, fold};
+use crate::Result;
+use datafusion::common::Column;
+use datafusion::functions::core::expr_fn::coalesce;
+use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder};
+use datafusion::sql::sqlparser::ast::{Ident, Join, JoinConstraint, JoinOperator, ObjectName, Spanned, TableFactor};
+use std::sync::Arc;
+
+impl Binder<'_> {
+    /// Binds what is joined to `left`.
+    pub(super) fn join(&mut self, left: From, join: &Join, member: Member<'_>) -> Result<From> {
+        let (kind, constraint) = kind(&join.join_operator)?;
+        let lateral = is_lateral(&join.relation);
+        let right = if lateral {
+            let before = self.before(member, &left)?;
+            let right = self.factor(&join.relation, Member { before: Some(&before), ..member })?;
+            let depends = matches!(right.plan, LogicalPlan::Subquery(_));
+            if depends && !matches!(kind, JoinType::Inner | JoinType::Left) {
+                return Err(error::unsupported(format!("LATERAL on the right of {kind} JOIN")));
+            }
+            right
+        } else {
+            self.factor(&join.relation, member)?
+        };
+        once(&left.scope, &right.scope)?;
+        match constraint {
+            JoinConstraint::On(condition) => {
+                let fields = Arc::new(left.scope.fields.join(&right.scope.fields)?);
+                let both = left.scope.clone().beside(right.scope.clone(), fields);
+                let planned = self.expression(condition, Around::of(&both, member.place))?;
+                refuse_calls(&planned, "ON", condition)?;
+                joined(left, right, kind, vec![planned])
+            }
+            JoinConstraint::None => joined(left, right, kind, Vec::new()),
+            JoinConstraint::Using(names) => {
+                let names = names.iter().map(plain).collect::<Result<Vec<Ident>>>()?;
+                self.merged(left, right, kind, &names)
+            }
+            JoinConstraint::Natural => {
+                let shared = |own: &&Named| right.scope.has(&own.name);
+                let names = left.scope.shown.iter().filter(shared).map(|own| Ident::with_quote('"', &own.name));
+                let names: Vec<Ident> = names.collect();
+                if names.is_empty() { joined(left, right, kind, Vec::new()) } else { self.merged(left, right, kind, &names) }
+            }
+        }
+    }
+
+    /// What a LATERAL member that is joined to `left` sees: what stands before that in FROM, and `left`.
+    fn before(&self, member: Member<'_>, left: &From) -> Result<From> {
+        let plan = left.plan.clone();
+        let scope = match member.before {
+            None => left.scope.clone(),
+            Some(before) => {
+                let fields = Arc::new(before.scope.fields.join(&left.scope.fields)?);
+                before.scope.clone().beside(left.scope.clone(), fields)
+            }
+        };
+        Ok(From { plan, scope })
+    }
+
+    /// A join by equal columns of these names, each pair of which is one column from there on.
+    fn merged(&mut self, left: From, right: From, kind: JoinType, names: &[Ident]) -> Result<From> {
+        let mut pairs = Vec::with_capacity(names.len());
+        for ident in names {
+            pairs.push((one(&left.scope, ident, "left")?, one(&right.scope, ident, "right")?));
+        }
+        let equal = pairs.iter().map(|(left, right)| {
+            Planned::Column(left.column.clone()).eq(Planned::Column(right.column.clone()))
+        });
+        let is_merged = |own: &Named| names.iter().any(|ident| fold(ident) == own.name);
+        let rest = |scope: &Scope| scope.shown.iter().filter(|own| !is_merged(own)).cloned().collect::<Vec<_>>();
+        let (rest_left, rest_right) = (rest(&left.scope), rest(&right.scope));
+        let equal = equal.collect();
+        let mut from = joined(left, right, kind, equal)?;
+        if matches!(kind, JoinType::LeftSemi | JoinType::LeftAnti | JoinType::RightSemi | JoinType::RightAnti) {
+            return Ok(from);
+        }
+        let merged: Vec<Named> = match kind {
+            JoinType::Right => pairs.into_iter().map(|(_, right)| right).collect(),
+            JoinType::Full => self.either(&mut from, pairs)?,
+            _ => pairs.into_iter().map(|(left, _)| left).collect(),
+        };
+        from.scope.shown = [merged, rest_left, rest_right].concat();
+        Ok(from)
+    }
+
+    /// Adds a column for each pair: the one of the two that is there.
+    fn either(&mut self, from: &mut From, pairs: Vec<(Named, Named)>) -> Result<Vec<Named>> {
+        let mut columns: Vec<Planned> = from.plan.schema().columns().into_iter().map(Planned::Column).collect();
+        let mut merged = Vec::with_capacity(pairs.len());
+        for (left, right) in pairs {
+            let name = self.names.fresh(&left.name);
+            columns.push(coalesce(vec![Planned::Column(left.column), Planned::Column(right.column)]).alias(&name));
+            merged.push(Named { name: left.name, column: Column::new_unqualified(name) });
+        }
+        from.plan = self.project(from.plan.clone(), columns)?;
+        from.scope.fields = Arc::clone(from.plan.schema());
+        Ok(merged)
+    }
+}
+
+fn joined(left: From, right: From, kind: JoinType, on: Vec<Planned>) -> Result<From> {
+    let builder = LogicalPlanBuilder::from(left.plan);
+    let plan = match (kind, on.is_empty()) {
+        (JoinType::Inner, true) => builder.cross_join(right.plan)?.build()?,
+        _ => builder.join_on(right.plan, kind, on)?.build()?,
+    };
+    let fields = Arc::clone(plan.schema());
+    let scope = match kind {
+        JoinType::LeftSemi | JoinType::LeftAnti => Scope { fields, ..left.scope },
+        JoinType::RightSemi | JoinType::RightAnti => Scope { fields, ..right.scope },
+        _ => left.scope.beside(right.scope, fields),
+    };
+    Ok(From { plan, scope })
+}
+
+/// The column that USING means on one side.
+fn one(scope: &Scope, ident: &Ident, side: &str) -> Result<Named> {
+    let name = fold(ident);
+    let mut own = scope.shown.iter().filter(|own| own.name == name);
+    match (own.next(), own.next()) {
+        (Some(own), None) => Ok(own.clone()),
+        (None, _) => Err(error::invalid(
+            format!("column '{name}' of USING does not exist on the {side} of the join"),
+            ident.span,
+        )),
+        _ => Err(error::invalid(
+            format!("column '{name}' of USING is in several tables on the {side} of the join"),
+            ident.span,
+        )),
+    }
+}
+
+fn plain(name: &ObjectName) -> Result<Ident> {
+    match name.0.as_slice() {
+        [part] => part.as_ident().cloned(),
+        _ => None,
+    }
+    .ok_or_else(|| error::invalid(format!("USING ({name}) is no name of a column that two tables have"), name.span()))
+}
+
+fn kind(operator: &JoinOperator) -> Result<(JoinType, &JoinConstraint)> {
+    Ok(match operator {
+        JoinOperator::Join(by) | JoinOperator::Inner(by) | JoinOperator::CrossJoin(by) => (JoinType::Inner, by),
+        JoinOperator::Left(by) | JoinOperator::LeftOuter(by) => (JoinType::Left, by),
+        JoinOperator::Right(by) | JoinOperator::RightOuter(by) => (JoinType::Right, by),
+        JoinOperator::FullOuter(by) => (JoinType::Full, by),
+        JoinOperator::LeftSemi(by) => (JoinType::LeftSemi, by),
+        JoinOperator::RightSemi(by) => (JoinType::RightSemi, by),
+        JoinOperator::LeftAnti(by) => (JoinType::LeftAnti, by),
+        JoinOperator::RightAnti(by) => (JoinType::RightAnti, by),
+        other => return Err(error::unsupported(format!("the join {other:?}"))),
+    })
+}
+
+fn is_lateral(factor: &TableFactor) -> bool {
+    match factor {
+        TableFactor::Derived { lateral, .. } | TableFactor::Function { lateral, .. } => *lateral,
+        TableFactor::UNNEST { .. } => true,
+        _ => false,
+    }
+}

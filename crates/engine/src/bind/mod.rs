@@ -1,0 +1,49 @@
+//! The binder: from a query's syntax tree to DataFusion's logical plan, each name resolved once.
+//!
+//! DataFusion tells columns apart by qualifier and name, so that equal names of an inner and an outer query, of two schemas,
+//! of a USING pair, of a select list and a table become one column. Here every new column of a statement gets a name that
+//! occurs once in it, and names mean what SQL's scopes say. What the user calls a column stays beside the plan. Scalar
+//! expressions, their names replaced and their subqueries taken out, are planned by DataFusion
+//! (docs/decisions/0052-names-resolved-once.md).
+//!
+//! | file | what |
+//! |---|---|
+//! | `statement` | a statement's query from look-up to plan; the names of its columns |
+//! | `tables` | the tables and views that a statement names |
+//! | `binder` | the state of binding, and where a query stands |
+//! | `names` | names that occur once |
+//! | `mentioned` | which columns of its tables a statement names |
+//! | `scope` | what a name may mean |
+//! | `query`, `with`, `pipe` | WITH, ORDER BY and LIMIT around a query; operators behind it |
+//! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
+//! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
+//! | `from`, `join` | the members of FROM |
+//! | `expression`, `subquery` | scalar expressions and the queries in them |
+//! | `error` | errors with the place in the text |
+
+mod binder;
+mod error;
+mod expression;
+mod from;
+mod group;
+mod items;
+mod join;
+mod mentioned;
+mod names;
+mod order;
+mod pipe;
+mod query;
+mod scope;
+mod select;
+mod set;
+mod statement;
+mod subquery;
+mod tables;
+mod unnest;
+mod window;
+mod with;
+
+pub(crate) use binder::Instead;
+pub(crate) use items::heading;
+pub(crate) use statement::{BoundQuery, OutputNames, bind, give_as};
+pub(crate) use tables::{FoundView, Known, Looked, Lookup};

@@ -1,0 +1,114 @@
+//! A query: WITH before it, ORDER BY and LIMIT behind it.
+
+use super::binder::{Binder, Bound, Place};
+use super::error;
+use super::expression::Around;
+use super::order::{By, Key};
+use super::scope::{Relation, Scope};
+use super::{pipe, with};
+use crate::Result;
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Sort};
+use datafusion::sql::sqlparser::ast::{Distinct, Expr, LimitClause, OrderBy, Query, SetExpr};
+use std::sync::Arc;
+
+impl Binder<'_> {
+    /// Binds a query.
+    pub(super) fn query(&mut self, query: &Query, place: &Place) -> Result<Bound> {
+        self.ordered_by(query, query.order_by.as_ref(), place)
+    }
+
+    /// Binds a query of whose rows the order does not matter: it is heeded only where it says which rows there are.
+    pub(super) fn unordered(&mut self, query: &Query, place: &Place) -> Result<Bound> {
+        let chooses = query.limit_clause.is_some()
+            || query.fetch.is_some()
+            || !query.pipe_operators.is_empty()
+            || matches!(query.body.as_ref(), SetExpr::Select(select) if matches!(select.distinct, Some(Distinct::On(_))));
+        self.ordered_by(query, query.order_by.as_ref().filter(|_| chooses), place)
+    }
+
+    fn ordered_by(&mut self, query: &Query, order: Option<&OrderBy>, place: &Place) -> Result<Bound> {
+        let behind;
+        let place = match &query.with {
+            None => place,
+            Some(with) => {
+                behind = with::behind(with, place)?;
+                &behind
+            }
+        };
+        let mut bound = match query.body.as_ref() {
+            SetExpr::Select(select) => self.select(select, order, place)?,
+            other => {
+                let bound = self.body(other, place)?;
+                match order {
+                    None => bound,
+                    Some(order) => self.order_rows(bound, order, place)?,
+                }
+            }
+        };
+        if let Some(limit) = &query.limit_clause {
+            bound.plan = self.limit(bound.plan, limit, place)?;
+        }
+        pipe::all(self, bound, &query.pipe_operators, place)
+    }
+
+    /// Binds what stands between WITH and ORDER BY.
+    pub(super) fn body(&mut self, body: &SetExpr, place: &Place) -> Result<Bound> {
+        match body {
+            SetExpr::Select(select) => self.select(select, None, place),
+            SetExpr::Query(query) => self.query(query, place),
+            SetExpr::SetOperation { .. } => self.set_operations(body, place),
+            SetExpr::Values(values) => self.values(values, place),
+            SetExpr::Table(table) => self.whole_table(table, place),
+            other => Err(error::unsupported(format!("{other} as a query"))),
+        }
+    }
+
+    /// Puts the rows of VALUES, of UNION and the like in order, by their columns.
+    pub(super) fn order_rows(&mut self, bound: Bound, order: &OrderBy, place: &Place) -> Result<Bound> {
+        let scope = scope_of(&bound);
+        let items: Vec<_> = bound.columns.iter().map(super::items::Item::of).collect();
+        let keys = self.order(order, &[], &items, Around::of(&scope, place))?;
+        let mut columns: Vec<_> = items.iter().map(|item| item.expression.clone()).collect();
+        let listed = columns.len();
+        let mut sort = Vec::with_capacity(keys.len());
+        for Key { by, ascending, nulls_first } in keys {
+            let value = match by {
+                By::Item(at) => columns[at].clone(),
+                By::Value(value) => {
+                    let named = self.named(value, "order");
+                    columns.push(named.clone());
+                    datafusion::logical_expr::Expr::Column(super::binder::column_of(&named))
+                }
+            };
+            sort.push(value.sort(ascending, nulls_first));
+        }
+        let input = self.project(bound.plan, columns.clone())?;
+        let sorted = LogicalPlan::Sort(Sort { expr: sort, input: Arc::new(input), fetch: None });
+        columns.truncate(listed);
+        Ok(Bound { plan: self.project(sorted, columns)?, columns: bound.columns })
+    }
+
+    pub(super) fn limit(&mut self, plan: LogicalPlan, limit: &LimitClause, place: &Place) -> Result<LogicalPlan> {
+        let (limit, offset) = match limit {
+            LimitClause::LimitOffset { limit, offset, limit_by: _ } => {
+                (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
+            }
+            LimitClause::OffsetCommaLimit { offset, limit } => (Some(limit), Some(offset)),
+        };
+        if limit.is_none() && offset.is_none() {
+            return Ok(plan);
+        }
+        let scope = Scope::empty();
+        let mut number = |text: Option<&Expr>| match text {
+            None => Ok(None),
+            Some(text) => self.condition(text, Around::of(&scope, place), "LIMIT").map(Some),
+        };
+        let (skip, fetch) = (number(offset)?, number(limit)?);
+        Ok(LogicalPlanBuilder::from(plan).limit_by_expr(skip, fetch)?.build()?)
+    }
+}
+
+/// The columns of a query as a scope of their own.
+pub(super) fn scope_of(bound: &Bound) -> Scope {
+    Scope::of(Relation { columns: bound.columns.clone(), ..Relation::default() }, &bound.plan)
+}

@@ -1,0 +1,212 @@
+//! What a name in a query may mean: the tables of its FROM with their columns, those of the queries around it behind them.
+//!
+//! The rules are PostgreSQL's. A name with a table before it means that table of the innermost query that has one of the
+//! name; a name alone means a column of the innermost query that has one, of which there may be only one. A column that
+//! USING merges is one column for names that stand alone and for `*`, while each table still has its own.
+
+use super::error;
+use crate::Result;
+use arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{Column, DFSchema, DFSchemaRef};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast::Ident;
+use gingham_storage::DEFAULT_SCHEMA;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A column of a plan under the name that the statement knows it by.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Named {
+    /// The user's name.
+    pub(crate) name: String,
+    /// The plan's column, whose name occurs once in the statement.
+    pub(crate) column: Column,
+}
+
+/// A member of FROM.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Relation {
+    /// Its alias, or the table's name; `None` for a query without an alias.
+    pub(super) name: Option<String>,
+    /// The schema that may stand before the name; `None` behind an alias.
+    pub(super) schema: Option<String>,
+    /// Whether FROM names it without its schema: then it is what the name alone means, beside one of another schema.
+    pub(super) is_bare: bool,
+    /// Its columns that are shown.
+    pub(super) columns: Vec<Named>,
+    /// The names of its columns that are not shown, too.
+    pub(super) all: Vec<String>,
+    /// Its PRIMARY KEY, when all columns of that are among `columns`.
+    pub(super) key: Vec<Column>,
+}
+
+impl Relation {
+    /// The names of all of its columns, behind its own name if they are to be qualified.
+    fn names(&self, qualified: bool) -> Vec<String> {
+        let names = self.columns.iter().map(|own| &own.name).chain(&self.all);
+        match self.name.as_ref().filter(|_| qualified) {
+            None => names.cloned().collect(),
+            Some(table) => names.map(|name| format!("{table}.{name}")).collect(),
+        }
+    }
+}
+
+/// The columns that one query can name.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    pub(super) relations: Vec<Relation>,
+    /// What `*` stands for, and what names that stand alone may mean.
+    pub(super) shown: Vec<Named>,
+    /// The columns of the plan.
+    pub(super) fields: DFSchemaRef,
+}
+
+/// The scope of a query and those around it.
+#[derive(Debug)]
+pub(super) struct Level {
+    pub(super) scope: Scope,
+    pub(super) next: Option<Rc<Level>>,
+}
+
+/// What a name was found to mean.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) column: Column,
+    pub(super) field: FieldRef,
+    /// It is a column of a query around this one.
+    pub(super) is_outer: bool,
+    /// How many parts of the name it took: the others are fields of its struct.
+    pub(super) parts: usize,
+}
+
+/// How a search in one scope ended.
+enum Search {
+    Found { column: Column, parts: usize },
+    Missing,
+    /// The relation that the name names is here, and does not have the column.
+    NoColumn { relation: usize },
+    Ambiguous,
+}
+
+impl Scope {
+    /// The scope of a query without FROM.
+    pub(super) fn empty() -> Self {
+        Self { relations: Vec::new(), shown: Vec::new(), fields: Arc::new(DFSchema::empty()) }
+    }
+
+    /// The scope of one member of FROM.
+    pub(super) fn of(relation: Relation, plan: &LogicalPlan) -> Self {
+        let shown = relation.columns.clone();
+        Self { relations: vec![relation], shown, fields: Arc::clone(plan.schema()) }
+    }
+
+    /// The columns of two scopes side by side.
+    pub(super) fn beside(mut self, other: Self, fields: DFSchemaRef) -> Self {
+        self.relations.extend(other.relations);
+        self.shown.extend(other.shown);
+        self.fields = fields;
+        self
+    }
+
+    /// What is known of a plan's column.
+    pub(super) fn field(&self, column: &Column) -> Result<FieldRef> {
+        Ok(Arc::clone(self.fields.qualified_field_from_column(column)?.1))
+    }
+
+    /// Whether a name that stands alone means a column here.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.shown.iter().any(|shown| shown.name == name)
+    }
+
+    /// The relations that the parts before the last of a qualified name mean: `t`, `schema.t` or `catalog.schema.t`.
+    pub(super) fn named(&self, qualifier: &[String]) -> Vec<usize> {
+        let means = |relation: &Relation| match qualifier {
+            [table] => relation.name.as_ref() == Some(table),
+            [schema, table] | [_, schema, table] => {
+                relation.name.as_ref() == Some(table) && relation.schema.as_ref() == Some(schema)
+            }
+            _ => false,
+        };
+        let found: Vec<usize> = (0..self.relations.len()).filter(|number| means(&self.relations[*number])).collect();
+        let bare: Vec<usize> = found.iter().copied().filter(|number| self.relations[*number].is_bare).collect();
+        if found.len() > 1 && bare.len() == 1 { bare } else { found }
+    }
+
+    fn search(&self, parts: &[String]) -> Search {
+        for qualifiers in (1..parts.len().min(4)).rev() {
+            match self.named(&parts[..qualifiers]).as_slice() {
+                [] => {}
+                [relation] => {
+                    let columns = &self.relations[*relation].columns;
+                    let mut own = columns.iter().filter(|own| own.name == parts[qualifiers]);
+                    return match (own.next(), own.next()) {
+                        (Some(own), None) => Search::Found { column: own.column.clone(), parts: qualifiers + 1 },
+                        (Some(_), Some(_)) => Search::Ambiguous,
+                        (None, _) => Search::NoColumn { relation: *relation },
+                    };
+                }
+                _ => return Search::Ambiguous,
+            }
+        }
+        let Some(first) = parts.first() else { return Search::Missing };
+        let mut own = self.shown.iter().filter(|shown| shown.name == *first);
+        let Some(found) = own.next() else { return Search::Missing };
+        if own.any(|other| other.column != found.column) {
+            return Search::Ambiguous;
+        }
+        let is_struct =
+            || self.field(&found.column).is_ok_and(|field| matches!(field.data_type(), DataType::Struct(_)));
+        if parts.len() > 1 && !is_struct() {
+            return Search::Missing;
+        }
+        Search::Found { column: found.column.clone(), parts: 1 }
+    }
+
+    /// Every name that a column may be called by here, as an error shows it.
+    fn candidates(&self, qualified: bool) -> Vec<String> {
+        let shown = self.shown.iter().filter(|_| !qualified).map(|shown| shown.name.clone());
+        shown.chain(self.relations.iter().flat_map(|relation| relation.names(qualified))).collect()
+    }
+}
+
+/// The column that a name means in `scope`, or in one of those around it.
+pub(super) fn resolve(idents: &[Ident], scope: &Scope, outer: Option<&Rc<Level>>) -> Result<Found> {
+    let parts: Vec<String> = idents.iter().map(fold).collect();
+    let mut own = Some(scope);
+    let mut next = outer;
+    let mut is_outer = false;
+    let mut candidates = Vec::new();
+    while let Some(scope) = own {
+        match scope.search(&parts) {
+            Search::Found { column, parts } => {
+                let field = scope.field(&column)?;
+                return Ok(Found { column, field, is_outer, parts });
+            }
+            Search::Ambiguous => return Err(error::ambiguous(idents)),
+            Search::NoColumn { relation } => {
+                return Err(error::no_column(idents, scope.relations[relation].names(true)));
+            }
+            Search::Missing => candidates.extend(scope.candidates(parts.len() > 1)),
+        }
+        is_outer = true;
+        own = next.map(|level| &level.scope);
+        next = next.and_then(|level| level.next.as_ref());
+    }
+    Err(error::no_column(idents, candidates))
+}
+
+/// An identifier as names are kept: in small letters unless quoted.
+pub(super) fn fold(ident: &Ident) -> String {
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_ascii_lowercase(),
+    }
+}
+
+/// The schema that may stand before a table's name in the rest of the statement.
+pub(super) fn schema_name(schema: Option<&str>, is_temporary: bool) -> Option<String> {
+    match schema {
+        Some(schema) => Some(schema.to_owned()),
+        None => (!is_temporary).then(|| DEFAULT_SCHEMA.to_owned()),
+    }
+}

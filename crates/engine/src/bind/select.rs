@@ -1,0 +1,254 @@
+//! SELECT: FROM, WHERE, GROUP BY, HAVING, windows, QUALIFY, the list, DISTINCT and ORDER BY, in that order.
+
+use super::binder::{Binder, Bound, Place, column_of};
+use super::error;
+use super::expression::{Around, refuse_calls};
+use super::from::From;
+use super::group::replaced;
+use super::items::{Item, inner_names};
+use super::order::{By, Key};
+use super::scope::Named;
+use super::window;
+use crate::Result;
+use datafusion::common::Column;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::logical_expr::utils::find_aggregate_exprs;
+use datafusion::logical_expr::{
+    Distinct as PlanDistinct, DistinctOn, Expr as Planned, Filter, LogicalPlan, LogicalPlanBuilder, Sort,
+};
+use datafusion::sql::sqlparser::ast::{Distinct, OrderBy, Select};
+use std::sync::Arc;
+
+/// What a SELECT computes of its rows.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) items: Vec<Item>,
+    pub(super) having: Option<Planned>,
+    pub(super) qualify: Option<Planned>,
+    pub(super) order: Vec<Key>,
+    /// DISTINCT ON.
+    pub(super) on: Vec<By>,
+}
+
+impl Parts {
+    /// Every expression.
+    pub(super) fn expressions(&self) -> impl Iterator<Item = &Planned> {
+        let values = self.order.iter().map(|key| &key.by).chain(&self.on).filter_map(|by| match by {
+            By::Item(_) => None,
+            By::Value(value) => Some(value),
+        });
+        self.items.iter().map(|item| &item.expression).chain(&self.having).chain(&self.qualify).chain(values)
+    }
+
+    /// Puts columns in the place of what was computed already.
+    pub(super) fn replace(&mut self, computed: &[(Planned, Column)]) -> Result<()> {
+        let keys = self.order.iter_mut().map(|key| &mut key.by).chain(&mut self.on).filter_map(|by| match by {
+            By::Item(_) => None,
+            By::Value(value) => Some(value),
+        });
+        let items = self.items.iter_mut().map(|item| &mut item.expression);
+        for own in items.chain(&mut self.having).chain(&mut self.qualify).chain(keys) {
+            *own = replaced(std::mem::take(own), computed)?;
+        }
+        Ok(())
+    }
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT.
+    pub(super) fn select(&mut self, select: &Select, order: Option<&OrderBy>, place: &Place) -> Result<Bound> {
+        let from = self.from(select, place)?;
+        self.select_from(from, select, order, place)
+    }
+
+    /// Binds what a SELECT makes of the rows of its FROM.
+    pub(super) fn select_from(
+        &mut self,
+        from: From,
+        select: &Select,
+        order: Option<&OrderBy>,
+        place: &Place,
+    ) -> Result<Bound> {
+        refuse_clauses(select)?;
+        window::check(&select.named_window)?;
+        let From { mut plan, scope } = from;
+        let place_of_list = Place { instead: std::rc::Rc::from([]), ..place.clone() };
+        let around = Around { windows: &select.named_window, ..Around::of(&scope, &place_of_list) };
+        if let Some(condition) = &select.selection {
+            let condition = self.condition(condition, around, "WHERE")?;
+            plan = LogicalPlan::Filter(Filter::try_new(condition, Arc::new(plan))?);
+        }
+        let mut parts = self.parts(select, order, around)?;
+        let grouping = self.grouping(select, &parts.items, around)?;
+        let calls = find_aggregate_exprs(parts.expressions());
+        let is_grouped = grouping.is_some() || !calls.is_empty() || parts.having.is_some();
+        let has_windows = parts.expressions().any(|own| own.exists(is_window).unwrap_or(false));
+        if !place.instead.is_empty() && (is_grouped || has_windows) {
+            return Err(error::unsupported(format!("{} with aggregates or window functions", place.verb)));
+        }
+        if is_grouped {
+            plan = self.grouped(plan, grouping.unwrap_or_default(), calls, &mut parts, &scope)?;
+            if let Some(having) = parts.having.take() {
+                plan = LogicalPlan::Filter(Filter::try_new(having, Arc::new(plan))?);
+            }
+        }
+        if has_windows {
+            let (computed, columns) = self.windows(plan, parts.expressions())?;
+            plan = computed;
+            parts.replace(&columns)?;
+        } else if parts.qualify.is_some() {
+            return Err(crate::Error::InvalidInput(
+                "QUALIFY is about window functions, and neither it nor the select list has one; use WHERE or HAVING".into(),
+            ));
+        }
+        if let Some(qualify) = parts.qualify.take() {
+            plan = LogicalPlan::Filter(Filter::try_new(qualify, Arc::new(plan))?);
+        }
+        self.listed(plan, parts, select.distinct.as_ref(), place.is_top)
+    }
+
+    fn parts(&mut self, select: &Select, order: Option<&OrderBy>, around: Around<'_>) -> Result<Parts> {
+        let list = &select.projection;
+        let items = self.items(list, around)?;
+        let with_aliases = Around { aliases: &items, ..around };
+        let having = select.having.as_ref().map(|having| self.expression(having, with_aliases)).transpose()?;
+        let qualify = select.qualify.as_ref().map(|qualify| self.expression(qualify, with_aliases)).transpose()?;
+        if let (Some(planned), Some(text)) = (&having, &select.having) {
+            refuse_windows(planned, text)?;
+        }
+        let order = match order {
+            None => Vec::new(),
+            Some(order) => self.order(order, list, &items, around)?,
+        };
+        let mut on = Vec::new();
+        if let Some(Distinct::On(values)) = &select.distinct {
+            for value in values {
+                on.push(self.by(value, list, &items, around, "DISTINCT ON")?);
+            }
+        }
+        Ok(Parts { items, having, qualify, order, on })
+    }
+
+    /// The select list over `plan`, without rows that are there twice where DISTINCT says so, in order.
+    fn listed(
+        &mut self,
+        plan: LogicalPlan,
+        parts: Parts,
+        distinct: Option<&Distinct>,
+        is_top: bool,
+    ) -> Result<Bound> {
+        let Parts { items, having: _, qualify: _, order, on } = parts;
+        let names = if is_top { items.iter().map(|item| item.name.clone()).collect() } else { inner_names(&items) };
+        let (plan, groups) = self.unnest(plan, items.iter().map(|item| item.expression.clone()).collect())?;
+        let mut list: Vec<Planned> = Vec::new();
+        let mut columns: Vec<Named> = Vec::new();
+        // Where each item begins among the columns.
+        let mut starts = Vec::with_capacity(items.len());
+        for ((item, group), name) in items.iter().zip(groups).zip(names) {
+            starts.push(columns.len());
+            let is_struct = group.len() > 1;
+            for expression in group {
+                let name = match (&expression, is_struct) {
+                    (Planned::Column(column), true) => {
+                        let field = column.name.split_once('.').map_or(column.name.as_str(), |(_, field)| field);
+                        format!("{name}.{field}")
+                    }
+                    _ => name.clone(),
+                };
+                let listed = self.item(expression, &name, item.has_alias, &list);
+                columns.push(Named { name, column: column_of(&listed) });
+                list.push(listed);
+            }
+        }
+        let width = list.len();
+        let mut place_of = |binder: &mut Self, by: &By| match by {
+            By::Item(number) => Planned::Column(columns[starts[*number]].column.clone()),
+            By::Value(value) => match list.iter().find(|listed| *listed == value) {
+                Some(listed) => Planned::Column(column_of(listed)),
+                None => {
+                    let hidden = match value {
+                        Planned::Column(_) => value.clone(),
+                        other => binder.named(other.clone(), "order"),
+                    };
+                    list.push(hidden.clone());
+                    Planned::Column(column_of(&hidden))
+                }
+            },
+        };
+        let on: Vec<Planned> = on.iter().map(|by| place_of(self, by)).collect();
+        let sort: Vec<_> =
+            order.iter().map(|key| place_of(self, &key.by).sort(key.ascending, key.nulls_first)).collect();
+        let is_distinct = matches!(distinct, Some(Distinct::Distinct));
+        if is_distinct && list.len() > width {
+            return Err(crate::Error::InvalidInput(
+                "ORDER BY of SELECT DISTINCT can only be about what is in the select list".into(),
+            ));
+        }
+        let hidden = list.len() > width;
+        let mut plan = self.project(plan, list)?;
+        let own = || columns.iter().map(|own| Planned::Column(own.column.clone())).collect::<Vec<_>>();
+        if is_distinct {
+            plan = LogicalPlanBuilder::from(plan).distinct()?.build()?;
+        }
+        if let Some(Distinct::On(_)) = distinct {
+            let first = DistinctOn::try_new(on, own(), None, Arc::new(plan))?;
+            let first = if sort.is_empty() { first } else { first.with_sort_expr(sort)? };
+            let plan = LogicalPlan::Distinct(PlanDistinct::On(first));
+            let names: Vec<String> = columns.into_iter().map(|own| own.name).collect();
+            return Ok(Bound::of(plan, names));
+        }
+        if !sort.is_empty() {
+            plan = LogicalPlan::Sort(Sort { expr: sort, input: Arc::new(plan), fetch: None });
+        }
+        if hidden {
+            plan = self.project(plan, own())?;
+        }
+        Ok(Bound { plan, columns })
+    }
+
+    /// One column of a select list, under a name that no other has.
+    fn item(&mut self, expression: Planned, name: &str, has_alias: bool, before: &[Planned]) -> Planned {
+        match &expression {
+            Planned::Column(column) => {
+                let is_free = !before.iter().any(|other| column_of(other) == *column);
+                if is_free && (!has_alias || column.name == name) {
+                    return expression;
+                }
+                let name = self.names.fresh(name);
+                expression.alias(name)
+            }
+            _ if has_alias => {
+                let name = self.names.fresh(name);
+                expression.alias(name)
+            }
+            _ => self.named(expression, name),
+        }
+    }
+}
+
+fn is_window(part: &Planned) -> datafusion::error::Result<bool> {
+    Ok(matches!(part, Planned::WindowFunction(_)))
+}
+
+/// Refuses window functions in HAVING, which is there before they are.
+fn refuse_windows(planned: &Planned, text: &datafusion::sql::sqlparser::ast::Expr) -> Result<()> {
+    if planned.exists(is_window)? {
+        let windows = datafusion::logical_expr::utils::find_window_exprs([planned]);
+        return windows.first().map_or(Ok(()), |window| refuse_calls(window, "HAVING", text));
+    }
+    Ok(())
+}
+
+/// Refuses the clauses of SELECT that nothing here reads.
+fn refuse_clauses(select: &Select) -> Result<()> {
+    let clauses = [
+        (select.top.is_some(), "TOP (use LIMIT)"),
+        (!select.lateral_views.is_empty(), "LATERAL VIEW (use unnest)"),
+        (!select.sort_by.is_empty(), "SORT BY (use ORDER BY)"),
+        (select.exclude.is_some(), "EXCLUDE behind the list (write it behind *)"),
+    ];
+    match clauses.iter().find(|(given, _)| *given) {
+        Some((_, clause)) => Err(error::unsupported(clause)),
+        None => Ok(()),
+    }
+}

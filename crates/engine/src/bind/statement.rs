@@ -1,0 +1,111 @@
+//! A statement's query, from looking its tables up to its plan, and the names of its columns, which lie outside the plan.
+
+use super::binder::{Binder, Instead, Place, TablesOf};
+use super::mentioned::Mentioned;
+use super::names::Names;
+use super::tables::{Lookup, Tables};
+use crate::Result;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::execution::{SendableRecordBatchStream, SessionState};
+use datafusion::logical_expr::{Expr, LogicalPlan, Projection};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::sql::sqlparser::ast::Query;
+use futures::StreamExt;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A query's plan, not yet optimised, and what its columns are called.
+#[derive(Debug, Clone)]
+pub(crate) struct BoundQuery {
+    pub(crate) plan: LogicalPlan,
+    pub(crate) names: OutputNames,
+    /// Whether expressions of it are scalar subqueries.
+    pub(crate) has_scalar_subqueries: bool,
+}
+
+impl BoundQuery {
+    /// The plan with columns of the names that the user knows, which must be different.
+    pub(crate) fn with_names(self) -> Result<LogicalPlan> {
+        let columns = self.plan.schema().columns().into_iter().zip(&self.names.0);
+        let columns: Vec<Expr> = columns
+            .map(|(column, name)| {
+                if column.name == *name && column.relation.is_none() {
+                    Expr::Column(column)
+                } else {
+                    Expr::Column(column).alias(name)
+                }
+            })
+            .collect();
+        Ok(LogicalPlan::Projection(Projection::try_new(columns, Arc::new(self.plan))?))
+    }
+}
+
+/// Binds a statement's query. `instead` stands for the first tables of its FROM, which the statement `verb` changes.
+pub(crate) async fn bind(
+    state: &SessionState,
+    query: &mut Query,
+    lookup: Arc<dyn Lookup>,
+    instead: Vec<Instead>,
+    verb: &'static str,
+) -> Result<BoundQuery> {
+    let tables = Tables::of(query, lookup).await?;
+    let mentioned = Rc::new(Mentioned::of(query)?);
+    let mut binder = Binder {
+        state,
+        names: Names::default(),
+        mentioned,
+        samples: HashMap::new(),
+        has_scalar_subqueries: false,
+    };
+    let place = Place {
+        tables: TablesOf::Statement(Rc::new(tables)),
+        outer: None,
+        with: None,
+        is_top: true,
+        instead: Rc::from(instead),
+        verb,
+    };
+    let bound = binder.query(query, &place)?;
+    let names = OutputNames(bound.columns.into_iter().map(|own| own.name).collect());
+    Ok(BoundQuery { plan: bound.plan, names, has_scalar_subqueries: binder.has_scalar_subqueries })
+}
+
+/// What the columns of a result are called: as they were written, and perhaps several alike.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OutputNames(pub(crate) Vec<String>);
+
+impl OutputNames {
+    /// A schema under these names, where there is one for each of its columns.
+    pub(crate) fn rename(&self, schema: &Schema) -> Schema {
+        if self.0.len() != schema.fields().len() {
+            return schema.clone();
+        }
+        let name = |(field, name): (&Arc<Field>, &String)| match field.name() == name {
+            true => Arc::clone(field),
+            false => Arc::new(field.as_ref().clone().with_name(name)),
+        };
+        let fields: Vec<Arc<Field>> = schema.fields().iter().zip(&self.0).map(name).collect();
+        Schema::new_with_metadata(fields, schema.metadata().clone())
+    }
+
+    /// Rows under these names.
+    pub(crate) fn give(&self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+        give_as(&Arc::new(self.rename(&rows.schema())), rows)
+    }
+}
+
+/// Rows with the names of `schema`.
+pub(crate) fn give_as(schema: &SchemaRef, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    if *schema == rows.schema() {
+        return rows;
+    }
+    let renamed = Arc::clone(schema);
+    let batches = rows.map(move |batch| {
+        let batch = batch?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&renamed), batch.columns().to_vec(), &options)?)
+    });
+    Box::pin(RecordBatchStreamAdapter::new(Arc::clone(schema), batches))
+}

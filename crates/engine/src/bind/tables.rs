@@ -1,0 +1,181 @@
+//! The tables and views that a statement names, looked up once before it is bound: looking up may have to wait for a file
+//! system, binding does not.
+
+use crate::statements::walk::{Tree, Visit};
+use crate::{Error, Result};
+use async_trait::async_trait;
+use datafusion::catalog::TableProvider;
+use datafusion::common::TableReference;
+use datafusion::sql::planner::object_name_to_table_reference;
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, SetExpr, Table, TableFactor};
+use gingham_storage::TableName;
+use gingham_storage::catalog::TableSnapshot;
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What a name of a table stands for.
+#[derive(Debug, Clone)]
+pub(crate) enum Known {
+    /// A table of the database, or a TEMP table.
+    Table {
+        /// Its state in the statement's snapshot.
+        table: Arc<TableSnapshot>,
+        /// Whether only the session has it.
+        is_temporary: bool,
+    },
+    /// An external table, a system table, or a file.
+    Other(Arc<dyn TableProvider>),
+    /// A view, which is bound anew wherever it is named.
+    View(Arc<View>),
+}
+
+/// A view's definition.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) name: TableName,
+    pub(crate) query: Query,
+    /// Names of its first columns; those of the query for the others.
+    pub(crate) columns: Vec<String>,
+    /// What its own names stand for.
+    pub(crate) tables: Tables,
+}
+
+/// A view as it is found: its own names are not yet looked up.
+pub(crate) struct FoundView {
+    pub(crate) name: TableName,
+    pub(crate) query: Query,
+    pub(crate) columns: Vec<String>,
+    /// Looks up the view's own names.
+    pub(crate) inside: Arc<dyn Lookup>,
+}
+
+/// What a look-up gives.
+pub(crate) enum Looked {
+    /// A table.
+    Known(Known),
+    /// A view, whose names are still to be looked up.
+    View(FoundView),
+}
+
+/// Looks names of tables up: the session's catalog, for the statement or for a view within it.
+#[async_trait]
+pub(crate) trait Lookup: Send + Sync + fmt::Debug {
+    /// What `reference` stands for; `None` for what does not exist.
+    async fn look_up(&self, reference: &TableReference) -> Result<Option<Looked>>;
+
+    /// The error for a table that does not exist.
+    fn unknown(&self, reference: &TableReference) -> Error;
+}
+
+/// The names of tables in a statement, or in a view's query.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    known: HashMap<TableReference, Known>,
+    lookup: Arc<dyn Lookup>,
+}
+
+/// Views that were read already, by name and by whether only the session has them.
+type Views = HashMap<TableName, Arc<View>>;
+
+impl Tables {
+    /// Looks up what `tree` names, and what its views name.
+    pub(crate) async fn of(tree: &mut (impl Tree + Send), lookup: Arc<dyn Lookup>) -> Result<Self> {
+        Self::read(names(tree)?, lookup, &mut Views::new()).await
+    }
+
+    fn read<'a>(
+        names: Vec<TableReference>,
+        lookup: Arc<dyn Lookup>,
+        views: &'a mut Views,
+    ) -> Pin<Box<dyn Future<Output = Result<Self>> + Send + 'a>> {
+        Box::pin(async move {
+            let mut known = HashMap::new();
+            for name in names {
+                if known.contains_key(&name) {
+                    continue;
+                }
+                let found = match lookup.look_up(&name).await? {
+                    None => continue,
+                    Some(Looked::Known(found)) => found,
+                    Some(Looked::View(view)) => Known::View(Self::view(view, views).await?),
+                };
+                known.insert(name, found);
+            }
+            Ok(Self { known, lookup })
+        })
+    }
+
+    async fn view(found: FoundView, views: &mut Views) -> Result<Arc<View>> {
+        if let Some(view) = views.get(&found.name) {
+            return Ok(Arc::clone(view));
+        }
+        let FoundView { name, mut query, columns, inside } = found;
+        let tables = match Self::read(names(&mut query)?, inside, views).await {
+            Err(Error::InvalidInput(text)) => return Err(Error::InvalidInput(format!("view '{name}': {text}"))),
+            tables => tables?,
+        };
+        let view = Arc::new(View { name: name.clone(), query, columns, tables });
+        views.insert(name, Arc::clone(&view));
+        Ok(view)
+    }
+
+    /// What a name stands for.
+    ///
+    /// # Errors
+    ///
+    /// Nothing has the name.
+    pub(super) fn find(&self, reference: &TableReference) -> Result<&Known> {
+        self.known.get(reference).ok_or_else(|| self.lookup.unknown(reference))
+    }
+}
+
+/// A name in a statement as a reference.
+pub(super) fn reference(name: &ObjectName) -> Result<TableReference> {
+    Ok(object_name_to_table_reference(name.clone(), true)?)
+}
+
+/// The table of `TABLE schema.t` as a name.
+pub(super) fn name_of(table: &Table) -> Option<ObjectName> {
+    let parts = [table.schema_name.as_ref(), table.table_name.as_ref()];
+    let parts: Vec<Ident> = parts.into_iter().flatten().map(Ident::new).collect();
+    (!parts.is_empty()).then(|| ObjectName::from(parts))
+}
+
+/// Every name of a table in a tree. Names of WITH queries are among them: they may be tables' names as well.
+fn names(tree: &mut impl Tree) -> Result<Vec<TableReference>> {
+    struct Found(Vec<TableReference>);
+    impl Found {
+        fn body(&mut self, body: &SetExpr) -> Result<()> {
+            match body {
+                SetExpr::Table(table) => {
+                    let name = name_of(table).map(|name| reference(&name)).transpose()?;
+                    self.0.extend(name);
+                    Ok(())
+                }
+                SetExpr::SetOperation { left, right, .. } => {
+                    self.body(right)?;
+                    self.body(left)
+                }
+                _ => Ok(()),
+            }
+        }
+    }
+    impl Visit for Found {
+        fn query(&mut self, query: &mut Query) -> Result<()> {
+            self.body(&query.body)
+        }
+
+        fn table_factor(&mut self, table: &mut TableFactor) -> Result<()> {
+            if let TableFactor::Table { name, args: None, .. } = table {
+                self.0.push(reference(name)?);
+            }
+            Ok(())
+        }
+    }
+    let mut found = Found(Vec::new());
+    tree.walk(&mut found)?;
+    Ok(found.0)
+}

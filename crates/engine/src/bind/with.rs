@@ -1,0 +1,126 @@
+//! WITH: each query is bound anew wherever it is named. Of a recursive one the second part reads the rows of the round
+//! before.
+
+use super::binder::{Binder, Bound, Place, With, WithSource};
+use super::error;
+use super::from::From;
+use super::scope::{Relation, fold};
+use crate::{Error, Result};
+use arrow::datatypes::Schema;
+use datafusion::common::TableReference;
+use datafusion::datasource::cte_worktable::CteWorkTable;
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::logical_plan::TableScanBuilder;
+use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
+use datafusion::sql::sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, With as WithClause};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The place of a query that stands behind a WITH.
+pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
+    let mut inner = place.clone();
+    let mut names: Vec<String> = Vec::new();
+    for Cte { alias, query, from: _, materialized: _, closing_paren_token: _ } in &with.cte_tables {
+        let name = fold(&alias.name);
+        if names.contains(&name) {
+            return Err(error::invalid(format!("WITH has two queries of the name '{name}'"), alias.name.span));
+        }
+        let columns = alias.columns.iter().map(|column| fold(&column.name)).collect();
+        let query = query.as_ref().clone();
+        let own = Place { is_top: false, instead: Rc::from([]), verb: "", ..inner.clone() };
+        let source = WithSource::Query { query, columns, place: own, is_recursive: with.recursive };
+        inner.with = Some(Rc::new(With { name: name.clone(), source, next: inner.with.take() }));
+        names.push(name);
+    }
+    Ok(inner)
+}
+
+impl Binder<'_> {
+    /// Binds a query of WITH as a member of FROM.
+    pub(super) fn with_query(&mut self, with: &Rc<With>) -> Result<From> {
+        let bound = match &with.source {
+            WithSource::Rounds { table, columns, was_read } => {
+                was_read.set(true);
+                let source = provider_as_source(Arc::clone(table));
+                let scan = TableScanBuilder::new(TableReference::bare(with.name.clone()), source).build()?;
+                let plan = self.own_names(LogicalPlan::TableScan(scan))?;
+                Bound::of(plan, columns.iter().cloned())
+            }
+            WithSource::Query { query, columns, place, is_recursive } => {
+                let mut bound = if *is_recursive {
+                    self.recursive(&with.name, query, columns, place)?
+                } else {
+                    self.unordered(query, place)?
+                };
+                if columns.len() > bound.columns.len() {
+                    return Err(Error::InvalidInput(format!(
+                        "WITH query '{}' is given names for {} columns and has {}",
+                        with.name,
+                        columns.len(),
+                        bound.columns.len()
+                    )));
+                }
+                bound.rename(columns);
+                bound
+            }
+        };
+        let relation = Relation { name: Some(with.name.clone()), columns: bound.columns, ..Relation::default() };
+        Ok(From { scope: super::scope::Scope::of(relation, &bound.plan), plan: bound.plan })
+    }
+
+    /// Binds a query of WITH RECURSIVE, which reads its own rows in the second part of a UNION, or not at all.
+    fn recursive(&mut self, name: &str, query: &Query, columns: &[String], place: &Place) -> Result<Bound> {
+        let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } = query.body.as_ref() else {
+            return self.unordered(query, place);
+        };
+        let place = match &query.with {
+            Some(with) => behind(with, place)?,
+            None => place.clone(),
+        };
+        let mut first = self.body(left, &place)?;
+        first.rename(columns);
+        first.plan = self.unqualified(first.plan)?;
+        // DataFusion finds the rows of the round before by this name, of which there may be one.
+        let rounds = self.names.fresh(name);
+        let field = |field: &arrow::datatypes::FieldRef| field.as_ref().clone().with_nullable(true);
+        let fields: Vec<_> = first.plan.schema().fields().iter().map(field).collect();
+        let table = Arc::new(CteWorkTable::new(&rounds, Arc::new(Schema::new(fields))));
+        let names: Vec<String> = first.columns.iter().map(|own| own.name.clone()).collect();
+        let source = WithSource::Rounds { table, columns: names.clone(), was_read: Cell::new(false) };
+        let with = Rc::new(With { name: name.to_owned(), source, next: place.with.clone() });
+        let next = self.body(right, &Place { with: Some(Rc::clone(&with)), ..place.clone() })?;
+        let WithSource::Rounds { was_read, .. } = &with.source else {
+            return Err(Error::Internal("a recursive query lost its rounds".into()));
+        };
+        if !was_read.get() {
+            return self.unordered(query, &place);
+        }
+        if query.order_by.is_some() || query.limit_clause.is_some() {
+            return Err(error::unsupported("ORDER BY or LIMIT of a recursive query (put them into the query that reads it)"));
+        }
+        if next.columns.len() != first.columns.len() {
+            return Err(Error::InvalidInput(format!(
+                "the two parts of WITH RECURSIVE '{name}' have {} and {} columns",
+                first.columns.len(),
+                next.columns.len()
+            )));
+        }
+        let is_distinct = !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::AllByName);
+        let plan = LogicalPlanBuilder::from(first.plan).to_recursive_query(rounds, next.plan, is_distinct)?.build()?;
+        Ok(Bound::of(plan, names))
+    }
+
+    /// A plan whose columns have no table's name before theirs: the rows of later rounds come under the first one's names.
+    fn unqualified(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        let columns = plan.schema().columns().into_iter().map(|column| match &column.relation {
+            Some(_) => {
+                let name = self.names.fresh(&column.name);
+                Planned::Column(column).alias(name)
+            }
+            None => Planned::Column(column),
+        });
+        let columns = columns.collect();
+        self.project(plan, columns)
+    }
+}
