@@ -2,7 +2,7 @@
 
 use super::mentioned::Mentioned;
 use super::names::Names;
-use super::scope::{Level, Named};
+use super::scope::{Level, Named, Relation};
 use super::tables::Tables;
 use crate::Result;
 use arrow::datatypes::FieldRef;
@@ -22,6 +22,27 @@ pub(crate) enum Instead {
     Table(Arc<gingham_storage::catalog::TableSnapshot>),
     /// Rows that no table has yet.
     Rows(Arc<dyn TableProvider>),
+    /// Rows of the first table with the columns of others behind its own.
+    Joined(Arc<dyn TableProvider>, Vec<Beside>),
+}
+
+/// A table beside the first one of a statement's FROM.
+#[derive(Debug, Clone)]
+pub(crate) struct Beside {
+    pub(super) relation: Relation,
+    pub(super) fields: Vec<FieldRef>,
+}
+
+impl Beside {
+    /// How many columns it has.
+    pub(super) fn width(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Its columns.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = FieldRef> {
+        self.fields.iter().cloned()
+    }
 }
 
 /// Binds the queries of one statement.
@@ -33,6 +54,8 @@ pub(super) struct Binder<'a> {
     pub(super) samples: HashMap<usize, crate::table::Samples>,
     /// Whether a scalar subquery was bound.
     pub(super) has_scalar_subqueries: bool,
+    /// The tables beside the first one of the statement's FROM, for statements that change records.
+    pub(super) beside: Vec<Beside>,
 }
 
 /// Where a query stands.

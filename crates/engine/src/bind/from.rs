@@ -1,6 +1,6 @@
 //! The members of FROM: tables, views, queries of WITH, derived tables, functions that give rows.
 
-use super::binder::{Binder, Bound, Instead, Place, TablesOf, With};
+use super::binder::{Beside, Binder, Bound, Instead, Place, TablesOf, With};
 use super::error;
 use super::expression::Around;
 use super::items::has_wildcard;
@@ -67,10 +67,14 @@ impl Binder<'_> {
                 Some(before) => cross(before, next)?,
             });
         }
-        match all {
-            Some(from) => Ok(from),
-            None => From::nothing(),
+        let from = match all {
+            Some(from) => from,
+            None => From::nothing()?,
+        };
+        if !place.instead.is_empty() {
+            self.note_beside(&from.scope)?;
         }
+        Ok(from)
     }
 
     /// Binds a table and what is joined to it.
@@ -174,13 +178,35 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         member: Member<'_>,
     ) -> Result<From> {
-        let mut from = match instead {
-            Instead::Table(table) => self.scan(Arc::clone(table), reference, alias, member.is_whole)?,
-            Instead::Rows(rows) => self.rows_of(Arc::clone(rows), reference, alias)?,
+        let (mut from, tables): (From, &[Beside]) = match instead {
+            Instead::Table(table) => (self.scan(Arc::clone(table), reference, alias, member.is_whole)?, &[]),
+            Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference, alias)?, &[]),
+            Instead::Joined(rows, tables) => (self.rows_of(Arc::clone(rows), reference, alias)?, tables),
         };
-        from.scope.relations[0].schema = schema_name(reference.schema(), false);
-        from.scope.relations[0].is_bare = reference.schema().is_none();
-        aliased(from, alias)
+        let first = &mut from.scope.relations[0];
+        first.schema = schema_name(reference.schema(), false);
+        first.is_bare = reference.schema().is_none();
+        let mut others = first.columns.split_off(first.columns.len() - tables.iter().map(Beside::width).sum::<usize>());
+        let mut from = aliased(from, alias)?;
+        for Beside { relation, fields } in tables {
+            let rest = others.split_off(fields.len());
+            let names = relation.columns.iter().map(|own| own.name.clone());
+            let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, ..own }).collect();
+            let relation = Relation { columns, key: Vec::new(), ..relation.clone() };
+            from.scope.shown.extend(relation.columns.iter().cloned());
+            from.scope.relations.push(relation);
+            others = rest;
+        }
+        Ok(from)
+    }
+
+    /// Notes the tables beside the first one of a statement that changes records.
+    pub(super) fn note_beside(&mut self, scope: &Scope) -> Result<()> {
+        for relation in scope.relations.iter().skip(1) {
+            let fields = relation.columns.iter().map(|own| scope.field(&own.column)).collect::<Result<_>>()?;
+            self.beside.push(Beside { relation: relation.clone(), fields });
+        }
+        Ok(())
     }
 
     /// A scan of a table with the columns that the statement mentions, or all of them.

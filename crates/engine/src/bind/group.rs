@@ -59,12 +59,7 @@ impl Grouping {
 
 impl Binder<'_> {
     /// Plans GROUP BY; `None` without one.
-    pub(super) fn grouping(
-        &mut self,
-        select: &Select,
-        items: &[Item],
-        around: Around<'_>,
-    ) -> Result<Option<Grouping>> {
+    pub(super) fn grouping(&mut self, select: &Select, items: &[Item], around: Around<'_>) -> Result<Option<Grouping>> {
         let mut grouping = Grouping::default();
         match &select.group_by {
             GroupByExpr::Expressions(keys, _) if keys.is_empty() => return Ok(None),

@@ -49,7 +49,11 @@ impl Binder<'_> {
                 let shared = |own: &&Named| right.scope.has(&own.name);
                 let names = left.scope.shown.iter().filter(shared).map(|own| Ident::with_quote('"', &own.name));
                 let names: Vec<Ident> = names.collect();
-                if names.is_empty() { joined(left, right, kind, Vec::new()) } else { self.merged(left, right, kind, &names) }
+                if names.is_empty() {
+                    joined(left, right, kind, Vec::new())
+                } else {
+                    self.merged(left, right, kind, &names)
+                }
             }
         }
     }
@@ -73,9 +77,9 @@ impl Binder<'_> {
         for ident in names {
             pairs.push((one(&left.scope, ident, "left")?, one(&right.scope, ident, "right")?));
         }
-        let equal = pairs.iter().map(|(left, right)| {
-            Planned::Column(left.column.clone()).eq(Planned::Column(right.column.clone()))
-        });
+        let equal = pairs
+            .iter()
+            .map(|(left, right)| Planned::Column(left.column.clone()).eq(Planned::Column(right.column.clone())));
         let is_merged = |own: &Named| names.iter().any(|ident| fold(ident) == own.name);
         let rest = |scope: &Scope| scope.shown.iter().filter(|own| !is_merged(own)).cloned().collect::<Vec<_>>();
         let (rest_left, rest_right) = (rest(&left.scope), rest(&right.scope));

@@ -43,7 +43,7 @@ mod unnest;
 mod window;
 mod with;
 
-pub(crate) use binder::Instead;
+pub(crate) use binder::{Beside, Instead};
 pub(crate) use items::heading;
 pub(crate) use statement::{BoundQuery, OutputNames, bind, give_as};
 pub(crate) use tables::{FoundView, Known, Looked, Lookup};

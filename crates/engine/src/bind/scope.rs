@@ -81,10 +81,15 @@ pub(super) struct Found {
 
 /// How a search in one scope ended.
 enum Search {
-    Found { column: Column, parts: usize },
+    Found {
+        column: Column,
+        parts: usize,
+    },
     Missing,
     /// The relation that the name names is here, and does not have the column.
-    NoColumn { relation: usize },
+    NoColumn {
+        relation: usize,
+    },
     Ambiguous,
 }
 

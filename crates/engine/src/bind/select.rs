@@ -98,7 +98,8 @@ impl Binder<'_> {
             parts.replace(&columns)?;
         } else if parts.qualify.is_some() {
             return Err(crate::Error::InvalidInput(
-                "QUALIFY is about window functions, and neither it nor the select list has one; use WHERE or HAVING".into(),
+                "QUALIFY is about window functions, and neither it nor the select list has one; use WHERE or HAVING"
+                    .into(),
             ));
         }
         if let Some(qualify) = parts.qualify.take() {
@@ -130,13 +131,7 @@ impl Binder<'_> {
     }
 
     /// The select list over `plan`, without rows that are there twice where DISTINCT says so, in order.
-    fn listed(
-        &mut self,
-        plan: LogicalPlan,
-        parts: Parts,
-        distinct: Option<&Distinct>,
-        is_top: bool,
-    ) -> Result<Bound> {
+    fn listed(&mut self, plan: LogicalPlan, parts: Parts, distinct: Option<&Distinct>, is_top: bool) -> Result<Bound> {
         let Parts { items, having: _, qualify: _, order, on } = parts;
         let names = if is_top { items.iter().map(|item| item.name.clone()).collect() } else { inner_names(&items) };
         let (plan, groups) = self.unnest(plan, items.iter().map(|item| item.expression.clone()).collect())?;

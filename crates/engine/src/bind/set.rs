@@ -12,9 +12,7 @@ use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::{Expr as Planned, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder};
-use datafusion::sql::sqlparser::ast::{
-    SetExpr, SetOperator, SetQuantifier, Table, Values,
-};
+use datafusion::sql::sqlparser::ast::{SetExpr, SetOperator, SetQuantifier, Table, Values};
 
 impl Binder<'_> {
     /// Binds a chain of UNION, INTERSECT and EXCEPT, which leans to the left and may be long.
@@ -53,7 +51,13 @@ impl Binder<'_> {
             )));
         }
         let names: Vec<String> = left.columns.into_iter().map(|own| own.name).collect();
-        let (first, second) = (left.plan, right.plan);
+        let (mut first, mut second) = (left.plan, right.plan);
+        if operator == SetOperator::Union {
+            // DataFusion's rules look for a union's columns in each input by their names.
+            let columns: Vec<String> = first.schema().fields().iter().map(|field| field.name().clone()).collect();
+            first = self.called(first, &columns)?;
+            second = self.called(second, &columns)?;
+        }
         let plan = match (operator, quantifier) {
             (SetOperator::Union, All | AllByName) => LogicalPlanBuilder::from(first).union(second)?.build()?,
             (SetOperator::Union, _) => LogicalPlanBuilder::from(first).union_distinct(second)?.build()?,
@@ -67,6 +71,16 @@ impl Binder<'_> {
             (operator, quantifier) => return Err(error::unsupported(format!("{operator} {quantifier}"))),
         };
         Ok(Bound::of(plan, names))
+    }
+
+    /// A plan whose columns go by these names, with no table's before them.
+    fn called(&self, plan: LogicalPlan, names: &[String]) -> Result<LogicalPlan> {
+        let columns = plan.schema().columns().into_iter().zip(names);
+        let columns = columns.map(|(column, name)| match column.relation.is_none() && column.name == *name {
+            true => Planned::Column(column),
+            false => Planned::Column(column).alias(name),
+        });
+        self.project(plan, columns.collect())
     }
 
     /// INTERSECT ALL and EXCEPT ALL: equal rows are numbered, so that each meets one of the other query's at most.

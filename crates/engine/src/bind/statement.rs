@@ -1,6 +1,6 @@
 //! A statement's query, from looking its tables up to its plan, and the names of its columns, which lie outside the plan.
 
-use super::binder::{Binder, Instead, Place, TablesOf};
+use super::binder::{Beside, Binder, Instead, Place, TablesOf};
 use super::mentioned::Mentioned;
 use super::names::Names;
 use super::tables::{Lookup, Tables};
@@ -23,6 +23,8 @@ pub(crate) struct BoundQuery {
     pub(crate) names: OutputNames,
     /// Whether expressions of it are scalar subqueries.
     pub(crate) has_scalar_subqueries: bool,
+    /// The tables beside the first one of FROM, for statements that change records.
+    pub(crate) beside: Vec<Beside>,
 }
 
 impl BoundQuery {
@@ -58,6 +60,7 @@ pub(crate) async fn bind(
         mentioned,
         samples: HashMap::new(),
         has_scalar_subqueries: false,
+        beside: Vec::new(),
     };
     let place = Place {
         tables: TablesOf::Statement(Rc::new(tables)),
@@ -69,7 +72,8 @@ pub(crate) async fn bind(
     };
     let bound = binder.query(query, &place)?;
     let names = OutputNames(bound.columns.into_iter().map(|own| own.name).collect());
-    Ok(BoundQuery { plan: bound.plan, names, has_scalar_subqueries: binder.has_scalar_subqueries })
+    let Binder { has_scalar_subqueries, beside, .. } = binder;
+    Ok(BoundQuery { plan: bound.plan, names, has_scalar_subqueries, beside })
 }
 
 /// What the columns of a result are called: as they were written, and perhaps several alike.

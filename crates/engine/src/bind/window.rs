@@ -7,9 +7,7 @@ use crate::Result;
 use datafusion::common::Column;
 use datafusion::logical_expr::utils::find_window_exprs;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Window};
-use datafusion::sql::sqlparser::ast::{
-    Ident, NamedWindowDefinition, NamedWindowExpr, WindowSpec, WindowType,
-};
+use datafusion::sql::sqlparser::ast::{Ident, NamedWindowDefinition, NamedWindowExpr, WindowSpec, WindowType};
 use std::sync::Arc;
 
 /// What OVER says, with the windows that it names written out.

@@ -97,7 +97,9 @@ impl Binder<'_> {
             return self.unordered(query, &place);
         }
         if query.order_by.is_some() || query.limit_clause.is_some() {
-            return Err(error::unsupported("ORDER BY or LIMIT of a recursive query (put them into the query that reads it)"));
+            return Err(error::unsupported(
+                "ORDER BY or LIMIT of a recursive query (put them into the query that reads it)",
+            ));
         }
         if next.columns.len() != first.columns.len() {
             return Err(Error::InvalidInput(format!(

@@ -11,6 +11,7 @@ use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};
+use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
 use datafusion::logical_expr::TableType;
 use datafusion::sql::sqlparser::ast::Query;
@@ -41,6 +42,8 @@ pub(super) struct Visible {
     /// Set once the statement runs, when only information_schema still looks tables up, to list them all: a view that
     /// does not work any more is then left out instead of being an error.
     listing: Arc<AtomicBool>,
+    /// The catalog and the schema of names that do not say theirs.
+    default: (String, String),
 }
 
 /// A view that is being planned.
@@ -65,9 +68,11 @@ impl Catalogs {
         temp: Option<Arc<Snapshot>>,
         listing: Arc<AtomicBool>,
         planning: Vec<Planned>,
+        settings: &ConfigOptions,
     ) -> Arc<Self> {
         let session_only = Some(SessionOnly { temp });
-        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing }) })
+        let default = (settings.catalog.default_catalog.clone(), settings.catalog.default_schema.clone());
+        Arc::new(Self { visible: Arc::new(Visible { session, snapshot, session_only, planning, listing, default }) })
     }
 
     /// What the statement can see.
@@ -241,6 +246,7 @@ impl Visible {
             session_only: self.session_only.clone().filter(|_| temporary),
             planning,
             listing: Arc::clone(&self.listing),
+            default: self.default.clone(),
         };
         let dialect = self.session.state().0.config_options().sql_parser.dialect;
         let query = parse_view(view, dialect.as_ref())?;
@@ -303,7 +309,7 @@ impl Schema {
 #[async_trait]
 impl Lookup for Arc<Visible> {
     async fn look_up(&self, reference: &TableReference) -> crate::Result<Option<Looked>> {
-        let resolved = reference.clone().resolve(CATALOG, BARE_NAMES);
+        let resolved = reference.clone().resolve(&self.default.0, &self.default.1);
         if &*resolved.catalog != CATALOG {
             return Err(unknown_catalog(&resolved.catalog));
         }
@@ -322,8 +328,9 @@ impl Lookup for Arc<Visible> {
     }
 
     fn unknown(&self, reference: &TableReference) -> Error {
-        let resolved = reference.clone().resolve(CATALOG, DEFAULT_SCHEMA);
-        self.unknown_table(&TableName { schema: resolved.schema.to_string(), table: resolved.table.to_string() })
+        let resolved = reference.clone().resolve(&self.default.0, &self.default.1);
+        let schema = if &*resolved.schema == BARE_NAMES { DEFAULT_SCHEMA } else { &resolved.schema };
+        self.unknown_table(&TableName { schema: schema.to_owned(), table: resolved.table.to_string() })
     }
 }
 

@@ -91,8 +91,14 @@ impl StatementContext {
         };
         let (mut state, settings_number) = session.state();
         let listing = Arc::new(AtomicBool::new(false));
-        let catalogs =
-            Catalogs::new(Arc::clone(&session), Arc::clone(&snapshot), temp.clone(), Arc::clone(&listing), Vec::new());
+        let catalogs = Catalogs::new(
+            Arc::clone(&session),
+            Arc::clone(&snapshot),
+            temp.clone(),
+            Arc::clone(&listing),
+            Vec::new(),
+            state.config_options(),
+        );
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         state.mark_start_execution();
         let state = Arc::new(state);
@@ -135,7 +141,8 @@ impl StatementContext {
         let mut state = (*self.state).clone();
         let planning = vec![Planned { name, temporary }];
         let (session, snapshot) = (Arc::clone(&self.session), Arc::clone(&self.snapshot));
-        let catalogs = Catalogs::new(session, snapshot, self.temp.clone(), Arc::clone(&self.listing), planning);
+        let (temp, listing) = (self.temp.clone(), Arc::clone(&self.listing));
+        let catalogs = Catalogs::new(session, snapshot, temp, listing, planning, state.config_options());
         state.register_catalog_list(Arc::clone(&catalogs) as _);
         Self { state: Arc::new(state), catalogs, ..self.clone() }
     }

@@ -9,9 +9,9 @@
 //! such a plan has a [`Turn`], and who comes while it is taken plans anew.
 
 use crate::Result;
+use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
 use crate::session::{Session, StatementContext};
-use crate::bind::{OutputNames, give_as};
 use crate::table::{CountExec, DropMisledFilters, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;

@@ -10,8 +10,9 @@
 //! |---|---|
 //! | `find` | reading the records that go and what comes in their place |
 //! | `plan` | what such a query may have |
-//! | `returning` | RETURNING |
+//! | `returning`, `beside` | RETURNING, and the other tables that it sees |
 
+mod beside;
 mod find;
 mod plan;
 mod returning;
@@ -256,7 +257,10 @@ async fn attempt(context: &StatementContext, work: &Work, parameters: Option<Par
     let target = writable(context, work.table(), work.verb())?;
     let mut found = work.find(context, &target, parameters.clone()).await?;
     let returned = match work.returning() {
-        Some(returning) => Some(returning.rows(context, &target, found.take_returned(), parameters).await?),
+        Some(returning) => {
+            let (rows, tables) = found.take_returned();
+            Some(returning.rows(context, &target, rows, tables, parameters).await?)
+        }
         None => None,
     };
     let records = apply(context, &target, found).await?;

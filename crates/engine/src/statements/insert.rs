@@ -47,7 +47,7 @@ pub(super) async fn run(
     let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
     let ingest = rows.fill(context, ingest).await?;
     let returned = match &returning {
-        Some(returning) => Some(returning.rows(context, &target, ingest.kept(), parameters).await?),
+        Some(returning) => Some(returning.rows(context, &target, ingest.kept(), Vec::new(), parameters).await?),
         None => None,
     };
     let inserted = context.in_line(&target.store, move || ingest.finish()).await?;

@@ -9,8 +9,7 @@ use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, Ident, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClause,
-    MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, TableFactor,
-    TableWithJoins,
+    MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, TableFactor, TableWithJoins,
 };
 
 /// MERGE.

@@ -5,9 +5,8 @@ use super::walk::{Tree, Visit};
 use crate::Result;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select,
-    SelectFlavor, SelectItem, SetExpr, Statement as Sql, TableFactor, TableWithJoins,
-    Value, ValueWithSpan,
+    Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select, SelectFlavor, SelectItem,
+    SetExpr, Statement as Sql, TableFactor, TableWithJoins, Value, ValueWithSpan,
 };
 use std::collections::{BTreeSet, HashSet};
 use std::sync::OnceLock;
@@ -194,9 +193,9 @@ impl Visit for Ignored {
                 (json_path.is_some(), "a path into a table"),
                 (sample.is_some(), "TABLESAMPLE"),
             ]),
-            TableFactor::NestedJoin { table_with_joins, .. } => Self::refuse_if(&[
-                (has_strange_join(table_with_joins), STRANGE_JOIN),
-            ]),
+            TableFactor::NestedJoin { table_with_joins, .. } => {
+                Self::refuse_if(&[(has_strange_join(table_with_joins), STRANGE_JOIN)])
+            }
             TableFactor::Derived { sample, .. } => Self::refuse_if(&[(sample.is_some(), "TABLESAMPLE")]),
             _ => Ok(()),
         }

@@ -1,16 +1,14 @@
 //! The rows of INSERT … VALUES. Each value keeps the type that it has, so that `(1), ('2')` fills an INTEGER column and
 //! an error names its row; DataFusion's VALUES would first bring a column's values to one type.
 
-use super::{expression, query_of};
 use super::ingest::{ConvertError, Converter};
+use super::{expression, query_of};
 use crate::session::StatementContext;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::common::{ParamValues, ScalarValue};
-use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Ident, SelectItem, SetExpr, UnaryOperator, Value, Values,
-};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, SelectItem, SetExpr, UnaryOperator, Value, Values};
 use futures::TryStreamExt;
 use gingham_storage::TableDefinition;
 use std::sync::Arc;

@@ -166,11 +166,17 @@ fn unknown_names_get_suggestions() {
     let connection = connect();
     connection.execute("CREATE TABLE lineitem (quantity INT, shipdate DATE); CREATE SCHEMA sales").unwrap();
     for (sql, text) in [
-        ("SELECT * FROM lineitm", "table 'lineitm' does not exist; did you mean 'lineitem'?"),
-        ("SELECT quantty FROM lineitem", "column 'quantty' does not exist; did you mean 'quantity'?"),
-        ("SELECT l.shipdat FROM lineitem l", "column 'l.shipdat' does not exist; did you mean 'l.shipdate'?"),
-        ("SELECT * FROM zebra", "table 'zebra' does not exist"),
-        ("SELECT * FROM sale.t", "schema 'sale' does not exist; did you mean 'sales'?"),
+        ("SELECT * FROM lineitm", "table 'lineitm' does not exist; did you mean 'lineitem'? (line 1, column 15)"),
+        (
+            "SELECT 1,\n  quantty FROM lineitem",
+            "column 'quantty' does not exist; did you mean 'quantity'? (line 2, column 3)",
+        ),
+        (
+            "SELECT l.shipdat FROM lineitem l",
+            "column 'l.shipdat' does not exist; did you mean 'l.shipdate'? (line 1, column 8)",
+        ),
+        ("SELECT * FROM zebra", "table 'zebra' does not exist (line 1, column 15)"),
+        ("SELECT * FROM sale.t", "schema 'sale' does not exist; did you mean 'sales'? (line 1, column 15)"),
         ("SET gingham.thread = 2", "setting 'gingham.thread' does not exist; did you mean 'gingham.threads'?"),
     ] {
         assert_eq!(failure(&connection, sql).to_string(), text, "{sql}");

@@ -2,9 +2,10 @@
 //! the lanes of a writer as those of INSERT do.
 
 use super::Change;
+use super::beside::{self, known_as};
 use super::plan::refuse_volatile;
 use super::returning::select;
-use crate::bind::Instead;
+use crate::bind::{Beside, Instead};
 use crate::session::{StatementContext, Target, blocking};
 use crate::statements::ingest::Converter;
 use crate::statements::{insert, pipeline};
@@ -15,7 +16,7 @@ use arrow::datatypes::{Field, Int64Type, Schema};
 use datafusion::common::ParamValues;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem, SetExpr, TableFactor};
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem, SetExpr};
 use gingham_storage::catalog::{Change as Changed, NewValues, TableWriter, WrittenRows, batch_bytes};
 use gingham_storage::heap::RecordId;
 use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
@@ -49,8 +50,10 @@ pub(in crate::statements) struct Held {
     referred: Vec<RecordBatch>,
     /// New values, where they are not written at once.
     batches: Vec<RecordBatch>,
-    /// Whole rows for RETURNING.
+    /// Whole rows for RETURNING, with the columns of the tables beside the one that changes.
     returned: Vec<RecordBatch>,
+    /// These tables.
+    beside: Vec<Beside>,
     reservation: MemoryReservation,
     others: Vec<MemoryReservation>,
 }
@@ -94,9 +97,9 @@ impl Found {
         Err(taken_twice(target, verb))
     }
 
-    /// The rows that RETURNING is about.
-    pub(in crate::statements) fn take_returned(&mut self) -> Vec<RecordBatch> {
-        std::mem::take(&mut self.held.returned)
+    /// The rows that RETURNING is about, and the tables beside the one that changes whose columns they have too.
+    pub(in crate::statements) fn take_returned(&mut self) -> (Vec<RecordBatch>, Vec<Beside>) {
+        (std::mem::take(&mut self.held.returned), std::mem::take(&mut self.held.beside))
     }
 }
 
@@ -133,7 +136,8 @@ async fn read(
     let (query, id) = reading.query(change, target)?;
     let table = Instead::Table(Arc::new(target.table.with_record_ids(id)));
     let instead = std::iter::once(table).chain(change.excluded.clone().map(Instead::Rows)).collect();
-    let plan = context.bind_instead(*query, instead, change.verb, parameters).await?.plan;
+    let bound = context.bind_instead(*query, instead, change.verb, parameters).await?;
+    let (plan, tables) = (bound.plan, bound.beside);
     if change.repeated {
         refuse_volatile(&plan)?;
     }
@@ -145,6 +149,9 @@ async fn read(
     let held = Arc::into_inner(held).ok_or_else(|| Error::Internal("a lane of a change is still at work".into()))?;
     let reading = Arc::into_inner(reading).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
     let mut held = held.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if reading.beside {
+        held.beside = tables;
+    }
     if reading.alone {
         return write_alone(context, target, change, reading, held).await;
     }
@@ -228,6 +235,7 @@ impl Held {
             referred: Vec::new(),
             batches: Vec::new(),
             returned: Vec::new(),
+            beside: Vec::new(),
             reservation,
             others: Vec::new(),
         }
@@ -248,7 +256,7 @@ impl Held {
     }
 }
 
-/// What a query reads of the records: new values, then old ones, then the ids.
+/// What a query reads of the records: new values, then old ones, then the ids, then the columns of other tables.
 struct Reading {
     /// The table with the columns whose new values are read: those that change, or all. Of DELETE none.
     read: Arc<TableDefinition>,
@@ -263,6 +271,8 @@ struct Reading {
     referred: Vec<usize>,
     /// RETURNING.
     returning: bool,
+    /// RETURNING sees the columns of other tables: those behind the ids.
+    beside: bool,
 }
 
 impl Reading {
@@ -297,7 +307,9 @@ impl Reading {
         let old: Vec<ColumnDefinition> = definition.columns.iter().filter(is_old).cloned().collect();
         let referred = (0..old.len()).filter(|at| referred.contains(&old[*at].id)).collect();
         let writer = if in_place || alone { None } else { Some(target.store.table_writer(&target.table)?) };
-        Ok(Self { read: Arc::new(read), converter, alone, writer, old, referred, returning })
+        let is_joined = change.from.len() > 1 || change.from.iter().any(|from| !from.joins.is_empty());
+        let beside = returning && is_joined && change.excluded.is_none();
+        Ok(Self { read: Arc::new(read), converter, alone, writer, old, referred, returning, beside })
     }
 
     /// The columns that change; `None` for DELETE.
@@ -334,6 +346,9 @@ impl Reading {
         }
         if let SetExpr::Select(select) = &mut *query.body {
             select.projection.push(SelectItem::UnnamedExpr(of_table(&id)));
+            if self.beside {
+                select.projection.extend(beside::items(&change.from));
+            }
         }
         Ok((query, id))
     }
@@ -347,8 +362,9 @@ impl Reading {
 
     /// Takes what the query gave: new records are written, or kept.
     fn take(&self, lane: usize, batch: &RecordBatch, held: &Mutex<Held>) -> Result<()> {
-        let (new, columns) = (self.read.columns.len(), batch.num_columns());
-        let ids = batch.column(columns - 1).as_primitive::<Int64Type>();
+        let new = self.read.columns.len();
+        let at = new + self.old.len();
+        let ids = batch.column(at).as_primitive::<Int64Type>();
         let converted = match &self.converter {
             Some(converter) => Some(converter.convert(&batch.project(&(0..new).collect::<Vec<_>>())?)?),
             None => None,
@@ -357,6 +373,10 @@ impl Reading {
             _ if !self.returning => None,
             Some(converted) => Some(converted.clone()),
             None => Some(self.old_of(batch, 0..self.old.len())?),
+        };
+        let returned = match returned {
+            Some(rows) if self.beside => Some(beside::with_columns(&rows, batch, at + 1)?),
+            other => other,
         };
         let referred = match self.referred.as_slice() {
             [] => None,
@@ -393,15 +413,6 @@ impl Reading {
         };
         let (fields, arrays): (Vec<_>, Vec<_>) = places.map(column).unzip();
         Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
-    }
-}
-
-/// What a table of FROM is called: by its alias, or by its name and what stands before that.
-fn known_as(table: &TableFactor) -> Vec<Ident> {
-    match table {
-        TableFactor::Table { alias: Some(alias), .. } => vec![alias.name.clone()],
-        TableFactor::Table { name, .. } => name.0.iter().filter_map(|part| part.as_ident()).cloned().collect(),
-        _ => Vec::new(),
     }
 }
 

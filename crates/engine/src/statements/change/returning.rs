@@ -1,6 +1,7 @@
 //! RETURNING: a query over the rows that a statement wrote or deleted, answered before they are committed.
 
-use crate::bind::Instead;
+use super::beside;
+use crate::bind::{Beside, Instead};
 use crate::session::{Outcome, StatementContext, Target};
 use crate::statements::{query, query_of};
 use crate::{Error, Result};
@@ -9,9 +10,7 @@ use datafusion::catalog::MemTable;
 use datafusion::common::ParamValues;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::sqlparser::ast::{
-    ObjectName, Query, SelectItem, SetExpr, TableFactor, TableWithJoins,
-};
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, SelectItem, SetExpr, TableFactor, TableWithJoins};
 use futures::TryStreamExt;
 use std::sync::Arc;
 
@@ -39,17 +38,19 @@ impl Returning {
         items.map(|items| Self { from: from.clone(), items })
     }
 
-    /// Its answer for `rows`, which have the columns of `target`.
+    /// Its answer for `rows`, which have the columns of `target`, and behind them those of `tables`.
     pub(crate) async fn rows(
         &self,
         context: &StatementContext,
         target: &Target,
         rows: Vec<RecordBatch>,
+        tables: Vec<Beside>,
         parameters: Option<ParamValues>,
     ) -> Result<Returned> {
         let statement = select(vec![self.from.clone()], self.items.clone())?;
-        let table = MemTable::try_new(target.table.definition.arrow_schema(), vec![rows])?;
-        let bound = context.bind_instead(*statement, vec![Instead::Rows(Arc::new(table))], "RETURNING", parameters).await?;
+        let rows = MemTable::try_new(beside::schema(&target.table.definition, &tables), vec![rows])?;
+        let instead = vec![Instead::Joined(Arc::new(rows), tables)];
+        let bound = context.bind_instead(*statement, instead, "RETURNING", parameters).await?;
         let answer = context.rows(bound.plan).await?;
         let schema = answer.schema();
         let batches: Vec<RecordBatch> = answer.try_collect().await?;
