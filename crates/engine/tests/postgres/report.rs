@@ -1,0 +1,160 @@
+//! Counts of what came of new statements, and the examples that are printed.
+
+use crate::generate::Statement;
+use crate::judge::Verdict;
+use crate::world::World;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// How often each verdict was given.
+#[derive(Debug, Default)]
+pub struct Report {
+    right: usize,
+    refused: BTreeMap<String, usize>,
+    wrong: usize,
+    accepted: BTreeMap<String, usize>,
+    skipped: BTreeMap<String, usize>,
+    /// Of each feature: statements that PostgreSQL answered, refused ones, wrong ones.
+    features: BTreeMap<&'static str, [usize; 3]>,
+    /// Kinds of wrong answers by their shrunk statements, with an example.
+    shapes: BTreeMap<String, usize>,
+}
+
+impl Report {
+    /// Counts a statement. The kind of its error is given back when it is the first of that kind.
+    pub fn count(&mut self, statement: &Statement, verdict: &Verdict) -> Option<String> {
+        let mut first = None;
+        let mut add = |counts: &mut BTreeMap<String, usize>, text: &str| {
+            let kind = kind(text);
+            let count = counts.entry(kind.clone()).or_default();
+            *count += 1;
+            first = (*count == 1).then_some(kind);
+        };
+        match verdict {
+            Verdict::Right(_) => self.right += 1,
+            Verdict::Wrong(..) => self.wrong += 1,
+            Verdict::Refused(_, text) => add(&mut self.refused, text),
+            Verdict::Accepted(text, _) => add(&mut self.accepted, text),
+            Verdict::Skipped(text) => add(&mut self.skipped, text),
+        }
+        if matches!(verdict, Verdict::Right(_) | Verdict::Wrong(..) | Verdict::Refused(..)) {
+            for feature in &statement.features {
+                let counts = self.features.entry(feature).or_default();
+                counts[0] += 1;
+                counts[1] += usize::from(matches!(verdict, Verdict::Refused(..)));
+                counts[2] += usize::from(matches!(verdict, Verdict::Wrong(..)));
+            }
+        }
+        first
+    }
+
+    /// Counts the shape of a wrong statement that was shrunk; true for the first of its shape.
+    pub fn count_shape(&mut self, statement: &Statement) -> bool {
+        let count = self.shapes.entry(shape(&statement.tree.to_string())).or_default();
+        *count += 1;
+        *count == 1
+    }
+
+    pub fn wrong(&self) -> usize {
+        self.wrong
+    }
+
+    /// All counts as text.
+    pub fn text(&self) -> String {
+        let sum = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
+        let (refused, accepted, skipped) = (sum(&self.refused), sum(&self.accepted), sum(&self.skipped));
+        let answered = self.right + self.wrong + refused;
+        let percent = |part: usize| 100.0 * part as f64 / answered.max(1) as f64;
+        let mut text = format!(
+            "{} statements; PostgreSQL answered {answered}:\n  right    {:6} {:5.1} %\n  wrong    {:6} {:5.1} %\n  \
+             refused  {refused:6} {:5.1} %\nPostgreSQL gave an error {}: of these Gingham answered {accepted} about names\n",
+            answered + accepted + skipped,
+            self.right,
+            percent(self.right),
+            self.wrong,
+            percent(self.wrong),
+            percent(refused),
+            accepted + skipped,
+        );
+        let tables = [
+            ("refused by Gingham", &self.refused),
+            ("accepted though PostgreSQL says", &self.accepted),
+            ("PostgreSQL's errors", &self.skipped),
+            ("shapes of wrong statements that were shrunk", &self.shapes),
+        ];
+        for (title, counts) in tables {
+            write!(text, "\n{title}:\n").expect("a string takes it");
+            let mut all: Vec<_> = counts.iter().collect();
+            all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            for (kind, count) in all.into_iter().take(25) {
+                writeln!(text, "  {count:6}  {kind}").expect("a string takes it");
+            }
+        }
+        text.push_str("\nfeature: statements answered by PostgreSQL, refused, wrong\n");
+        for (feature, [all, refused, wrong]) in &self.features {
+            writeln!(text, "  {feature:32} {all:6} {refused:6} {wrong:6}").expect("a string takes it");
+        }
+        text
+    }
+}
+
+/// An error without the names and numbers of its statement.
+pub fn kind(text: &str) -> String {
+    let mut kind = String::new();
+    for (number, part) in text.replace('"', "'").split('\'').enumerate() {
+        if number % 2 == 1 {
+            kind.push_str("'…'");
+        } else {
+            kind.push_str(&numberless(part));
+        }
+    }
+    let line = kind.lines().next().unwrap_or_default();
+    line.chars().take(110).collect()
+}
+
+/// The text with `#` for each number.
+fn numberless(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars() {
+        if !letter.is_ascii_digit() {
+            out.push(letter);
+        } else if !out.ends_with('#') {
+            out.push('#');
+        }
+    }
+    out
+}
+
+/// A statement with `n` for each name and `#` for each number.
+fn shape(sql: &str) -> String {
+    let mut out = String::new();
+    for word in sql.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '.')) {
+        let name = word.trim_end_matches(|c: char| !(c.is_alphanumeric() || c == '.'));
+        let kept = match name.chars().next() {
+            Some(first) if first.is_ascii_digit() => "#",
+            Some(first) if first.is_ascii_lowercase() && !word.ends_with('(') => "n",
+            _ => name,
+        };
+        out.push_str(kept);
+        out.push_str(&word[name.len()..]);
+    }
+    out
+}
+
+/// A statement that is worth looking at, with all that is needed to repeat it.
+pub fn example(title: &str, seed: u64, statement: &Statement, world: &World, verdict: &Verdict) -> String {
+    let mut text = format!("==== {title} (GINGHAM_SEED={seed})\n");
+    for line in world.script() {
+        writeln!(text, "{line};").expect("a string takes it");
+    }
+    writeln!(text, "{};", statement.tree).expect("a string takes it");
+    match verdict {
+        Verdict::Wrong(expected, found) => write!(text, "PostgreSQL:\n{expected}Gingham:\n{found}"),
+        Verdict::Refused(expected, error) => write!(text, "PostgreSQL:\n{expected}Gingham: {error}\n"),
+        Verdict::Accepted(error, found) => write!(text, "PostgreSQL: {error}\nGingham:\n{found}"),
+        Verdict::Right(answer) => write!(text, "both:\n{answer}"),
+        Verdict::Skipped(error) => writeln!(text, "PostgreSQL: {error}"),
+    }
+    .expect("a string takes it");
+    text
+}
