@@ -1,0 +1,152 @@
+//! A PostgreSQL server for the time of a run: in a folder of its own, reached by a socket in that folder only, and not safe
+//! against power failures, which nothing asks for here. The corpora's statements run as a user who may read and write no
+//! files of the server.
+
+use crate::wire::{Reply, Wire};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const PORT: &str = "5432";
+const USER: &str = "asker";
+/// What every connection begins with.
+const SETTINGS: &str = "SET statement_timeout = '10s'; SET lock_timeout = '2s'; SET timezone = 'UTC';
+    SET client_min_messages = error; SET synchronous_commit = off";
+
+/// A running server.
+pub struct Server {
+    folder: tempfile::TempDir,
+    binaries: PathBuf,
+    process: Child,
+    /// Databases made so far.
+    made: AtomicUsize,
+}
+
+impl Server {
+    /// Starts a server when PostgreSQL is installed; `None` when it is not.
+    pub fn start() -> Result<Option<Self>, String> {
+        let Some(binaries) = binaries() else { return Ok(None) };
+        let folder =
+            tempfile::Builder::new().prefix("gingham-corpora-").tempdir().map_err(|error| error.to_string())?;
+        if is_root() {
+            run(Command::new("chown").arg("postgres").arg(folder.path()))?;
+        }
+        let data = folder.path().join("data");
+        run(user_command(&binaries.join("initdb"))
+            .args(["--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"])
+            .arg(&data))?;
+        let process = user_command(&binaries.join("postgres"))
+            .arg("-D")
+            .arg(&data)
+            .arg("-k")
+            .arg(folder.path())
+            .args(["-p", PORT, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"])
+            .args(["-c", "autovacuum=off", "-c", "max_wal_size=4GB", "-c", "max_stack_depth=6MB", "-c", "jit=off"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("can't start PostgreSQL: {error}"))?;
+        let server = Self { folder, binaries, process, made: AtomicUsize::new(0) };
+        server.wait()?;
+        server.admin(&format!("CREATE ROLE {USER} LOGIN"))?;
+        Ok(Some(server))
+    }
+
+    /// PostgreSQL's version, as it names it.
+    pub fn version(&self) -> Result<String, String> {
+        match self.wire("postgres", "postgres")?.ask("SHOW server_version").map_err(|error| error.to_string())? {
+            Reply::Rows { table, .. } => {
+                Ok(table.rows.first().and_then(|row| row.first().cloned().flatten()).unwrap_or_default())
+            }
+            Reply::Refused { message, .. } => Err(message),
+        }
+    }
+
+    /// Makes an empty database, and gives its name.
+    pub fn database(&self) -> Result<String, String> {
+        let name = format!("asked_{}", self.made.fetch_add(1, Ordering::Relaxed));
+        self.admin(&format!("CREATE DATABASE {name} OWNER {USER} TEMPLATE template0"))?;
+        Ok(name)
+    }
+
+    pub fn drop_database(&self, name: &str) -> Result<(), String> {
+        self.admin(&format!("DROP DATABASE {name} WITH (FORCE)"))
+    }
+
+    /// A connection to a database that [`Server::database`] made.
+    pub fn connect(&self, database: &str) -> Result<Wire, String> {
+        let mut wire = self.wire(USER, database)?;
+        wire.ask(SETTINGS).map_err(|error| error.to_string())?;
+        Ok(wire)
+    }
+
+    fn admin(&self, sql: &str) -> Result<(), String> {
+        match self.wire("postgres", "postgres")?.ask(sql).map_err(|error| error.to_string())? {
+            Reply::Rows { .. } => Ok(()),
+            Reply::Refused { message, .. } => Err(format!("{sql}: {message}")),
+        }
+    }
+
+    fn wire(&self, user: &str, database: &str) -> Result<Wire, String> {
+        let socket = self.folder.path().join(format!(".s.PGSQL.{PORT}"));
+        Wire::connect(&socket, user, database).map_err(|error| format!("PostgreSQL's socket: {error}"))
+    }
+
+    fn wait(&self) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            match self.wire("postgres", "postgres") {
+                Ok(_) => return Ok(()),
+                Err(error) if begun.elapsed() > Duration::from_secs(30) => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_millis(100)),
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let data = self.folder.path().join("data");
+        let stopped =
+            run(user_command(&self.binaries.join("pg_ctl")).args(["stop", "-m", "immediate", "-D"]).arg(data));
+        if stopped.is_ok() {
+            // It has ended, and there is no one left to tell about how.
+            let _ = self.process.wait();
+        }
+    }
+}
+
+/// The folder of the newest PostgreSQL that Debian's packages have installed.
+fn binaries() -> Option<PathBuf> {
+    let entries = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let version = |path: &PathBuf| path.file_name().and_then(|name| name.to_str()?.parse::<u32>().ok());
+    let newest =
+        entries.flatten().map(|entry| entry.path()).filter(|path| version(path).is_some()).max_by_key(version)?;
+    let folder = newest.join("bin");
+    folder.join("initdb").exists().then_some(folder)
+}
+
+/// PostgreSQL's programs refuse to be run by root, and are run by the user of its packages then.
+fn user_command(program: &Path) -> Command {
+    if !is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("runuser");
+    command.args(["-u", "postgres", "--"]).arg(program).current_dir("/");
+    command
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output();
+    output.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == "0")
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
