@@ -10,6 +10,8 @@ use std::fmt::Write;
 #[derive(Debug, Default)]
 pub struct Report {
     right: usize,
+    /// Statements that PostgreSQL answered with rows, or that changed a table.
+    with_rows: usize,
     refused: BTreeMap<String, usize>,
     wrong: usize,
     accepted: BTreeMap<String, usize>,
@@ -37,7 +39,8 @@ impl Report {
             Verdict::Accepted(text, _) => add(&mut self.accepted, text),
             Verdict::Skipped(text) => add(&mut self.skipped, text),
         }
-        if matches!(verdict, Verdict::Right(_) | Verdict::Wrong(..) | Verdict::Refused(..)) {
+        if let Verdict::Right(answer) | Verdict::Wrong(answer, _) | Verdict::Refused(answer, _) = verdict {
+            self.with_rows += usize::from(!answer.rows.is_empty() || answer.after.is_some());
             for feature in &statement.features {
                 let counts = self.features.entry(feature).or_default();
                 counts[0] += 1;
@@ -66,9 +69,10 @@ impl Report {
         let answered = self.right + self.wrong + refused;
         let percent = |part: usize| 100.0 * part as f64 / answered.max(1) as f64;
         let mut text = format!(
-            "{} statements; PostgreSQL answered {answered}:\n  right    {:6} {:5.1} %\n  wrong    {:6} {:5.1} %\n  \
+            "{} statements; PostgreSQL answered {answered}, {:.0} % with rows:\n  right    {:6} {:5.1} %\n  wrong    {:6} {:5.1} %\n  \
              refused  {refused:6} {:5.1} %\nPostgreSQL gave an error {}: of these Gingham answered {accepted} about names\n",
             answered + accepted + skipped,
+            percent(self.with_rows),
             self.right,
             percent(self.right),
             self.wrong,

@@ -250,7 +250,7 @@ impl<'w> Maker<'w> {
                 items.push(Tree::from("*"));
                 continue;
             }
-            let kind = self.random_kind();
+            let kind = self.kind_of(&scope);
             items.push(self.item(kind, &scope, false).tree);
         }
         Tree::Maybe(parts![" RETURNING ", Tree::list(", ", items)])

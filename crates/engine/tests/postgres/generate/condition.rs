@@ -9,18 +9,20 @@ const OPERATORS: &[&str] = &[" = ", " = ", " <> ", " < ", " <= ", " > ", " >= "]
 impl Maker<'_> {
     /// A condition; `size` bounds how much it nests.
     pub(super) fn condition(&mut self, scope: &Scope, size: usize) -> Tree {
-        if size > 0
+        // A subquery is no deeper for being the only one.
+        let (most, size) = (size, size.min(self.size));
+        if most > 0
             && self.depth > 0
             && self.random.chance(28)
             && self.burn(2)
-            && let Some(parts) = self.subquery_condition(scope, size - 1)
+            && let Some(parts) = self.subquery_condition(scope, size.saturating_sub(1))
         {
             return Tree::value(Type::Boolean, parts);
         }
         let parts = match self.below(20) {
             0..9 => self.comparison(scope, size),
             9 | 10 => {
-                let kind = self.random_kind();
+                let kind = self.kind_of(scope);
                 let is = *self.random.pick(&[" IS NULL)", " IS NOT NULL)"]);
                 parts!["(", self.value(kind, scope, size.min(1)), is]
             }
@@ -54,7 +56,7 @@ impl Maker<'_> {
 
     /// Two values that are compared.
     pub(super) fn comparison(&mut self, scope: &Scope, size: usize) -> Vec<Tree> {
-        let kind = self.random_kind();
+        let kind = self.kind_of(scope);
         let (own, other) = (self.value(kind, scope, size), self.value(kind, scope, size.min(1)));
         if self.may("between", 8) {
             let last = self.value(kind, scope, 0);
@@ -62,7 +64,7 @@ impl Maker<'_> {
             return parts!["(", own, " ", not, "BETWEEN ", other, " AND ", last, ")"];
         }
         if self.may("row values", 4) {
-            let second = self.random_kind();
+            let second = self.kind_of(scope);
             let (third, fourth) = (self.value(second, scope, 0), self.value(second, scope, 0));
             return parts!["((", own, ", ", third, ") = (", other, ", ", fourth, "))"];
         }
@@ -78,7 +80,7 @@ impl Maker<'_> {
         if !self.may("in lists", 100) {
             return self.comparison(scope, size);
         }
-        let kind = self.random_kind();
+        let kind = self.kind_of(scope);
         let value = self.value(kind, scope, size.min(1));
         let items = (0..self.random.between(1, 3)).map(|_| self.value(kind, scope, 0)).collect();
         let not = *self.random.pick(&["", "NOT "]);
@@ -91,10 +93,10 @@ impl Maker<'_> {
         match self.below(3) {
             0 if self.may("exists", 100) => Some(parts!["(", not, "EXISTS (", self.rows_of_any(scope), "))"]),
             1 if self.may("in subqueries", 100) => {
-                let kind = self.random_kind();
+                let kind = self.kind_of(scope);
                 let value = self.value(kind, scope, size.min(1));
                 if self.may("row values", 10) {
-                    let second = self.random_kind();
+                    let second = self.kind_of(scope);
                     let other = self.value(second, scope, 0);
                     let query = self.rows_of(scope, &[kind, second]);
                     return Some(parts!["((", value, ", ", other, ") ", not, "IN (", query, "))"]);
@@ -102,7 +104,7 @@ impl Maker<'_> {
                 Some(parts!["(", value, " ", not, "IN (", self.rows_of(scope, &[kind]), "))"])
             }
             2 if self.may("quantified", 100) => {
-                let kind = self.random_kind();
+                let kind = self.kind_of(scope);
                 let value = self.value(kind, scope, size.min(1));
                 let (operator, all) = (*self.random.pick(OPERATORS), *self.random.pick(&["ANY (", "ALL (", "SOME ("]));
                 Some(parts!["(", value, operator, all, self.rows_of(scope, &[kind]), "))"])

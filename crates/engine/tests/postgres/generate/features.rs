@@ -48,6 +48,7 @@ pub const FEATURES: &[&str] = &[
     "no from",
     "on conflict",
     "order by names",
+    "outer aggregates",
     "qualified stars",
     "quantified",
     "returning",

@@ -85,7 +85,7 @@ impl Maker<'_> {
             return From { tree: joined(&left, " CROSS JOIN ", &right, Tree::nothing()), ..left.with(&right) };
         }
         let usable: Vec<String> =
-            common.iter().filter(|name| once(&left.star, name) && once(&right.star, name)).cloned().collect();
+            common.iter().filter(|name| joinable(&left.star, &right.star, name)).cloned().collect();
         if !common.is_empty() && usable.len() == common.len() && self.may("natural joins", 12) {
             let tree = joined(&left, &format!(" NATURAL{kind}"), &right, Tree::nothing());
             return From { tree, star: merged(&left.star, &right.star, &common), ..left.with(&right) };
@@ -272,8 +272,14 @@ fn common(left: &Columns, right: &Columns) -> Vec<String> {
     names
 }
 
-fn once(columns: &Columns, name: &str) -> bool {
-    count(columns, name) == 1
+/// True for a name that each side has once, with types that can be compared.
+fn joinable(left: &Columns, right: &Columns, name: &str) -> bool {
+    let kind = |columns: &Columns| columns.iter().find(|(other, _)| other == name).map(|(_, kind)| *kind);
+    let same = match (kind(left), kind(right)) {
+        (Some(own), Some(other)) => own == other || own.is_whole() && other.is_whole(),
+        _ => false,
+    };
+    same && count(left, name) == 1 && count(right, name) == 1
 }
 
 /// What `*` gives of a join by USING: its columns first, then what else both sides have.

@@ -15,16 +15,20 @@ impl<'w> Maker<'w> {
         let both: Scope = vec![Level::of(&[target.source.clone(), source.clone()], &star)];
         let own: Scope = vec![Level::of(std::slice::from_ref(&source), &source.columns)];
         let mut clauses = Vec::new();
-        for _ in 0..self.random.between(1, 3) {
-            clauses.push(if self.random.chance(60) { self.matched(table, &both) } else { self.missing(table, &own) });
+        let count = self.random.between(1, 3);
+        for number in 1..=count {
+            // What follows a clause for all rows is never reached, which PostgreSQL refuses.
+            let all = number == count && self.random.chance(60);
+            let matched = self.random.chance(60);
+            clauses.push(if matched { self.matched(table, &both, all) } else { self.missing(table, &own, all) });
         }
         let clauses = Tree::list(" ", clauses);
         Tree::other(parts!["MERGE INTO ", target.tree, " USING ", tree, " ON ", joining, " ", clauses])
     }
 
     /// `WHEN MATCHED …`.
-    fn matched(&mut self, table: &Table, scope: &Scope) -> Tree {
-        let condition = self.clause_condition(scope);
+    fn matched(&mut self, table: &Table, scope: &Scope, all: bool) -> Tree {
+        let condition = self.clause_condition(scope, all);
         let action = match self.below(5) {
             0 => Tree::from("DELETE"),
             1 => Tree::from("DO NOTHING"),
@@ -34,8 +38,8 @@ impl<'w> Maker<'w> {
     }
 
     /// `WHEN NOT MATCHED …`, where the source alone can be named.
-    fn missing(&mut self, table: &Table, scope: &Scope) -> Tree {
-        let condition = self.clause_condition(scope);
+    fn missing(&mut self, table: &Table, scope: &Scope, all: bool) -> Tree {
+        let condition = self.clause_condition(scope, all);
         if self.random.chance(10) {
             return Tree::other(parts!["WHEN NOT MATCHED", condition, " THEN DO NOTHING"]);
         }
@@ -56,10 +60,10 @@ impl<'w> Maker<'w> {
         Tree::from(text)
     }
 
-    fn clause_condition(&mut self, scope: &Scope) -> Tree {
-        if self.random.chance(60) {
+    fn clause_condition(&mut self, scope: &Scope, all: bool) -> Tree {
+        if all {
             return Tree::nothing();
         }
-        Tree::Maybe(parts![" AND ", self.condition(scope, 2)])
+        Tree::other(parts![" AND ", self.condition(scope, 2)])
     }
 }

@@ -70,6 +70,8 @@ pub struct Maker<'w> {
     no_distinct_on: bool,
     /// How many more tables and subqueries the statement may have.
     fuel: i64,
+    /// How much its values nest.
+    size: usize,
     /// How many more levels of subqueries it may have.
     depth: usize,
 }
@@ -78,7 +80,9 @@ impl<'w> Maker<'w> {
     /// The statement of a seed comes from a maker of its own.
     pub fn new(seed: u64, world: &'w World, features: &'w Features) -> Self {
         let mut random = Generator::new(seed);
-        let fuel = random.between(1, 9);
+        // Most statements are small: a large one is refused for one of its parts, which hides what is wrong with others.
+        let fuel = *random.pick(&[1, 1, 2, 2, 3, 3, 4, 6, 9]);
+        let size = *random.pick(&[0, 1, 1, 2]);
         let depth = std::env::var("GINGHAM_POSTGRES_DEPTH").ok().and_then(|depth| depth.parse().ok()).unwrap_or(3);
         Self {
             random,
@@ -89,6 +93,7 @@ impl<'w> Maker<'w> {
             windows: None,
             no_distinct_on: false,
             fuel,
+            size,
             depth,
         }
     }

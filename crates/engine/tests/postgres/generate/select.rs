@@ -92,11 +92,13 @@ impl Maker<'_> {
             return kinds.iter().map(|kind| self.item(*kind, scope, wish.named)).collect();
         }
         let mut items: Vec<Item> = Vec::new();
+        let mut starred = false;
         for _ in 0..self.random.between(1, 4) {
-            if let Some(from) = from
+            if let Some(from) = from.filter(|_| !starred)
                 && let Some(star) = self.star(from)
             {
                 items.push(star);
+                starred = self.random.chance(80);
             } else if !items.is_empty() && self.may("equal items", 8) {
                 let item = self.random.pick(&items);
                 items.push(Item {
@@ -106,8 +108,7 @@ impl Maker<'_> {
                     columns: item.columns.clone(),
                 });
             } else {
-                let own: Vec<Type> = scope.last().map(|level| level.atoms.iter().map(|atom| atom.kind).collect()).unwrap_or_default();
-                let kind = if own.is_empty() || self.random.chance(40) { self.random_kind() } else { *self.random.pick(&own) };
+                let kind = if self.random.chance(25) { self.random_kind() } else { self.kind_of(scope) };
                 items.push(self.item(kind, scope, wish.named));
             }
         }

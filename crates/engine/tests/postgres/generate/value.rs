@@ -60,6 +60,7 @@ impl Maker<'_> {
         {
             return window;
         }
+        let size = size.min(self.size);
         if size == 0 || self.random.chance(45) {
             return self.leaf(kind, scope);
         }
@@ -93,12 +94,18 @@ impl Maker<'_> {
         let (then, other) = (self.value(kind, scope, size), self.leaf(kind, scope));
         let other = Tree::Maybe(parts![" ELSE ", other]);
         if self.random.chance(30) {
-            let of = self.random_kind();
+            let of = self.kind_of(scope);
             let (of, when) = (self.value(of, scope, size), self.leaf(of, scope));
             return Tree::value(kind, parts!["CASE ", of, " WHEN ", when, " THEN ", then, other, " END"]);
         }
         let when = self.condition(scope, size);
         Tree::value(kind, parts!["CASE WHEN ", when, " THEN ", then, other, " END"])
+    }
+
+    /// A kind of which there is a column at the place, mostly.
+    pub(super) fn kind_of(&mut self, scope: &Scope) -> Type {
+        let kinds: Vec<Type> = visible(scope).0.iter().map(|atom| atom.kind).collect();
+        if kinds.is_empty() || self.random.chance(12) { self.random_kind() } else { *self.random.pick(&kinds) }
     }
 
     pub(super) fn random_kind(&mut self) -> Type {

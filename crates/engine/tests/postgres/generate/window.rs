@@ -14,7 +14,11 @@ impl Maker<'_> {
 
     /// An aggregate of a kind over the rows of the innermost query's groups.
     pub(super) fn aggregate(&mut self, kind: Type, scope: &Scope) -> Option<Tree> {
-        let inner = Self::before_grouping(scope)?;
+        let mut inner = Self::before_grouping(scope)?;
+        // An aggregate over columns of an outer query alone is that query's.
+        if !self.may("outer aggregates", 4) {
+            inner.drain(..inner.len() - 1);
+        }
         let call = self.without_windows(|maker| maker.aggregate_call(kind, &inner));
         Some(Tree::value(kind, call))
     }
@@ -27,7 +31,7 @@ impl Maker<'_> {
             Type::Big => match self.below(5) {
                 0 | 1 => parts!["count(*)"],
                 2 => {
-                    let of = self.random_kind();
+                    let of = self.kind_of(scope);
                     parts!["count(", distinct, self.value(of, scope, size), ")"]
                 }
                 _ => parts!["sum(", distinct, self.value(Type::Integer, scope, size), ")"],
@@ -126,7 +130,7 @@ impl Maker<'_> {
     /// A value that is no literal, which would mean a column's number.
     pub(super) fn key(&mut self, scope: &Scope) -> Tree {
         for _ in 0..4 {
-            let kind = self.random_kind();
+            let kind = self.kind_of(scope);
             let size = usize::from(self.random.chance(20));
             let value = self.value(kind, scope, size);
             let text = value.to_string();
@@ -153,7 +157,7 @@ impl Maker<'_> {
             Type::Boolean => parts!["bool_or(", self.value(kind, scope, 1), ")"],
             _ => {
                 let function = *self.random.pick(&["lag(", "lead(", "first_value(", "last_value("]);
-                parts![function, self.value(kind, scope, 1), ")"]
+                parts![function, "CAST(", self.value(kind, scope, 1), format!(" AS {}))", kind.sql())]
             }
         };
         let frame = match self.below(4) {
