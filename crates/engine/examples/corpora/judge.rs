@@ -2,10 +2,11 @@
 //! at which Gingham did not do what the file says.
 
 use crate::child::{FileRun, Outcome};
+use crate::differ::compare;
+use crate::kinds::general;
 use crate::order::{demands, words};
 use crate::reader::{Accepts, Record, What};
-use crate::server::Server;
-use crate::table::Table;
+use crate::server::{Server, is_helped};
 use crate::wire::{Reply, Wire};
 use std::collections::{HashMap, HashSet};
 
@@ -38,6 +39,10 @@ pub const VERDICTS: [Verdict; 7] = [
     Verdict::Undecided,
     Verdict::NotRun,
 ];
+
+/// Codes for words that PostgreSQL does not know: no such syntax, function, table or type. What it refuses with one of them
+/// it does not refuse for the reason that the file has.
+const OF_WORDS: &[&str] = &["42601", "42883", "42P01", "42704", "0A000", "3F000"];
 
 /// A verdict on one record.
 #[derive(Debug, Clone)]
@@ -72,14 +77,24 @@ pub fn judge(records: &[Record], run: &FileRun, server: Option<&Server>) -> Resu
     Ok(findings)
 }
 
-type Judged = (Verdict, String, String);
+/// A verdict, its kind, and the answers.
+pub type Judged = (Verdict, String, String);
 
-fn judged(verdict: Verdict) -> Judged {
+pub fn judged(verdict: Verdict) -> Judged {
     (verdict, String::new(), String::new())
 }
 
-fn undecided(why: &str) -> Judged {
+pub fn undecided(why: &str) -> Judged {
     (Verdict::Undecided, why.to_owned(), String::new())
+}
+
+fn dialect(outcome: &Outcome, theirs: &str) -> Judged {
+    let (kind, ours) = match outcome {
+        Outcome::Refused { message } => ("refused by both", message.as_str()),
+        Outcome::Different(_) => ("refused by PostgreSQL only", "another answer than the file's"),
+        _ => ("accepted by both", "accepted"),
+    };
+    (Verdict::Dialect, kind.to_owned(), format!("Gingham: {ours}\nPostgreSQL: {theirs}"))
 }
 
 /// Whether PostgreSQL is to be asked about a record.
@@ -119,8 +134,6 @@ impl<'a> Replay<'a> {
 
     fn record(&mut self, record: &Record, outcome: &Outcome, open: bool) -> Result<Judged, String> {
         if matches!(record.what, What::Fresh) {
-            self.connections.clear();
-            self.server.drop_database(&self.database)?;
             *self = Self::new(self.server)?;
             return Ok(judged(Verdict::Right));
         }
@@ -133,7 +146,7 @@ impl<'a> Replay<'a> {
             return Ok(simply(outcome));
         }
         let Some(reply) = self.ask(record) else { return Ok(undecided("PostgreSQL broke off")) };
-        let follows = self.all_apart || words(&record.sql).any(|word| self.apart.contains(&word));
+        let follows = self.all_apart || self.touches(&record.sql);
         let taken = !matches!(outcome, Outcome::Refused { .. });
         let clear = match (&reply, &record.what, outcome) {
             (Reply::Refused { code, .. }, ..) if ["25P02", "57014", "55P03", "54001"].contains(&code.as_str()) => {
@@ -141,12 +154,17 @@ impl<'a> Replay<'a> {
                 return Ok(undecided("PostgreSQL took too long, or was in a broken transaction"));
             }
             _ if !open => simply(outcome),
-            (Reply::Refused { message, .. }, What::Statement(Accepts::No), _) => {
+            (Reply::Refused { code, message, .. }, What::Statement(Accepts::No), _)
+                if !OF_WORDS.contains(&code.as_str()) && !demands(&record.sql).about_program =>
+            {
                 (Verdict::AcceptedWrongly, general(message), format!("PostgreSQL: {message}"))
             }
             (Reply::Refused { .. }, What::Statement(Accepts::Either), _) => judged(Verdict::Right),
-            (Reply::Refused { .. }, ..) => judged(Verdict::Dialect),
-            (Reply::Rows { .. }, What::Statement(Accepts::No), _) => judged(Verdict::Dialect),
+            (Reply::Refused { message, .. }, ..) => dialect(outcome, message),
+            (Reply::Rows { .. }, What::Statement(Accepts::No), _) => dialect(outcome, "accepted"),
+            (Reply::Rows { .. }, _, Outcome::Refused { message }) if is_helped(&record.sql) => {
+                (Verdict::Dialect, "of DuckDB's words".to_owned(), format!("Gingham: {message}"))
+            }
             (Reply::Rows { .. }, _, Outcome::Refused { message }) => {
                 (Verdict::RefusedWrongly, general(message), format!("Gingham: {message}"))
             }
@@ -161,12 +179,21 @@ impl<'a> Replay<'a> {
         Ok(clear)
     }
 
+    /// Whether `sql` names what is apart. The name that it makes itself does not count.
+    fn touches(&self, sql: &str) -> bool {
+        let own = match subject(sql) {
+            Subject::Named { name, made: true } => Some(name),
+            _ => None,
+        };
+        words(sql).any(|word| own.as_ref() != Some(&word) && self.apart.contains(&word))
+    }
+
     fn ask(&mut self, record: &Record) -> Option<Reply> {
         if !self.connections.contains_key(&record.connection) {
             let wire = self.server.connect(&self.database).ok()?;
             self.connections.insert(record.connection.clone(), wire);
         }
-        let reply = self.connections.get_mut(&record.connection)?.ask(&record.sql);
+        let reply = self.connections.get_mut(&record.connection)?.ask_with_aliases(&record.sql);
         if reply.is_err() {
             self.connections.remove(&record.connection);
         }
@@ -194,8 +221,7 @@ impl<'a> Replay<'a> {
 impl Drop for Replay<'_> {
     fn drop(&mut self) {
         self.connections.clear();
-        // The server is thrown away soon; a database that stays takes some room until then.
-        let _ = self.server.drop_database(&self.database);
+        self.server.give_back(std::mem::take(&mut self.database));
     }
 }
 
@@ -268,99 +294,4 @@ fn subject(sql: &str) -> Subject {
         }
         _ => Subject::Nothing,
     }
-}
-
-/// Holds the two answers against each other.
-fn compare(sql: &str, ours: &Table, theirs: &Table) -> Judged {
-    let detail = || format!("Gingham: {}\nPostgreSQL: {}", shown(ours), shown(theirs));
-    let demands = demands(sql);
-    if demands.open {
-        return undecided("the answer may differ from program to program");
-    }
-    let wrong = |kind: &str| (Verdict::Wrong, kind.to_owned(), detail());
-    if ours.kinds.len() != theirs.kinds.len() {
-        return wrong("another number of columns");
-    }
-    let keys: Vec<usize> = demands.keys.iter().copied().take_while(|key| *key < ours.kinds.len()).collect();
-    if ours.equals_as_bag(theirs) {
-        let sorted = ours.columns(&keys).equals_in_order(&theirs.columns(&keys));
-        return if sorted { judged(Verdict::Dialect) } else { wrong("another order") };
-    }
-    if demands.limited && ours.rows.len() == theirs.rows.len() {
-        let same_keys = ours.columns(&keys).equals_in_order(&theirs.columns(&keys));
-        if same_keys {
-            return undecided("a LIMIT leaves open which rows come");
-        }
-    }
-    wrong(&difference(ours, theirs))
-}
-
-/// In what way two answers of as many columns differ.
-fn difference(ours: &Table, theirs: &Table) -> String {
-    match (ours.rows.len(), theirs.rows.len()) {
-        (0, _) => return "no row".to_owned(),
-        (a, b) if a < b => return "too few rows".to_owned(),
-        (_, 0) => return "rows where there are none".to_owned(),
-        (a, b) if a > b => return "too many rows".to_owned(),
-        _ => {}
-    }
-    let (ours, theirs) = (ours.sorted(), theirs.sorted());
-    for (a, b) in ours.rows.iter().zip(&theirs.rows) {
-        for ((a, b), (of_a, of_b)) in a.iter().zip(b).zip(ours.kinds.iter().zip(&theirs.kinds)) {
-            let kind = match (a, b) {
-                (None, None) => continue,
-                (None, Some(_)) => "NULL for a value".to_owned(),
-                (Some(_), None) => "a value for NULL".to_owned(),
-                (Some(a), Some(b)) if a == b => continue,
-                _ => format!("another value, {} for {}", type_word(*of_a), type_word(*of_b)),
-            };
-            return kind;
-        }
-    }
-    "another value".to_owned()
-}
-
-fn type_word(kind: char) -> &'static str {
-    match kind {
-        'B' => "boolean",
-        'I' => "integer",
-        'N' => "decimal",
-        'F' | 'f' => "float",
-        'T' => "text",
-        'D' => "time",
-        'X' => "bytes",
-        _ => "another type",
-    }
-}
-
-/// The first rows of an answer, in one line.
-fn shown(table: &Table) -> String {
-    let row = |row: &Vec<Option<String>>| {
-        let cells: Vec<&str> = row.iter().map(|cell| cell.as_deref().unwrap_or("NULL")).collect();
-        format!("({})", cells.join(", "))
-    };
-    let rows: Vec<String> = table.rows.iter().take(6).map(row).collect();
-    let more = if table.rows.len() > 6 { format!(" … {} rows", table.rows.len()) } else { String::new() };
-    format!("{}{more}", rows.join(" "))
-}
-
-/// A message without what names this statement only, so that messages of one cause are one.
-fn general(message: &str) -> String {
-    let line = message.lines().next().unwrap_or_default();
-    let mut out = String::new();
-    for (place, part) in line.split(['\'', '"']).enumerate() {
-        if place % 2 == 1 {
-            out.push_str("'…'");
-            continue;
-        }
-        for word in part.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != '.') {
-            let number = word.chars().next().is_some_and(|c| c.is_ascii_digit());
-            let end = word.chars().last().filter(|c| !c.is_alphanumeric());
-            match number {
-                true => out.extend(std::iter::once('N').chain(end)),
-                false => out.push_str(word),
-            }
-        }
-    }
-    out.chars().take(140).collect()
 }

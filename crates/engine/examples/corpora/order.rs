@@ -15,6 +15,8 @@ pub struct Demands {
     pub limited: bool,
     /// Two right answers may differ: by chance, by the clock, by the program's name.
     pub open: bool,
+    /// It asks about the program rather than about data: EXPLAIN, SHOW and their like.
+    pub about_program: bool,
 }
 
 /// Words in a query whose answers need not be the same in two programs.
@@ -55,9 +57,10 @@ const OPEN: &[&str] = &[
 pub fn demands(sql: &str) -> Demands {
     let words: Vec<String> = words(sql).collect();
     let first = words.first().map(String::as_str).unwrap_or_default();
-    let open = ["explain", "show", "describe", "pragma", "call", "checkpoint"].contains(&first)
-        || words.iter().any(|word| OPEN.contains(&word.as_str()) || word.starts_with("pg_"));
-    let mut demands = Demands { open, ..Default::default() };
+    let about_program =
+        ["explain", "show", "describe", "pragma", "call", "checkpoint", "set", "reset"].contains(&first);
+    let open = about_program || words.iter().any(|word| OPEN.contains(&word.as_str()) || word.starts_with("pg_"));
+    let mut demands = Demands { open, about_program, ..Default::default() };
     demands.limited = words.iter().any(|word| word == "limit" || word == "fetch" || word == "offset");
     let parsed = Parser::parse_sql(&PostgreSqlDialect {}, sql);
     if let Ok([Statement::Query(query)]) = parsed.as_deref() {

@@ -95,7 +95,7 @@ impl Session {
             self.database = fresh()?;
             return Ok(());
         }
-        let connection = self.connections.entry(record.connection.clone()).or_insert_with(|| self.database.connect());
+        let connection = self.connections.entry(record.connection.clone()).or_insert_with(|| connect(&self.database));
         let now = Now { number, since: Instant::now(), cancel: connection.cancel_handle() };
         let since = now.since;
         *self.watch.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
@@ -133,6 +133,15 @@ impl Session {
 fn fresh() -> Result<Database, String> {
     let options = DatabaseOptions { memory_limit: Some(MEMORY), threads: Some(1), ..Default::default() };
     Database::in_memory_with(&options).map_err(|error| error.to_string())
+}
+
+/// A connection that waits for no other one of its file, since all of them belong to one thread.
+fn connect(database: &Database) -> Connection {
+    let connection = database.connect();
+    if let Err(error) = connection.execute("SET gingham.lock_timeout = '200ms'") {
+        say(&json!(["panic", error.to_string()]));
+    }
+    connection
 }
 
 struct Answer {

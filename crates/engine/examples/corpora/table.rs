@@ -161,7 +161,10 @@ fn texts(column: &ArrayRef, kind: char) -> Row {
             _ => text,
         }
     };
-    (0..column.len()).map(|row| (!column.is_null(row)).then(|| text(row))).collect()
+    // An array of NULLs alone has no bits that say so.
+    let nulls = column.logical_nulls();
+    let is_null = |row: usize| nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    (0..column.len()).map(|row| (!is_null(row)).then(|| text(row))).collect()
 }
 
 /// A date or time with a blank between its parts, and no zeros at the end of its fraction.
