@@ -16,6 +16,10 @@ pub fn compare(sql: &str, ours: &Table, theirs: &Table) -> Judged {
     if ours.kinds.len() != theirs.kinds.len() {
         return wrong("another number of columns");
     }
+    let mut kinds = ours.kinds.iter().zip(&theirs.kinds);
+    if kinds.any(|(ours, theirs)| *ours == 'X' && *theirs != 'X') {
+        return undecided("bytes in one program, bits in the other");
+    }
     let keys: Vec<usize> = demands.keys.iter().copied().take_while(|key| *key < ours.kinds.len()).collect();
     if ours.equals_as_bag(theirs) {
         let sorted = ours.columns(&keys).equals_in_order(&theirs.columns(&keys));

@@ -6,9 +6,10 @@ use crate::differ::compare;
 use crate::kinds::general;
 use crate::order::{demands, words};
 use crate::reader::{Accepts, Record, What};
-use crate::server::{Server, is_helped};
+use crate::server::{Server, is_helped, settle};
+use crate::subject::{Subject, only_reads, same_count, subject};
 use crate::wire::{Reply, Wire};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// What a record comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,16 +121,17 @@ struct Replay<'a> {
     server: &'a Server,
     database: String,
     connections: HashMap<String, Wire>,
-    /// Names of what is not the same on both sides, since only one of them took a statement about it.
-    apart: HashSet<String>,
+    /// Names of what is not the same on both sides, since only one of them took a statement about it; true when it took the
+    /// one that makes it.
+    apart: HashMap<String, bool>,
     /// The same of everything, after a BEGIN or a COMMIT that only one of them took.
     all_apart: bool,
 }
 
 impl<'a> Replay<'a> {
     fn new(server: &'a Server) -> Result<Self, String> {
-        let (connections, apart) = (HashMap::new(), HashSet::new());
-        Ok(Self { server, database: server.database()?, connections, apart, all_apart: false })
+        let database = server.database()?;
+        Ok(Self { server, database, connections: HashMap::new(), apart: HashMap::new(), all_apart: false })
     }
 
     fn record(&mut self, record: &Record, outcome: &Outcome, open: bool) -> Result<Judged, String> {
@@ -162,8 +164,11 @@ impl<'a> Replay<'a> {
             (Reply::Refused { .. }, What::Statement(Accepts::Either), _) => judged(Verdict::Right),
             (Reply::Refused { message, .. }, ..) => dialect(outcome, message),
             (Reply::Rows { .. }, What::Statement(Accepts::No), _) => dialect(outcome, "accepted"),
-            (Reply::Rows { .. }, _, Outcome::Refused { message }) if is_helped(&record.sql) => {
-                (Verdict::Dialect, "of DuckDB's words".to_owned(), format!("Gingham: {message}"))
+            // PostgreSQL takes any setting that has a point in its name.
+            (Reply::Rows { .. }, _, Outcome::Refused { message })
+                if is_helped(&record.sql) || words(&record.sql).any(|word| word == "datafusion") =>
+            {
+                (Verdict::Dialect, "of others' words".to_owned(), format!("Gingham: {message}"))
             }
             (Reply::Rows { .. }, _, Outcome::Refused { message }) => {
                 (Verdict::RefusedWrongly, general(message), format!("Gingham: {message}"))
@@ -179,13 +184,13 @@ impl<'a> Replay<'a> {
         Ok(clear)
     }
 
-    /// Whether `sql` names what is apart. The name that it makes itself does not count.
+    /// Whether `sql` names what is apart. A second attempt to make it does not count.
     fn touches(&self, sql: &str) -> bool {
         let own = match subject(sql) {
             Subject::Named { name, made: true } => Some(name),
             _ => None,
         };
-        words(sql).any(|word| own.as_ref() != Some(&word) && self.apart.contains(&word))
+        words(sql).any(|word| self.apart.get(&word).is_some_and(|made| own.as_ref() != Some(&word) || !made))
     }
 
     fn ask(&mut self, record: &Record) -> Option<Reply> {
@@ -200,6 +205,14 @@ impl<'a> Replay<'a> {
         reply.ok()
     }
 
+    /// Takes back a setting that Gingham does not have.
+    fn settle(&mut self, record: &Record) {
+        let wire = self.connections.get_mut(&record.connection);
+        if wire.is_some_and(|wire| settle(wire).is_err()) {
+            self.connections.remove(&record.connection);
+        }
+    }
+
     /// Remembers what is apart from now on, or no longer.
     fn note(&mut self, record: &Record, taken: bool, reply: &Reply, outcome: &Outcome) {
         if only_reads(&record.sql) {
@@ -211,7 +224,8 @@ impl<'a> Replay<'a> {
         };
         match (both, subject(&record.sql)) {
             (true, Subject::Named { name, made: true }) => drop(self.apart.remove(&name)),
-            (false, Subject::Named { name, .. }) => drop(self.apart.insert(name)),
+            (false, Subject::Setting) => self.settle(record),
+            (false, Subject::Named { name, made }) => drop(self.apart.insert(name, made)),
             (false, Subject::Transaction) => self.all_apart = true,
             _ => {}
         }
@@ -222,76 +236,5 @@ impl Drop for Replay<'_> {
     fn drop(&mut self) {
         self.connections.clear();
         self.server.give_back(std::mem::take(&mut self.database));
-    }
-}
-
-fn only_reads(sql: &str) -> bool {
-    words(sql)
-        .next()
-        .is_some_and(|word| ["select", "with", "values", "from", "explain", "show"].contains(&word.as_str()))
-}
-
-/// Whether as many records were changed: `INSERT 0 3` says three.
-fn same_count(tag: &str, outcome: &Outcome) -> bool {
-    let words: Vec<&str> = tag.split(' ').collect();
-    match (words.as_slice(), outcome) {
-        (["INSERT", _, count] | ["UPDATE" | "DELETE", count], Outcome::Done(Some(ours))) => *count == ours.to_string(),
-        _ => true,
-    }
-}
-
-/// What a statement that is no query is about.
-enum Subject {
-    Named { name: String, made: bool },
-    Transaction,
-    Nothing,
-}
-
-fn subject(sql: &str) -> Subject {
-    const SKIPPED: &[&str] = &[
-        "create",
-        "or",
-        "replace",
-        "temp",
-        "temporary",
-        "unique",
-        "table",
-        "view",
-        "index",
-        "sequence",
-        "schema",
-        "macro",
-        "function",
-        "type",
-        "if",
-        "not",
-        "exists",
-        "insert",
-        "into",
-        "delete",
-        "from",
-        "update",
-        "alter",
-        "drop",
-        "copy",
-        "ignore",
-        "only",
-        "recursive",
-        "materialized",
-        "unlogged",
-        "external",
-        "unbounded",
-        "truncate",
-        "merge",
-    ];
-    let mut words = words(sql);
-    let Some(first) = words.next() else { return Subject::Nothing };
-    match first.as_str() {
-        "begin" | "start" | "commit" | "rollback" | "abort" | "end" | "savepoint" | "release" => Subject::Transaction,
-        "create" | "insert" | "delete" | "update" | "alter" | "drop" | "copy" | "truncate" | "merge" => {
-            let name = words.find(|word| !SKIPPED.contains(&word.as_str()));
-            name.map_or(Subject::Nothing, |name| Subject::Named { name, made: first == "create" })
-        }
-        _ => Subject::Nothing,
     }
 }

@@ -14,7 +14,8 @@ pub fn general(message: &str) -> String {
         Some((start, rest)) => format!("{start} has type …{}", &rest[rest.find(", ").unwrap_or(rest.len())..]),
         None => line.to_owned(),
     };
-    let plain = without_quoted(&line);
+    // Which function is missing is what matters.
+    let plain = if line.starts_with("Invalid function") { line } else { without_quoted(&line) };
     let name = |word: &str| word.contains(|c: char| c.is_ascii_digit() || c == '_');
     let words = plain.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != '.');
     let words = words.map(|word| match word.chars().last() {
@@ -66,6 +67,10 @@ const FEATURES: &[(&str, &[&str])] = &[
     ("distinct", &["distinct"]),
     ("join", &["join"]),
     ("order by", &["order"]),
+    ("intervals", &["interval", "month", "months", "hour", "hours", "day", "days", "year", "years"]),
+    ("similar to", &["similar"]),
+    ("like", &["like", "ilike"]),
+    ("time zones", &["timestamptz", "zone"]),
 ];
 
 /// What `sql` is made of: a subquery or not, and the first two of the features.

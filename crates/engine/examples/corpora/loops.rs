@@ -1,5 +1,5 @@
 //! DuckDB's loops, unrolled: `loop i 0 10`, `foreach type int bigint` and their like repeat the lines up to `endloop`,
-//! with `${i}` replaced by the value.
+//! with `${i}`, or `{i}`, replaced by the value.
 
 use crate::reader::Line;
 
@@ -92,7 +92,7 @@ fn listed(value: &str) -> Vec<String> {
 fn replaced(line: &str, names: &[String], values: &[String]) -> String {
     let mut line = line.to_owned();
     for (name, value) in names.iter().zip(values) {
-        line = line.replace(&format!("${{{name}}}"), value);
+        line = line.replace(&format!("${{{name}}}"), value).replace(&format!("{{{name}}}"), value);
         if let Some(holds) = condition(&line, name, value) {
             line = format!("onlyif {}", if holds { "yes" } else { "no" });
         }

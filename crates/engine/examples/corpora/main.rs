@@ -5,6 +5,7 @@
 mod child;
 mod differ;
 mod expect;
+mod interval;
 mod judge;
 mod kinds;
 mod loops;
@@ -13,6 +14,7 @@ mod reader;
 mod report;
 mod run;
 mod server;
+mod subject;
 mod table;
 #[cfg(test)]
 mod tests;

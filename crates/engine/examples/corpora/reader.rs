@@ -111,6 +111,7 @@ impl Reader {
         let folder = scratch.to_string_lossy();
         let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
         let text = text.replace("__TEST_DIR__", &folder).replace("{TEST_DIR}", &folder);
+        let text = text.replace("{DATA_DIR}", "data");
         let lines: Vec<Line> = text.lines().enumerate().map(|(n, line)| (n + 1, line.to_owned())).collect();
         let lines = loops::unroll(&lines);
         let mut at = 0;
@@ -160,7 +161,8 @@ impl Reader {
 
     fn record(&mut self, line: usize, words: &[&str], block: Block) {
         let rest = words.get(2..).unwrap_or_default();
-        let connection = rest.iter().find(|word| word.starts_with("con")).copied().unwrap_or_default();
+        let named = |word: &&&str| words[0] == "statement" || word.starts_with("con");
+        let connection = rest.iter().find(named).copied().unwrap_or_default();
         let what = match (words[0], words.get(1).copied().unwrap_or_default()) {
             (_, "error") => What::Statement(Accepts::No),
             ("statement", "maybe") => What::Statement(Accepts::Either),

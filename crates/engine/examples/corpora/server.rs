@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 const PORT: &str = "5432";
 const USER: &str = "asker";
-/// What every connection begins with.
-const SETTINGS: &str = "SET statement_timeout = '10s'; SET lock_timeout = '2s'; SET timezone = 'UTC';
+/// What every connection begins with. Gingham's transactions read one state of the database, as those of this level do.
+const SETTINGS: &str = "SET default_transaction_isolation = 'repeatable read'; SET statement_timeout = '10s'; SET lock_timeout = '2s'; SET timezone = 'UTC';
     SET client_min_messages = error; SET synchronous_commit = off";
 
 /// The database that all others are copies of.
@@ -91,7 +91,7 @@ impl Server {
     fn make_template(&self) -> Result<(), String> {
         self.admin("postgres", &format!("CREATE ROLE {USER} LOGIN; ALTER ROLE {USER} SET search_path = public, help"))?;
         self.admin("postgres", &format!("CREATE DATABASE {TEMPLATE} TEMPLATE template0"))?;
-        self.admin(TEMPLATE, &format!("CREATE SCHEMA help; GRANT USAGE ON SCHEMA help TO {USER}"))?;
+        self.admin(TEMPLATE, "CREATE SCHEMA help; GRANT USAGE ON SCHEMA help TO public")?;
         HELP.iter().try_for_each(|(_, sql)| self.admin(TEMPLATE, sql))
     }
 
@@ -118,8 +118,7 @@ impl Server {
     /// Takes a database back, and empties it for the next one: making a new one takes ten times as long. One that can't be
     /// emptied is left alone.
     pub fn give_back(&self, name: String) {
-        if self.admin(&name, &format!("DROP OWNED BY {USER} CASCADE; GRANT CREATE ON SCHEMA public TO {USER}")).is_ok()
-        {
+        if self.admin(&name, &format!("DROP OWNED BY {USER} CASCADE")).is_ok() {
             self.unused.lock().unwrap_or_else(PoisonError::into_inner).push(name);
         }
     }
@@ -127,7 +126,7 @@ impl Server {
     /// A connection to a database that [`Server::database`] made.
     pub fn connect(&self, database: &str) -> Result<Wire, String> {
         let mut wire = self.wire(USER, database)?;
-        wire.ask(SETTINGS).map_err(|error| error.to_string())?;
+        settle(&mut wire)?;
         Ok(wire)
     }
 
@@ -153,6 +152,11 @@ impl Server {
             }
         }
     }
+}
+
+/// Gives a connection the settings that it begins with, once more when a file has changed some of them.
+pub fn settle(wire: &mut Wire) -> Result<(), String> {
+    wire.ask(SETTINGS).map(|_| ()).map_err(|error| error.to_string())
 }
 
 impl Drop for Server {

@@ -1,5 +1,6 @@
 //! Rows as text, from Gingham or from PostgreSQL, and when two of them are the same answer.
 
+use crate::interval;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::{DataType, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -109,7 +110,8 @@ fn same(a: &str, of_a: char, b: &str, of_b: char) -> bool {
     }
     let numeric = |kind| matches!(kind, 'I' | 'N' | 'F' | 'f');
     if !numeric(of_a) && !numeric(of_b) {
-        return matches!((of_a, of_b), ('?', _) | (_, '?')) && bare(a) == bare(b);
+        let nested = matches!((of_a, of_b), ('?', _) | (_, '?'));
+        return nested && (bare(a) == bare(b) || same_interval(a, b));
     }
     let (Ok(x), Ok(y)) = (a.parse::<f64>(), b.parse::<f64>()) else { return false };
     if of_a == 'f' || of_b == 'f' {
@@ -123,6 +125,13 @@ fn same(a: &str, of_a: char, b: &str, of_b: char) -> bool {
     let scale = digits(a).min(digits(b));
     let decimals = (of_a == 'N' || of_b == 'N') && scale >= 4;
     close(x, y, 1e-9) || (decimals && (x - y).abs() <= 10f64.powi(-scale))
+}
+
+fn same_interval(a: &str, b: &str) -> bool {
+    match (interval::seconds(a), interval::seconds(b)) {
+        (Some(a), Some(b)) => (a - b).abs() < 1e-5,
+        _ => false,
+    }
 }
 
 /// A nested value's text without the signs in which PostgreSQL and Arrow differ.

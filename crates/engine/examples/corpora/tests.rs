@@ -2,9 +2,11 @@
 //! Gingham's.
 
 use crate::expect::{Fit, fit};
+use crate::interval::seconds;
 use crate::loops::unroll;
 use crate::order::demands;
 use crate::reader::{Accepts, Corpus, File, Query, Record, Sort, What, read};
+use crate::subject::{Subject, only_reads, subject};
 use crate::table::Table;
 
 fn records(corpus: Corpus, text: &str) -> Vec<Record> {
@@ -81,4 +83,24 @@ fn a_query_says_what_it_demands() {
     assert!(cut.limited && !cut.open);
     assert!(demands("SELECT count(*) FROM (SELECT a FROM t LIMIT 3)").open);
     assert!(demands("SELECT random()").open && !demands("SELECT 'random()'").open);
+}
+
+#[test]
+fn intervals_are_the_same_in_other_words() {
+    assert_eq!(seconds("24 mons"), seconds("2 years"));
+    assert_eq!(seconds("-1 days 2 hours 3 mins 4.5 secs"), seconds("-1 days 02:03:04.5"));
+    assert_eq!(seconds("-PT1M30S"), seconds("-00:01:30"));
+    assert_eq!(seconds("2 apples"), None);
+}
+
+#[test]
+fn a_statement_is_about_a_name() {
+    let name = |sql: &str| match subject(sql) {
+        Subject::Named { name, made } => (name, made),
+        _ => panic!("{sql} is about no name"),
+    };
+    assert_eq!(name("CREATE TABLE IF NOT EXISTS t (a INT)"), ("t".to_owned(), true));
+    assert_eq!(name("CREATE UNIQUE INDEX i ON t (a)"), ("t".to_owned(), false));
+    assert_eq!(name("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x"), ("t".to_owned(), false));
+    assert!(only_reads("WITH x AS (SELECT 1) SELECT * FROM x") && !only_reads("WITH d AS (DELETE FROM t) SELECT 1"));
 }
