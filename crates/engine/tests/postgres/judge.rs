@@ -40,7 +40,11 @@ const OF_NAMES: &[&str] = &["42702", "42703", "42P01", "42712", "42803", "42P09"
 
 impl<'s> Bench<'s> {
     /// Makes the tables on both sides. Views that one side refuses are left out; `refused` hears of Gingham's.
-    pub fn new(server: &'s mut Server, mut world: World, mut refused: impl FnMut(&str, String)) -> Result<Self, String> {
+    pub fn new(
+        server: &'s mut Server,
+        mut world: World,
+        mut refused: impl FnMut(&str, String),
+    ) -> Result<Self, String> {
         server.run(&World::before())?;
         let views = std::mem::take(&mut world.views);
         let script = world.script();
@@ -66,12 +70,10 @@ impl<'s> Bench<'s> {
         let sql = statement.tree.to_string();
         let table = statement.changes.as_deref();
         match self.server.answer(&sql, table) {
-            Outcome::Error(code, text) if OF_NAMES.contains(&code.as_str()) => {
-                match self.engine.answer(&sql, table) {
-                    Outcome::Answer(typed) => Verdict::Accepted(text, typed.answer),
-                    Outcome::Error(..) => Verdict::Skipped(text),
-                }
-            }
+            Outcome::Error(code, text) if OF_NAMES.contains(&code.as_str()) => match self.engine.answer(&sql, table) {
+                Outcome::Answer(typed) => Verdict::Accepted(text, typed.answer),
+                Outcome::Error(..) => Verdict::Skipped(text),
+            },
             Outcome::Error(_, text) => Verdict::Skipped(text),
             Outcome::Answer(expected) if expected.rows.len() > MOST_ROWS => Verdict::Skipped("too many rows".into()),
             Outcome::Answer(expected) => {
@@ -134,7 +136,9 @@ impl<'s> Bench<'s> {
 
 /// False for a statement whose LIMIT no longer follows an order of all rows.
 fn has_one_answer(statement: &Statement, verdict: &Verdict) -> bool {
-    let (Verdict::Right(answer) | Verdict::Refused(answer, _) | Verdict::Wrong(answer, _)) = verdict else { return true };
+    let (Verdict::Right(answer) | Verdict::Refused(answer, _) | Verdict::Wrong(answer, _)) = verdict else {
+        return true;
+    };
     let width = answer.rows.first().map_or(0, Vec::len);
     statement.changes.is_some() || statement.tree.order().is_none() || statement.orders_all(width)
 }

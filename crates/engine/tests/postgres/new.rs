@@ -24,6 +24,17 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: a whole number is wanted")))
 }
 
+/// What a verdict must be like when a statement is made small.
+type Same = dyn Fn(&Verdict) -> bool;
+
+fn is_refused(verdict: &Verdict, kind: &str) -> bool {
+    matches!(verdict, Verdict::Refused(_, text) if report::kind(text) == kind)
+}
+
+fn is_accepted(verdict: &Verdict, kind: &str) -> bool {
+    matches!(verdict, Verdict::Accepted(text, _) if report::kind(text) == kind)
+}
+
 /// A run over new statements.
 struct Run {
     server: Server,
@@ -32,6 +43,8 @@ struct Run {
     seed: u64,
     /// Wrong answers that may still be made small.
     shrinks: u64,
+    /// Others that may still be made small: the first of each kind is.
+    others: u64,
     examples: Vec<String>,
     sections: Vec<Section>,
 }
@@ -41,9 +54,11 @@ impl Run {
     fn world(&mut self, seed: u64, count: usize) {
         let mut random = Generator::new(seed);
         let world = World::random(&mut random, &self.features);
-        let (examples, of_seed) = (&mut self.examples, self.seed);
+        let (report, examples, of_seed) = (&mut self.report, &mut self.examples, self.seed);
         let hear = |sql: &str, error: String| {
-            examples.push(format!("==== view refused (GINGHAM_SEED={of_seed})\n{sql};\n{error}\n"));
+            if report.count_view(&error) {
+                examples.push(format!("==== view refused (GINGHAM_SEED={of_seed})\n{sql};\n{error}\n"));
+            }
         };
         let mut bench = match Bench::new(&mut self.server, world, hear) {
             Ok(bench) => bench,
@@ -71,18 +86,18 @@ impl Run {
     /// Counts a verdict, and shows an example when it is wrong or the first of its kind.
     fn tell(&mut self, statement: &Statement, verdict: &Verdict, world: &World) {
         let first = self.report.count(statement, verdict);
-        let (title, same): (&str, Box<dyn Fn(&Verdict) -> bool>) = match (verdict, first) {
+        let (title, same): (&str, Box<Same>) = match (verdict, first) {
             (Verdict::Wrong(..), _) if self.shrinks > 0 => {
                 self.shrinks -= 1;
                 ("WRONG", Box::new(|verdict| matches!(verdict, Verdict::Wrong(..))))
             }
-            (Verdict::Refused(..), Some(kind)) => {
-                let same = move |verdict: &Verdict| matches!(verdict, Verdict::Refused(_, text) if report::kind(text) == kind);
-                ("refused", Box::new(same))
+            (Verdict::Refused(..), Some(kind)) if self.others > 0 => {
+                self.others -= 1;
+                ("refused", Box::new(move |verdict| is_refused(verdict, &kind)))
             }
-            (Verdict::Accepted(..), Some(kind)) => {
-                let same = move |verdict: &Verdict| matches!(verdict, Verdict::Accepted(text, _) if report::kind(text) == kind);
-                ("accepted", Box::new(same))
+            (Verdict::Accepted(..), Some(kind)) if self.others > 0 => {
+                self.others -= 1;
+                ("accepted", Box::new(move |verdict| is_accepted(verdict, &kind)))
             }
             _ => return,
         };
@@ -147,6 +162,7 @@ fn new() {
         report: Report::default(),
         seed,
         shrinks: number("GINGHAM_POSTGRES_SHRINK").unwrap_or(20),
+        others: 60,
         examples: Vec::new(),
         sections: Vec::new(),
     };

@@ -69,7 +69,8 @@ fn replay() {
             failures.extend(run(section, bless).into_iter().map(|failure| format!("==== {name}\n{failure}")));
         }
         if bless {
-            let comments: String = text.lines().take_while(|line| line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+            let comments: String =
+                text.lines().take_while(|line| line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
             std::fs::write(&file, comments + &stored::text(&sections)).expect("the file can be written");
         }
     }

@@ -15,6 +15,8 @@ pub struct Report {
     refused: BTreeMap<String, usize>,
     wrong: usize,
     accepted: BTreeMap<String, usize>,
+    /// Views that PostgreSQL makes and Gingham does not.
+    views: BTreeMap<String, usize>,
     skipped: BTreeMap<String, usize>,
     /// Of each feature: statements that PostgreSQL answered, refused ones, wrong ones.
     features: BTreeMap<&'static str, [usize; 3]>,
@@ -58,6 +60,13 @@ impl Report {
         *count == 1
     }
 
+    /// Counts a view that Gingham refuses; true for the first with such an error.
+    pub fn count_view(&mut self, error: &str) -> bool {
+        let count = self.views.entry(kind(error)).or_default();
+        *count += 1;
+        *count == 1
+    }
+
     pub fn wrong(&self) -> usize {
         self.wrong
     }
@@ -82,6 +91,7 @@ impl Report {
         );
         let tables = [
             ("refused by Gingham", &self.refused),
+            ("views refused by Gingham", &self.views),
             ("accepted though PostgreSQL says", &self.accepted),
             ("PostgreSQL's errors", &self.skipped),
             ("shapes of wrong statements that were shrunk", &self.shapes),
@@ -104,16 +114,16 @@ impl Report {
 
 /// An error without the names and numbers of its statement.
 pub fn kind(text: &str) -> String {
-    let mut kind = String::new();
-    for (number, part) in text.replace('"', "'").split('\'').enumerate() {
-        if number % 2 == 1 {
-            kind.push_str("'…'");
-        } else {
-            kind.push_str(&numberless(part));
+    let mut kind = text.lines().next().unwrap_or_default().to_owned();
+    for quote in ['"', '\''] {
+        if let (Some(first), Some(last)) = (kind.find(quote), kind.rfind(quote)) {
+            kind.replace_range(first..=last, "…");
         }
     }
-    let line = kind.lines().next().unwrap_or_default();
-    line.chars().take(110).collect()
+    if let Some((head, _)) = kind.split_once(": ").filter(|(head, _)| head.len() > 25) {
+        kind = head.to_owned();
+    }
+    numberless(&kind).chars().take(110).collect()
 }
 
 /// The text with `#` for each number.

@@ -45,7 +45,7 @@ impl Server {
         };
         let mut initdb = program("initdb");
         initdb.args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8"]);
-        initdb.args(["--lc-collate=C", "--lc-ctype=C", "--pgdata=data"]);
+        initdb.args(["--lc-collate=C", "--lc-ctype=C.UTF-8", "--pgdata=data"]);
         let status = become_user(&mut initdb, user).status();
         let status = status.unwrap_or_else(|error| panic!("{}/initdb: {error}", programs.display()));
         assert!(status.success(), "initdb failed");

@@ -76,7 +76,8 @@ fn own_steps(tree: &Tree, take: &mut dyn FnMut(Tree)) {
 
 /// Gives `take` every part of the same sort; a query of an unknown width fits nowhere.
 fn inside(sort: Sort, tree: &Tree, take: &mut dyn FnMut(Tree)) {
-    if tree.sort() == sort && !matches!(sort, Sort::Other | Sort::Items | Sort::Order | Sort::Query(0) | Sort::Body(0)) {
+    if tree.sort() == sort && !matches!(sort, Sort::Other | Sort::Items | Sort::Order | Sort::Query(0) | Sort::Body(0))
+    {
         take(tree.clone());
     }
     for part in tree.parts() {

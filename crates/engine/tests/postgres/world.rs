@@ -55,7 +55,12 @@ impl Table {
         self.schema.map_or(self.name.to_owned(), |schema| format!("{schema}.{}", self.name))
     }
 
-    fn random(random: &mut Generator, kinds: &[(&str, Type)], schema: Option<&'static str>, name: &'static str) -> Self {
+    fn random(
+        random: &mut Generator,
+        kinds: &[(&str, Type)],
+        schema: Option<&'static str>,
+        name: &'static str,
+    ) -> Self {
         let mut left = kinds.to_vec();
         let mut columns = Columns::new();
         for _ in 0..random.between(2, 5) {

@@ -163,31 +163,44 @@ impl<'w> Maker<'w> {
         Tree::list(", ", items)
     }
 
-    /// What the rows of a statement come from that are joined to its target: at most one of them has a given key.
-    pub(super) fn unique_source(&mut self, target: &Target<'_>) -> Option<(Tree, Source)> {
-        let kinds: Vec<Type> = std::iter::once(Type::Integer)
-            .chain((0..self.random.between(1, 2)).map(|_| self.random_kind()))
-            .collect();
-        let query = self.deeper(|maker| maker.unique_query(&kinds, 0))?;
-        let pool: Vec<&str> =
-            ["s", "x", "b", "v"].into_iter().filter(|alias| *alias != target.source.alias).collect();
+    /// What the rows of a statement come from that are joined to its target: at most one of them has a given value in the
+    /// column that is named last.
+    pub(super) fn unique_source(&mut self, target: &Target<'_>) -> Option<(Tree, Source, String)> {
+        let pool: Vec<&str> = ["s", "x", "b", "v"].into_iter().filter(|alias| *alias != target.source.alias).collect();
         let alias = (*self.random.pick(&pool)).to_owned();
+        let world = self.world;
+        let keyed: Vec<&Table> = world.tables.iter().filter(|table| table.key.is_some()).collect();
+        if !keyed.is_empty() && self.random.chance(40) {
+            let table = *self.random.pick(&keyed);
+            let key = table.key.map(|key| table.columns[key].0.clone())?;
+            let bare = table.name != target.source.alias && self.random.chance(50);
+            let columns = table.columns.clone();
+            return Some(if bare {
+                let source = Source { alias: table.name.to_owned(), schema: table.schema, columns };
+                (Tree::from(table.path()), source, key)
+            } else {
+                let tree = Tree::from(format!("{} AS {alias}", table.path()));
+                (tree, Source { alias, schema: None, columns }, key)
+            });
+        }
+        let kinds: Vec<Type> =
+            std::iter::once(Type::Integer).chain((0..self.random.between(1, 2)).map(|_| self.random_kind())).collect();
+        let query = self.deeper(|maker| maker.unique_query(&kinds, 0))?;
         let names = ["k", "a", "c"];
         let columns: Columns = names.iter().zip(&kinds).map(|(name, kind)| ((*name).to_owned(), *kind)).collect();
-        let list: Vec<&str> = names[..kinds.len()].to_vec();
-        let tree = Tree::other(parts!["(", query, format!(") AS {alias} ({})", list.join(", "))]);
-        Some((tree, Source { alias, schema: None, columns }))
+        let tree = Tree::other(parts!["(", query, format!(") AS {alias} ({})", names[..kinds.len()].join(", "))]);
+        Some((tree, Source { alias, schema: None, columns }, "k".to_owned()))
     }
 
     /// `t.a = s.k`, by which a source is joined to the target.
-    pub(super) fn joining(&mut self, target: &Target<'_>, source: &Source) -> Option<Tree> {
-        let whole: Vec<&String> =
-            target.source.columns.iter().filter(|(_, kind)| kind.is_whole()).map(|(name, _)| name).collect();
+    pub(super) fn joining(&mut self, target: &Target<'_>, source: &Source, key: &str) -> Option<Tree> {
+        let columns = &target.source.columns;
+        let whole: Vec<&String> = columns.iter().filter(|(_, kind)| kind.is_whole()).map(|(name, _)| name).collect();
         if whole.is_empty() {
             return None;
         }
         let own = format!("{}.{}", target.source.alias, self.random.pick(&whole));
-        let other = format!("{}.{}", source.alias, source.columns[0].0);
+        let other = format!("{}.{key}", source.alias);
         let (first, second) = if self.random.chance(50) { (&own, &other) } else { (&other, &own) };
         Some(Tree::Solid(parts![format!("{first} = {second}")]))
     }
@@ -195,8 +208,8 @@ impl<'w> Maker<'w> {
     fn update(&mut self, table: &'w Table) -> Tree {
         let target = self.target(table);
         if self.may("update from", 30)
-            && let Some((tree, source)) = self.unique_source(&target)
-            && let Some(joining) = self.joining(&target, &source)
+            && let Some((tree, source, key)) = self.unique_source(&target)
+            && let Some(joining) = self.joining(&target, &source, &key)
         {
             let star: Columns = target.source.columns.iter().chain(&source.columns).cloned().collect();
             let level = Level::of(&[target.source.clone(), source], &star);
@@ -208,7 +221,18 @@ impl<'w> Maker<'w> {
                 Tree::nothing()
             };
             let returning = self.returning(&level, true);
-            return Tree::other(parts!["UPDATE ", target.tree, " SET ", set, " FROM ", tree, " WHERE ", joining, more, returning]);
+            return Tree::other(parts![
+                "UPDATE ",
+                target.tree,
+                " SET ",
+                set,
+                " FROM ",
+                tree,
+                " WHERE ",
+                joining,
+                more,
+                returning
+            ]);
         }
         let level = Level::of(std::slice::from_ref(&target.source), &target.source.columns);
         let scope: Scope = vec![level.clone()];
@@ -227,7 +251,7 @@ impl<'w> Maker<'w> {
             let returning = self.returning(&level, true);
             return Tree::other(parts!["DELETE FROM ", target.tree, conditions, returning]);
         }
-        let using: From = self.from_beside(&target.source.alias);
+        let using: From = self.items_beside(&target.source.alias);
         let sources: Vec<Source> = std::iter::once(&target.source).chain(&using.sources).cloned().collect();
         let star: Columns = target.source.columns.iter().chain(&using.star).cloned().collect();
         let both = Level::of(&sources, &star);

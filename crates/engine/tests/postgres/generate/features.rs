@@ -31,6 +31,7 @@ pub const FEATURES: &[&str] = &[
     "group by",
     "group by aliases",
     "group by ordinals",
+    "grouping",
     "grouping sets",
     "having",
     "in lists",

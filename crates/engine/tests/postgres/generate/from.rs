@@ -36,15 +36,15 @@ const ALIASES_OF_COLUMNS: &[&str] = &["a", "b", "k", "v", "id"];
 impl Maker<'_> {
     /// A list of one item or two.
     pub(super) fn from(&mut self, scope: &Scope) -> From {
-        self.from_list(scope, Taken::new())
+        self.list_of_items(scope, Taken::new())
     }
 
     /// The same where an alias is taken already.
-    pub(super) fn from_beside(&mut self, alias: &str) -> From {
-        self.from_list(&Vec::new(), vec![(alias.to_owned(), None)])
+    pub(super) fn items_beside(&mut self, alias: &str) -> From {
+        self.list_of_items(&Vec::new(), vec![(alias.to_owned(), None)])
     }
 
-    fn from_list(&mut self, scope: &Scope, mut taken: Taken) -> From {
+    fn list_of_items(&mut self, scope: &Scope, mut taken: Taken) -> From {
         let first = self.joined_item(scope, None, &mut taken);
         if !(self.features.has("comma lists") && self.random.chance(14) && self.burn(1)) {
             return first;
@@ -67,7 +67,8 @@ impl Maker<'_> {
     }
 
     fn join(&mut self, scope: &Scope, seen: Option<&From>, left: From, taken: &mut Taken) -> From {
-        let kinds = [("left joins", " LEFT JOIN ", 25), ("right joins", " RIGHT JOIN ", 14), ("full joins", " FULL JOIN ", 14)];
+        let kinds =
+            [("left joins", " LEFT JOIN ", 25), ("right joins", " RIGHT JOIN ", 14), ("full joins", " FULL JOIN ", 14)];
         let kind = kinds.into_iter().find(|(feature, _, percent)| self.may(feature, *percent)).map(|(_, kind, _)| kind);
         let kind = kind.unwrap_or_else(|| *self.random.pick(&[" JOIN ", " INNER JOIN "]));
         let outer = kind.contains("RIGHT") || kind.contains("FULL");
@@ -213,7 +214,8 @@ impl Maker<'_> {
         let (schema, name) = path.split_once('.').map_or((None, path.as_str()), |(schema, name)| (Some(schema), name));
         let own = table.then(|| path.clone());
         // Two tables of one name can stand side by side when both are named by their paths.
-        let clashes = |(other, at): &(String, Option<String>)| other == name && (at.is_none() || own.is_none() || *at == own);
+        let clashes =
+            |(other, at): &(String, Option<String>)| other == name && (at.is_none() || own.is_none() || *at == own);
         let bare = !taken.iter().any(clashes) && self.random.chance(45);
         if bare {
             taken.push((name.to_owned(), own));
@@ -224,9 +226,10 @@ impl Maker<'_> {
         let alias = self.alias(taken).unwrap_or_else(|| format!("z{}", taken.len()));
         let mut names = Tree::nothing();
         if self.may("alias lists", 10) {
-            let renamed = self.random.between(1, columns.len() as i64) as usize;
-            for number in 0..renamed {
-                columns[number].0 = self.column_name();
+            let fewer = self.random.chance(25);
+            let renamed = if fewer { self.random.between(1, columns.len() as i64) as usize } else { columns.len() };
+            for column in &mut columns[..renamed] {
+                column.0 = self.column_name();
             }
             let all: Vec<&str> = columns[..renamed].iter().map(|(name, _)| name.as_str()).collect();
             names = Tree::Maybe(parts![format!(" ({})", all.join(", "))]);

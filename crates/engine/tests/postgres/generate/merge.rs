@@ -9,8 +9,8 @@ impl<'w> Maker<'w> {
     /// MERGE INTO a table.
     pub(super) fn merge(&mut self, table: &'w Table) -> Tree {
         let target = self.target(table);
-        let Some((tree, source)) = self.unique_source(&target) else { return Tree::nothing() };
-        let Some(joining) = self.joining(&target, &source) else { return Tree::nothing() };
+        let Some((tree, source, key)) = self.unique_source(&target) else { return Tree::nothing() };
+        let Some(joining) = self.joining(&target, &source, &key) else { return Tree::nothing() };
         let star: Columns = target.source.columns.iter().chain(&source.columns).cloned().collect();
         let both: Scope = vec![Level::of(&[target.source.clone(), source.clone()], &star)];
         let own: Scope = vec![Level::of(std::slice::from_ref(&source), &source.columns)];
@@ -20,7 +20,7 @@ impl<'w> Maker<'w> {
             // What follows a clause for all rows is never reached, which PostgreSQL refuses.
             let all = number == count && self.random.chance(60);
             let matched = self.random.chance(60);
-            clauses.push(if matched { self.matched(table, &both, all) } else { self.missing(table, &own, all) });
+            clauses.push(if matched { self.matched(table, &both, all) } else { self.missing(table, &own, &key, all) });
         }
         let clauses = Tree::list(" ", clauses);
         Tree::other(parts!["MERGE INTO ", target.tree, " USING ", tree, " ON ", joining, " ", clauses])
@@ -38,7 +38,7 @@ impl<'w> Maker<'w> {
     }
 
     /// `WHEN NOT MATCHED …`, where the source alone can be named.
-    fn missing(&mut self, table: &Table, scope: &Scope, all: bool) -> Tree {
+    fn missing(&mut self, table: &Table, scope: &Scope, source_key: &str, all: bool) -> Tree {
         let condition = self.clause_condition(scope, all);
         if self.random.chance(10) {
             return Tree::other(parts!["WHEN NOT MATCHED", condition, " THEN DO NOTHING"]);
@@ -46,7 +46,7 @@ impl<'w> Maker<'w> {
         let mut cells = Vec::new();
         for (number, (_, kind)) in table.columns.iter().enumerate() {
             let key = table.key == Some(number);
-            cells.push(if key { self.merge_key(scope) } else { self.value(*kind, scope, 1) });
+            cells.push(if key { self.merge_key(scope, source_key) } else { self.value(*kind, scope, 1) });
         }
         let names: Vec<&str> = table.columns.iter().map(|(name, _)| name.as_str()).collect();
         let list = if self.random.chance(60) { format!(" ({})", names.join(", ")) } else { String::new() };
@@ -54,9 +54,9 @@ impl<'w> Maker<'w> {
     }
 
     /// A key that no row has: the source's own, moved.
-    fn merge_key(&mut self, scope: &Scope) -> Tree {
+    fn merge_key(&mut self, scope: &Scope, key: &str) -> Tree {
         let alias = scope[0].aliases[0].clone();
-        let text = if self.random.chance(50) { format!("{alias}.k") } else { format!("({alias}.k + 20)") };
+        let text = if self.random.chance(50) { format!("{alias}.{key}") } else { format!("({alias}.{key} + 20)") };
         Tree::from(text)
     }
 

@@ -64,7 +64,9 @@ impl Maker<'_> {
             let mut heading = name.clone();
             if list {
                 for (number, column) in columns.iter_mut().enumerate() {
-                    column.0 = ["a", "k", "b", "v", "id", "c", "d"].get(number).map_or(format!("n{number}"), |name| (*name).to_owned());
+                    column.0 = ["a", "k", "b", "v", "id", "c", "d"]
+                        .get(number)
+                        .map_or(format!("n{number}"), |name| (*name).to_owned());
                 }
                 let all: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
                 heading = format!("{name} ({})", all.join(", "));
@@ -132,7 +134,8 @@ impl Maker<'_> {
         let mut rows = Vec::new();
         for _ in 0..self.random.between(1, 3) {
             let size = usize::from(self.may("subqueries in values", 10));
-            let cells = self.without_windows(|maker| kinds.iter().map(|kind| maker.value(*kind, &inner, size)).collect());
+            let cells =
+                self.without_windows(|maker| kinds.iter().map(|kind| maker.value(*kind, &inner, size)).collect());
             rows.push(Tree::other(parts!["(", Tree::row(cells), ")"]));
         }
         Tree::Node(Sort::Body(kinds.len()), parts!["VALUES ", Tree::list(", ", rows)])

@@ -34,7 +34,7 @@ impl Maker<'_> {
         let from = if !wish.one && self.may("no from", 3) { None } else { Some(self.from(scope)) };
         let level = from.as_ref().map(|from| Level::of(&from.sources, &from.star)).unwrap_or_default();
         let mut inner: Scope = scope.iter().cloned().chain([level]).collect();
-        let conditions = if self.random.chance(50) { self.conditions(&inner) } else { Tree::nothing() };
+        let conditions = if self.random.chance(40) { self.conditions(&inner) } else { Tree::nothing() };
         let grouping = self.grouping(&inner, wish);
         if let Some(grouping) = &grouping {
             let own = inner.pop().unwrap_or_default();
@@ -64,7 +64,8 @@ impl Maker<'_> {
 
     /// ` WHERE …`.
     pub(super) fn conditions(&mut self, scope: &Scope) -> Tree {
-        let conditions = (0..self.random.between(1, 2)).map(|_| self.condition(scope, 2)).collect();
+        let count = if self.random.chance(75) { 1 } else { 2 };
+        let conditions = (0..count).map(|_| self.condition(scope, 2)).collect();
         Tree::Maybe(parts![" WHERE ", Tree::list(" AND ", conditions)])
     }
 

@@ -64,11 +64,7 @@ impl Maker<'_> {
         if size == 0 || self.random.chance(45) {
             return self.leaf(kind, scope);
         }
-        if self.random.chance(25)
-            && self.depth > 0
-            && self.features.has("scalar subqueries")
-            && self.burn(2)
-        {
+        if self.random.chance(25) && self.depth > 0 && self.features.has("scalar subqueries") && self.burn(2) {
             return self.scalar(kind, scope);
         }
         match self.below(10) {

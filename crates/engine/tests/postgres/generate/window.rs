@@ -4,6 +4,8 @@ use super::Maker;
 use super::scope::{Level, Scope};
 use crate::tree::{Tree, Type, parts};
 
+const DIRECTIONS: &[&str] = &["", "", "", " ASC", " DESC", " NULLS FIRST", " DESC NULLS LAST"];
+
 impl Maker<'_> {
     /// The names around the innermost query, and those of its rows before they are grouped.
     fn before_grouping(scope: &Scope) -> Option<Scope> {
@@ -15,6 +17,11 @@ impl Maker<'_> {
     /// An aggregate of a kind over the rows of the innermost query's groups.
     pub(super) fn aggregate(&mut self, kind: Type, scope: &Scope) -> Option<Tree> {
         let mut inner = Self::before_grouping(scope)?;
+        let keys = scope.last().map(|level| level.atoms.as_slice()).unwrap_or_default();
+        if kind == Type::Integer && !keys.is_empty() && self.may("grouping", 10) {
+            let key = self.random.pick(keys).tree.clone();
+            return Some(Tree::value(kind, parts!["GROUPING(", key, ")"]));
+        }
         // An aggregate over columns of an outer query alone is that query's.
         if !self.may("outer aggregates", 4) {
             inner.drain(..inner.len() - 1);
@@ -96,7 +103,12 @@ impl Maker<'_> {
         if !self.may("filters", 10) {
             return call;
         }
-        let filter = Tree::Maybe(parts![" FILTER (WHERE ", self.condition(scope, 1), ")"]);
+        // PostgreSQL takes no aggregates in the FILTER of a window function.
+        let mut plain = scope.clone();
+        if let Some(own) = plain.last_mut() {
+            own.inner = None;
+        }
+        let filter = Tree::Maybe(parts![" FILTER (WHERE ", self.condition(&plain, 1), ")"]);
         parts![Tree::other(call), filter]
     }
 
@@ -144,7 +156,8 @@ impl Maker<'_> {
 
     /// How a term of ORDER BY is ordered.
     pub(super) fn direction(&mut self) -> &'static str {
-        *self.random.pick(&["", "", "", " ASC", " DESC", " NULLS FIRST", " DESC NULLS LAST"])
+        let direction: &&str = self.random.pick(DIRECTIONS);
+        direction
     }
 
     /// A window function that tells all rows apart.
@@ -166,6 +179,9 @@ impl Maker<'_> {
             _ => "",
         };
         let partition = if self.random.chance(40) { self.partition(scope) } else { Vec::new() };
-        Tree::value(kind, parts![Tree::other(call), " OVER (", Tree::Maybe(partition), order, Tree::Maybe(parts![frame]), ")"])
+        Tree::value(
+            kind,
+            parts![Tree::other(call), " OVER (", Tree::Maybe(partition), order, Tree::Maybe(parts![frame]), ")"],
+        )
     }
 }
