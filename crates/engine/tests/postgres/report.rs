@@ -13,6 +13,8 @@ pub struct Report {
     /// Statements that PostgreSQL answered with rows, or that changed a table.
     with_rows: usize,
     refused: BTreeMap<String, usize>,
+    /// Those among the refused that are no refusals but faults: panics and internal errors.
+    faults: usize,
     wrong: usize,
     accepted: BTreeMap<String, usize>,
     /// Views that PostgreSQL makes and Gingham does not.
@@ -37,7 +39,10 @@ impl Report {
         match verdict {
             Verdict::Right(_) => self.right += 1,
             Verdict::Wrong(..) => self.wrong += 1,
-            Verdict::Refused(_, text) => add(&mut self.refused, text),
+            Verdict::Refused(_, text) => {
+                self.faults += usize::from(text.contains("panicked") || text.contains("internal error"));
+                add(&mut self.refused, text);
+            }
             Verdict::Accepted(text, _) => add(&mut self.accepted, text),
             Verdict::Skipped(text) => add(&mut self.skipped, text),
         }
@@ -79,7 +84,7 @@ impl Report {
         let percent = |part: usize| 100.0 * part as f64 / answered.max(1) as f64;
         let mut text = format!(
             "{} statements; PostgreSQL answered {answered}, {:.0} % with rows:\n  right    {:6} {:5.1} %\n  wrong    {:6} {:5.1} %\n  \
-             refused  {refused:6} {:5.1} %\nPostgreSQL gave an error {}: of these Gingham answered {accepted} about names\n",
+             refused  {refused:6} {:5.1} %, {} of them by a fault of its own\nPostgreSQL gave an error {}: of these Gingham answered {accepted} about names\n",
             answered + accepted + skipped,
             percent(self.with_rows),
             self.right,
@@ -87,6 +92,7 @@ impl Report {
             self.wrong,
             percent(self.wrong),
             percent(refused),
+            self.faults,
             accepted + skipped,
         );
         let tables = [

@@ -147,7 +147,7 @@ fn become_user(command: &mut Command, user: Option<(u32, u32)>) -> &mut Command 
 fn guarded(programs: &Path, folder: &Path, user: Option<(u32, u32)>) -> Child {
     let script = format!(
         "'{0}'/postgres -D '{1}/data' -k '{1}' -c listen_addresses= -c fsync=off -c full_page_writes=off \
-         -c autovacuum=off -c jit=off 2>'{1}/log' & server=$!; cat; kill -QUIT $server; wait $server",
+         -c autovacuum=off -c jit=off 2>'{1}/log' & server=$!; cat; kill -QUIT $server; wait $server; rm -rf '{1}'",
         programs.display(),
         folder.display()
     );
