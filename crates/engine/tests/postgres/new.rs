@@ -154,7 +154,7 @@ fn new() {
     let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs());
     let seed = number("GINGHAM_SEED").unwrap_or_else(clock);
     let mut server = Server::start();
-    let version = server.version();
+    let version = server.first.version();
     println!("PostgreSQL {version}, GINGHAM_SEED={seed}");
     let mut run = Run {
         server,

@@ -19,14 +19,23 @@ const NULL: &str = "\u{1}";
 /// Starts the line that psql writes after a statement.
 const END: &str = "\u{1e}end";
 
-/// A running server and a psql that is connected to it.
+/// A running server with two databases, which have the same tables.
 pub struct Server {
     /// The shell that stops the server as soon as its standard input is closed, be it because this process was killed.
     guard: Child,
+    /// The database whose answers count.
+    pub first: Session,
+    /// One whose rows lie in another order, and whose queries are planned otherwise: a statement to which it has another
+    /// answer has more than one.
+    pub second: Session,
+    _folder: TempDir,
+}
+
+/// A psql that is connected to a database.
+pub struct Session {
     psql: Child,
     ask: Option<ChildStdin>,
     told: BufReader<ChildStdout>,
-    _folder: TempDir,
 }
 
 impl Server {
@@ -50,8 +59,34 @@ impl Server {
         let status = status.unwrap_or_else(|error| panic!("{}/initdb: {error}", programs.display()));
         assert!(status.success(), "initdb failed");
         let guard = guarded(&programs, folder.path(), user);
-        let (psql, ask, told) = connect(folder.path());
-        Self { guard, psql, ask: Some(ask), told, _folder: folder }
+        let mut first = Session::connect(folder.path(), "postgres", "");
+        first.run(&["CREATE DATABASE reversed".to_owned()]).unwrap_or_else(|error| panic!("{error}"));
+        let plans = "-c enable_hashjoin=off -c enable_hashagg=off -c enable_mergejoin=off -c enable_material=off";
+        let second = Session::connect(folder.path(), "reversed", plans);
+        Self { guard, first, second, _folder: folder }
+    }
+}
+
+impl Session {
+    /// A psql that is connected, once the server takes connections.
+    fn connect(folder: &Path, database: &str, options: &str) -> Self {
+        let command = || {
+            let mut psql = Command::new("psql");
+            psql.args(["-X", "-q", "-A", "-t", "-U", "postgres", "-d", database, "-h"]).arg(folder);
+            psql.arg("-F").arg(COLUMN.to_string()).arg("-P").arg(format!("null={NULL}"));
+            psql.env("PGOPTIONS", format!("-c statement_timeout=5000 -c client_min_messages=error {options}"));
+            psql.stderr(Stdio::null());
+            psql
+        };
+        let until = Instant::now() + Duration::from_secs(60);
+        while !command().args(["-c", "SELECT 1"]).stdout(Stdio::null()).status().expect("psql is installed").success() {
+            let log = || std::fs::read_to_string(folder.join("log")).unwrap_or_default();
+            assert!(Instant::now() < until, "the server did not start: {}", log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let mut psql = command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("psql is installed");
+        let (ask, told) = (psql.stdin.take(), psql.stdout.take().expect("it is a pipe"));
+        Self { psql, ask, told: BufReader::new(told) }
     }
 
     /// What the server calls itself.
@@ -117,8 +152,10 @@ impl Server {
 impl Drop for Server {
     /// Has the server stop. A failure can't be told from here, and the folder is removed all the same.
     fn drop(&mut self) {
-        self.ask.take();
-        self.psql.wait().ok();
+        for session in [&mut self.first, &mut self.second] {
+            session.ask.take();
+            session.psql.wait().ok();
+        }
         self.guard.stdin.take();
         self.guard.wait().ok();
     }
@@ -154,24 +191,4 @@ fn guarded(programs: &Path, folder: &Path, user: Option<(u32, u32)>) -> Child {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &script]).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::null());
     become_user(&mut shell, user).spawn().expect("a shell")
-}
-
-/// A psql that is connected, once the server takes connections.
-fn connect(folder: &Path) -> (Child, ChildStdin, BufReader<ChildStdout>) {
-    let command = || {
-        let mut psql = Command::new("psql");
-        psql.args(["-X", "-q", "-A", "-t", "-U", "postgres", "-d", "postgres", "-h"]).arg(folder);
-        psql.arg("-F").arg(COLUMN.to_string()).arg("-P").arg(format!("null={NULL}"));
-        psql.env("PGOPTIONS", "-c statement_timeout=5000 -c client_min_messages=error").stderr(Stdio::null());
-        psql
-    };
-    let until = Instant::now() + Duration::from_secs(60);
-    while !command().args(["-c", "SELECT 1"]).stdout(Stdio::null()).status().expect("psql is installed").success() {
-        let log = || std::fs::read_to_string(folder.join("log")).unwrap_or_default();
-        assert!(Instant::now() < until, "the server did not start: {}", log());
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let mut child = command().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("psql is installed");
-    let (ask, told) = (child.stdin.take().expect("it is a pipe"), child.stdout.take().expect("it is a pipe"));
-    (child, ask, BufReader::new(told))
 }

@@ -156,6 +156,15 @@ impl World {
         script
     }
 
+    /// The same tables with their rows the other way round.
+    pub fn reversed(&self) -> Self {
+        let mut world = self.clone();
+        for table in &mut world.tables {
+            table.rows.reverse();
+        }
+        world
+    }
+
     /// What PostgreSQL does before the script, so that nothing of another world is left.
     pub fn before() -> Vec<String> {
         ["DROP SCHEMA IF EXISTS s1, s2, public CASCADE", "CREATE SCHEMA public"].map(str::to_owned).to_vec()
