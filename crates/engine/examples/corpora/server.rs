@@ -16,6 +16,9 @@ const USER: &str = "asker";
 const SETTINGS: &str = "SET default_transaction_isolation = 'repeatable read'; SET statement_timeout = '10s'; SET lock_timeout = '2s'; SET timezone = 'UTC';
     SET client_min_messages = error; SET synchronous_commit = off";
 
+/// A shell that runs the server until its own input ends, which happens when this process ends, in whatever way.
+const AS_LONG_AS_WE: &str = r#""$0" "$@" < /dev/null & cat > /dev/null; kill -QUIT $!; wait"#;
+
 /// The database that all others are copies of.
 const TEMPLATE: &str = "asked";
 
@@ -49,7 +52,6 @@ pub fn is_helped(sql: &str) -> bool {
 /// A running server.
 pub struct Server {
     folder: tempfile::TempDir,
-    binaries: PathBuf,
     process: Child,
     /// Databases made so far.
     made: AtomicUsize,
@@ -70,19 +72,21 @@ impl Server {
         run(user_command(&binaries.join("initdb"))
             .args(["--no-sync", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "-D"])
             .arg(&data))?;
-        let process = user_command(&binaries.join("postgres"))
+        let process = user_command(Path::new("sh"))
+            .args(["-c", AS_LONG_AS_WE])
+            .arg(binaries.join("postgres"))
             .arg("-D")
             .arg(&data)
             .arg("-k")
             .arg(folder.path())
             .args(["-p", PORT, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"])
             .args(["-c", "autovacuum=off", "-c", "max_wal_size=4GB", "-c", "max_stack_depth=6MB", "-c", "jit=off"])
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("can't start PostgreSQL: {error}"))?;
-        let server = Self { folder, binaries, process, made: AtomicUsize::new(0), unused: Mutex::default() };
+        let server = Self { folder, process, made: AtomicUsize::new(0), unused: Mutex::default() };
         server.wait()?;
         server.make_template()?;
         Ok(Some(server))
@@ -161,13 +165,9 @@ pub fn settle(wire: &mut Wire) -> Result<(), String> {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let data = self.folder.path().join("data");
-        let stopped =
-            run(user_command(&self.binaries.join("pg_ctl")).args(["stop", "-m", "immediate", "-D"]).arg(data));
-        if stopped.is_ok() {
-            // It has ended, and there is no one left to tell about how.
-            let _ = self.process.wait();
-        }
+        drop(self.process.stdin.take());
+        // It has ended, and there is no one left to tell about how.
+        let _ = self.process.wait();
     }
 }
 

@@ -13,6 +13,9 @@ const MOST_ROWS: usize = 1000;
 /// How many statements a shrinking may ask Gingham.
 const MOST_TRIES: usize = 400;
 
+/// Why a statement is skipped whose answer follows from the order of rows.
+pub const UNSURE: &str = "PostgreSQL has more than one answer";
+
 /// What came of a statement.
 #[derive(Debug, Clone)]
 pub enum Verdict {
@@ -84,7 +87,7 @@ impl<'s> Bench<'s> {
                 let width = expected.rows.first().map_or(0, Vec::len);
                 let ordered = statement.orders_all(width);
                 if !self.has_one_answer(&sql, table, &expected, ordered) {
-                    return Verdict::Skipped("PostgreSQL has more than one answer".into());
+                    return Verdict::Skipped(UNSURE.into());
                 }
                 verdict(expected, self.engine.answer(&sql, table), ordered)
             }

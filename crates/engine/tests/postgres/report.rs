@@ -1,7 +1,7 @@
 //! Counts of what came of new statements, and the examples that are printed.
 
 use crate::generate::Statement;
-use crate::judge::Verdict;
+use crate::judge::{UNSURE, Verdict};
 use crate::world::World;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -78,23 +78,7 @@ impl Report {
 
     /// All counts as text.
     pub fn text(&self) -> String {
-        let sum = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
-        let (refused, accepted, skipped) = (sum(&self.refused), sum(&self.accepted), sum(&self.skipped));
-        let answered = self.right + self.wrong + refused;
-        let percent = |part: usize| 100.0 * part as f64 / answered.max(1) as f64;
-        let mut text = format!(
-            "{} statements; PostgreSQL answered {answered}, {:.0} % with rows:\n  right    {:6} {:5.1} %\n  wrong    {:6} {:5.1} %\n  \
-             refused  {refused:6} {:5.1} %, {} of them by a fault of its own\nPostgreSQL gave an error {}: of these Gingham answered {accepted} about names\n",
-            answered + accepted + skipped,
-            percent(self.with_rows),
-            self.right,
-            percent(self.right),
-            self.wrong,
-            percent(self.wrong),
-            percent(refused),
-            self.faults,
-            accepted + skipped,
-        );
+        let mut text = self.rates();
         let tables = [
             ("refused by Gingham", &self.refused),
             ("views refused by Gingham", &self.views),
@@ -106,7 +90,7 @@ impl Report {
             write!(text, "\n{title}:\n").expect("a string takes it");
             let mut all: Vec<_> = counts.iter().collect();
             all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-            for (kind, count) in all.into_iter().take(25) {
+            for (kind, count) in all.into_iter().take(30) {
                 writeln!(text, "  {count:6}  {kind}").expect("a string takes it");
             }
         }
@@ -114,6 +98,31 @@ impl Report {
         for (feature, [all, refused, wrong]) in &self.features {
             writeln!(text, "  {feature:32} {all:6} {refused:6} {wrong:6}").expect("a string takes it");
         }
+        text
+    }
+
+    /// How many statements had which verdict.
+    fn rates(&self) -> String {
+        let sum = |counts: &BTreeMap<String, usize>| counts.values().sum::<usize>();
+        let (refused, accepted) = (sum(&self.refused), sum(&self.accepted));
+        let unsure = self.skipped.get(&kind(UNSURE)).copied().unwrap_or(0);
+        let errors = sum(&self.skipped) + accepted - unsure;
+        let answered = self.right + self.wrong + refused;
+        let percent = |part: usize| 100.0 * part as f64 / answered.max(1) as f64;
+        let mut text = format!("{} statements; ", answered + errors + unsure);
+        let rows = percent(self.with_rows);
+        writeln!(text, "PostgreSQL answered {answered}, {rows:.0} % with rows:").expect("a string takes it");
+        for (name, count) in [("right", self.right), ("wrong", self.wrong), ("refused", refused)] {
+            writeln!(text, "  {name:8} {count:6} {:5.1} %", percent(count)).expect("a string takes it");
+        }
+        let faults = self.faults;
+        writeln!(text, "{faults} of the refused are faults: panics or internal errors.").expect("a string takes it");
+        writeln!(
+            text,
+            "PostgreSQL gave an error {errors} times, where Gingham accepted {accepted} mistakes in names; \
+             {unsure} times it had more than one answer."
+        )
+        .expect("a string takes it");
         text
     }
 }
