@@ -4,7 +4,7 @@
 use crate::process;
 use std::path::Path;
 
-/// Builds the example in release and runs it; it writes docs/sql-conformance.md.
+/// Builds the example in release and runs it; it writes the page on SQL conformance among the documents.
 pub fn run(root: &Path, dir: &str, options: &[&str]) -> Result<(), String> {
     // The example is started in the checkout, from where a relative path would lead elsewhere.
     let dir = std::path::absolute(dir).map_err(|error| format!("'{dir}': {error}"))?;

@@ -1,4 +1,4 @@
-//! What came out, counted: docs/sql-conformance.md for readers, and a folder of lists for whoever mends something.
+//! What came out, counted: a page for readers, and a folder of lists for whoever mends something.
 
 use crate::judge::{Finding, VERDICTS, Verdict};
 use crate::reader::{CORPORA, Corpus, Record, What};

@@ -20,6 +20,7 @@ const WRITES: &[&str] = &["insert", "update", "delete", "merge"];
 /// Words between the first one and the name.
 const SKIPPED: &[&str] = &[
     "create",
+    "on",
     "or",
     "replace",
     "temp",
