@@ -144,6 +144,8 @@ impl<'a> Replay<'a> {
         }
         let refused_rightly = matches!((&record.what, outcome), (What::Statement(Accepts::No), Outcome::Right));
         let only_read = matches!(record.what, What::Query(_)) && only_reads(&record.sql);
+        // A conflict between connections may have ended Gingham's transaction, which PostgreSQL's does not know of.
+        self.all_apart |= refused_rightly && self.connections.len() > 1;
         if !open && (refused_rightly || only_read) {
             return Ok(simply(outcome));
         }
@@ -153,6 +155,7 @@ impl<'a> Replay<'a> {
         let clear = match (&reply, &record.what, outcome) {
             (Reply::Refused { code, .. }, ..) if ["25P02", "57014", "55P03", "54001"].contains(&code.as_str()) => {
                 self.all_apart |= code == "25P02";
+                self.note(record, taken, &reply, outcome);
                 return Ok(undecided("PostgreSQL took too long, or was in a broken transaction"));
             }
             _ if !open => simply(outcome),
@@ -164,9 +167,10 @@ impl<'a> Replay<'a> {
             (Reply::Refused { .. }, What::Statement(Accepts::Either), _) => judged(Verdict::Right),
             (Reply::Refused { message, .. }, ..) => dialect(outcome, message),
             (Reply::Rows { .. }, What::Statement(Accepts::No), _) => dialect(outcome, "accepted"),
-            // PostgreSQL takes any setting that has a point in its name.
+            // PostgreSQL takes any setting that has a point in its name, and has catalogs that are its own.
             (Reply::Rows { .. }, _, Outcome::Refused { message })
-                if is_helped(&record.sql) || words(&record.sql).any(|word| word == "datafusion") =>
+                if is_helped(&record.sql)
+                    || words(&record.sql).any(|word| word == "datafusion" || word.starts_with("pg_")) =>
             {
                 (Verdict::Dialect, "of others' words".to_owned(), format!("Gingham: {message}"))
             }
@@ -187,10 +191,10 @@ impl<'a> Replay<'a> {
     /// Whether `sql` names what is apart. A second attempt to make it does not count.
     fn touches(&self, sql: &str) -> bool {
         let own = match subject(sql) {
-            Subject::Named { name, made: true } => Some(name),
-            _ => None,
+            Subject::Named { names, made: true } => names,
+            _ => Vec::new(),
         };
-        words(sql).any(|word| self.apart.get(&word).is_some_and(|made| own.as_ref() != Some(&word) || !made))
+        words(sql).any(|word| self.apart.get(&word).is_some_and(|made| !own.contains(&word) || !made))
     }
 
     fn ask(&mut self, record: &Record) -> Option<Reply> {
@@ -223,9 +227,9 @@ impl<'a> Replay<'a> {
             Reply::Rows { tag, .. } => taken && same_count(tag, outcome),
         };
         match (both, subject(&record.sql)) {
-            (true, Subject::Named { name, made: true }) => drop(self.apart.remove(&name)),
+            (true, Subject::Named { names, made: true }) => self.apart.retain(|name, _| !names.contains(name)),
             (false, Subject::Setting) => self.settle(record),
-            (false, Subject::Named { name, made }) => drop(self.apart.insert(name, made)),
+            (false, Subject::Named { names, made }) => self.apart.extend(names.into_iter().map(|name| (name, made))),
             (false, Subject::Transaction) => self.all_apart = true,
             _ => {}
         }

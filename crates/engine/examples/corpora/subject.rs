@@ -5,9 +5,9 @@ use crate::order::words;
 
 /// What is not the same in two programs after one of them has refused the statement.
 pub enum Subject {
-    /// A table, a view, a type, a prepared statement; `made` by this statement or only changed.
+    /// Tables, views, types or prepared statements; `made` by this statement or only changed.
     Named {
-        name: String,
+        names: Vec<String>,
         made: bool,
     },
     Transaction,
@@ -72,21 +72,25 @@ pub fn subject(sql: &str) -> Subject {
     let Some(first) = words.first() else { return Subject::Nothing };
     let after = |start: usize| words[start..].iter().find(|word| !SKIPPED.contains(&word.as_str())).cloned();
     let place = |wanted: &[&str]| words.iter().position(|word| wanted.contains(&word.as_str()));
-    let name = match first.as_str() {
+    let name = |start| after(start).into_iter().collect();
+    let names: Vec<String> = match first.as_str() {
         "begin" | "start" | "commit" | "rollback" | "abort" | "end" | "savepoint" | "release" => {
             return Subject::Transaction;
         }
         "set" | "reset" => return Subject::Setting,
         // A unique index says something about its table.
-        "create" if place(&["unique"]) == Some(1) => place(&["on"]).and_then(after),
+        "create" if place(&["unique"]) == Some(1) => place(&["on"]).and_then(after).into_iter().collect(),
         "create" | "insert" | "delete" | "update" | "alter" | "drop" | "copy" | "truncate" | "merge" | "prepare" => {
-            after(0)
+            name(0)
         }
-        "with" | "explain" => place(WRITES).and_then(after),
-        _ => None,
+        "with" | "explain" => {
+            let writes = words.iter().enumerate().filter(|(_, word)| WRITES.contains(&word.as_str()));
+            writes.filter_map(|(place, _)| after(place)).collect()
+        }
+        _ => return Subject::Nothing,
     };
     let made = ["create", "prepare"].contains(&first.as_str()) && place(&["unique"]).is_none_or(|place| place != 1);
-    name.map_or(Subject::Nothing, |name| Subject::Named { name, made })
+    Subject::Named { names, made }
 }
 
 /// Whether as many records were changed: `INSERT 0 3` says three.

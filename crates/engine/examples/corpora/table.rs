@@ -108,6 +108,11 @@ fn same(a: &str, of_a: char, b: &str, of_b: char) -> bool {
     if a == b {
         return true;
     }
+    if of_a == 'D' && of_b == 'D' {
+        // A date is the timestamp at which it begins.
+        let date = |text: &str| text.strip_suffix(" 00:00:00").unwrap_or(text).to_owned();
+        return date(a) == date(b);
+    }
     let numeric = |kind| matches!(kind, 'I' | 'N' | 'F' | 'f');
     if !numeric(of_a) && !numeric(of_b) {
         let nested = matches!((of_a, of_b), ('?', _) | (_, '?'));
@@ -157,7 +162,7 @@ fn kind(data_type: &DataType) -> char {
 }
 
 fn texts(column: &ArrayRef, kind: char) -> Row {
-    let options = FormatOptions::default();
+    let options = FormatOptions::default().with_null("NULL");
     let Ok(formatter) = ArrayFormatter::try_new(column, &options) else {
         return vec![Some("(no text)".to_owned()); column.len()];
     };

@@ -96,11 +96,13 @@ fn intervals_are_the_same_in_other_words() {
 #[test]
 fn a_statement_is_about_a_name() {
     let name = |sql: &str| match subject(sql) {
-        Subject::Named { name, made } => (name, made),
+        Subject::Named { names, made } => (names.join(" "), made),
         _ => panic!("{sql} is about no name"),
     };
     assert_eq!(name("CREATE TABLE IF NOT EXISTS t (a INT)"), ("t".to_owned(), true));
     assert_eq!(name("CREATE UNIQUE INDEX i ON t (a)"), ("t".to_owned(), false));
     assert_eq!(name("WITH x AS (SELECT 1) INSERT INTO t SELECT * FROM x"), ("t".to_owned(), false));
+    let two = "WITH a AS (INSERT INTO t VALUES (1) RETURNING i), b AS (DELETE FROM u) SELECT * FROM a";
+    assert_eq!(name(two), ("t u".to_owned(), false));
     assert!(only_reads("WITH x AS (SELECT 1) SELECT * FROM x") && !only_reads("WITH d AS (DELETE FROM t) SELECT 1"));
 }
