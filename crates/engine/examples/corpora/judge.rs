@@ -41,9 +41,9 @@ pub const VERDICTS: [Verdict; 7] = [
     Verdict::NotRun,
 ];
 
-/// Codes for words that PostgreSQL does not know: no such syntax, function, table or type. What it refuses with one of them
+/// Codes for words that PostgreSQL does not know: no such syntax, function, table or type, or no right to it. What it refuses with one of them
 /// it does not refuse for the reason that the file has.
-const OF_WORDS: &[&str] = &["42601", "42883", "42P01", "42704", "0A000", "3F000"];
+const OF_WORDS: &[&str] = &["42601", "42883", "42P01", "42704", "0A000", "3F000", "42501"];
 
 /// A verdict on one record.
 #[derive(Debug, Clone)]
@@ -184,6 +184,11 @@ impl<'a> Replay<'a> {
         let blamed = [Verdict::Wrong, Verdict::RefusedWrongly, Verdict::AcceptedWrongly].contains(&clear.0);
         if follows && blamed {
             return Ok(undecided("an earlier statement was taken by one of the two only"));
+        }
+        if blamed && self.connections.len() > 1 {
+            return Ok(undecided(
+                "several connections, which see and lock each other's records in each program's own way",
+            ));
         }
         Ok(clear)
     }

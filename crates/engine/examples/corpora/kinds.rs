@@ -15,7 +15,10 @@ pub fn general(message: &str) -> String {
         None => line.to_owned(),
     };
     // Which function is missing is what matters.
-    let plain = if line.starts_with("Invalid function") { line } else { without_quoted(&line) };
+    if line.starts_with("Invalid function") {
+        return line;
+    }
+    let plain = without_quoted(&line);
     let name = |word: &str| word.contains(|c: char| c.is_ascii_digit() || c == '_');
     let words = plain.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != '.');
     let words = words.map(|word| match word.chars().last() {

@@ -149,7 +149,11 @@ impl Reader {
     /// Reads the files that `include` names in place of that line.
     fn include(&mut self, path: &Path, name: &str, scratch: &Path, depth: usize) -> Result<(), String> {
         let folder = path.parent().unwrap_or(path);
-        let Some(start) = name.strip_suffix('*') else { return self.file(&folder.join(name), scratch, depth + 1) };
+        let Some(start) = name.strip_suffix('*') else {
+            // DuckDB names such a file from the top of its checkout.
+            let found = path.ancestors().skip(1).map(|folder| folder.join(name)).find(|path| path.is_file());
+            return self.file(&found.unwrap_or_else(|| folder.join(name)), scratch, depth + 1);
+        };
         let full = folder.join(start);
         let mut found: Vec<PathBuf> = std::fs::read_dir(full.parent().unwrap_or(folder))
             .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
