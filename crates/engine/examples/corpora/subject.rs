@@ -1,0 +1,103 @@
+//! What a statement that is no query is about, as far as its first words say.
+
+use crate::child::Outcome;
+use crate::order::words;
+
+/// What is not the same in two programs after one of them has refused the statement.
+pub enum Subject {
+    /// Tables, views, types or prepared statements; `made` by this statement or only changed.
+    Named {
+        names: Vec<String>,
+        made: bool,
+    },
+    Transaction,
+    Setting,
+    Nothing,
+}
+
+const WRITES: &[&str] = &["insert", "update", "delete", "merge"];
+
+/// Words between the first one and the name.
+const SKIPPED: &[&str] = &[
+    "create",
+    "on",
+    "or",
+    "replace",
+    "temp",
+    "temporary",
+    "unique",
+    "table",
+    "view",
+    "index",
+    "sequence",
+    "schema",
+    "macro",
+    "function",
+    "type",
+    "if",
+    "not",
+    "exists",
+    "insert",
+    "into",
+    "delete",
+    "from",
+    "update",
+    "alter",
+    "drop",
+    "copy",
+    "ignore",
+    "only",
+    "recursive",
+    "materialized",
+    "unlogged",
+    "external",
+    "unbounded",
+    "truncate",
+    "merge",
+    "prepare",
+];
+
+/// Whether `sql` leaves everything as it is.
+pub fn only_reads(sql: &str) -> bool {
+    let words: Vec<String> = words(sql).collect();
+    match words.first().map(String::as_str) {
+        Some("select" | "values" | "from" | "show") => true,
+        Some("with" | "explain") => !words.iter().any(|word| WRITES.contains(&word.as_str())),
+        _ => false,
+    }
+}
+
+pub fn subject(sql: &str) -> Subject {
+    let words: Vec<String> = words(sql).collect();
+    let Some(first) = words.first() else { return Subject::Nothing };
+    let after = |start: usize| words[start..].iter().find(|word| !SKIPPED.contains(&word.as_str())).cloned();
+    let place = |wanted: &[&str]| words.iter().position(|word| wanted.contains(&word.as_str()));
+    let name = |start| after(start).into_iter().collect();
+    let names: Vec<String> = match first.as_str() {
+        "begin" | "start" | "commit" | "rollback" | "abort" | "end" | "savepoint" | "release" => {
+            return Subject::Transaction;
+        }
+        "set" | "reset" => return Subject::Setting,
+        // A unique index says something about its table.
+        "create" if place(&["unique"]) == Some(1) => place(&["on"]).and_then(after).into_iter().collect(),
+        "create" | "insert" | "delete" | "update" | "alter" | "drop" | "copy" | "truncate" | "merge" | "prepare" => {
+            name(0)
+        }
+        "with" | "explain" => {
+            let writes = words.iter().enumerate().filter(|(_, word)| WRITES.contains(&word.as_str()));
+            writes.filter_map(|(place, _)| after(place)).collect()
+        }
+        _ => return Subject::Nothing,
+    };
+    let made = ["create", "prepare"].contains(&first.as_str()) && place(&["unique"]).is_none_or(|place| place != 1);
+    Subject::Named { names, made }
+}
+
+/// Whether as many records were changed: `INSERT 0 3` says three.
+pub fn same_count(tag: &str, outcome: &Outcome) -> bool {
+    let words: Vec<&str> = tag.split(' ').collect();
+    match (words.as_slice(), outcome) {
+        (["INSERT", _, count] | ["UPDATE" | "DELETE", count], Outcome::Done(Some(ours))) => *count == ours.to_string(),
+        _ => true,
+    }
+}
