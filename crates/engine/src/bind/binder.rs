@@ -7,6 +7,7 @@ use super::tables::Tables;
 use crate::Result;
 use arrow::datatypes::FieldRef;
 use datafusion::catalog::TableProvider;
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, TryCast};
@@ -96,6 +97,8 @@ impl TablesOf {
 pub(super) struct With {
     pub(super) name: String,
     pub(super) source: WithSource,
+    /// Whether it was named: one that is not is bound for its errors alone.
+    pub(super) is_named: std::cell::Cell<bool>,
     pub(super) next: Option<Rc<With>>,
 }
 
@@ -162,8 +165,18 @@ impl Binder<'_> {
         while let Expr::Cast(Cast { expr, .. }) | Expr::TryCast(TryCast { expr, .. }) = inner {
             inner = expr;
         }
-        let is_column = matches!(inner, Expr::Column(_) | Expr::OuterReferenceColumn(..));
-        !is_column && self.names.take(&expression.schema_name().to_string())
+        let has_other = match inner {
+            Expr::Column(_) | Expr::OuterReferenceColumn(..) => true,
+            // Rules that change a filter or an order change the name that is made of them.
+            Expr::AggregateFunction(call) => call.params.filter.is_some() || !call.params.order_by.is_empty(),
+            Expr::WindowFunction(call) => {
+                let order = call.params.order_by.iter().map(|key| &key.expr);
+                let mut keys = call.params.partition_by.iter().chain(order);
+                call.params.filter.is_some() || keys.any(|key| !matches!(key, Expr::Column(_)))
+            }
+            other => has_query(other),
+        };
+        !has_other && self.names.take(&expression.schema_name().to_string())
     }
 
     /// `plan` with `expressions` as its columns; as it is when these are its own columns.
@@ -175,6 +188,14 @@ impl Binder<'_> {
         }
         Ok(LogicalPlan::Projection(Projection::try_new(expressions, Arc::new(plan))?))
     }
+}
+
+/// Whether a query is a part of an expression: rules put something of another name in its place.
+fn has_query(expression: &Expr) -> bool {
+    let is_query = |part: &Expr| {
+        Ok(matches!(part, Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::SetComparison(_)))
+    };
+    expression.exists(is_query).unwrap_or(true)
 }
 
 /// The column that an expression of a projection or aggregation becomes.

@@ -248,6 +248,9 @@ impl Replacing<'_, '_> {
 
 impl Visit for Replacing<'_, '_> {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+        if let Some(written_out) = super::row::written_out(expression)? {
+            *expression = written_out;
+        }
         match expression {
             Expr::Identifier(ident) => {
                 let is_variable = ident.value.starts_with('@') && ident.quote_style.is_none();

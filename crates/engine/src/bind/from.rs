@@ -187,6 +187,7 @@ impl Binder<'_> {
         first.schema = schema_name(reference.schema(), false);
         first.is_bare = reference.schema().is_none();
         let mut others = first.columns.split_off(first.columns.len() - tables.iter().map(Beside::width).sum::<usize>());
+        from.scope.shown.clone_from(&first.columns);
         let mut from = aliased(from, alias)?;
         for Beside { relation, fields } in tables {
             let rest = others.split_off(fields.len());

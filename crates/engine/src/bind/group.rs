@@ -17,7 +17,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::utils::find_aggregate_exprs;
 use datafusion::logical_expr::{Aggregate, Expr as Planned, GroupingSet, LogicalPlan, lit};
-use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Select};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, Select};
 use std::sync::Arc;
 
 /// What GROUP BY asks for.
@@ -154,9 +154,8 @@ impl Binder<'_> {
         around: Around<'_>,
     ) -> Result<usize> {
         let list = &select.projection;
-        let alias = |ident| items.iter().find(|item| item.name == fold(ident) && !around.scope.has(&fold(ident)));
         let item = match text {
-            Expr::Identifier(ident) => alias(ident),
+            Expr::Identifier(ident) if !around.scope.has(&fold(ident)) => alias(ident, items)?,
             Expr::Nested(inner) => return self.key(inner, grouping, select, items, around),
             _ => None,
         };
@@ -301,6 +300,19 @@ impl Binder<'_> {
         }
         Ok(())
     }
+}
+
+/// The item of that name.
+fn alias<'i>(ident: &Ident, items: &'i [Item]) -> Result<Option<&'i Item>> {
+    let name = fold(ident);
+    let mut named = items.iter().filter(|item| item.name == name);
+    let found = named.next();
+    if let Some(first) = found
+        && named.any(|other| other.expression != first.expression)
+    {
+        return Err(error::ambiguous(std::slice::from_ref(ident)));
+    }
+    Ok(found)
 }
 
 /// Adds the columns in an expression that are in nothing known, those that its subqueries look at among them.

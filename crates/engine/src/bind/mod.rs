@@ -18,7 +18,7 @@
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
 //! | `from`, `join` | the members of FROM |
-//! | `expression`, `subquery` | scalar expressions and the queries in them |
+//! | `expression`, `subquery`, `row` | scalar expressions, the queries in them, comparisons of rows |
 //! | `error` | errors with the place in the text |
 
 mod binder;
@@ -33,6 +33,7 @@ mod names;
 mod order;
 mod pipe;
 mod query;
+mod row;
 mod scope;
 mod select;
 mod set;

@@ -5,6 +5,7 @@ use super::error;
 use super::expression::Around;
 use super::order::{By, Key};
 use super::scope::{Relation, Scope};
+use super::select::once;
 use super::{pipe, with};
 use crate::Result;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Sort};
@@ -45,6 +46,9 @@ impl Binder<'_> {
                 }
             }
         };
+        if let Some(with) = &query.with {
+            self.unnamed(with.cte_tables.len(), place)?;
+        }
         if let Some(limit) = &query.limit_clause {
             bound.plan = self.limit(bound.plan, limit, place)?;
         }
@@ -83,7 +87,7 @@ impl Binder<'_> {
             sort.push(value.sort(ascending, nulls_first));
         }
         let input = self.project(bound.plan, columns.clone())?;
-        let sorted = LogicalPlan::Sort(Sort { expr: sort, input: Arc::new(input), fetch: None });
+        let sorted = LogicalPlan::Sort(Sort { expr: once(sort), input: Arc::new(input), fetch: None });
         columns.truncate(listed);
         Ok(Bound { plan: self.project(sorted, columns)?, columns: bound.columns })
     }

@@ -154,15 +154,12 @@ impl Scope {
             }
         }
         let Some(first) = parts.first() else { return Search::Missing };
-        let mut own = self.shown.iter().filter(|shown| shown.name == *first);
+        let is_struct =
+            |own: &Named| self.field(&own.column).is_ok_and(|field| matches!(field.data_type(), DataType::Struct(_)));
+        let mut own = self.shown.iter().filter(|own| own.name == *first && (parts.len() == 1 || is_struct(own)));
         let Some(found) = own.next() else { return Search::Missing };
         if own.any(|other| other.column != found.column) {
             return Search::Ambiguous;
-        }
-        let is_struct =
-            || self.field(&found.column).is_ok_and(|field| matches!(field.data_type(), DataType::Struct(_)));
-        if parts.len() > 1 && !is_struct() {
-            return Search::Missing;
         }
         Search::Found { column: found.column.clone(), parts: 1 }
     }

@@ -12,9 +12,10 @@ use super::window;
 use crate::Result;
 use datafusion::common::Column;
 use datafusion::common::tree_node::TreeNode;
+use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::utils::find_aggregate_exprs;
 use datafusion::logical_expr::{
-    Distinct as PlanDistinct, DistinctOn, Expr as Planned, Filter, LogicalPlan, LogicalPlanBuilder, Sort,
+    Expr as Planned, ExprFunctionExt, Filter, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, lit,
 };
 use datafusion::sql::sqlparser::ast::{Distinct, OrderBy, Select};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub(super) struct Parts {
     pub(super) order: Vec<Key>,
     /// DISTINCT ON.
     pub(super) on: Vec<By>,
+    /// What WINDOW defines windows by, whether a function names them or not.
+    pub(super) windows: Vec<Planned>,
 }
 
 impl Parts {
@@ -37,7 +40,8 @@ impl Parts {
             By::Item(_) => None,
             By::Value(value) => Some(value),
         });
-        self.items.iter().map(|item| &item.expression).chain(&self.having).chain(&self.qualify).chain(values)
+        let items = self.items.iter().map(|item| &item.expression);
+        items.chain(&self.having).chain(&self.qualify).chain(values).chain(&self.windows)
     }
 
     /// Puts columns in the place of what was computed already.
@@ -47,7 +51,7 @@ impl Parts {
             By::Value(value) => Some(value),
         });
         let items = self.items.iter_mut().map(|item| &mut item.expression);
-        for own in items.chain(&mut self.having).chain(&mut self.qualify).chain(keys) {
+        for own in items.chain(&mut self.having).chain(&mut self.qualify).chain(keys).chain(&mut self.windows) {
             *own = replaced(std::mem::take(own), computed)?;
         }
         Ok(())
@@ -127,12 +131,16 @@ impl Binder<'_> {
                 on.push(self.by(value, list, &items, around, "DISTINCT ON")?);
             }
         }
-        Ok(Parts { items, having, qualify, order, on })
+        let mut windows = Vec::new();
+        for value in window::values(&select.named_window) {
+            windows.push(self.expression(value, around)?);
+        }
+        Ok(Parts { items, having, qualify, order, on, windows })
     }
 
     /// The select list over `plan`, without rows that are there twice where DISTINCT says so, in order.
     fn listed(&mut self, plan: LogicalPlan, parts: Parts, distinct: Option<&Distinct>, is_top: bool) -> Result<Bound> {
-        let Parts { items, having: _, qualify: _, order, on } = parts;
+        let Parts { items, having: _, qualify: _, order, on, windows: _ } = parts;
         let names = if is_top { items.iter().map(|item| item.name.clone()).collect() } else { inner_names(&items) };
         let (plan, groups) = self.unnest(plan, items.iter().map(|item| item.expression.clone()).collect())?;
         let mut list: Vec<Planned> = Vec::new();
@@ -173,24 +181,21 @@ impl Binder<'_> {
         let on: Vec<Planned> = on.iter().map(|by| place_of(self, by)).collect();
         let sort: Vec<_> =
             order.iter().map(|key| place_of(self, &key.by).sort(key.ascending, key.nulls_first)).collect();
+        let sort = once(sort);
         let is_distinct = matches!(distinct, Some(Distinct::Distinct));
         if is_distinct && list.len() > width {
             return Err(crate::Error::InvalidInput(
                 "ORDER BY of SELECT DISTINCT can only be about what is in the select list".into(),
             ));
         }
-        let hidden = list.len() > width;
+        let hidden = list.len() > width || matches!(distinct, Some(Distinct::On(_)));
         let mut plan = self.project(plan, list)?;
         let own = || columns.iter().map(|own| Planned::Column(own.column.clone())).collect::<Vec<_>>();
         if is_distinct {
             plan = LogicalPlanBuilder::from(plan).distinct()?.build()?;
         }
         if let Some(Distinct::On(_)) = distinct {
-            let first = DistinctOn::try_new(on, own(), None, Arc::new(plan))?;
-            let first = if sort.is_empty() { first } else { first.with_sort_expr(sort)? };
-            let plan = LogicalPlan::Distinct(PlanDistinct::On(first));
-            let names: Vec<String> = columns.into_iter().map(|own| own.name).collect();
-            return Ok(Bound::of(plan, names));
+            plan = self.firsts(plan, on, &sort)?;
         }
         if !sort.is_empty() {
             plan = LogicalPlan::Sort(Sort { expr: sort, input: Arc::new(plan), fetch: None });
@@ -199,6 +204,21 @@ impl Binder<'_> {
             plan = self.project(plan, own())?;
         }
         Ok(Bound { plan, columns })
+    }
+
+    /// Of the rows that are equal in `on` the first one in the order of `sort`.
+    fn firsts(&mut self, plan: LogicalPlan, on: Vec<Planned>, sort: &[SortExpr]) -> Result<LogicalPlan> {
+        let leads = |(key, at): (&SortExpr, usize)| at >= on.len() || on.contains(&key.expr);
+        if !sort.iter().zip(0..).all(leads) {
+            return Err(crate::Error::InvalidInput(
+                "ORDER BY of SELECT DISTINCT ON must begin with what DISTINCT ON has".into(),
+            ));
+        }
+        let number = row_number().partition_by(on).order_by(sort.to_vec()).build()?;
+        let (plan, columns) = self.windows(plan, [&number])?;
+        let number = columns.into_iter().map(|(_, column)| Planned::Column(column)).next();
+        let is_first = number.map_or(lit(true), |number| number.eq(lit(1_u64)));
+        Ok(LogicalPlan::Filter(Filter::try_new(is_first, Arc::new(plan))?))
     }
 
     /// One column of a select list, under a name that no other has.
@@ -219,6 +239,17 @@ impl Binder<'_> {
             _ => self.named(expression, name),
         }
     }
+}
+
+/// Keys of a sort without those that are there before them.
+pub(super) fn once(keys: Vec<SortExpr>) -> Vec<SortExpr> {
+    let mut kept: Vec<SortExpr> = Vec::with_capacity(keys.len());
+    for key in keys {
+        if !kept.iter().any(|other| other.expr == key.expr) {
+            kept.push(key);
+        }
+    }
+    kept
 }
 
 fn is_window(part: &Planned) -> datafusion::error::Result<bool> {

@@ -6,8 +6,8 @@ use super::scope::fold;
 use crate::Result;
 use datafusion::common::Column;
 use datafusion::logical_expr::utils::find_window_exprs;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Window};
-use datafusion::sql::sqlparser::ast::{Ident, NamedWindowDefinition, NamedWindowExpr, WindowSpec, WindowType};
+use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, Window};
+use datafusion::sql::sqlparser::ast::{Expr, Ident, NamedWindowDefinition, NamedWindowExpr, WindowSpec, WindowType};
 use std::sync::Arc;
 
 /// What OVER says, with the windows that it names written out.
@@ -62,20 +62,29 @@ pub(super) fn check(windows: &[NamedWindowDefinition]) -> Result<()> {
     Ok(())
 }
 
+/// What windows are divided and put in order by.
+pub(super) fn values(windows: &[NamedWindowDefinition]) -> impl Iterator<Item = &Expr> {
+    let specs = windows.iter().filter_map(|NamedWindowDefinition(_, own)| match own {
+        NamedWindowExpr::WindowSpec(spec) => Some(spec),
+        NamedWindowExpr::NamedWindow(_) => None,
+    });
+    specs.flat_map(|spec| spec.partition_by.iter().chain(spec.order_by.iter().map(|key| &key.expr)))
+}
+
 impl Binder<'_> {
     /// Computes the window functions in `expressions` above `plan`. Gives the plan, and for each function its column.
     pub(super) fn windows<'e>(
         &mut self,
         plan: LogicalPlan,
-        expressions: impl IntoIterator<Item = &'e Expr>,
-    ) -> Result<(LogicalPlan, Vec<(Expr, Column)>)> {
+        expressions: impl IntoIterator<Item = &'e Planned>,
+    ) -> Result<(LogicalPlan, Vec<(Planned, Column)>)> {
         let calls = find_window_exprs(expressions);
         let mut columns = Vec::with_capacity(calls.len());
         let (mut plain, mut renamed) = (Vec::new(), Vec::new());
         for call in calls {
             let named = self.named(call.clone(), &call.schema_name().to_string());
             columns.push((call, column_of(&named)));
-            if matches!(named, Expr::Alias(_)) { renamed.push(named) } else { plain.push(named) }
+            if matches!(named, Planned::Alias(_)) { renamed.push(named) } else { plain.push(named) }
         }
         let mut plan = if plain.is_empty() { plan } else { LogicalPlanBuilder::window_plan(plan, plain)? };
         for call in renamed {

@@ -30,15 +30,30 @@ pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
         let query = query.as_ref().clone();
         let own = Place { is_top: false, instead: Rc::from([]), verb: "", ..inner.clone() };
         let source = WithSource::Query { query, columns, place: own, is_recursive: with.recursive };
-        inner.with = Some(Rc::new(With { name: name.clone(), source, next: inner.with.take() }));
+        inner.with =
+            Some(Rc::new(With { name: name.clone(), source, is_named: Cell::new(false), next: inner.with.take() }));
         names.push(name);
     }
     Ok(inner)
 }
 
 impl Binder<'_> {
+    /// Binds the queries of a WITH that nothing named, for their errors.
+    pub(super) fn unnamed(&mut self, queries: usize, place: &Place) -> Result<()> {
+        let mut with = place.with.clone();
+        for _ in 0..queries {
+            let Some(own) = with else { break };
+            if !own.is_named.get() {
+                self.with_query(&own)?;
+            }
+            with = own.next.clone();
+        }
+        Ok(())
+    }
+
     /// Binds a query of WITH as a member of FROM.
     pub(super) fn with_query(&mut self, with: &Rc<With>) -> Result<From> {
+        with.is_named.set(true);
         let bound = match &with.source {
             WithSource::Rounds { table, columns, was_read } => {
                 was_read.set(true);
@@ -88,7 +103,7 @@ impl Binder<'_> {
         let table = Arc::new(CteWorkTable::new(&rounds, Arc::new(Schema::new(fields))));
         let names: Vec<String> = first.columns.iter().map(|own| own.name.clone()).collect();
         let source = WithSource::Rounds { table, columns: names.clone(), was_read: Cell::new(false) };
-        let with = Rc::new(With { name: name.to_owned(), source, next: place.with.clone() });
+        let with = Rc::new(With { name: name.to_owned(), source, is_named: Cell::new(true), next: place.with.clone() });
         let next = self.body(right, &Place { with: Some(Rc::clone(&with)), ..place.clone() })?;
         let WithSource::Rounds { was_read, .. } = &with.source else {
             return Err(Error::Internal("a recursive query lost its rounds".into()));

@@ -3,7 +3,7 @@
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
-use datafusion::logical_expr::{Limit, LogicalPlan};
+use datafusion::logical_expr::{Expr, GroupingSet, Limit, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
@@ -67,8 +67,14 @@ fn limited(plan: LogicalPlan) -> LogicalPlan {
     LogicalPlan::Limit(Limit { skip: None, fetch: None, input: Arc::new(plan) })
 }
 
+/// Whether an aggregation gives a row for no rows: one without keys, or with a grouping set that has none.
 fn is_one_group(plan: &LogicalPlan) -> bool {
-    matches!(plan, LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty())
+    let LogicalPlan::Aggregate(aggregate) = plan else { return false };
+    match aggregate.group_expr.as_slice() {
+        [] => true,
+        [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] => sets.iter().any(Vec::is_empty),
+        _ => false,
+    }
 }
 
 fn has_one_group(plan: &LogicalPlan) -> bool {

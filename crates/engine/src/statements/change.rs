@@ -8,29 +8,31 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `assign` | SET |
 //! | `find` | reading the records that go and what comes in their place |
 //! | `plan` | what such a query may have |
 //! | `returning`, `beside` | RETURNING, and the other tables that it sees |
 
+mod assign;
 mod beside;
 mod find;
 mod plan;
 mod returning;
 
+pub(super) use assign::assignments;
 pub(super) use find::{Found, New, find};
 pub(super) use plan::{EXCLUDED, refuse_volatile};
 pub(super) use returning::{Returned, Returning, from_table, select};
 
 use super::conflict::Upsert;
 use super::merge::Merging;
-use super::{fold, point, unsupported, writable, write};
+use super::{point, unsupported, writable, write};
 use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr as SqlExpr, FromTable, ObjectName, TableFactor, TableWithJoins, Update,
-    UpdateTableFromKind,
+    Delete, Expr as SqlExpr, FromTable, ObjectName, TableFactor, TableWithJoins, Update, UpdateTableFromKind, With,
 };
 use std::sync::Arc;
 
@@ -51,6 +53,8 @@ pub(super) struct Change {
     pub(super) excluded: Option<Arc<dyn TableProvider>>,
     /// Records are replaced, not changed in place: others are inserted with them.
     pub(super) replaces: bool,
+    /// The WITH before the statement.
+    pub(super) with: Option<With>,
     /// Other queries of the statement read `from` and what `condition` looks at too, and must find the same.
     pub(super) repeated: bool,
 }
@@ -59,7 +63,18 @@ impl Change {
     /// A change of the records of `from` for which a condition holds.
     pub(super) fn of(verb: &'static str, table: ObjectName, from: Vec<TableWithJoins>) -> Self {
         let (assignments, condition, returning) = (Vec::new(), None, None);
-        Self { verb, table, from, assignments, condition, returning, excluded: None, replaces: false, repeated: false }
+        Self {
+            verb,
+            table,
+            from,
+            assignments,
+            condition,
+            returning,
+            excluded: None,
+            replaces: false,
+            with: None,
+            repeated: false,
+        }
     }
 }
 
@@ -67,6 +82,7 @@ impl Change {
 pub(super) async fn update(
     context: &StatementContext,
     statement: Update,
+    with: Option<With>,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     let Update {
@@ -93,15 +109,15 @@ pub(super) async fn update(
         ],
     )?;
     let name = plain_table("UPDATE", &table)?;
-    let assignments = assignments.into_iter().map(assignment).collect::<Result<Vec<_>>>()?;
-    let returning = Returning::of(&table, returning);
+    let assignments = self::assignments(assignments)?;
+    let returning = Returning::of(&table, returning, with.as_ref());
     let others = match from {
         None => Vec::new(),
         Some(UpdateTableFromKind::AfterSet(others)) => others,
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("UPDATE with FROM before SET".into())),
     };
     let from = std::iter::once(table).chain(others).collect();
-    let change = Change { assignments, condition, returning, ..Change::of("UPDATE", name, from) };
+    let change = Change { assignments, condition, returning, with, ..Change::of("UPDATE", name, from) };
     run(context, Work::Change(Box::new(change)), parameters).await
 }
 
@@ -109,6 +125,7 @@ pub(super) async fn update(
 pub(super) async fn delete(
     context: &StatementContext,
     statement: Delete,
+    with: Option<With>,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     let Delete {
@@ -136,9 +153,9 @@ pub(super) async fn delete(
     )?;
     let from = from.swap_remove(0);
     let name = plain_table("DELETE", &from)?;
-    let returning = Returning::of(&from, returning);
+    let returning = Returning::of(&from, returning, with.as_ref());
     let from = std::iter::once(from).chain(using.into_iter().flatten()).collect();
-    let change = Change { condition, returning, ..Change::of("DELETE", name, from) };
+    let change = Change { condition, returning, with, ..Change::of("DELETE", name, from) };
     run(context, Work::Change(Box::new(change)), parameters).await
 }
 
@@ -162,22 +179,6 @@ pub(super) fn plain_table(verb: &str, table: &TableWithJoins) -> Result<ObjectNa
             Ok(name.clone())
         }
         _ => Err(unsupported(format!("{verb} of anything but one table"))),
-    }
-}
-
-/// Column and value of `a = x`.
-pub(super) fn assignment(assignment: Assignment) -> Result<(String, SqlExpr)> {
-    let Assignment { target, value } = assignment;
-    let ident = match &target {
-        AssignmentTarget::ColumnName(name) => match name.0.as_slice() {
-            [part] => part.as_ident(),
-            _ => None,
-        },
-        AssignmentTarget::Tuple(_) => None,
-    };
-    match ident {
-        Some(ident) => Ok((fold(ident), value)),
-        None => Err(unsupported(format!("UPDATE … SET {target} = …, where the name of a column is expected,"))),
     }
 }
 

@@ -13,7 +13,7 @@ use datafusion::catalog::MemTable;
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ConflictTarget, DoUpdate, Expr as SqlExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
-    OnConflict, OnConflictAction, TableAlias, TableFactor,
+    OnConflict, OnConflictAction, TableAlias, TableFactor, With,
 };
 use gingham_storage::catalog::Conflicts;
 use gingham_storage::{KeyDefinition, TableDefinition};
@@ -25,6 +25,8 @@ pub(super) struct Upsert {
     pub(super) table: ObjectName,
     pub(super) on: OnConflict,
     pub(super) returning: Option<Returning>,
+    /// The WITH before the statement.
+    pub(super) with: Option<With>,
     /// Its rows, as the table keeps them.
     pub(super) proposed: Vec<RecordBatch>,
     /// What they were made for.
@@ -186,12 +188,13 @@ fn update_of(
     let condition = equal.reduce(all).ok_or_else(|| Error::Internal("a key without columns".into()))?;
     let join_operator = JoinOperator::Inner(JoinConstraint::On(condition));
     from.joins.push(Join { relation: excluded, global: false, join_operator });
-    let assignments = update.assignments.iter().cloned().map(change::assignment).collect::<Result<Vec<_>>>()?;
+    let assignments = change::assignments(update.assignments.clone())?;
     let rows = MemTable::try_new(definition.arrow_schema(), vec![taken])?;
     Ok(Change {
         assignments,
         condition: update.selection.clone(),
         returning: upsert.returning.clone(),
+        with: upsert.with.clone(),
         excluded: Some(Arc::new(rows)),
         replaces: true,
         ..Change::of("INSERT … ON CONFLICT DO UPDATE", upsert.table.clone(), vec![from])

@@ -9,7 +9,7 @@ use crate::session::{Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableObject};
+use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableObject, With};
 use gingham_storage::TableDefinition;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use std::sync::Arc;
 pub(super) async fn run(
     context: &StatementContext,
     statement: Insert,
+    with: Option<With>,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     refuse_clauses(&statement)?;
@@ -29,9 +30,10 @@ pub(super) async fn run(
         // DEFAULT VALUES: one row of nothing but defaults.
         None => Some(Vec::new()),
     };
-    let returning = Returning::of(&from_table(name)?, statement.returning);
+    let returning = Returning::of(&from_table(name)?, statement.returning, with.as_ref());
     let name = name.clone();
-    let rows = rows(context, &target, given.as_deref(), statement.source, parameters.clone()).await?;
+    let source = statement.source.map(|source| behind(with.clone(), source));
+    let rows = rows(context, &target, given.as_deref(), source, parameters.clone()).await?;
     let conflict = match statement.on {
         None => None,
         Some(OnInsert::OnConflict(conflict)) => Some(conflict),
@@ -41,7 +43,7 @@ pub(super) async fn run(
     if let Some(on) = conflict {
         let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
         let (proposed, written_for) = (proposed.kept(), Arc::clone(&target.table.definition));
-        let upsert = Upsert { table: name, on, returning, proposed, written_for };
+        let upsert = Upsert { table: name, on, returning, with, proposed, written_for };
         return change::run(context, Work::Upsert(Box::new(upsert)), parameters).await;
     }
     let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
@@ -52,6 +54,26 @@ pub(super) async fn run(
     };
     let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
     Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
+}
+
+/// A query behind the WITH of the statement that it is a part of.
+fn behind(with: Option<With>, query: Box<Query>) -> Box<Query> {
+    match with {
+        None => query,
+        Some(_) if query.with.is_none() => Box::new(Query { with, ..*query }),
+        Some(_) => Box::new(Query {
+            with,
+            body: Box::new(SetExpr::Query(query)),
+            order_by: None,
+            limit_clause: None,
+            fetch: None,
+            locks: Vec::new(),
+            for_clause: None,
+            settings: None,
+            format_clause: None,
+            pipe_operators: Vec::new(),
+        }),
+    }
 }
 
 /// Rows to insert: spelled out in the statement, or a query's.

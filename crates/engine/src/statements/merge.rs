@@ -10,11 +10,13 @@ use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, Ident, Join, JoinConstraint, JoinOperator, Merge, MergeAction, MergeClause,
     MergeClauseKind, MergeInsertExpr, MergeInsertKind, ObjectName, SelectItem, SetExpr, TableFactor, TableWithJoins,
+    With,
 };
 
 /// MERGE.
 pub(super) struct Merging {
     statement: Merge,
+    with: Option<With>,
     pub(super) table: ObjectName,
 }
 
@@ -22,10 +24,11 @@ pub(super) struct Merging {
 pub(super) async fn run(
     context: &StatementContext,
     statement: Merge,
+    with: Option<With>,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     let table = named(&statement)?;
-    change::run(context, Work::Merge(Box::new(Merging { statement, table })), parameters).await
+    change::run(context, Work::Merge(Box::new(Merging { statement, with, table })), parameters).await
 }
 
 impl Merging {
@@ -38,7 +41,7 @@ impl Merging {
     ) -> Result<Found> {
         let mut all = Found::insert(context, target, Vec::new(), false).await?;
         for number in 0..self.statement.clauses.len() {
-            all.absorb(clause(context, target, &self.statement, &self.table, number, parameters.clone()).await?);
+            all.absorb(clause(context, target, self, number, parameters.clone()).await?);
         }
         all.require_once(target, "MERGE")?;
         Ok(all)
@@ -59,11 +62,11 @@ fn named(statement: &Merge) -> Result<ObjectName> {
 async fn clause(
     context: &StatementContext,
     target: &Target,
-    statement: &Merge,
-    table: &ObjectName,
+    merging: &Merging,
     number: usize,
     parameters: Option<ParamValues>,
 ) -> Result<Found> {
+    let Merging { statement, with, table } = merging;
     let own = &statement.clauses[number];
     let condition = condition(&statement.clauses[..number], own);
     let (first, second, inner) = match by(own.clause_kind) {
@@ -75,20 +78,21 @@ async fn clause(
     let repeated = statement.clauses.len() > 1;
     match (&own.action, by(own.clause_kind)) {
         (MergeAction::Insert(insert), By::Target) => {
-            inserted(context, target, insert, (from, condition, repeated), parameters).await
+            let reading = Reading { from, condition, repeated, with: with.clone() };
+            inserted(context, target, insert, reading, parameters).await
         }
         (MergeAction::Update(update), By::Both | By::Source) => {
             let predicates =
                 [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
             change::refuse("MERGE … UPDATE", &predicates)?;
-            let assignments = update.assignments.iter().cloned().map(change::assignment).collect::<Result<Vec<_>>>()?;
+            let assignments = change::assignments(update.assignments.clone())?;
             let change = Change::of("MERGE", table.clone(), vec![from]);
-            let change = Change { assignments, condition, replaces: true, repeated, ..change };
+            let change = Change { assignments, condition, replaces: true, repeated, with: with.clone(), ..change };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Delete { .. }, By::Both | By::Source) => {
             let change = Change::of("MERGE", table.clone(), vec![from]);
-            let change = Change { condition, replaces: true, repeated, ..change };
+            let change = Change { condition, replaces: true, repeated, with: with.clone(), ..change };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Insert(_), _) => Err(unsupported(format!("MERGE … WHEN {} THEN INSERT", own.clause_kind))),
@@ -135,15 +139,25 @@ fn joined(first: &TableFactor, second: &TableFactor, inner: bool, on: &SqlExpr) 
     TableWithJoins { relation: first.clone(), joins: vec![join] }
 }
 
+/// What a clause reads of the statement's two tables.
+struct Reading {
+    from: TableWithJoins,
+    condition: Option<SqlExpr>,
+    /// Other clauses read it too.
+    repeated: bool,
+    with: Option<With>,
+}
+
 /// The rows that a clause inserts: `SELECT values FROM source LEFT ANTI JOIN table ON … WHERE …`, of which other clauses read all
 /// but the values too if `repeated`.
 async fn inserted(
     context: &StatementContext,
     target: &Target,
     insert: &MergeInsertExpr,
-    (from, condition, repeated): (TableWithJoins, Option<SqlExpr>, bool),
+    reading: Reading,
     parameters: Option<ParamValues>,
 ) -> Result<Found> {
+    let Reading { from, condition, repeated, with } = reading;
     let definition = &target.table.definition;
     change::refuse("MERGE … INSERT", &[(insert.insert_predicate.is_some(), "WHERE")])?;
     let MergeInsertKind::Values(values) = &insert.kind else { return Err(unsupported("MERGE … INSERT ROW".into())) };
@@ -167,6 +181,7 @@ async fn inserted(
     if let SetExpr::Select(select) = &mut *query.body {
         select.selection = condition;
     }
+    query.with = with;
     super::query::refuse_ignored(&mut query)?;
     let plan = context.bind(*query, parameters).await?.plan;
     if repeated {

@@ -103,6 +103,7 @@ pub(crate) async fn run(
 }
 
 async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<ParamValues>) -> Result<Outcome> {
+    let (statement, with) = query::apart(statement);
     match statement {
         Sql::Query(mut query) => {
             query::refuse_ignored(&mut query)?;
@@ -112,10 +113,10 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
             let turn = KeptPlan::keep(context, wanted, &plan, &bound.names)?;
             Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
         }
-        Sql::Insert(statement) => insert::run(context, statement, parameters).await,
-        Sql::Update(statement) => change::update(context, statement, parameters).await,
-        Sql::Delete(statement) => change::delete(context, statement, parameters).await,
-        Sql::Merge(statement) => merge::run(context, statement, parameters).await,
+        Sql::Insert(statement) => insert::run(context, statement, with, parameters).await,
+        Sql::Update(statement) => change::update(context, statement, with, parameters).await,
+        Sql::Delete(statement) => change::delete(context, statement, with, parameters).await,
+        Sql::Merge(statement) => merge::run(context, statement, with, parameters).await,
         Sql::CreateTable(statement) => create::run(context, statement, parameters).await,
         Sql::CreateView(statement) => view::run(context, statement).await,
         Sql::CreateIndex(statement) => index::create(context, statement).await,

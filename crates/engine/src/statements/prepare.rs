@@ -21,6 +21,7 @@ pub(super) async fn prepare(context: &StatementContext, statement: Sql) -> Resul
         prepared => prepared,
     };
     match statement.as_mut() {
+        Sql::Query(inner) if query::changes(inner) => {}
         Sql::Query(inner) => {
             query::refuse_ignored(inner)?;
             context.plan(DataFusionStatement::Statement(statement.clone()), None).await?;

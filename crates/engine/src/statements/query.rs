@@ -6,7 +6,7 @@ use crate::Result;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select, SelectFlavor, SelectItem,
-    SetExpr, Statement as Sql, TableFactor, TableWithJoins, Value, ValueWithSpan,
+    SetExpr, Statement as Sql, TableFactor, TableWithJoins, Value, ValueWithSpan, With,
 };
 use std::collections::{BTreeSet, HashSet};
 use std::sync::OnceLock;
@@ -14,6 +14,35 @@ use std::sync::OnceLock;
 /// Refuses a query with a clause that would be ignored, anywhere in it.
 pub(super) fn refuse_ignored(query: &mut Query) -> Result<()> {
     query.walk(&mut Ignored)
+}
+
+/// Whether a query is one that the parser makes of WITH before a statement that changes records.
+pub(super) fn changes(query: &Query) -> bool {
+    matches!(query.body.as_ref(), SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
+}
+
+/// A statement that changes records without the WITH before it, which the parser takes for a query's; any other as it is.
+pub(super) fn apart(statement: Sql) -> (Sql, Option<With>) {
+    match statement {
+        Sql::Query(mut query) => {
+            let plain = query.order_by.is_none() && query.limit_clause.is_none() && query.pipe_operators.is_empty();
+            match *query.body {
+                SetExpr::Insert(change)
+                | SetExpr::Update(change)
+                | SetExpr::Delete(change)
+                | SetExpr::Merge(change)
+                    if plain =>
+                {
+                    (change, query.with)
+                }
+                body => {
+                    query.body = Box::new(body);
+                    (Sql::Query(query), None)
+                }
+            }
+        }
+        other => (other, None),
+    }
 }
 
 /// Parameters `$1`, `$2`, … of a statement, by name without the `$`.
@@ -130,17 +159,13 @@ impl Ignored {
 
 impl Visit for Ignored {
     fn query(&mut self, query: &mut Query) -> Result<()> {
-        let changes = matches!(
-            query.body.as_ref(),
-            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
-        );
         Self::refuse_if(&[
             (!query.locks.is_empty(), "SELECT … FOR UPDATE or SHARE"),
             (query.for_clause.is_some(), "SELECT … FOR XML, JSON or BROWSE"),
             (query.settings.is_some(), "SELECT … SETTINGS"),
             (query.format_clause.is_some(), "SELECT … FORMAT"),
             (query.fetch.is_some(), "SELECT … FETCH (use LIMIT)"),
-            (changes, "INSERT, UPDATE, DELETE or MERGE within a query"),
+            (changes(query), "INSERT, UPDATE, DELETE or MERGE within a query"),
             (limits_by(query.limit_clause.as_ref()), "LIMIT … BY"),
         ])
     }

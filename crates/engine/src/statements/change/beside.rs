@@ -56,8 +56,11 @@ pub(super) fn with_columns(rows: &RecordBatch, batch: &RecordBatch, first: usize
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
 }
 
-/// The schema of such rows where there are none.
-pub(super) fn schema(definition: &TableDefinition, tables: &[Beside]) -> SchemaRef {
+/// The schema of such rows.
+pub(super) fn schema(definition: &TableDefinition, tables: &[Beside], rows: &[RecordBatch]) -> SchemaRef {
+    if let Some(first) = rows.first() {
+        return first.schema();
+    }
     let own = definition.arrow_schema();
     let others = tables.iter().flat_map(Beside::fields).enumerate().map(|(number, field)| beside((number, &field)));
     let fields: Vec<FieldRef> = own.fields().iter().cloned().chain(others).collect();

@@ -335,20 +335,21 @@ impl Reading {
             prefix.push('_');
         }
         let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("{prefix}{}", column.name)));
-        let mut query = select(change.from.clone(), new.chain(old).collect())?;
+        let mut items: Vec<SelectItem> = new.chain(old).collect();
+        let mut query = select(change.from.clone(), items.clone())?;
         if let SetExpr::Select(select) = &mut *query.body {
             select.selection = change.condition.clone();
         }
+        query.with.clone_from(&change.with);
         super::super::query::refuse_ignored(&mut query)?;
         let (mut id, text) = ("record id".to_owned(), query.to_string());
         while text.contains(&id) || target.table.definition.column(&id).is_some() {
             id.push('_');
         }
         if let SetExpr::Select(select) = &mut *query.body {
-            select.projection.push(SelectItem::UnnamedExpr(of_table(&id)));
-            if self.beside {
-                select.projection.extend(beside::items(&change.from));
-            }
+            items.push(SelectItem::UnnamedExpr(of_table(&id)));
+            items.extend(beside::items(&change.from).into_iter().filter(|_| self.beside));
+            select.projection = items;
         }
         Ok((query, id))
     }

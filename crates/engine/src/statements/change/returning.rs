@@ -10,7 +10,7 @@ use datafusion::catalog::MemTable;
 use datafusion::common::ParamValues;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::sql::sqlparser::ast::{ObjectName, Query, SelectItem, SetExpr, TableFactor, TableWithJoins};
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, With};
 use futures::TryStreamExt;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) struct Returning {
     /// The table as its items know it.
     from: TableWithJoins,
     items: Vec<SelectItem>,
+    /// The WITH before the statement.
+    with: Option<With>,
 }
 
 /// Its answer.
@@ -34,8 +36,8 @@ impl Returned {
 
 impl Returning {
     /// The clause of a statement that changes the table of `from`.
-    pub(crate) fn of(from: &TableWithJoins, items: Option<Vec<SelectItem>>) -> Option<Self> {
-        items.map(|items| Self { from: from.clone(), items })
+    pub(crate) fn of(from: &TableWithJoins, items: Option<Vec<SelectItem>>, with: Option<&With>) -> Option<Self> {
+        items.map(|items| Self { from: from.clone(), items, with: with.cloned() })
     }
 
     /// Its answer for `rows`, which have the columns of `target`, and behind them those of `tables`.
@@ -47,8 +49,9 @@ impl Returning {
         tables: Vec<Beside>,
         parameters: Option<ParamValues>,
     ) -> Result<Returned> {
-        let statement = select(vec![self.from.clone()], self.items.clone())?;
-        let rows = MemTable::try_new(beside::schema(&target.table.definition, &tables), vec![rows])?;
+        let mut statement = select(vec![self.from.clone()], self.items.clone())?;
+        statement.with.clone_from(&self.with);
+        let rows = MemTable::try_new(beside::schema(&target.table.definition, &tables, &rows), vec![rows])?;
         let instead = vec![Instead::Joined(Arc::new(rows), tables)];
         let bound = context.bind_instead(*statement, instead, "RETURNING", parameters).await?;
         let answer = context.rows(bound.plan).await?;
