@@ -123,6 +123,7 @@ impl Binder<'_> {
                 with_offset_alias: None,
                 with_ordinality: false,
             } => self.unnested_rows(array_exprs, alias.as_ref(), member),
+            TableFactor::Pivot { .. } => Err(Error::Unsupported("not supported: PIVOT".into())),
             other => Err(error::unsupported(format!("{other} in FROM"))),
         }
     }
@@ -151,12 +152,12 @@ impl Binder<'_> {
         match member.place.tables.get().find(&reference).map_err(|error| located(error, name))?.clone() {
             Known::Table { table, is_temporary } => {
                 let is_whole = member.is_whole || alias.is_some_and(|alias| !alias.columns.is_empty());
-                let mut from = self.scan(table, &reference, alias, is_whole)?;
+                let mut from = self.scan(table, &reference, is_whole)?;
                 from.scope.relations[0].schema = schema_name(reference.schema(), is_temporary);
                 from.scope.relations[0].is_bare = reference.schema().is_none();
                 aliased(from, alias)
             }
-            Known::Other(provider) => aliased(self.rows_of(provider, &reference, alias)?, alias),
+            Known::Other(provider) => aliased(self.rows_of(provider, &reference)?, alias),
             Known::View(view) => {
                 let bound = self.view(&view)?;
                 let relation = Relation {
@@ -179,9 +180,9 @@ impl Binder<'_> {
         member: Member<'_>,
     ) -> Result<From> {
         let (mut from, tables): (From, &[Beside]) = match instead {
-            Instead::Table(table) => (self.scan(Arc::clone(table), reference, alias, member.is_whole)?, &[]),
-            Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference, alias)?, &[]),
-            Instead::Joined(rows, tables) => (self.rows_of(Arc::clone(rows), reference, alias)?, tables),
+            Instead::Table(table) => (self.scan(Arc::clone(table), reference, member.is_whole)?, &[]),
+            Instead::Rows(rows) => (self.rows_of(Arc::clone(rows), reference)?, &[]),
+            Instead::Joined(rows, tables) => (self.rows_of(Arc::clone(rows), reference)?, tables),
         };
         let first = &mut from.scope.relations[0];
         first.schema = schema_name(reference.schema(), false);
@@ -211,13 +212,7 @@ impl Binder<'_> {
     }
 
     /// A scan of a table with the columns that the statement mentions, or all of them.
-    fn scan(
-        &mut self,
-        table: Arc<TableSnapshot>,
-        reference: &TableReference,
-        alias: Option<&TableAlias>,
-        is_whole: bool,
-    ) -> Result<From> {
+    fn scan(&mut self, table: Arc<TableSnapshot>, reference: &TableReference, is_whole: bool) -> Result<From> {
         let mentioned = Rc::clone(&self.mentioned);
         let samples = self.samples.entry(Arc::as_ptr(&table) as usize).or_default().clone();
         let definition = Arc::clone(&table.definition);
@@ -229,7 +224,7 @@ impl Binder<'_> {
             samples,
         )?;
         let own: Vec<String> = shown.own_names().map(str::to_owned).collect();
-        let plan = scan_of(Arc::new(shown), qualifier(reference, alias))?;
+        let plan = scan_of(Arc::new(shown), reference)?;
         let columns: Vec<Named> =
             plan.schema().columns().into_iter().zip(own).map(|(column, name)| Named { name, column }).collect();
         let primary = definition.keys.iter().find(|key| key.primary);
@@ -251,13 +246,8 @@ impl Binder<'_> {
     }
 
     /// The rows of another provider, whose columns get names of their own where theirs are taken.
-    fn rows_of(
-        &mut self,
-        provider: Arc<dyn TableProvider>,
-        reference: &TableReference,
-        alias: Option<&TableAlias>,
-    ) -> Result<From> {
-        let plan = scan_of(provider, qualifier(reference, alias))?;
+    fn rows_of(&mut self, provider: Arc<dyn TableProvider>, reference: &TableReference) -> Result<From> {
+        let plan = scan_of(provider, reference)?;
         let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
         let plan = self.own_names(plan)?;
         let columns = Bound::of(plan.clone(), names).columns;
@@ -324,7 +314,7 @@ impl Binder<'_> {
             return Err(error::invalid(format!("table function '{function}' does not exist{suggestion}"), name.span()));
         };
         let provider = known.create_table_provider_with_args(TableFunctionArgs::new(&given, self.state))?;
-        aliased(self.rows_of(provider, &TableReference::bare(function), alias)?, alias)
+        aliased(self.rows_of(provider, &TableReference::bare(function))?, alias)
     }
 
     /// The rows of `FROM UNNEST(array, …)`.
@@ -417,14 +407,12 @@ pub(super) fn aliased(mut from: From, alias: Option<&TableAlias>) -> Result<From
     Ok(from)
 }
 
-/// What stands before the names of a table's columns in a plan.
-fn qualifier(reference: &TableReference, alias: Option<&TableAlias>) -> TableReference {
-    TableReference::bare(alias.map_or_else(|| reference.table().to_owned(), |alias| fold(&alias.name)))
-}
-
-fn scan_of(provider: Arc<dyn TableProvider>, name: TableReference) -> Result<LogicalPlan> {
+/// A scan under the table's own name: columns that two scans of it have are told apart by theirs.
+fn scan_of(provider: Arc<dyn TableProvider>, reference: &TableReference) -> Result<LogicalPlan> {
     // External views have plans of their own, which DataFusion puts in the scan's place.
-    Ok(LogicalPlan::TableScan(TableScanBuilder::new(name, provider_as_source(provider)).build()?))
+    Ok(LogicalPlan::TableScan(
+        TableScanBuilder::new(TableReference::bare(reference.table()), provider_as_source(provider)).build()?,
+    ))
 }
 
 /// Whether a join of `tables` finds out by itself which columns are compared.

@@ -7,6 +7,7 @@ use super::binder::{Binder, column_of};
 use super::error;
 use super::expression::{Around, refuse_calls};
 use super::items::Item;
+use super::keys;
 use super::order::{number, same_text};
 use super::scope::{Scope, fold};
 use super::select::Parts;
@@ -180,6 +181,7 @@ impl Binder<'_> {
         scope: &Scope,
     ) -> Result<LogicalPlan> {
         let mut computed: Vec<(Planned, Column)> = Vec::new();
+        let plan = keys::forgotten(plan)?;
         let plan = self.keys(plan, &mut grouping, &mut computed)?;
         let looked_at = parts.expressions().cloned().collect::<Vec<_>>();
         self.dependent_keys(&looked_at, &calls, &mut grouping, &computed, scope)?;
@@ -351,10 +353,13 @@ fn outer_columns(expressions: &[Planned], note: &mut dyn FnMut(&Column)) {
     }
 }
 
-/// An expression with columns in the place of what was computed already.
+/// An expression with columns in the place of what was computed already. A constant that is a key stands for the key where it is
+/// the whole expression, and for itself within another.
 pub(super) fn replaced(expression: Planned, computed: &[(Planned, Column)]) -> Result<Planned> {
+    let is_constant = matches!(expression, Planned::Literal(..));
     let replaced = expression.transform_down(|part| {
-        Ok(match computed.iter().find(|(own, _)| *own == part) {
+        let is_known = |own: &Planned| *own == part && (is_constant || !matches!(own, Planned::Literal(..)));
+        Ok(match computed.iter().find(|(own, _)| is_known(own)) {
             Some((_, column)) => Transformed::new(Planned::Column(column.clone()), true, TreeNodeRecursion::Jump),
             None => Transformed::no(part),
         })

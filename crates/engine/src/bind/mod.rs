@@ -18,6 +18,7 @@
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
 //! | `from`, `join` | the members of FROM |
+//! | `keys` | keys of tables, kept from DataFusion where they mislead it |
 //! | `expression`, `subquery`, `row` | scalar expressions, the queries in them, comparisons of rows |
 //! | `error` | errors with the place in the text |
 
@@ -28,6 +29,7 @@ mod from;
 mod group;
 mod items;
 mod join;
+mod keys;
 mod mentioned;
 mod names;
 mod order;

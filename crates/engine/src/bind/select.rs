@@ -6,6 +6,7 @@ use super::expression::{Around, refuse_calls};
 use super::from::From;
 use super::group::replaced;
 use super::items::{Item, inner_names};
+use super::keys;
 use super::order::{By, Key};
 use super::scope::Named;
 use super::window;
@@ -192,7 +193,7 @@ impl Binder<'_> {
         let mut plan = self.project(plan, list)?;
         let own = || columns.iter().map(|own| Planned::Column(own.column.clone())).collect::<Vec<_>>();
         if is_distinct {
-            plan = LogicalPlanBuilder::from(plan).distinct()?.build()?;
+            plan = LogicalPlanBuilder::from(keys::forgotten(plan)?).distinct()?.build()?;
         }
         if let Some(Distinct::On(_)) = distinct {
             plan = self.firsts(plan, on, &sort)?;

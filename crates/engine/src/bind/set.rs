@@ -4,6 +4,7 @@
 use super::binder::{Binder, Bound, Place};
 use super::error;
 use super::expression::Around;
+use super::keys;
 use super::scope::Scope;
 use super::tables::name_of;
 use crate::statements::all_of;
@@ -61,9 +62,11 @@ impl Binder<'_> {
         let plan = match (operator, quantifier) {
             (SetOperator::Union, All | AllByName) => LogicalPlanBuilder::from(first).union(second)?.build()?,
             (SetOperator::Union, _) => LogicalPlanBuilder::from(first).union_distinct(second)?.build()?,
-            (SetOperator::Intersect, None | Distinct) => LogicalPlanBuilder::intersect(first, second, false)?,
+            (SetOperator::Intersect, None | Distinct) => {
+                LogicalPlanBuilder::intersect(keys::forgotten(first)?, second, false)?
+            }
             (SetOperator::Except | SetOperator::Minus, None | Distinct) => {
-                LogicalPlanBuilder::except(first, second, false)?
+                LogicalPlanBuilder::except(keys::forgotten(first)?, second, false)?
             }
             (SetOperator::Intersect | SetOperator::Except | SetOperator::Minus, All) => {
                 self.of_bags(first, second, operator)?

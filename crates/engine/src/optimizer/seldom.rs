@@ -63,10 +63,12 @@ impl OptimizerRule for OnlyAt {
     }
 }
 
-/// False for an operator that groups by nothing twice. Sorts are kept from the rule: the binder leaves out what they have twice, and
-/// the rule leaves out columns that DataFusion believes to follow from others, which it does by mistake above aggregations.
+/// False for an operator that groups or sorts by nothing twice. What it sorts by may follow from something else, too; but above
+/// aggregations DataFusion believes that of columns of which it is not so.
 fn may_repeat(plan: &LogicalPlan) -> bool {
+    let is_aggregation = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Aggregate(_) | LogicalPlan::Distinct(_)));
     match plan {
+        LogicalPlan::Sort(sort) => sort.expr.len() > 1 && !sort.input.exists(is_aggregation).unwrap_or(true),
         LogicalPlan::Aggregate(Aggregate { group_expr, .. }) => {
             group_expr.iter().enumerate().any(|(position, group)| group_expr[..position].contains(group))
         }

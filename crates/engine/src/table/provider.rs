@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Column, Statistics};
+use datafusion::common::{Column, Constraint, Constraints, Statistics};
 use datafusion::error::Result as DataFusionResult;
 use datafusion::logical_expr::expr_rewriter::unnormalize_cols;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
@@ -19,13 +19,12 @@ use datafusion::physical_plan::ExecutionPlan;
 use gingham_kernels::Isa;
 use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::scan::{TableScan, integer_bounds};
-use gingham_storage::{ColumnId, Datum, Predicate, TableId, ValueClass};
+use gingham_storage::{ColumnId, Datum, Predicate, TableDefinition, TableId, ValueClass};
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A table of a snapshot. It does not tell DataFusion its keys: that takes a key for one of all columns that an aggregation
-/// groups by with it, whatever table they are of, and leaves the others out of ORDER BY and GROUP BY.
+/// A table of a snapshot.
 #[derive(Debug)]
 pub(crate) struct GinghamTable {
     /// The table's state.
@@ -35,6 +34,7 @@ pub(crate) struct GinghamTable {
     /// The columns that are shown under other names than the table's: these names, and the positions of the columns.
     renamed: HashMap<String, usize>,
     schema: SchemaRef,
+    constraints: Constraints,
     samples: Samples,
 }
 
@@ -88,8 +88,10 @@ impl GinghamTable {
             shown.extend((!columns.is_empty()).then_some(0));
         }
         let mut schema = table.definition.arrow_schema();
+        let mut constraints = constraints(&table.definition)?;
         if shown.len() < columns.len() {
             schema = Arc::new(schema.project(&shown)?);
+            constraints = constraints.project(&shown).unwrap_or_default();
         }
         let (mut renamed, mut fields) = (HashMap::new(), schema.fields().to_vec());
         for (field, position) in fields.iter_mut().zip(&shown) {
@@ -102,7 +104,19 @@ impl GinghamTable {
         if !renamed.is_empty() {
             schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
         }
-        Ok(Self { table, shown, renamed, schema, samples })
+        Ok(Self { table, shown, renamed, schema, constraints, samples })
+    }
+
+    /// The table as it is, without its keys.
+    pub(crate) fn without_keys(&self) -> Self {
+        Self {
+            table: Arc::clone(&self.table),
+            shown: self.shown.clone(),
+            renamed: self.renamed.clone(),
+            schema: Arc::clone(&self.schema),
+            constraints: Constraints::default(),
+            samples: self.samples.clone(),
+        }
     }
 
     /// The table's own names of the columns that are shown.
@@ -238,10 +252,34 @@ impl GinghamTable {
     }
 }
 
+/// The keys of a table that tell its records apart, by positions of columns: of a UNIQUE column with NULLs several records
+/// may have one.
+fn constraints(definition: &TableDefinition) -> Result<Constraints> {
+    let mut constraints = Vec::with_capacity(definition.keys.len());
+    for key in &definition.keys {
+        let position = |id: &ColumnId| definition.columns.iter().position(|column| column.id == *id);
+        let columns: Option<Vec<usize>> = key.columns.iter().map(position).collect();
+        let columns = columns.ok_or_else(|| {
+            Error::Internal(format!("key '{}' of table '{}' names a column that is gone", key.name, definition.name))
+        })?;
+        let may_be_null = columns.iter().any(|position| definition.columns[*position].nullable);
+        if key.primary {
+            constraints.push(Constraint::PrimaryKey(columns));
+        } else if !may_be_null {
+            constraints.push(Constraint::Unique(columns));
+        }
+    }
+    Ok(Constraints::new_unverified(constraints))
+}
+
 #[async_trait]
 impl TableProvider for GinghamTable {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
+    }
+
+    fn constraints(&self) -> Option<&Constraints> {
+        Some(&self.constraints)
     }
 
     fn table_type(&self) -> TableType {

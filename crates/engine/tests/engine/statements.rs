@@ -53,11 +53,11 @@ fn errors_are_in_the_words_of_users() {
             "not supported: a subquery of this kind in this place; a join says the same",
         ),
         ("SELECT * FROM t PIVOT (sum(a) FOR b IN (1))", "not supported: PIVOT"),
-        ("SELECT * FROM \"\"", "table '' does not exist"),
-        ("SELECT * FROM \"a.b c\"", "table 'a.b c' does not exist"),
+        ("SELECT * FROM \"\"", "table '' does not exist (line 1, column 15)"),
+        ("SELECT * FROM \"a.b c\"", "table 'a.b c' does not exist (line 1, column 15)"),
         (
             "SELECT * FROM '/etc'",
-            "table '/etc' does not exist; FROM reads files that end in .parquet, .csv or .json, and folders whose name ends in /",
+            "table '/etc' does not exist; FROM reads files that end in .parquet, .csv or .json, and folders whose name ends in / (line 1, column 15)",
         ),
     ] {
         let error = crate::failure(&connection, sql).to_string();
