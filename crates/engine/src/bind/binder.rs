@@ -12,6 +12,7 @@ use datafusion::common::{Column, DFSchema};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, TryCast};
 use datafusion::sql::sqlparser::ast::Query;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -98,7 +99,7 @@ pub(super) struct With {
     pub(super) name: String,
     pub(super) source: WithSource,
     /// Whether it was named: one that is not is bound for its errors alone.
-    pub(super) is_named: std::cell::Cell<bool>,
+    pub(super) is_named: Cell<bool>,
     pub(super) next: Option<Rc<With>>,
 }
 
@@ -106,9 +107,9 @@ pub(super) struct With {
 #[derive(Debug)]
 pub(super) enum WithSource {
     /// A query, bound anew wherever it is named.
-    Query { query: Query, columns: Vec<String>, place: Place, is_recursive: bool },
+    Query { query: Box<Query>, columns: Vec<String>, place: Place, is_recursive: bool },
     /// Within the second part of a recursive query: the rows of the round before.
-    Rounds { table: Arc<dyn TableProvider>, columns: Vec<String>, was_read: std::cell::Cell<bool> },
+    Rounds { table: Arc<dyn TableProvider>, columns: Vec<String>, was_read: Cell<bool> },
 }
 
 impl Place {

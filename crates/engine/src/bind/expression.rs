@@ -255,7 +255,7 @@ impl Visit for Replacing<'_, '_> {
             Expr::Identifier(ident) => {
                 let is_variable = ident.value.starts_with('@') && ident.quote_style.is_none();
                 if ident.quote_style != Some(REPLACED) && !is_variable && !self.is_parameter(ident) {
-                    *expression = self.name(&[ident.clone()])?;
+                    *expression = self.name(std::slice::from_ref(ident))?;
                 }
             }
             Expr::CompoundIdentifier(idents) => {

@@ -57,7 +57,7 @@ pub(crate) enum Looked {
     /// A table.
     Known(Known),
     /// A view, whose names are still to be looked up.
-    View(FoundView),
+    View(Box<FoundView>),
 }
 
 /// Looks names of tables up: the session's catalog, for the statement or for a view within it.
@@ -100,7 +100,7 @@ impl Tables {
                 let found = match lookup.look_up(&name).await? {
                     None => continue,
                     Some(Looked::Known(found)) => found,
-                    Some(Looked::View(view)) => Known::View(Self::view(view, views).await?),
+                    Some(Looked::View(view)) => Known::View(Self::view(*view, views).await?),
                 };
                 known.insert(name, found);
             }

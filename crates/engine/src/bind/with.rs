@@ -27,7 +27,7 @@ pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
             return Err(error::invalid(format!("WITH has two queries of the name '{name}'"), alias.name.span));
         }
         let columns = alias.columns.iter().map(|column| fold(&column.name)).collect();
-        let query = query.as_ref().clone();
+        let query = query.clone();
         let own = Place { is_top: false, instead: Rc::from([]), verb: "", ..inner.clone() };
         let source = WithSource::Query { query, columns, place: own, is_recursive: with.recursive };
         inner.with =

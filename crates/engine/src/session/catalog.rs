@@ -176,7 +176,7 @@ impl SchemaProvider for Schema {
             Some(Looked::Known(Known::Table { table, .. })) => Some(Arc::new(GinghamTable::new(table)?)),
             Some(Looked::Known(Known::Other(provider))) => Some(provider),
             Some(Looked::Known(Known::View(_))) => None,
-            Some(Looked::View(view)) => match self.visible.view_table(view).await {
+            Some(Looked::View(view)) => match self.visible.view_table(*view).await {
                 Err(_) if self.visible.listing.load(Ordering::Relaxed) => None,
                 view => Some(view?),
             },
@@ -227,7 +227,7 @@ impl Visible {
             return Ok(Some(Looked::Known(Known::Table { table: Arc::clone(table), is_temporary })));
         }
         match snapshot.views.get(name) {
-            Some(view) => Ok(Some(Looked::View(self.found_view(view, is_temporary)?))),
+            Some(view) => Ok(Some(Looked::View(Box::new(self.found_view(view, is_temporary)?)))),
             None => Ok(None),
         }
     }
