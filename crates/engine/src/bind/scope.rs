@@ -198,7 +198,7 @@ pub(super) fn resolve(idents: &[Ident], scope: &Scope, outer: Option<&Rc<Level>>
 }
 
 /// An identifier as names are kept: in small letters unless quoted.
-pub(super) fn fold(ident: &Ident) -> String {
+pub(crate) fn fold(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),
         None => ident.value.to_ascii_lowercase(),

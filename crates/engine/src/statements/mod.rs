@@ -64,6 +64,7 @@ pub(crate) use depth::limit as limit_depth;
 pub(crate) use layout::check_general as check_layout;
 pub(crate) use parse::{Statement, all_of, parse, parse_single, query_of};
 
+use crate::bind::fold;
 use crate::session::{KeptPlan, Outcome, StatementContext, Target, blocking};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
@@ -71,7 +72,7 @@ use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::planner::object_name_to_table_reference;
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Statement as Sql};
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement as Sql};
 use futures::StreamExt;
 use gingham_storage::catalog::{Store, Transaction};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
@@ -211,12 +212,4 @@ fn unsupported(what: String) -> Error {
 /// A name in a statement as a reference.
 fn table_reference(name: &ObjectName) -> Result<TableReference> {
     Ok(object_name_to_table_reference(name.clone(), true)?)
-}
-
-/// An identifier as the catalog keeps it: lower case unless quoted.
-fn fold(ident: &Ident) -> String {
-    match ident.quote_style {
-        Some(_) => ident.value.clone(),
-        None => ident.value.to_ascii_lowercase(),
-    }
 }
