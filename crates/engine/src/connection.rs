@@ -40,7 +40,7 @@ pub use transaction::Transaction;
 /// assert_eq!(connection.table("fruit")?.rows(), 2);
 ///
 /// let error = connection.query("SELECT * FROM friut").unwrap_err();
-/// assert_eq!(error.to_string(), "table 'friut' does not exist; did you mean 'fruit'?");
+/// assert_eq!(error.to_string(), "table 'friut' does not exist; did you mean 'fruit'? (line 1, column 15)");
 /// # Ok::<(), gingham::Error>(())
 /// ```
 #[derive(Debug, Clone)]

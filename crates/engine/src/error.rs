@@ -27,7 +27,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// assert!(matches!(fails("SELEKT 1"), Error::InvalidInput(_)));
 /// assert!(matches!(fails("INSERT INTO t VALUES (1), (1)"), Error::Constraint(_)));
 /// assert!(matches!(fails("REINDEX"), Error::Unsupported(_)));
-/// assert_eq!(fails("SELECT * FROM tt").to_string(), "table 'tt' does not exist; did you mean 't'?");
+/// let unknown = fails("SELECT * FROM tt").to_string();
+/// assert_eq!(unknown, "table 'tt' does not exist; did you mean 't'? (line 1, column 15)");
 /// # Ok::<(), gingham::Error>(())
 /// ```
 #[derive(Debug, Clone, thiserror::Error)]
