@@ -102,7 +102,7 @@ impl Binder<'_> {
                 let alias = alias.as_ref();
                 let outer = if *lateral { self.seen_by_lateral(member) } else { member.place.outer.clone() };
                 let bound = self.unordered(subquery, &member.place.inner(outer))?;
-                let bound = if *lateral { dependent(bound) } else { bound };
+                let bound = if *lateral { self.dependent(bound)? } else { bound };
                 let relation = Relation { columns: bound.columns, ..Relation::default() };
                 aliased(From::of(relation, bound.plan), alias)
             }
@@ -265,6 +265,23 @@ impl Binder<'_> {
         self.project(plan, renamed)
     }
 
+    /// A query that may look at columns beside it, as a member of FROM. Its columns have names of their own: rules give others to
+    /// what they put in the place of aggregates.
+    fn dependent(&mut self, bound: Bound) -> Result<Bound> {
+        let Bound { plan, columns } = bound;
+        if plan.all_out_ref_exprs().is_empty() {
+            return Ok(Bound { plan, columns });
+        }
+        let renamed = plan.schema().columns().into_iter().map(|column| {
+            let name = self.names.fresh(&column.name);
+            Planned::Column(column).alias(name)
+        });
+        let renamed = renamed.collect();
+        let subquery = as_subquery(self.project(plan, renamed)?);
+        let names: Vec<String> = columns.into_iter().map(|own| own.name).collect();
+        Ok(Bound::of(LogicalPlan::Subquery(subquery), names))
+    }
+
     fn view(&mut self, view: &Arc<View>) -> Result<Bound> {
         let place = Place {
             tables: TablesOf::View(Arc::clone(view)),
@@ -330,7 +347,8 @@ impl Binder<'_> {
         let (plan, items) = self.unnest(input, items)?;
         let columns: Vec<Planned> = items.into_iter().flatten().collect();
         let names: Vec<String> = columns.iter().map(|column| column.schema_name().to_string()).collect();
-        let bound = dependent(Bound::of(self.project(plan, columns)?, names));
+        let bound = Bound::of(self.project(plan, columns)?, names);
+        let bound = self.dependent(bound)?;
         let relation = Relation { name: Some("unnest".to_owned()), columns: bound.columns, ..Relation::default() };
         aliased(From::of(relation, bound.plan), alias)
     }
@@ -345,15 +363,6 @@ fn find_with(mut with: Option<&Rc<With>>, name: &str) -> Option<Rc<With>> {
         with = own.next.as_ref();
     }
     None
-}
-
-/// A query that may look at columns beside it, as a member of FROM.
-pub(super) fn dependent(bound: Bound) -> Bound {
-    let subquery = as_subquery(bound.plan);
-    if subquery.outer_ref_columns.is_empty() {
-        return Bound { plan: Arc::unwrap_or_clone(subquery.subquery), columns: bound.columns };
-    }
-    Bound { plan: LogicalPlan::Subquery(subquery), columns: bound.columns }
 }
 
 fn cross(left: From, right: From) -> Result<From> {
