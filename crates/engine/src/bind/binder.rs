@@ -2,6 +2,7 @@
 
 use super::mentioned::Mentioned;
 use super::names::Names;
+use super::outer::OuterCall;
 use super::scope::{Level, Named, Relation};
 use super::tables::Tables;
 use crate::Result;
@@ -58,6 +59,8 @@ pub(super) struct Binder<'a> {
     pub(super) has_scalar_subqueries: bool,
     /// The tables beside the first one of the statement's FROM, for statements that change records.
     pub(super) beside: Vec<Beside>,
+    /// Aggregates that the query that is being bound computes for those within it.
+    pub(super) calls: Vec<OuterCall>,
 }
 
 /// Where a query stands.

@@ -79,13 +79,18 @@ impl Binder<'_> {
         let schema = schema_of(columns)?;
         let tree = ExprWithAlias { expr: tree, alias: None };
         let planned = self.state.create_logical_expr_from_sql_expr(tree, &schema)?;
-        put_in_place(planned, &outer, stand_ins)
+        let planned = put_in_place(planned, &outer, stand_ins)?;
+        self.outer_calls(planned, around.place)
     }
 
     /// Plans a condition.
     pub(super) fn condition(&mut self, condition: &Expr, around: Around<'_>, clause: &str) -> Result<Planned> {
+        let before = self.calls.len();
         let planned = self.expression(condition, around)?;
         refuse_calls(&planned, clause, condition)?;
+        if let Some(own) = self.calls.get(before) {
+            refuse_calls(&own.call, clause, condition)?;
+        }
         Ok(planned)
     }
 }

@@ -133,7 +133,7 @@ impl Binder<'_> {
         let next = member.place.outer.clone();
         match member.before {
             None => next,
-            Some(before) => Some(Rc::new(Level { scope: before.scope.clone(), next })),
+            Some(before) => Some(Level::new(before.scope.clone(), next)),
         }
     }
 

@@ -197,6 +197,8 @@ impl Binder<'_> {
                 aggregates.push(named);
             }
         }
+        let of_inner = std::mem::take(&mut self.calls);
+        aggregates.extend(of_inner.into_iter().map(|own| own.call.alias(own.column.name)));
         let keys = match &grouping.sets {
             None => grouping.keys.clone(),
             Some(sets) => {

@@ -5,7 +5,7 @@
 
 use super::binder::Binder;
 use super::error;
-use super::expression::{Around, refuse_calls};
+use super::expression::Around;
 use super::from::{From, Member, once};
 use super::scope::{Named, Scope, fold};
 use crate::Result;
@@ -36,8 +36,7 @@ impl Binder<'_> {
             JoinConstraint::On(condition) => {
                 let fields = Arc::new(left.scope.fields.join(&right.scope.fields)?);
                 let both = left.scope.clone().beside(right.scope.clone(), fields);
-                let planned = self.expression(condition, Around::of(&both, member.place))?;
-                refuse_calls(&planned, "ON", condition)?;
+                let planned = self.condition(condition, Around::of(&both, member.place), "ON")?;
                 joined(left, right, kind, vec![planned])
             }
             JoinConstraint::None => joined(left, right, kind, Vec::new()),

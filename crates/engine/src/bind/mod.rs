@@ -19,7 +19,7 @@
 //! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
 //! | `from`, `join` | the members of FROM |
 //! | `keys` | keys of tables, kept from DataFusion where they mislead it |
-//! | `expression`, `subquery`, `row` | scalar expressions, the queries in them, comparisons of rows |
+//! | `expression`, `subquery`, `row`, `outer` | scalar expressions, the queries in them, comparisons of rows, aggregates of queries around |
 //! | `error` | errors with the place in the text |
 
 mod binder;
@@ -33,6 +33,7 @@ mod keys;
 mod mentioned;
 mod names;
 mod order;
+mod outer;
 mod pipe;
 mod query;
 mod row;

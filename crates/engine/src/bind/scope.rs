@@ -5,12 +5,14 @@
 //! USING merges is one column for names that stand alone and for `*`, while each table still has its own.
 
 use super::error;
+use super::outer::OuterCall;
 use crate::Result;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Column, DFSchema, DFSchemaRef};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::Ident;
 use gingham_storage::DEFAULT_SCHEMA;
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -65,7 +67,16 @@ pub(super) struct Scope {
 #[derive(Debug)]
 pub(super) struct Level {
     pub(super) scope: Scope,
+    /// Aggregates that the query computes for those within it.
+    pub(super) calls: RefCell<Vec<OuterCall>>,
     pub(super) next: Option<Rc<Level>>,
+}
+
+impl Level {
+    /// The scope of a query, and of those around it.
+    pub(super) fn new(scope: Scope, next: Option<Rc<Level>>) -> Rc<Self> {
+        Rc::new(Self { scope, calls: RefCell::default(), next })
+    }
 }
 
 /// What a name was found to mean.

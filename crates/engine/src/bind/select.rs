@@ -75,6 +75,13 @@ impl Binder<'_> {
         place: &Place,
     ) -> Result<Bound> {
         refuse_clauses(select)?;
+        let of_query_around = std::mem::take(&mut self.calls);
+        let bound = self.select_over(from, select, order, place);
+        self.calls = of_query_around;
+        bound
+    }
+
+    fn select_over(&mut self, from: From, select: &Select, order: Option<&OrderBy>, place: &Place) -> Result<Bound> {
         window::check(&select.named_window)?;
         let From { mut plan, scope } = from;
         let place_of_list = Place { instead: std::rc::Rc::from([]), ..place.clone() };
@@ -86,7 +93,7 @@ impl Binder<'_> {
         let mut parts = self.parts(select, order, around)?;
         let grouping = self.grouping(select, &parts.items, around)?;
         let calls = find_aggregate_exprs(parts.expressions());
-        let is_grouped = grouping.is_some() || !calls.is_empty() || parts.having.is_some();
+        let is_grouped = grouping.is_some() || !calls.is_empty() || parts.having.is_some() || !self.calls.is_empty();
         let has_windows = parts.expressions().any(|own| own.exists(is_window).unwrap_or(false));
         if !place.instead.is_empty() && (is_grouped || has_windows) {
             return Err(error::unsupported(format!("{} with aggregates or window functions", place.verb)));

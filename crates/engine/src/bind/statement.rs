@@ -61,6 +61,7 @@ pub(crate) async fn bind(
         samples: HashMap::new(),
         has_scalar_subqueries: false,
         beside: Vec::new(),
+        calls: Vec::new(),
     };
     let place = Place {
         tables: TablesOf::Statement(Rc::new(tables)),

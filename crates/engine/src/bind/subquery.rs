@@ -86,8 +86,10 @@ impl Binder<'_> {
 
     /// Binds a query that sees the columns around it.
     fn inner_query(&mut self, query: &Query, around: Around<'_>) -> Result<Bound> {
-        let level = Level { scope: around.scope.clone(), next: around.place.outer.clone() };
-        self.unordered(query, &around.place.inner(Some(Rc::new(level))))
+        let level = Level::new(around.scope.clone(), around.place.outer.clone());
+        let bound = self.unordered(query, &around.place.inner(Some(Rc::clone(&level))))?;
+        self.calls.append(&mut level.calls.borrow_mut());
+        Ok(bound)
     }
 }
 

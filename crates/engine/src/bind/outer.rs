@@ -1,0 +1,86 @@
+//! Aggregates that belong to a query around the one that they stand in: those over columns of that query alone, as
+//! `sum(t.a)` in `SELECT (SELECT count(*) FROM u WHERE u.b < sum(t.a)) FROM t`. SQL computes them there; the inner query
+//! sees a column.
+
+use super::binder::{Binder, Place};
+use super::scope::Level;
+use crate::Result;
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable};
+use std::rc::Rc;
+
+/// An aggregate that a query computes for one within it, and the column that it becomes.
+#[derive(Debug, Clone)]
+pub(super) struct OuterCall {
+    pub(super) call: Planned,
+    pub(super) column: Column,
+}
+
+impl Binder<'_> {
+    /// An expression in which aggregates over columns of a query around it are columns of that query.
+    pub(super) fn outer_calls(&mut self, expression: Planned, place: &Place) -> Result<Planned> {
+        if place.outer.is_none() || !expression.exists(|part| Ok(matches!(part, Planned::AggregateFunction(_))))? {
+            return Ok(expression);
+        }
+        let replaced = expression.transform_down(|part| {
+            if !matches!(part, Planned::AggregateFunction(_)) {
+                return Ok(Transformed::no(part));
+            }
+            Ok(match owner(&part, place)? {
+                None => Transformed::no(part),
+                Some(level) => Transformed::new(self.of_level(part, &level)?, true, TreeNodeRecursion::Jump),
+            })
+        })?;
+        Ok(replaced.data)
+    }
+
+    /// The column of an aggregate that the query of `level` computes.
+    fn of_level(&mut self, call: Planned, level: &Rc<Level>) -> datafusion::error::Result<Planned> {
+        let fields = &level.scope.fields;
+        let own = call.transform(|part| {
+            Ok(match part {
+                Planned::OuterReferenceColumn(_, column) if fields.has_column(&column) => {
+                    Transformed::yes(Planned::Column(column))
+                }
+                other => Transformed::no(other),
+            })
+        })?;
+        let call = own.data;
+        let field = call.to_field(fields)?.1;
+        let mut calls = level.calls.borrow_mut();
+        let known = calls.iter().find(|known| known.call == call).map(|known| known.column.clone());
+        let column = known.unwrap_or_else(|| {
+            let column = Column::new_unqualified(self.names.fresh("aggregate"));
+            calls.push(OuterCall { call, column: column.clone() });
+            column
+        });
+        Ok(Planned::OuterReferenceColumn(field, column))
+    }
+}
+
+/// The innermost query around `place` whose columns an aggregate is about; `None` for one that has columns of its own query,
+/// or none at all.
+fn owner(call: &Planned, place: &Place) -> datafusion::error::Result<Option<Rc<Level>>> {
+    let (mut is_own, mut outer) = (false, Vec::new());
+    call.apply(|part| {
+        match part {
+            Planned::Column(_)
+            | Planned::ScalarSubquery(_)
+            | Planned::Exists(_)
+            | Planned::InSubquery(_)
+            | Planned::SetComparison(_) => is_own = true,
+            Planned::OuterReferenceColumn(_, column) => outer.push(column.clone()),
+            _ => {}
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    let mut level = place.outer.clone().filter(|_| !is_own && !outer.is_empty());
+    while let Some(own) = level {
+        if outer.iter().any(|column| own.scope.fields.has_column(column)) {
+            return Ok(Some(own));
+        }
+        level = own.next.clone();
+    }
+    Ok(None)
+}
