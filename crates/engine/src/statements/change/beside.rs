@@ -50,7 +50,7 @@ pub(super) fn known_as(table: &TableFactor) -> Vec<Ident> {
 /// The rows of a table with the columns of `batch` from position `first` on behind their own.
 pub(super) fn with_columns(rows: &RecordBatch, batch: &RecordBatch, first: usize) -> Result<RecordBatch> {
     let others = batch.schema();
-    let fields = others.fields()[first..].iter().enumerate().map(beside);
+    let fields = others.fields()[first..].iter().enumerate().map(|(number, field)| beside(number, field));
     let fields: Vec<FieldRef> = rows.schema().fields().iter().cloned().chain(fields).collect();
     let columns = rows.columns().iter().chain(&batch.columns()[first..]).cloned().collect();
     Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?)
@@ -62,12 +62,12 @@ pub(super) fn schema(definition: &TableDefinition, tables: &[Beside], rows: &[Re
         return first.schema();
     }
     let own = definition.arrow_schema();
-    let others = tables.iter().flat_map(Beside::fields).enumerate().map(|(number, field)| beside((number, &field)));
+    let others = tables.iter().flat_map(Beside::fields).enumerate().map(|(number, field)| beside(number, &field));
     let fields: Vec<FieldRef> = own.fields().iter().cloned().chain(others).collect();
     Arc::new(Schema::new(fields))
 }
 
 /// A column of another table under a name that tells it from the table's own.
-fn beside((number, field): (usize, &FieldRef)) -> FieldRef {
+fn beside(number: usize, field: &FieldRef) -> FieldRef {
     Arc::new(Field::new(format!("beside {number}"), field.data_type().clone(), true))
 }
