@@ -5,6 +5,7 @@
 //! | `database`, `connection`, `result`, `load` | the Rust API |
 //! | `bind/` | names resolved: from syntax trees to logical plans |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
+//! | `unnest/` | subqueries become joins |
 //! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
 //! | `optimizer/` | the order of joins |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
@@ -23,6 +24,7 @@ mod result;
 mod session;
 mod statements;
 mod table;
+mod unnest;
 
 pub use connection::{Appender, CancelHandle, Connection, Prepared, Transaction};
 pub use database::{Database, DatabaseOptions};

@@ -55,8 +55,6 @@ pub(super) struct Binder<'a> {
     pub(super) mentioned: Rc<Mentioned>,
     /// Samples of tables, which all places that name a table share.
     pub(super) samples: HashMap<usize, crate::table::Samples>,
-    /// Whether a scalar subquery was bound.
-    pub(super) has_scalar_subqueries: bool,
     /// The tables beside the first one of the statement's FROM, for statements that change records.
     pub(super) beside: Vec<Beside>,
     /// Aggregates that the query that is being bound computes for those within it.

@@ -21,8 +21,6 @@ use std::sync::Arc;
 pub(crate) struct BoundQuery {
     pub(crate) plan: LogicalPlan,
     pub(crate) names: OutputNames,
-    /// Whether expressions of it are scalar subqueries.
-    pub(crate) has_scalar_subqueries: bool,
     /// The tables beside the first one of FROM, for statements that change records.
     pub(crate) beside: Vec<Beside>,
 }
@@ -59,7 +57,6 @@ pub(crate) async fn bind(
         names: Names::default(),
         mentioned,
         samples: HashMap::new(),
-        has_scalar_subqueries: false,
         beside: Vec::new(),
         calls: Vec::new(),
     };
@@ -73,8 +70,7 @@ pub(crate) async fn bind(
     };
     let bound = binder.query(query, &place)?;
     let names = OutputNames(bound.columns.into_iter().map(|own| own.name).collect());
-    let Binder { has_scalar_subqueries, beside, .. } = binder;
-    Ok(BoundQuery { plan: bound.plan, names, has_scalar_subqueries, beside })
+    Ok(BoundQuery { plan: bound.plan, names, beside: binder.beside })
 }
 
 /// What the columns of a result are called: as they were written, and perhaps several alike.

@@ -22,7 +22,6 @@ impl Binder<'_> {
         Ok(Some(match expression {
             Expr::Subquery(query) => {
                 let bound = self.column(query, around)?;
-                self.has_scalar_subqueries = true;
                 let field = bound.plan.schema().field(0).as_ref().clone().with_nullable(true);
                 (Planned::ScalarSubquery(as_subquery(bound.plan)), Arc::new(field))
             }

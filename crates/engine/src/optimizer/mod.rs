@@ -12,16 +12,12 @@
 //! | `assemble` | the tree as a plan |
 //! | `select` | DataFusion's join selection, kept from choosing sides again |
 //! | `keyed` | joins of FROM lists get the keys that are in conditions above |
-//! | `subqueries` | subqueries as values become marks of rows |
-//! | `correlated` | scalar subqueries that aggregate what is compared with outer columns |
-//! | `three_valued` | IN, ANY and ALL of subqueries as what EXISTS says |
 //! | `one_group` | conditions that stay above aggregations without keys |
 //! | `passes` | how often DataFusion's logical rules run |
 //! | `seldom` | those of them that few plans need |
 
 mod assemble;
 mod cluster;
-mod correlated;
 mod estimate;
 mod keyed;
 mod model;
@@ -32,16 +28,12 @@ mod search;
 mod seldom;
 mod select;
 mod share;
-mod subqueries;
 #[cfg(test)]
 mod tests;
-mod three_valued;
 
 pub(crate) use keyed::KeyedJoins;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use passes::in_passes;
 pub(crate) use rule::JoinOrder;
-pub(crate) use seldom::only_where_wanted;
+pub(crate) use seldom::{is_needed, only_where_wanted};
 pub(crate) use select::SelectJoins;
-pub(crate) use subqueries::SubqueryValues;
-pub(crate) use three_valued::has_a_row;

@@ -1,10 +1,11 @@
-//! DataFusion's rules for what few plans have, kept from the others: subqueries, and fields of structs. Each walks through the
-//! whole plan otherwise, and one of them puts together the schemas of all operators. And rules for what few operators have
+//! DataFusion's rules for what few plans have, kept from the others: fields of structs. It walks through the
+//! whole plan otherwise, and puts together the schemas of all operators. And rules for what few operators have
 //! (docs/decisions/0023-planning-time.md).
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Aggregate, Expr, ExpressionPlacement, LogicalPlan};
+use datafusion::optimizer::decorrelate_lateral_join::DecorrelateLateralJoin;
 use datafusion::optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
 use datafusion::optimizer::eliminate_duplicated_expr::EliminateDuplicatedExpr;
 use datafusion::optimizer::extract_leaf_expressions::ExtractLeafExpressions;
@@ -16,20 +17,22 @@ use std::sync::Arc;
 
 /// A rule as it is, or kept from plans without what it is for.
 pub(crate) fn only_where_wanted(rule: Arc<dyn OptimizerRule + Send + Sync>) -> Arc<dyn OptimizerRule + Send + Sync> {
-    let names = [
-        RewriteSetComparison::new().name() == rule.name(),
-        DecorrelatePredicateSubquery::new().name() == rule.name(),
-        ScalarSubqueryToJoin::new().name() == rule.name(),
-        ExtractLeafExpressions::new().name() == rule.name(),
-    ];
-    let wanted: fn(&Expr) -> bool = match names {
-        [true, ..] => |part| matches!(part, Expr::SetComparison(_)),
-        [_, true, ..] => |part| matches!(part, Expr::Exists(_) | Expr::InSubquery(_)),
-        [_, _, true, _] => |part| matches!(part, Expr::ScalarSubquery(_)),
-        [.., true] => |part| part.placement() == ExpressionPlacement::MoveTowardsLeafNodes,
-        _ => return only_at_some(rule),
-    };
+    if ExtractLeafExpressions::new().name() != rule.name() {
+        return only_at_some(rule);
+    }
+    let wanted = |part: &Expr| part.placement() == ExpressionPlacement::MoveTowardsLeafNodes;
     Arc::new(OnlyWith { rule, wanted })
+}
+
+/// False for a rule about subqueries, which are joins by then.
+pub(crate) fn is_needed(rule: &str) -> bool {
+    ![
+        RewriteSetComparison::new().name(),
+        DecorrelatePredicateSubquery::new().name(),
+        DecorrelateLateralJoin::new().name(),
+        ScalarSubqueryToJoin::new().name(),
+    ]
+    .contains(&rule)
 }
 
 /// A rule as it is, or kept from operators that it would put together anew as they are.
@@ -119,7 +122,7 @@ impl OptimizerRule for OnlyWith {
 }
 
 /// True when `wanted` holds for a part of an expression of a plan or of its subqueries' plans.
-pub(super) fn has(plan: &LogicalPlan, wanted: fn(&Expr) -> bool) -> Result<bool> {
+fn has(plan: &LogicalPlan, wanted: fn(&Expr) -> bool) -> Result<bool> {
     let mut found = false;
     plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expression| {

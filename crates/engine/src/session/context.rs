@@ -3,7 +3,6 @@
 use crate::bind::{BoundQuery, Instead, bind};
 use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
 use crate::session::literals::make_plannable;
-use crate::session::no_rows::or_null;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
 use crate::{Error, Result};
@@ -245,9 +244,6 @@ impl StatementContext {
         make_plannable(&mut query)?;
         let lookup = Arc::new(Arc::clone(self.catalogs.visible()));
         let mut bound = bind(&self.state, &mut query, lookup, instead, verb).await?;
-        if bound.has_scalar_subqueries {
-            bound.plan = or_null(bound.plan)?;
-        }
         self.watch.note(|times| times.logical += begun.elapsed());
         if let Some(values) = parameters {
             bound.plan = bound.plan.with_param_values(values)?;

@@ -28,7 +28,6 @@ mod information_schema;
 mod line;
 mod literals;
 mod memory;
-mod no_rows;
 mod plans;
 mod run;
 mod settings;

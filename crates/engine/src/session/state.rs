@@ -3,12 +3,13 @@
 use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
 use crate::compile::{CompilePipelines, UnlessWhole};
 use crate::optimizer::{
-    JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, SubqueryValues, UnlimitOneGroup, in_passes, only_where_wanted,
+    JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, UnlimitOneGroup, in_passes, is_needed, only_where_wanted,
 };
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
+use crate::unnest::UnnestSubqueries;
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
@@ -67,7 +68,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ApproximateWins)];
     rules.extend(Analyzer::new().rules);
-    rules.extend([Arc::new(CheckedArithmetic::new()) as Arc<dyn AnalyzerRule + Send + Sync>, Arc::new(SubqueryValues)]);
+    rules.extend([Arc::new(CheckedArithmetic::new()) as Arc<dyn AnalyzerRule + Send + Sync>, Arc::new(UnnestSubqueries)]);
     rules
 }
 
@@ -78,7 +79,7 @@ type Logical = Arc<dyn OptimizerRule + Send + Sync>;
 fn optimizer_rules() -> Vec<Logical> {
     let (crosses, conditions) = (EliminateCrossJoin::new(), PushDownFilter::new());
     let mut rules: Vec<Logical> = Vec::new();
-    for rule in Optimizer::new().rules {
+    for rule in Optimizer::new().rules.into_iter().filter(|rule| is_needed(rule.name())) {
         match rule.name() {
             name if name == crosses.name() => rules.push(Arc::new(KeyedJoins)),
             name if name == conditions.name() => {

@@ -1,0 +1,80 @@
+//! The domain: the distinct values of the outer columns that a subquery looks at, for which the subquery is computed at once.
+
+use super::Unnesting;
+use super::rows::{Rows, project};
+use datafusion::common::{Column, HashMap};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan};
+use std::sync::Arc;
+
+/// The distinct values of outer columns.
+#[derive(Debug)]
+pub(super) struct Domain {
+    /// A row for each combination that occurs.
+    plan: LogicalPlan,
+    /// The outer columns, and what they are called in `plan`.
+    columns: Vec<(Column, Column)>,
+}
+
+impl Domain {
+    /// The outer columns, in the order of the domain's own.
+    pub(super) fn outer(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().map(|(outer, _)| outer)
+    }
+}
+
+impl Unnesting {
+    /// The values of `outer` in those of `rows` for which `guard` holds. Both will read the rows.
+    pub(super) fn domain(&mut self, rows: &mut Rows, outer: &[Column], guard: &[Expr]) -> Result<Domain> {
+        let mut bound = Vec::with_capacity(outer.len());
+        let mut columns = Vec::with_capacity(outer.len());
+        for column in outer {
+            let binding = rows.binding(column).ok_or_else(|| unknown(column))?;
+            let own = Column::new_unqualified(self.fresh(&column.name));
+            bound.push(binding.alias(&own.name));
+            columns.push((column.clone(), own));
+        }
+        rows.plan = self.shared(std::mem::take(&mut rows.plan))?;
+        let mut asking = Rows::of(self.read_again(&rows.plan)?);
+        asking.keep(guard.to_vec())?;
+        let values = Arc::new(project(asking.plan, bound)?);
+        let plan = self.shared(LogicalPlan::Distinct(Distinct::All(values)))?;
+        Ok(Domain { plan, columns })
+    }
+
+    /// The domain as rows, under names of their own.
+    pub(super) fn rows_of(&mut self, domain: &Domain) -> Result<Rows> {
+        let mut bindings = HashMap::new();
+        let mut shown = Vec::with_capacity(domain.columns.len());
+        for (outer, own) in &domain.columns {
+            let name = self.fresh(&outer.name);
+            shown.push(Expr::Column(own.clone()).alias(&name));
+            bindings.insert(outer.clone(), Expr::Column(Column::new_unqualified(name)));
+        }
+        let plan = project(self.read_again(&domain.plan)?, shown)?;
+        Ok(Rows { plan, bindings })
+    }
+}
+
+/// Pairs of what outer columns are in two plans.
+pub(super) fn pairs<'c>(
+    outer: impl Iterator<Item = &'c Column>,
+    left: &Rows,
+    right: &Rows,
+) -> Result<Vec<(Expr, Expr)>> {
+    outer
+        .map(|column| match (left.binding(column), right.binding(column)) {
+            (Some(left), Some(right)) => Ok((left, right)),
+            _ => Err(unknown(column)),
+        })
+        .collect()
+}
+
+/// Whether an expression over rows may be NULL.
+pub(super) fn may_be_null(expression: &Expr, plan: &LogicalPlan) -> bool {
+    expression.nullable(plan.schema().as_ref()).unwrap_or(true)
+}
+
+pub(super) fn unknown(column: &Column) -> DataFusionError {
+    DataFusionError::Internal(format!("column {column} of a query around a subquery is not there"))
+}

@@ -1,0 +1,91 @@
+//! The columns that a plan takes from queries around it. Every column's name occurs once in a statement, so that a column is
+//! from outside when nothing within the plan gives it.
+
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{Column, HashSet};
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
+
+/// The columns of queries around `plan` that it, or a query in it, looks at, each once.
+pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
+    let mut found: Vec<Column> = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expression| add_outer(expression, &mut found))
+    })?;
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let mut given: HashSet<Column> = HashSet::new();
+    plan.apply_with_subqueries(|node| {
+        given.extend(node.schema().columns());
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    found.retain(|column| !given.contains(column));
+    Ok(found)
+}
+
+/// The same of an expression and the queries in it.
+pub(super) fn outer_columns_in(expression: &Expr) -> Result<Vec<Column>> {
+    let mut found: Vec<Column> = Vec::new();
+    add_outer(expression, &mut found)?;
+    expression.apply(|part| {
+        if let Some(query) = subquery_of(part) {
+            for column in outer_columns(&query.subquery)? {
+                if !found.contains(&column) {
+                    found.push(column);
+                }
+            }
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
+}
+
+fn add_outer(expression: &Expr, found: &mut Vec<Column>) -> Result<TreeNodeRecursion> {
+    expression.apply(|part| {
+        if let Expr::OuterReferenceColumn(_, column) = part
+            && !found.contains(column)
+        {
+            found.push(column.clone());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+}
+
+/// Whether a plan looks at columns around it.
+pub(super) fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
+    Ok(!outer_columns(plan)?.is_empty())
+}
+
+/// Whether an expression itself has a column of a query around it.
+pub(super) fn has_outer(expression: &Expr) -> bool {
+    expression.exists(|part| Ok(matches!(part, Expr::OuterReferenceColumn(..)))).unwrap_or(true)
+}
+
+/// The query that an expression is about.
+pub(super) fn subquery_of(expression: &Expr) -> Option<&Subquery> {
+    match expression {
+        Expr::ScalarSubquery(query) => Some(query),
+        Expr::Exists(exists) => Some(&exists.subquery),
+        Expr::InSubquery(within) => Some(&within.subquery),
+        Expr::SetComparison(compared) => Some(&compared.subquery),
+        _ => None,
+    }
+}
+
+/// Whether there is a query in an expression.
+pub(super) fn has_query(expression: &Expr) -> bool {
+    expression.exists(|part| Ok(subquery_of(part).is_some())).unwrap_or(true)
+}
+
+/// Whether there is a query in a plan's expressions, or beside another member of FROM that it looks at.
+pub(super) fn has_queries(plan: &LogicalPlan) -> Result<bool> {
+    plan.exists(|node| {
+        let mut any = matches!(node, LogicalPlan::Subquery(_));
+        node.apply_expressions(|expression| {
+            any = any || has_query(expression);
+            Ok(if any { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+        })?;
+        Ok(any)
+    })
+}

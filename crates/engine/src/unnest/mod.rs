@@ -1,0 +1,91 @@
+//! Subqueries become joins: wherever they stand, whatever is in them, and however many queries their columns come from.
+//!
+//! The binder leaves queries in expressions, and beside other members of FROM (LATERAL); both may look at columns of the queries
+//! around them. Here, when all types are known and before DataFusion's rules see a plan, they become joins. From
+//! outside in, each query that looks around is taken for what its outer rows ask:
+//!
+//! 1. a query of one row by its form becomes expressions of the outer rows (`inline`);
+//! 2. where outer columns are in conditions alone, these are pulled out of the query and join it (`pull`);
+//! 3. else the distinct values of the outer columns, the domain, go down into the query as rows (`domain`, `push`), after
+//!    Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015). What the query's own queries look at is among the
+//!    columns of its rows by then, so that each is unnested with what is next to it alone, as Neumann's "Improving
+//!    Unnesting of Complex Queries" (BTW 2025) has it from the top down.
+//!
+//! Why, and the rules in words: docs/decisions/0053-unnesting.md.
+//!
+//! | file | what |
+//! |---|---|
+//! | `rows` | rows that get columns, and what outer columns are there |
+//! | `free` | columns that a plan takes from around it |
+//! | `operator`, `value`, `conditions` | operators, expressions and conditions that have subqueries |
+//! | `scalar`, `mark`, `related` | the value of one row; IN, ANY and ALL; EXISTS, and which rows belong to which |
+//! | `inline`, `pull`, `push`, `domain` | the three ways, and the domain |
+//! | `join`, `aggregate`, `window` | operators of subqueries, by keys that stand for outer columns |
+//! | `one_row`, `or_null` | functions: a value with no second row; one that may be NULL |
+
+mod aggregate;
+mod conditions;
+mod domain;
+mod free;
+mod inline;
+mod join;
+mod mark;
+mod one_row;
+mod operator;
+mod or_null;
+mod pull;
+mod push;
+mod related;
+mod rows;
+mod scalar;
+mod value;
+mod window;
+
+use datafusion::common::config::ConfigOptions;
+use datafusion::error::Result;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::optimizer::AnalyzerRule;
+
+/// The rule.
+#[derive(Debug)]
+pub(crate) struct UnnestSubqueries;
+
+impl AnalyzerRule for UnnestSubqueries {
+    fn name(&self) -> &str {
+        "unnest_subqueries"
+    }
+
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        if !free::has_queries(&plan)? {
+            return Ok(plan);
+        }
+        let mut unnesting = Unnesting::default();
+        unnesting.whole(plan)
+    }
+}
+
+/// The state of unnesting one statement.
+#[derive(Debug, Default)]
+struct Unnesting {
+    /// Names given so far.
+    names: usize,
+}
+
+impl Unnesting {
+    /// A name that no column of the statement has.
+    fn fresh(&mut self, what: &str) -> String {
+        self.names += 1;
+        let what = what.trim_start_matches("__").split("__").next().unwrap_or(what);
+        format!("__{what}__{}", self.names)
+    }
+
+    /// A plan that several will read.
+    fn shared(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        Ok(plan)
+    }
+
+    /// Another reader of a plan that is shared.
+    fn read_again(&mut self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        Ok(plan.clone())
+    }
+}
