@@ -6,6 +6,7 @@
 //! | `bind/` | names resolved: from syntax trees to logical plans |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
 //! | `unnest/` | subqueries become joins |
+//! | `shared/` | rows that a statement computes once for several readers |
 //! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
 //! | `optimizer/` | the order of joins |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
@@ -22,6 +23,7 @@ pub mod load;
 mod optimizer;
 mod result;
 mod session;
+mod shared;
 mod statements;
 mod table;
 mod unnest;

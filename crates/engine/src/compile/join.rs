@@ -30,6 +30,30 @@ struct Side<'j> {
     /// The pipeline that leaves its rows, and what the columns of these are.
     pipeline: usize,
     columns: Vec<Option<Typed>>,
+    /// Keys of which NULL equals NULL.
+    safe: Vec<SafeKey>,
+}
+
+/// A key whose NULLs equal each other, as two without NULLs: its value, and whether it has none.
+#[derive(Debug, Clone)]
+struct SafeKey {
+    /// Its position among the join's keys.
+    position: usize,
+    /// Stands for NULL among the values.
+    instead: i128,
+    /// The columns of the rows that were built.
+    value: usize,
+    is_null: usize,
+}
+
+impl SafeKey {
+    /// The two keys of an expression.
+    fn split(typed: &Typed, instead: i128) -> [Typed; 2] {
+        let is_null = Expression::IsNull(Box::new(typed.expression.clone()));
+        let branches = vec![(is_null.clone(), Expression::Constant(Some(instead)))];
+        let value = Expression::Case { branches, otherwise: Box::new(typed.expression.clone()) };
+        [Typed::new(value, typed.data_type.clone()), Typed::new(is_null, DataType::Boolean)]
+    }
 }
 
 impl<'j> Side<'j> {
@@ -94,7 +118,7 @@ impl Draft {
     /// The records of a pipeline, joined with a side.
     fn joined(&mut self, join: &Joined<'_>, side: &mut Side<'_>, mut open: Open) -> Option<Open> {
         let (kind, left) = (side.kind, side.left);
-        self.share_strings(side, &mut open)?;
+        self.match_keys(side, &mut open)?;
         let (added, is_late) = self.probe(&mut open, side)?;
         let own = open.scope.columns().to_vec();
         let columns = match kind {
@@ -119,7 +143,7 @@ impl Draft {
     fn full(&mut self, join: &Joined<'_>) -> Option<Open> {
         let mut side = self.side(join, JoinKind::Full, true)?;
         let mut open = self.open(join.right)?;
-        self.share_strings(&mut side, &mut open)?;
+        self.match_keys(&mut side, &mut open)?;
         let (added, _) = self.probe(&mut open, &side)?;
         let own = open.scope.columns().to_vec();
         let null = |column: &Option<Typed>| {
@@ -139,7 +163,48 @@ impl Draft {
     fn side<'j>(&mut self, join: &'j Joined<'j>, kind: JoinKind, left: bool) -> Option<Side<'j>> {
         let open = self.open(if left { join.left } else { join.right })?;
         let (pipeline, columns) = self.end_in_rows(open)?;
-        Some(Side { join, kind, left, pipeline, columns })
+        Some(Side { join, kind, left, pipeline, columns, safe: Vec::new() })
+    }
+
+    /// Makes keys comparable: strings get numbers in common, and NULLs that equal each other a key of their own.
+    fn match_keys(&mut self, side: &mut Side<'_>, open: &mut Open) -> Option<()> {
+        self.share_strings(side, open)?;
+        if side.join.nulls_equal { self.split_keys(side, open) } else { Some(()) }
+    }
+
+    /// Splits the keys that may be NULL on both sides.
+    fn split_keys(&mut self, side: &mut Side<'_>, open: &Open) -> Option<()> {
+        let (build_schema, probe_schema) = side.schemas();
+        let mut built = self.over(Source::Rows(side.pipeline), side.pipeline, side.columns.clone());
+        let mut columns = built.scope.columns().to_vec();
+        let own = columns.len();
+        for (position, (build, probe)) in side.keys().enumerate() {
+            let build = built.scope.translate(build, &build_schema)?;
+            let probe = open.scope.translate(probe, &probe_schema)?;
+            // Where only one side has them it does not matter what they equal.
+            if !has_nulls(&build, &built.scope) || !has_nulls(&probe, &open.scope) {
+                continue;
+            }
+            let limits = build.expression.facts(built.scope.facts()).ok()?.0;
+            let instead = i128::from(limits.min);
+            side.safe.push(SafeKey { position, instead, value: columns.len(), is_null: columns.len() + 1 });
+            columns.extend(SafeKey::split(&build, instead).map(Some));
+        }
+        if side.safe.is_empty() {
+            return Some(());
+        }
+        built.scope.set_columns(columns);
+        let (pipeline, mut columns) = self.end_in_rows(built)?;
+        for safe in &mut side.safe {
+            let place = |column: usize| match columns.get(column)?.as_ref()?.expression {
+                Expression::Column(column) => Some(column),
+                _ => None,
+            };
+            (safe.value, safe.is_null) = (place(safe.value)?, place(safe.is_null)?);
+        }
+        columns.truncate(own);
+        (side.pipeline, side.columns) = (pipeline, columns);
+        Some(())
     }
 
     /// Where keys are strings that have no codes in common, makes them numbers of the query's own.
@@ -197,22 +262,21 @@ impl Draft {
 
     /// How the records of an open pipeline, to which the columns of a match are added, probe a side.
     fn matched(&mut self, open: &mut Open, side: &Side<'_>) -> Option<Matched> {
-        let Side { join, kind, left, pipeline, columns } = side;
+        let Side { join, kind, left, pipeline, columns, safe } = side;
         let facts = self.left[*pipeline].clone();
         let (build_schema, probe_schema) = side.schemas();
         let build_scope = Scope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.notes);
         let (mut keys, mut build_keys, mut equal) = (Vec::new(), Vec::new(), Vec::new());
-        for (build, probe) in side.keys() {
+        for (position, (build, probe)) in side.keys().enumerate() {
             let build = build_scope.translate(build, &build_schema)?;
             let probe = open.scope.translate(probe, &probe_schema)?;
             if !build.has_values_of(&probe) {
                 return None;
             }
-            let has_nulls =
-                |typed: &Typed, scope: &Scope| typed.expression.facts(scope.facts()).map_or(true, |facts| facts.1);
-            // Where only one side has them it does not matter what they equal.
-            if join.nulls_equal && has_nulls(&build, &build_scope) && has_nulls(&probe, &open.scope) {
-                return self.notes.left("a join in which NULL equals NULL");
+            if let Some(safe) = safe.iter().find(|safe| safe.position == position) {
+                build_keys.extend([safe.value, safe.is_null]);
+                keys.extend(SafeKey::split(&probe, safe.instead).map(|key| key.expression));
+                continue;
             }
             let Expression::Column(column) = build.expression else { return None };
             build_keys.push(column);
@@ -244,7 +308,7 @@ impl Draft {
     fn marking(&mut self, join: &Joined<'_>, marked: bool) -> Option<Open> {
         let mut side = self.side(join, JoinKind::Semi, true)?;
         let mut open = self.open(join.right)?;
-        self.share_strings(&mut side, &mut open)?;
+        self.match_keys(&mut side, &mut open)?;
         let Matched { probe, .. } = self.matched(&mut open, &side)?;
         self.narrow(&mut open, &probe);
         let Open { source, computed, fields, steps, hints, .. } = open;
@@ -352,6 +416,10 @@ pub(super) fn build_side(join: &Joined<'_>) -> Option<(JoinKind, bool)> {
         JoinType::LeftAnti if without_keys => (JoinKind::Anti, false),
         JoinType::LeftSemi | JoinType::LeftAnti | JoinType::Full => return None,
     })
+}
+
+fn has_nulls(typed: &Typed, scope: &Scope) -> bool {
+    typed.expression.facts(scope.facts()).map_or(true, |facts| facts.1)
 }
 
 /// The pipeline whose rows have a field, when an inner join adds it.

@@ -6,6 +6,7 @@
 
 use super::model::{ALL_KEYS, EVALUATE, GROUP, SCAN, SCAN_COLUMN, costs_of_join};
 use super::share::{OF_GROUPS, ONE_SIDED, share};
+use crate::shared::shared_by;
 use crate::table::{GinghamTable, share_left_by_keys};
 use datafusion::catalog::TableProvider;
 use datafusion::common::config::ConfigOptions;
@@ -165,6 +166,11 @@ impl<'a> Estimator<'a> {
     }
 
     fn scan(&self, scan: &'a TableScan) -> Size {
+        if let Some(shared) = shared_by(scan) {
+            // Its own cost is that of all readers together.
+            let rows = Estimator::new(self.options).size(shared.plan()).rows;
+            return Size { rows, cost: rows * SCAN };
+        }
         let rows = with_table(scan, |table| table.rows_of(&scan.filters, self.options)).unwrap_or(UNKNOWN_ROWS);
         let rows = scan.fetch.map_or(rows, |fetch| rows.min(fetch as f64));
         Size { rows, cost: rows * (SCAN + SCAN_COLUMN * scan.projected_schema.fields().len() as f64) }
@@ -250,7 +256,9 @@ impl<'a> Estimator<'a> {
     /// Records of the table that a plan reads, before any filter; else its rows.
     pub(super) fn whole(&self, plan: &'a LogicalPlan) -> f64 {
         match plan {
-            LogicalPlan::TableScan(scan) => with_table(scan, |table| table.rows() as f64).unwrap_or(UNKNOWN_ROWS),
+            LogicalPlan::TableScan(scan) if shared_by(scan).is_none() => {
+                with_table(scan, |table| table.rows() as f64).unwrap_or(UNKNOWN_ROWS)
+            }
             LogicalPlan::Filter(filter) => self.whole(&filter.input),
             LogicalPlan::Projection(projection) => self.whole(&projection.input),
             LogicalPlan::SubqueryAlias(alias) => self.whole(&alias.input),

@@ -64,6 +64,15 @@ impl Notes {
         }
     }
 
+    /// A plan of rows that are shared.
+    pub(crate) fn shared(&self, name: &str, plan: &str) {
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match notes.iter_mut().find(|(own, _)| own == name) {
+            Some((_, text)) => *text = format!("{text}\n{}", plan.trim_end()),
+            None => notes.push((name.to_owned(), plan.trim_end().to_owned())),
+        }
+    }
+
     /// The code of a pipeline.
     pub(crate) fn code(&self, pipeline: usize, text: &str) {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);

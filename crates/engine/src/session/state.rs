@@ -7,6 +7,7 @@ use crate::optimizer::{
 };
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
+use crate::shared::PlanShared;
 use crate::session::{Engine, Settings};
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
 use crate::unnest::UnnestSubqueries;
@@ -89,7 +90,9 @@ fn optimizer_rules() -> Vec<Logical> {
         }
     }
     rules.push(Arc::new(OneZero));
-    in_passes(rules, Arc::new(JoinOrder))
+    let mut rules = in_passes(rules, Arc::new(JoinOrder));
+    rules.push(Arc::new(PlanShared::new(rules.clone())));
+    rules
 }
 
 /// A rule over physical plans.

@@ -41,7 +41,11 @@ mod scalar;
 mod value;
 mod window;
 
+use crate::shared::{SharedRows, has_readers, reader, settled};
 use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::TreeNode;
+use datafusion::datasource::cte_worktable::CteWorkTable;
+use datafusion::datasource::source_as_provider;
 use datafusion::error::Result;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::AnalyzerRule;
@@ -56,11 +60,11 @@ impl AnalyzerRule for UnnestSubqueries {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        if !free::has_queries(&plan)? {
-            return Ok(plan);
+        if free::has_queries(&plan)? {
+            let plan = Unnesting::default().whole(plan)?;
+            return settled(plan);
         }
-        let mut unnesting = Unnesting::default();
-        unnesting.whole(plan)
+        if has_readers(&plan)? { settled(plan) } else { Ok(plan) }
     }
 }
 
@@ -79,13 +83,35 @@ impl Unnesting {
         format!("__{what}__{}", self.names)
     }
 
-    /// A plan that several will read.
+    /// A plan that several will read: a reader of its rows, unless it is as well read several times, or gives other rows in
+    /// each round of a recursive query.
     fn shared(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        Ok(plan)
+        if is_cheap(&plan) || plan.exists(|node| Ok(is_round(node)))? {
+            return Ok(plan);
+        }
+        reader(&SharedRows::new(plan, false))
     }
 
     /// Another reader of a plan that is shared.
     fn read_again(&mut self, plan: &LogicalPlan) -> Result<LogicalPlan> {
         Ok(plan.clone())
     }
+}
+
+/// Whether a plan gives the same rows each time for next to nothing: those of a table, or of the one row of nothing.
+fn is_cheap(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => {
+            !projection.expr.iter().any(|own| own.is_volatile()) && is_cheap(&projection.input)
+        }
+        LogicalPlan::Filter(filter) => !filter.predicate.is_volatile() && is_cheap(&filter.input),
+        LogicalPlan::TableScan(_) | LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether a plan reads the rows of a recursive query's round before.
+fn is_round(plan: &LogicalPlan) -> bool {
+    let LogicalPlan::TableScan(scan) = plan else { return false };
+    source_as_provider(&scan.source).is_ok_and(|provider| provider.downcast_ref::<CteWorkTable>().is_some())
 }
