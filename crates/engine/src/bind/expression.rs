@@ -255,6 +255,8 @@ impl Visit for Replacing<'_, '_> {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
         if let Some(written_out) = super::row::written_out(expression)? {
             *expression = written_out;
+        } else if let Some(query) = super::row::of_query(expression)? {
+            *expression = query;
         }
         match expression {
             Expr::Identifier(ident) => {

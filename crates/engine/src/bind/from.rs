@@ -5,12 +5,14 @@ use super::error;
 use super::expression::Around;
 use super::items::has_wildcard;
 use super::mentioned::constraint;
+use super::row::ROWS;
 use super::scope::{Level, Named, Relation, Scope, fold, schema_name};
 use super::subquery::as_subquery;
 use super::tables::{Known, View, reference};
 use crate::table::GinghamTable;
 use crate::{Error, Result};
 use datafusion::catalog::{TableFunctionArgs, TableProvider};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema, TableReference};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
@@ -18,7 +20,7 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, JoinConstraint, ObjectName, Select, Spanned, TableAlias, TableFactor,
+    Expr, FunctionArg, FunctionArgExpr, JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor,
     TableWithJoins,
 };
 use gingham_storage::catalog::TableSnapshot;
@@ -104,6 +106,9 @@ impl Binder<'_> {
                 let bound = self.unordered(subquery, &member.place.inner(outer))?;
                 let bound = if *lateral { self.dependent(bound)? } else { bound };
                 let relation = Relation { columns: bound.columns, ..Relation::default() };
+                if let Some(alias) = alias.filter(|alias| alias.name.value == ROWS) {
+                    same_length(alias.columns.len(), relation.columns.len(), subquery)?;
+                }
                 aliased(From::of(relation, bound.plan), alias)
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
@@ -312,6 +317,8 @@ impl Binder<'_> {
         let function = reference.table().to_owned();
         let scope = Scope::empty();
         let empty = DFSchema::empty();
+        // It may look at what stands before it.
+        let place = member.place.inner(self.seen_by_lateral(member));
         let context = SimplifyContext::builder()
             .with_config_options(Arc::clone(self.state.config_options()))
             .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
@@ -322,9 +329,13 @@ impl Binder<'_> {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
                 return Err(error::unsupported(format!("argument {argument} of {function} in FROM")));
             };
-            let planned = self.expression(argument, Around::of(&scope, member.place))?;
-            given.push(simplifier.simplify(simplifier.coerce(planned, &empty)?)?);
+            given.push(self.expression(argument, Around::of(&scope, &place))?);
         }
+        if given.iter().any(looks_outside) {
+            return self.listed_rows(&function, given, alias);
+        }
+        let given = given.into_iter().map(|own| simplifier.simplify(simplifier.coerce(own, &empty)?));
+        let given = given.collect::<datafusion::error::Result<Vec<_>>>()?;
         let Some(known) = self.state.table_functions().get(&function) else {
             let names = self.state.table_functions().keys().map(String::as_str);
             let suggestion = crate::session::did_you_mean(&function, names);
@@ -332,6 +343,17 @@ impl Binder<'_> {
         };
         let provider = known.create_table_provider_with_args(TableFunctionArgs::new(&given, self.state))?;
         aliased(self.rows_of(provider, &TableReference::bare(function))?, alias)
+    }
+
+    /// The rows of a function of FROM whose arguments differ from row to row: the elements of the list that the function of that name
+    /// gives elsewhere.
+    fn listed_rows(&mut self, function: &str, given: Vec<Planned>, alias: Option<&TableAlias>) -> Result<From> {
+        let known = self.state.scalar_functions().get(function).cloned();
+        let list = known.filter(|_| matches!(function, "generate_series" | "range")).ok_or_else(|| {
+            error::unsupported(format!("columns and subqueries as arguments of {function} in FROM"))
+        })?;
+        let elements = Planned::Unnest(datafusion::logical_expr::expr::Unnest::new(list.call(given)));
+        self.elements(vec![elements], function, Some("value"), alias)
     }
 
     /// The rows of `FROM UNNEST(array, …)`.
@@ -343,15 +365,50 @@ impl Binder<'_> {
             let planned = self.expression(array, Around::of(&scope, &place))?;
             items.push(Planned::Unnest(datafusion::logical_expr::expr::Unnest::new(planned)));
         }
+        self.elements(items, "unnest", None, alias)
+    }
+
+    /// A row for each element of the lists that `items` unnest, under the function's name.
+    fn elements(
+        &mut self,
+        items: Vec<Planned>,
+        function: &str,
+        name: Option<&str>,
+        alias: Option<&TableAlias>,
+    ) -> Result<From> {
         let input = LogicalPlanBuilder::empty(true).build()?;
         let (plan, items) = self.unnest(input, items)?;
         let columns: Vec<Planned> = items.into_iter().flatten().collect();
-        let names: Vec<String> = columns.iter().map(|column| column.schema_name().to_string()).collect();
+        let name_of = |column: &Planned| name.map_or_else(|| column.schema_name().to_string(), str::to_owned);
+        let names: Vec<String> = columns.iter().map(name_of).collect();
         let bound = Bound::of(self.project(plan, columns)?, names);
         let bound = self.dependent(bound)?;
-        let relation = Relation { name: Some("unnest".to_owned()), columns: bound.columns, ..Relation::default() };
+        let relation = Relation { name: Some(function.to_owned()), columns: bound.columns, ..Relation::default() };
         aliased(From::of(relation, bound.plan), alias)
     }
+}
+
+/// Whether a value is another one for each row of a query around it, or a query's.
+pub(super) fn looks_outside(argument: &Planned) -> bool {
+    let found = argument.exists(|part| {
+        Ok(matches!(
+            part,
+            Planned::OuterReferenceColumn(..)
+                | Planned::ScalarSubquery(_)
+                | Planned::Exists(_)
+                | Planned::InSubquery(_)
+                | Planned::SetComparison(_)
+        ))
+    });
+    found.unwrap_or(true)
+}
+
+fn same_length(values: usize, columns: usize, query: &Query) -> Result<()> {
+    if values == columns {
+        return Ok(());
+    }
+    let text = format!("a row of {values} values is compared with a query of {columns}");
+    Err(error::invalid(text, query.span()))
 }
 
 /// What WITH calls `name`.

@@ -168,7 +168,7 @@ fn kind(operator: &JoinOperator) -> Result<(JoinType, &JoinConstraint)> {
 fn is_lateral(factor: &TableFactor) -> bool {
     match factor {
         TableFactor::Derived { lateral, .. } | TableFactor::Function { lateral, .. } => *lateral,
-        TableFactor::UNNEST { .. } => true,
+        TableFactor::UNNEST { .. } | TableFactor::Table { args: Some(_), .. } => true,
         _ => false,
     }
 }

@@ -1,9 +1,15 @@
 //! Comparisons of rows: `(a, b) = (c, d)`, `(a, b) < (c, d)`, `(a, b) IN ((1, 2), …)`. They are written out value by value,
-//! which gives them SQL's three truth values.
+//! which gives them SQL's three truth values. One with a query's rows becomes a query that compares: of `(a, b) IN (q)` it is
+//! `TRUE IN (SELECT (a, b) = (x, y) FROM (q) AS rows (x, y))`.
 
 use super::error;
-use crate::Result;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Spanned, UnaryOperator};
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, Expr, Ident, Query, Select, SelectItem, SetExpr, Spanned, Statement, TableFactor, UnaryOperator,
+    Value,
+};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
 
 /// A comparison of rows as one of their values; `None` for any other expression.
 pub(super) fn written_out(expression: &Expr) -> Result<Option<Expr>> {
@@ -27,6 +33,79 @@ pub(super) fn written_out(expression: &Expr) -> Result<Option<Expr>> {
             Ok(any.map(|any| if *negated { not(any) } else { any }))
         }
         _ => Ok(None),
+    }
+}
+
+/// What the rows of a query are called that a row is compared with: no user's name.
+pub(super) const ROWS: &str = "(rows)";
+
+/// A comparison of a row with a query's rows, as a query of truths.
+pub(super) fn of_query(expression: &Expr) -> Result<Option<Expr>> {
+    let truth = || Box::new(Expr::value(Value::Boolean(true)));
+    let within = |query: Query| Box::new(Expr::Subquery(Box::new(query)));
+    Ok(match expression {
+        Expr::InSubquery { expr, subquery, negated } => match values(expr) {
+            None => None,
+            Some(own) => {
+                let subquery = Box::new(truths(own, &BinaryOperator::Eq, subquery, false)?);
+                Some(Expr::InSubquery { expr: truth(), subquery, negated: *negated })
+            }
+        },
+        Expr::AnyOp { left, compare_op, right, is_some } => match (values(left), query_of(right)) {
+            (Some(own), Some(query)) => {
+                let right = within(truths(own, compare_op, query, false)?);
+                let compare_op = BinaryOperator::Eq;
+                Some(Expr::AnyOp { left: truth(), compare_op, right, is_some: *is_some })
+            }
+            _ => None,
+        },
+        Expr::AllOp { left, compare_op, right } => match (values(left), query_of(right)) {
+            (Some(own), Some(query)) => {
+                let right = within(truths(own, compare_op, query, false)?);
+                Some(Expr::AllOp { left: truth(), compare_op: BinaryOperator::Eq, right })
+            }
+            _ => None,
+        },
+        Expr::BinaryOp { left, op, right } => match (values(left), query_of(right), query_of(left), values(right)) {
+            (Some(own), Some(query), ..) => Some(Expr::Subquery(Box::new(truths(own, op, query, false)?))),
+            (_, _, Some(query), Some(own)) => Some(Expr::Subquery(Box::new(truths(own, op, query, true)?))),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// Whether each row of `query` compares with a row of values, which stand on the right if `mirrored`.
+fn truths(own: &[Expr], operator: &BinaryOperator, query: &Query, mirrored: bool) -> Result<Query> {
+    let names: Vec<Ident> = (1..=own.len()).map(|number| Ident::with_quote('"', format!("({number})"))).collect();
+    let column = |name: &Ident| Expr::CompoundIdentifier(vec![Ident::with_quote('"', ROWS), name.clone()]);
+    let others: Vec<Expr> = names.iter().map(column).collect();
+    let compared = if mirrored { compared(&others, operator, own) } else { compared(own, operator, &others) };
+    let compared = compared.ok_or_else(|| error::unsupported(format!("{operator} between a row and a query's rows")))?;
+    let listed: Vec<String> = names.iter().map(Ident::to_string).collect();
+    let form = format!("SELECT NULL FROM (SELECT NULL) AS \"{ROWS}\" ({})", listed.join(", "));
+    let parsed = Parser::parse_sql(&GenericDialect {}, &form).map_err(|error| Error::Internal(error.to_string()))?;
+    let Some(Statement::Query(mut outer)) = parsed.into_iter().next() else {
+        return Err(Error::Internal("a query's form is no query".into()));
+    };
+    if let SetExpr::Select(select) = &mut *outer.body {
+        let Select { projection, from, .. } = &mut **select;
+        *projection = vec![SelectItem::UnnamedExpr(compared)];
+        for tables in from {
+            if let TableFactor::Derived { subquery, .. } = &mut tables.relation {
+                **subquery = query.clone();
+            }
+        }
+    }
+    Ok(*outer)
+}
+
+/// The query that an expression is.
+pub(super) fn query_of(expression: &Expr) -> Option<&Query> {
+    match expression {
+        Expr::Subquery(query) => Some(query),
+        Expr::Nested(inner) => query_of(inner),
+        _ => None,
     }
 }
 

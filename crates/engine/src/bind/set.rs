@@ -4,13 +4,13 @@
 use super::binder::{Binder, Bound, Place};
 use super::error;
 use super::expression::Around;
+use super::from::looks_outside;
 use super::keys;
 use super::scope::Scope;
 use super::tables::name_of;
 use crate::statements::all_of;
 use crate::{Error, Result};
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::TreeNode;
 use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::{Expr as Planned, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder};
 use datafusion::sql::sqlparser::ast::{SetExpr, SetOperator, SetQuantifier, Table, Values};
@@ -148,18 +148,7 @@ impl Binder<'_> {
         }
         let width = rows.first().map_or(0, Vec::len);
         let names: Vec<String> = (1..=width).map(|number| format!("column{number}")).collect();
-        let looks_outside = |part: &Planned| {
-            Ok(matches!(
-                part,
-                Planned::OuterReferenceColumn(..)
-                    | Planned::ScalarSubquery(_)
-                    | Planned::Exists(_)
-                    | Planned::InSubquery(_)
-                    | Planned::SetComparison(_)
-            ))
-        };
-        let plain = !rows.iter().flatten().any(|value| value.exists(looks_outside).unwrap_or(false));
-        if plain {
+        if !rows.iter().flatten().any(looks_outside) {
             let plan = LogicalPlanBuilder::values(rows)?.build()?;
             return Ok(Bound::of(self.own_names(plan)?, names));
         }

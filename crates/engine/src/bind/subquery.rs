@@ -3,6 +3,7 @@
 use super::binder::{Binder, Bound};
 use super::error;
 use super::expression::Around;
+use super::row::query_of;
 use super::scope::Level;
 use crate::Result;
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -96,14 +97,6 @@ impl Binder<'_> {
 pub(super) fn as_subquery(plan: LogicalPlan) -> Subquery {
     let outer_ref_columns = plan.all_out_ref_exprs();
     Subquery { subquery: Arc::new(plan), outer_ref_columns, spans: Spans::new() }
-}
-
-fn query_of(expression: &Expr) -> Option<&Query> {
-    match expression {
-        Expr::Subquery(query) => Some(query),
-        Expr::Nested(inner) => query_of(inner),
-        _ => None,
-    }
 }
 
 /// A query of which it matters only whether it has rows: `SELECT *` need not have columns.

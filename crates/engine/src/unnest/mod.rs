@@ -20,7 +20,7 @@
 //! | `operator`, `value`, `conditions` | operators, expressions and conditions that have subqueries |
 //! | `scalar`, `mark`, `related` | the value of one row; IN, ANY and ALL; EXISTS, and which rows belong to which |
 //! | `inline`, `pull`, `push`, `domain` | the three ways, and the domain |
-//! | `join`, `aggregate`, `window` | operators of subqueries, by keys that stand for outer columns |
+//! | `join`, `aggregate`, `window`, `recursive` | operators of subqueries, by keys that stand for outer columns |
 //! | `one_row`, `or_null` | functions: a value with no second row; one that may be NULL |
 
 mod aggregate;
@@ -35,6 +35,7 @@ mod operator;
 mod or_null;
 mod pull;
 mod push;
+mod recursive;
 mod related;
 mod rows;
 mod scalar;
@@ -44,8 +45,6 @@ mod window;
 use crate::shared::{SharedRows, has_readers, reader, settled};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
-use datafusion::datasource::cte_worktable::CteWorkTable;
-use datafusion::datasource::source_as_provider;
 use datafusion::error::Result;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::optimizer::AnalyzerRule;
@@ -86,7 +85,7 @@ impl Unnesting {
     /// A plan that several will read: a reader of its rows, unless it is as well read several times, or gives other rows in
     /// each round of a recursive query.
     fn shared(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        if is_cheap(&plan) || plan.exists(|node| Ok(is_round(node)))? {
+        if is_cheap(&plan) || plan.exists(|node| Ok(recursive::is_round(node)))? {
             return Ok(plan);
         }
         reader(&SharedRows::new(plan, false))
@@ -108,10 +107,4 @@ fn is_cheap(plan: &LogicalPlan) -> bool {
         LogicalPlan::TableScan(_) | LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => true,
         _ => false,
     }
-}
-
-/// Whether a plan reads the rows of a recursive query's round before.
-fn is_round(plan: &LogicalPlan) -> bool {
-    let LogicalPlan::TableScan(scan) = plan else { return false };
-    source_as_provider(&scan.source).is_ok_and(|provider| provider.downcast_ref::<CteWorkTable>().is_some())
 }

@@ -76,9 +76,10 @@ impl Unnesting {
             LogicalPlan::Join(join) => self.push_join(join, domain),
             LogicalPlan::Union(union) => self.push_union(union, domain),
             LogicalPlan::Unnest(unnest) => self.push_unnest(unnest, domain),
+            LogicalPlan::RecursiveQuery(query) => self.push_recursive(query, domain),
             other => Err(DataFusionError::NotImplemented(format!(
                 "columns of a query around it in {}",
-                operator_name(other)
+                other.display()
             ))),
         }
     }
@@ -236,7 +237,7 @@ impl Unnesting {
 }
 
 /// The columns that stand for the domain's outer ones, then others.
-fn outer_then(rows: &Rows, domain: &Domain, others: &[Expr]) -> Result<Vec<Expr>> {
+pub(super) fn outer_then(rows: &Rows, domain: &Domain, others: &[Expr]) -> Result<Vec<Expr>> {
     let missing = || DataFusionError::Internal("a value of a domain was lost".into());
     let own = domain.outer().map(|column| rows.binding(column).ok_or_else(missing));
     let own = own.collect::<Result<Vec<_>>>()?;
@@ -252,11 +253,3 @@ fn all_ones(
     let ones = if keys >= 64 { u64::MAX } else { (1 << keys) - 1 };
     datafusion::common::ScalarValue::UInt64(Some(ones)).cast_to(data_type)
 }
-
-fn operator_name(plan: &LogicalPlan) -> String {
-    match plan {
-        LogicalPlan::RecursiveQuery(query) => format!("WITH RECURSIVE '{}' of a subquery", query.name),
-        other => format!("{}", other.display()),
-    }
-}
-

@@ -21,7 +21,9 @@ use std::sync::Arc;
 impl Unnesting {
     /// The value of a subquery for each of `rows`.
     pub(super) fn scalar(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
-        if !is_correlated(plan)? {
+        // Where a row need not ask for it, a second row is no error before one does.
+        let is_asked = guard.is_empty() || is_one_row(plan)? || is_first(plan)?;
+        if is_asked && !is_correlated(plan)? {
             let alone = self.whole(plan.clone())?;
             return Ok(as_value(or_null(alone)?));
         }
