@@ -6,6 +6,7 @@ use super::outer::OuterCall;
 use super::scope::{Level, Named, Relation};
 use super::tables::Tables;
 use crate::Result;
+use crate::shared::SharedRows;
 use arrow::datatypes::FieldRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::TreeNode;
@@ -13,7 +14,7 @@ use datafusion::common::{Column, DFSchema};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, TryCast};
 use datafusion::sql::sqlparser::ast::Query;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -107,8 +108,17 @@ pub(super) struct With {
 /// What a name of WITH stands for.
 #[derive(Debug)]
 pub(super) enum WithSource {
-    /// A query, bound anew wherever it is named.
-    Query { query: Box<Query>, columns: Vec<String>, place: Place, is_recursive: bool },
+    /// A query, bound anew wherever it is named, or once where its rows are shared.
+    Query {
+        query: Box<Query>,
+        columns: Vec<String>,
+        place: Place,
+        is_recursive: bool,
+        /// AS MATERIALIZED, or NOT.
+        materialized: Option<bool>,
+        /// Its rows, once it is known that all who name it read the same.
+        shared: RefCell<Option<(Arc<SharedRows>, Vec<String>)>>,
+    },
     /// Within the second part of a recursive query: the rows of the round before.
     Rounds { table: Arc<dyn TableProvider>, columns: Vec<String>, was_read: Cell<bool> },
 }

@@ -15,6 +15,7 @@
 //! | `mentioned` | which columns of its tables a statement names |
 //! | `scope` | what a name may mean |
 //! | `query`, `with`, `pipe` | WITH, ORDER BY and LIMIT around a query; operators behind it |
+//! | `shared` | queries of WITH that are computed once |
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
 //! | `from`, `join` | the members of FROM |
@@ -40,6 +41,7 @@ mod row;
 mod scope;
 mod select;
 mod set;
+mod shared;
 mod statement;
 mod subquery;
 mod tables;

@@ -1,10 +1,12 @@
-//! WITH: each query is bound anew wherever it is named. Of a recursive one the second part reads the rows of the round
-//! before.
+//! WITH: each query is bound anew wherever it is named, unless its rows are shared (`shared`). Of a recursive one the second
+//! part reads the rows of the round before.
 
 use super::binder::{Binder, Bound, Place, With, WithSource};
 use super::error;
 use super::from::From;
 use super::scope::{Relation, fold};
+use super::shared;
+use crate::shared::SharedRows;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
 use datafusion::common::TableReference;
@@ -12,8 +14,8 @@ use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
-use datafusion::sql::sqlparser::ast::{Cte, Query, SetExpr, SetOperator, SetQuantifier, With as WithClause};
-use std::cell::Cell;
+use datafusion::sql::sqlparser::ast::{Cte, CteAsMaterialized, Query, SetExpr, SetOperator, SetQuantifier, With as WithClause};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,7 +23,7 @@ use std::sync::Arc;
 pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
     let mut inner = place.clone();
     let mut names: Vec<String> = Vec::new();
-    for Cte { alias, query, from: _, materialized: _, closing_paren_token: _ } in &with.cte_tables {
+    for Cte { alias, query, from: _, materialized, closing_paren_token: _ } in &with.cte_tables {
         let name = fold(&alias.name);
         if names.contains(&name) {
             return Err(error::invalid(format!("WITH has two queries of the name '{name}'"), alias.name.span));
@@ -29,7 +31,9 @@ pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
         let columns = alias.columns.iter().map(|column| fold(&column.name)).collect();
         let query = query.clone();
         let own = Place { is_top: false, instead: Rc::from([]), verb: "", ..inner.clone() };
-        let source = WithSource::Query { query, columns, place: own, is_recursive: with.recursive };
+        let materialized = materialized.as_ref().map(|how| matches!(how, CteAsMaterialized::Materialized));
+        let (is_recursive, shared) = (with.recursive, RefCell::default());
+        let source = WithSource::Query { query, columns, place: own, is_recursive, materialized, shared };
         inner.with =
             Some(Rc::new(With { name: name.clone(), source, is_named: Cell::new(false), next: inner.with.take() }));
         names.push(name);
@@ -62,7 +66,12 @@ impl Binder<'_> {
                 let plan = self.own_names(LogicalPlan::TableScan(scan))?;
                 Bound::of(plan, columns.iter().cloned())
             }
-            WithSource::Query { query, columns, place, is_recursive } => {
+            WithSource::Query { shared, .. } if shared.borrow().is_some() => {
+                let known = shared.borrow().clone();
+                let (rows, names) = known.ok_or_else(|| Error::Internal("shared rows are gone".into()))?;
+                self.read(&rows, names)?
+            }
+            WithSource::Query { query, columns, place, is_recursive, materialized, shared } => {
                 let mut bound = if *is_recursive {
                     self.recursive(&with.name, query, columns, place)?
                 } else {
@@ -77,11 +86,39 @@ impl Binder<'_> {
                     )));
                 }
                 bound.rename(columns);
-                bound
+                match self.shared(&bound, *materialized)? {
+                    None => bound,
+                    Some(rows) => {
+                        let names: Vec<String> = bound.columns.into_iter().map(|own| own.name).collect();
+                        *shared.borrow_mut() = Some((Arc::clone(&rows), names.clone()));
+                        self.read(&rows, names)?
+                    }
+                }
             }
         };
         let relation = Relation { name: Some(with.name.clone()), columns: bound.columns, ..Relation::default() };
         Ok(From { scope: super::scope::Scope::of(relation, &bound.plan), plan: bound.plan })
+    }
+
+    /// The rows of a query of WITH that are computed once for all who name it: AS MATERIALIZED says so, or they may be others the
+    /// next time, or it costs more than to keep them. Those of other queries are not kept: what is the same twice in
+    /// pipelines is done once there, and conditions of those who name it go down into it.
+    fn shared(&self, bound: &Bound, materialized: Option<bool>) -> Result<Option<Arc<SharedRows>>> {
+        let may_differ = shared::may_differ(&bound.plan)?;
+        let is_kept = materialized == Some(true);
+        let is_dear = materialized.is_none() && shared::is_dear(&bound.plan)?;
+        if !(is_kept || may_differ || is_dear) || !shared::is_alone(&bound.plan)? {
+            return Ok(None);
+        }
+        // Its types are those of the columns that others see, and no rule but those of its own plan sets them.
+        let plan = self.state.analyzer().execute_and_check(bound.plan.clone(), self.state.config_options(), |_, _| {})?;
+        Ok(Some(SharedRows::new(plan, is_kept)))
+    }
+
+    /// A reader of shared rows.
+    fn read(&mut self, rows: &Arc<SharedRows>, names: Vec<String>) -> Result<Bound> {
+        let plan = self.own_names(crate::shared::reader(rows)?)?;
+        Ok(Bound::of(plan, names))
     }
 
     /// Binds a query of WITH RECURSIVE, which reads its own rows in the second part of a UNION, or not at all.

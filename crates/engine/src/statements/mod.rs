@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `parse`, `untyped`, `depth` | text to statements, no deeper than planning can take |
+//! | `parse`, `tokens`, `untyped`, `depth` | text to statements, no deeper than planning can take |
 //! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
 //! | `layout`, `alter_design` | layouts, packings and encodings: their text, ALTER TABLE … SET |
@@ -49,6 +49,7 @@ mod refuse;
 mod settings;
 mod show_create;
 pub(crate) mod system;
+mod tokens;
 mod transaction;
 mod transfer;
 mod types;

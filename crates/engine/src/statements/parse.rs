@@ -3,6 +3,7 @@
 
 use super::alter_design::{self, AlterDesign};
 use super::copy::{self, CopyFrom};
+use super::tokens::Tokens;
 use super::{depth, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
@@ -37,14 +38,19 @@ impl fmt::Display for Statement {
 /// Parses a script of any number of statements. A statement that is not offered is an error when it is run, so that
 /// those before it are.
 pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
-    let mut parser = DFParserBuilder::new(sql).build()?;
+    let Tokens { tokens, materialized } = Tokens::of(sql)?;
+    let mut parser = DFParserBuilder::new(tokens).build()?;
     let mut statements = Vec::new();
     loop {
         while parser.parser.consume_token(&Token::SemiColon) {}
         if parser.parser.peek_token_ref().token == Token::EOF {
             return Ok(statements);
         }
-        statements.push(parse_one(&mut parser)?);
+        let mut statement = parse_one(&mut parser)?;
+        if let Statement::Sql(statement) = &mut statement {
+            materialized.put(statement.as_mut())?;
+        }
+        statements.push(statement);
         let next = parser.parser.peek_token_ref();
         if !matches!(next.token, Token::EOF | Token::SemiColon) {
             return Err(Error::InvalidInput(format!(

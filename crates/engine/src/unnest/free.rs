@@ -53,7 +53,7 @@ fn add_outer(expression: &Expr, found: &mut Vec<Column>) -> Result<TreeNodeRecur
 }
 
 /// Whether a plan looks at columns around it.
-pub(super) fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
+pub(crate) fn is_correlated(plan: &LogicalPlan) -> Result<bool> {
     Ok(!outer_columns(plan)?.is_empty())
 }
 

@@ -42,6 +42,8 @@ mod scalar;
 mod value;
 mod window;
 
+pub(crate) use free::is_correlated;
+
 use crate::shared::{SharedRows, has_readers, reader, settled};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
