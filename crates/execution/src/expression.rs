@@ -4,6 +4,7 @@
 //! integer that orders as it does ([`float`](mod@crate::float)), and a dictionary column is its newest codes. Scales and types are the planner's business: it writes a change of scale as a product.
 
 use crate::value_map::ValueMap;
+use std::cell::RefCell;
 
 /// An expression over the columns of a source.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,8 +13,13 @@ pub enum Expression {
     Column(usize),
     /// A constant; NULL when `None`.
     Constant(Option<i128>),
-    /// What a run gives under this number; unknown before.
-    Parameter(usize),
+    /// What a run gives under a number; before, a value of its type or NULL.
+    Parameter {
+        /// The number.
+        number: usize,
+        /// What its type can hold.
+        limits: Limits,
+    },
     /// Two integers combined; NULL when either is.
     Arithmetic {
         /// How.
@@ -180,8 +186,17 @@ impl Expression {
     /// Where its integers lie and whether it may be NULL, over columns of which that is known. Fails when it may need more
     /// than 128 bits, and for an unknown column.
     pub fn facts(&self, columns: &[(Limits, bool)]) -> crate::Result<(Limits, bool)> {
-        let mut builder = crate::program::Builder::new(columns.iter().copied());
-        let result = builder.lower(self)?;
+        // Of a parameter no more is known than of a column that may have anything.
+        let known = RefCell::new(columns.to_vec());
+        let unknown = self.with_leaves(&|leaf| match leaf {
+            Self::Parameter { limits, .. } => {
+                known.borrow_mut().push((*limits, true));
+                Self::Column(known.borrow().len() - 1)
+            }
+            other => other.clone(),
+        });
+        let mut builder = crate::program::Builder::new(known.into_inner().into_iter());
+        let result = builder.lower(&unknown)?;
         Ok((builder.range(result.value), result.valid.is_some()))
     }
 
@@ -189,7 +204,7 @@ impl Expression {
     pub fn with_leaves(&self, leaf: &impl Fn(&Self) -> Self) -> Self {
         let again = |inner: &Self| Box::new(inner.with_leaves(leaf));
         match self {
-            Self::Column(_) | Self::Constant(_) | Self::Parameter(_) => leaf(self),
+            Self::Column(_) | Self::Constant(_) | Self::Parameter { .. } => leaf(self),
             Self::Arithmetic { operator, left, right, limits } => {
                 Self::Arithmetic { operator: *operator, left: again(left), right: again(right), limits: *limits }
             }

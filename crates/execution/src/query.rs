@@ -146,7 +146,7 @@ impl Pipeline {
     pub(crate) fn with_parameters(&self, values: &[Option<i128>]) -> Result<Self> {
         let missing = Cell::new(None);
         let leaf = |leaf: &Expression| match leaf {
-            Expression::Parameter(number) => match values.get(*number) {
+            Expression::Parameter { number, .. } => match values.get(*number) {
                 Some(value) => Expression::Constant(*value),
                 None => {
                     missing.set(Some(*number));

@@ -8,8 +8,10 @@ use super::scope::{Relation, Scope};
 use super::select::once;
 use super::{pipe, with};
 use crate::Result;
+use crate::statements::walk::{Tree, Visit};
+use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Sort};
-use datafusion::sql::sqlparser::ast::{Distinct, Expr, LimitClause, OrderBy, Query, SetExpr};
+use datafusion::sql::sqlparser::ast::{Distinct, Expr, LimitClause, OrderBy, OrderByKind, Query, SetExpr};
 use std::sync::Arc;
 
 impl Binder<'_> {
@@ -24,7 +26,33 @@ impl Binder<'_> {
             || query.fetch.is_some()
             || !query.pipe_operators.is_empty()
             || matches!(query.body.as_ref(), SetExpr::Select(select) if matches!(select.distinct, Some(Distinct::On(_))));
-        self.ordered_by(query, query.order_by.as_ref().filter(|_| chooses), place)
+        let order = match &query.order_by {
+            Some(order) if chooses || self.calls_aggregates(order)? => Some(order),
+            _ => None,
+        };
+        self.ordered_by(query, order, place)
+    }
+
+    /// Whether an order is by aggregates, which make one group of rows that have no GROUP BY.
+    fn calls_aggregates(&self, order: &OrderBy) -> Result<bool> {
+        struct Calls<'s>(&'s SessionState, bool);
+        impl Visit for Calls<'_> {
+            fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+                if let Expr::Function(call) = expression
+                    && call.over.is_none()
+                {
+                    self.1 |= self.0.aggregate_functions().contains_key(&call.name.to_string().to_ascii_lowercase());
+                }
+                Ok(())
+            }
+        }
+        let mut calls = Calls(self.state, false);
+        if let OrderByKind::Expressions(keys) = &order.kind {
+            for key in keys {
+                key.expr.clone().walk(&mut calls)?;
+            }
+        }
+        Ok(calls.1)
     }
 
     fn ordered_by(&mut self, query: &Query, order: Option<&OrderBy>, place: &Place) -> Result<Bound> {

@@ -1,5 +1,6 @@
 //! Physical expressions as expressions over integers. What can't be one exactly is not taken.
 
+use super::functions::limits;
 use super::numbers::{arithmetic, as_double, compare, converted, division, doubles, is_number, negated};
 use crate::table::datum;
 use arrow::array::ArrayRef;
@@ -292,10 +293,9 @@ impl Translation<'_> {
         }
         if let Some(subquery) = expression.downcast_ref::<ScalarSubqueryExpr>() {
             let data_type = subquery.return_field(self.schema).ok()?.data_type().clone();
-            return is_number(&data_type).then(|| {
-                let number = self.scope.notes.add(expression);
-                Typed::new(Expression::Parameter(number), data_type)
-            });
+            let limits = limits(&data_type).filter(|_| is_number(&data_type))?;
+            let number = self.scope.notes.add(expression);
+            return Some(Typed::new(Expression::Parameter { number, limits }, data_type));
         }
         if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {
             return self.binary(*binary.op(), binary.left(), binary.right(), expression);

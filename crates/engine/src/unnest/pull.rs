@@ -183,14 +183,16 @@ impl Unnesting {
     }
 
     /// Gives columns of conditions other names where the projection has theirs for something else: a cast goes by the name of the
-    /// column that it is of.
+    /// column that it is of, a union's column by that of its first input's without the table.
     fn tell_apart(&mut self, pulled: &mut Pulled, projection: &Projection) -> Result<()> {
         let names = projection.schema.columns();
         let is_other = |expression: &Expr, column: &Column| !matches!(expression, Expr::Column(own) if own == column);
         let changed = projection.expr.iter().zip(&names).filter(|(expression, column)| is_other(expression, column));
         let changed: Vec<&Column> = changed.map(|(_, column)| column).collect();
         let needed = pulled.conditions.iter().flat_map(|condition| condition.column_refs());
-        let mut twins: Vec<Column> = needed.filter(|column| changed.contains(column)).cloned().collect();
+        let is_taken = |column: &&Column| changed.iter().any(|other| other.name == column.name);
+        let mut twins: Vec<Column> = needed.filter(is_taken).cloned().collect();
+        twins.sort();
         twins.dedup();
         if twins.is_empty() {
             return Ok(());

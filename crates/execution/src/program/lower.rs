@@ -67,7 +67,7 @@ impl Builder {
                 Ok(Nullable { value: zero, valid: Some(zero) })
             }
             // Before a run any value does: what it is then is planned with.
-            Expression::Parameter(_) => Ok(self.plain(Operation::Constant(0), point(0))),
+            Expression::Parameter { .. } => Ok(self.plain(Operation::Constant(0), point(0))),
             Expression::Arithmetic { operator, left, right, limits } => {
                 let (left, right) = (self.lower(left)?, self.lower(right)?);
                 self.arithmetic(*operator, left, right, *limits)

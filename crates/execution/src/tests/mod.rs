@@ -83,7 +83,7 @@ fn evaluate(expression: &Expression, value: &dyn Fn(usize) -> Option<i128>) -> R
     Ok(match expression {
         Expression::Column(column) => value(*column),
         Expression::Constant(value) => *value,
-        Expression::Parameter(number) => unreachable!("parameter {number} before a run"),
+        Expression::Parameter { number, .. } => unreachable!("parameter {number} before a run"),
         Expression::Arithmetic { operator, left, right, limits } => {
             let (Some(left), Some(right)) = (get(left)?, get(right)?) else { return Ok(None) };
             let value = match operator {

@@ -1,6 +1,7 @@
 //! Conditions: comparisons, three-valued logic, and subqueries that answer yes or no.
 
 use super::Maker;
+use super::query::Wish;
 use super::scope::Scope;
 use crate::tree::{Tree, Type, parts};
 
@@ -66,6 +67,14 @@ impl Maker<'_> {
         if self.may("row values", 4) {
             let second = self.kind_of(scope);
             let (third, fourth) = (self.value(second, scope, 0), self.value(second, scope, 0));
+            if self.depth > 0 && self.may("scalar subqueries", 25) && self.burn(2) {
+                let query = self.deeper(|maker| {
+                    let wish = Wish { kinds: Some(&[kind, second]), limit: Some(1), ..Wish::default() };
+                    maker.query(scope, &wish).tree
+                });
+                let operator = *self.random.pick(OPERATORS);
+                return parts!["((", own, ", ", third, ")", operator, "(", query, "))"];
+            }
             return parts!["((", own, ", ", third, ") = (", other, ", ", fourth, "))"];
         }
         let operator = match self.below(10) {

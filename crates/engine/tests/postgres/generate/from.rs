@@ -163,6 +163,9 @@ impl Maker<'_> {
         if self.may("values", 6) {
             return self.values_item(scope, taken);
         }
+        if self.may("series", 4) {
+            return self.series(scope, seen, taken);
+        }
         self.named_table(taken)
     }
 
@@ -172,6 +175,15 @@ impl Maker<'_> {
         let made = self.deeper(|maker| maker.query(scope, &Wish { named: !list, limit, ..Wish::default() }));
         let tree = Tree::other(parts![opening, made.tree, ")"]);
         self.named_source(tree, made.columns, list, taken)
+    }
+
+    /// `generate_series(1, x)`: it sees what stands before it, as LATERAL does.
+    fn series(&mut self, scope: &Scope, seen: Option<&From>, taken: &mut Taken) -> From {
+        let level = seen.map(From::level);
+        let inner: Scope = scope.iter().cloned().chain(level).collect();
+        let last = self.value(Type::Integer, &inner, 0);
+        let tree = Tree::other(parts!["generate_series(1, CAST(", last, " AS INTEGER))"]);
+        self.named_source(tree, vec![(String::new(), Type::Integer)], true, taken)
     }
 
     fn values_item(&mut self, scope: &Scope, taken: &mut Taken) -> From {

@@ -81,9 +81,9 @@ impl<'w> Maker<'w> {
     pub fn new(seed: u64, world: &'w World, features: &'w Features) -> Self {
         let mut random = Generator::new(seed);
         // Most statements are small: a large one is refused for one of its parts, which hides what is wrong with others.
-        let fuel = *random.pick(&[1, 1, 2, 2, 3, 3, 4, 6, 9]);
+        let fuel = *random.pick(&[1, 1, 2, 2, 3, 3, 4, 6, 9, 12]);
         let size = *random.pick(&[0, 1, 1, 2]);
-        let depth = std::env::var("GINGHAM_POSTGRES_DEPTH").ok().and_then(|depth| depth.parse().ok()).unwrap_or(3);
+        let depth = std::env::var("GINGHAM_POSTGRES_DEPTH").ok().and_then(|depth| depth.parse().ok()).unwrap_or(4);
         Self {
             random,
             world,
