@@ -118,7 +118,9 @@ class Hyper:
 
 
 def as_text(value):
-    """A value as text."""
+    """A value as text, truths as SQL writes them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return None if value is None else str(value)
 
 

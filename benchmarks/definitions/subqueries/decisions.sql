@@ -59,7 +59,7 @@ SELECT n_name, round(100 * total / sum(total) OVER (), 4) FROM (SELECT n_name, s
 -- rank_in_nation
 SELECT n_name, s_name FROM (SELECT n_name, s_name, rank() OVER (PARTITION BY n_name ORDER BY s_acctbal DESC, s_suppkey) AS place FROM supplier JOIN nation ON s_nationkey = n_nationkey) x WHERE place = 1 ORDER BY 1;
 -- top_per_month
-SELECT m, o_orderkey FROM (SELECT date_trunc('month', o_orderdate) AS m, o_orderkey, row_number() OVER (PARTITION BY date_trunc('month', o_orderdate) ORDER BY o_totalprice DESC, o_orderkey) AS place FROM orders) x WHERE place = 1 ORDER BY m;
+SELECT CAST(m AS DATE), o_orderkey FROM (SELECT date_trunc('month', o_orderdate) AS m, o_orderkey, row_number() OVER (PARTITION BY date_trunc('month', o_orderdate) ORDER BY o_totalprice DESC, o_orderkey) AS place FROM orders) x WHERE place = 1 ORDER BY m;
 -- with_twice
 WITH spent AS (SELECT o_custkey AS k, sum(o_totalprice) AS total FROM orders GROUP BY o_custkey) SELECT count(*) FROM spent WHERE total > (SELECT avg(total) FROM spent);
 -- with_years

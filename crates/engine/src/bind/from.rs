@@ -13,7 +13,8 @@ use crate::table::GinghamTable;
 use crate::{Error, Result};
 use datafusion::catalog::{TableFunctionArgs, TableProvider};
 use datafusion::common::tree_node::TreeNode;
-use datafusion::common::{Column, DFSchema, TableReference};
+use arrow::datatypes::DataType;
+use datafusion::common::{Column, DFSchema, ScalarValue, TableReference};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -334,7 +335,16 @@ impl Binder<'_> {
         if given.iter().any(looks_outside) {
             return self.listed_rows(&function, given, alias);
         }
-        let given = given.into_iter().map(|own| simplifier.simplify(simplifier.coerce(own, &empty)?));
+        // Functions take whole numbers of 64 bits, and NULL without a type.
+        let given = given.into_iter().map(|own| {
+            Ok(match simplifier.simplify(simplifier.coerce(own, &empty)?)? {
+                Planned::Literal(value, metadata) if value.is_null() => Planned::Literal(ScalarValue::Null, metadata),
+                Planned::Literal(value, metadata) if value.data_type().is_integer() => {
+                    Planned::Literal(value.cast_to(&DataType::Int64)?, metadata)
+                }
+                other => other,
+            })
+        });
         let given = given.collect::<datafusion::error::Result<Vec<_>>>()?;
         let Some(known) = self.state.table_functions().get(&function) else {
             let names = self.state.table_functions().keys().map(String::as_str);

@@ -6,6 +6,7 @@
 //! | `rule` | the logical rule: finds the joins that may be ordered, and the sides of the others |
 //! | `cluster` | inner, semi and anti joins as relations and conditions between them |
 //! | `estimate` | rows that any plan gives, and where its columns come from |
+//! | `about` | rows of a plan that no rule has changed yet |
 //! | `share` | the share of rows that conditions leave, where nothing can be sampled |
 //! | `model` | rows that any part of a cluster gives, and what joining two parts costs |
 //! | `search` | the cheapest tree |
@@ -16,6 +17,7 @@
 //! | `passes` | how often DataFusion's logical rules run |
 //! | `seldom` | those of them that few plans need |
 
+mod about;
 mod assemble;
 mod cluster;
 mod estimate;
@@ -31,6 +33,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use about::rows_about;
 pub(crate) use keyed::KeyedJoins;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use passes::in_passes;

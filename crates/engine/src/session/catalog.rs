@@ -6,7 +6,7 @@ use crate::session::information_schema::{self, InformationSchema};
 use crate::session::literals::make_plannable;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, did_you_mean};
-use crate::statements::{external, limit_depth, system};
+use crate::statements::{external, limit_depth, query_of_view, system};
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
@@ -15,9 +15,6 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
 use datafusion::logical_expr::TableType;
 use datafusion::sql::sqlparser::ast::Query;
-use datafusion::sql::sqlparser::dialect::dialect_from_str;
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 use gingham_storage::catalog::{Snapshot, ViewDefinition};
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::path::Path;
@@ -248,8 +245,7 @@ impl Visible {
             listing: Arc::clone(&self.listing),
             default: self.default.clone(),
         };
-        let dialect = self.session.state().0.config_options().sql_parser.dialect;
-        let query = parse_view(view, dialect.as_ref())?;
+        let query = parse_view(view)?;
         let columns = view.columns.clone();
         Ok(FoundView { name: view.name.clone(), query, columns, inside: Arc::new(Arc::new(inside)) })
     }
@@ -269,15 +265,13 @@ impl Visible {
     }
 }
 
-/// A view's query. Its syntax tree has no lines and columns: they would be taken for those of the statement.
-fn parse_view(view: &ViewDefinition, dialect: &str) -> crate::Result<Query> {
-    let wrong = |error: &dyn std::fmt::Display| Error::InvalidInput(format!("view '{}': {error}", view.name));
-    let dialect = dialect_from_str(dialect).ok_or_else(|| wrong(&format!("there is no SQL dialect '{dialect}'")))?;
-    let tokens = Tokenizer::new(&*dialect, &view.query).tokenize().map_err(|error| wrong(&error))?;
-    let mut query = Parser::new(&*dialect).with_tokens(tokens).parse_query().map_err(|error| wrong(&error))?;
-    limit_depth(&mut *query)?;
-    make_plannable(&mut *query)?;
-    Ok(*query)
+/// A view's query.
+fn parse_view(view: &ViewDefinition) -> crate::Result<Query> {
+    let parsed = query_of_view(&view.query);
+    let mut query = parsed.map_err(|error| Error::InvalidInput(format!("view '{}': {error}", view.name)))?;
+    limit_depth(&mut query)?;
+    make_plannable(&mut query)?;
+    Ok(query)
 }
 
 impl Schema {

@@ -63,7 +63,7 @@ pub(crate) use create::for_load;
 pub(crate) use definition::set_layout;
 pub(crate) use depth::limit as limit_depth;
 pub(crate) use layout::check_general as check_layout;
-pub(crate) use parse::{Statement, all_of, parse, parse_single, query_of};
+pub(crate) use parse::{Statement, all_of, parse, parse_single, query_of, query_of_view};
 
 use crate::bind::fold;
 use crate::session::{KeptPlan, Outcome, StatementContext, Target, blocking};

@@ -8,6 +8,8 @@ use super::{depth, refuse, untyped};
 use crate::{Error, Result};
 use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use std::fmt;
 
@@ -77,6 +79,15 @@ pub(crate) fn query_of(text: &str) -> Result<Query> {
     let Statement::Sql(statement) = parse_single(text)? else { return Err(internal()) };
     let DataFusionStatement::Statement(statement) = *statement else { return Err(internal()) };
     let Sql::Query(query) = *statement else { return Err(internal()) };
+    Ok(*query)
+}
+
+/// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
+pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
+    let Tokens { tokens, materialized } = Tokens::without_places(text).map_err(|error| error.to_string())?;
+    let parsed = Parser::new(&GenericDialect {}).with_tokens_with_locations(tokens).parse_query();
+    let mut query = parsed.map_err(|error| error.to_string())?;
+    materialized.put(query.as_mut()).map_err(|error| error.to_string())?;
     Ok(*query)
 }
 

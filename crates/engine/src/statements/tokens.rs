@@ -10,7 +10,7 @@ use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Query};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
+use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
 
 /// The tokens of a text.
 pub(super) struct Tokens {
@@ -23,10 +23,22 @@ pub(super) struct Tokens {
 pub(super) struct Materialized(Vec<(Location, CteAsMaterialized)>);
 
 impl Tokens {
-    /// Reads a text.
+    /// Those of a statement's text.
     pub(super) fn of(sql: &str) -> Result<Self> {
-        let read = Tokenizer::new(&GenericDialect, sql).tokenize_with_location();
-        let tokens = read.map_err(|error| datafusion::error::DataFusionError::from(ParserError::from(error)))?;
+        Ok(Self::read(tokens(sql)?))
+    }
+
+    /// Those of a text that is not the statement's: they have no line and column that an error could show.
+    pub(super) fn without_places(sql: &str) -> Result<Self> {
+        let mut tokens = tokens(sql)?;
+        for (token, column) in tokens.iter_mut().zip(1..) {
+            let place = Location { line: 0, column };
+            token.span = Span::new(place, place);
+        }
+        Ok(Self::read(tokens))
+    }
+
+    fn read(tokens: Vec<TokenWithSpan>) -> Self {
         let mut own = Self { tokens, materialized: Materialized::default() };
         let has = |word: Keyword| own.tokens.iter().any(|token| is_word(token, word));
         let (materialized, values) = (has(Keyword::MATERIALIZED), has(Keyword::VALUES));
@@ -36,7 +48,7 @@ impl Tokens {
         if values {
             own.wrap_values();
         }
-        Ok(own)
+        own
     }
 
     /// The positions of the tokens that mean something.
@@ -116,6 +128,11 @@ impl Tokens {
             self.tokens.push(token);
         }
     }
+}
+
+fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>> {
+    let read = Tokenizer::new(&GenericDialect, sql).tokenize_with_location();
+    Ok(read.map_err(|error| datafusion::error::DataFusionError::from(ParserError::from(error)))?)
 }
 
 fn word(text: &str) -> Token {

@@ -17,7 +17,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
 use std::sync::Arc;
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// `aggregate` over the rows of `input` by further keys, which are columns of these and the first ones of the result; with
     /// a column `there` that has no NULL.
     pub(super) fn groups(
@@ -27,10 +27,15 @@ impl Unnesting {
         aggregate: &Aggregate,
         there: Option<&str>,
     ) -> Result<LogicalPlan> {
-        let own_keys = self.prepared(&mut input, aggregate.group_expr.clone())?;
+        let mut own_keys = self.prepared(&mut input, aggregate.group_expr.clone())?;
         let mut calls = self.prepared(&mut input, aggregate.aggr_expr.clone())?;
         let before = aggregate.schema.columns();
         let first_call = before.len() - calls.len();
+        if !matches!(own_keys.as_slice(), [Expr::GroupingSet(_)]) {
+            for (key, column) in own_keys.iter_mut().zip(&before) {
+                *key = named(std::mem::take(key), column);
+            }
+        }
         for (call, column) in calls.iter_mut().zip(&before[first_call..]) {
             *call = named(std::mem::take(call), column);
         }

@@ -58,7 +58,7 @@ pub(super) struct Held {
     pub(super) behind: Vec<Expr>,
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// Keeps the rows for which all conditions hold. Those without subqueries come first.
     pub(super) fn filtered(&mut self, rows: &mut Rows, conditions: Vec<Expr>) -> Result<()> {
         let all = conditions.into_iter().flat_map(split_conjunction_owned);

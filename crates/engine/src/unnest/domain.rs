@@ -23,7 +23,7 @@ impl Domain {
     }
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// The values of `outer` in those of `rows` for which `guard` holds. Both will read the rows.
     pub(super) fn domain(&mut self, rows: &mut Rows, outer: &[Column], guard: &[Expr]) -> Result<Domain> {
         let mut bound = Vec::with_capacity(outer.len());

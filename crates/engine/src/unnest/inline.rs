@@ -64,7 +64,7 @@ pub(super) fn first_rows(limit: &datafusion::logical_expr::Limit) -> Result<bool
     Ok(skips && matches!(limit.get_fetch_type()?, FetchType::Literal(fetch) if fetch != Some(0)))
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// Adds what a plan of at most one row, for each of `rows`, is computed from.
     pub(super) fn inline(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Inlined> {
         let before = rows.bindings.clone();
@@ -147,7 +147,7 @@ impl Unnesting {
             let values = calls.map(|(call, column)| Ok((column.clone(), or_default(call, column, there, &input_schema)?)));
             values.collect::<Result<Vec<_>>>()
         };
-        if let Some(keyed) = self.keyed_input(aggregate)? {
+        if let Some(keyed) = self.asked_by(rows, |unnesting| unnesting.keyed_input(aggregate))? {
             let mut on = Vec::with_capacity(keyed.outer.len());
             for (outer, own) in keyed.outer.iter().zip(&keyed.keys) {
                 on.push((where_asked(guard, rows.bind(outer.clone())?)?, own.clone()));

@@ -105,7 +105,7 @@ fn is_same(left: Expr, right: Expr) -> Expr {
     left.eq(right).is_true().or(both_null)
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// A join whose right side looks at the left one, which is `rows`: these joined with what it gives for each of them.
     pub(super) fn lateral(&mut self, mut rows: Rows, join: &Join) -> Result<Rows> {
         if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
@@ -121,7 +121,8 @@ impl Unnesting {
         if is_one_row(right)? {
             return self.lateral_row(rows, join, holds);
         }
-        let pulled = self.pull(right)?.filter(|pulled| pulled.is_plain());
+        let pulled = self.asked_by(&rows, |unnesting| unnesting.pull(right))?;
+        let pulled = pulled.filter(|pulled| pulled.is_plain());
         let (right, mut condition) = match pulled {
             Some(pulled) => {
                 let bound = pulled.conditions.into_iter().map(|condition| rows.bind(condition));

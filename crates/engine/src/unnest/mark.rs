@@ -22,7 +22,7 @@ use datafusion::logical_expr::{
 };
 use std::sync::Arc;
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// A comparison with the rows of a subquery, for each of `rows`.
     pub(super) fn compared(&mut self, rows: &mut Rows, expression: Expr, guard: &[Expr]) -> Result<Expr> {
         let (value, operator, query, negated) = match expression {

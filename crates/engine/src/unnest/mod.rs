@@ -20,10 +20,12 @@
 //! | `operator`, `value`, `conditions` | operators, expressions and conditions that have subqueries |
 //! | `scalar`, `mark`, `related` | the value of one row; IN, ANY and ALL; EXISTS, and which rows belong to which |
 //! | `inline`, `pull`, `push`, `domain` | the three ways, and the domain |
+//! | `asking` | a subquery's rows without those that no outer row asks for |
 //! | `join`, `aggregate`, `window`, `recursive` | operators of subqueries, by keys that stand for outer columns |
 //! | `one_row`, `or_null` | functions: a value with no second row; one that may be NULL |
 
 mod aggregate;
+mod asking;
 mod conditions;
 mod domain;
 mod free;
@@ -44,6 +46,7 @@ mod window;
 
 pub(crate) use free::is_correlated;
 
+use asking::Asking;
 use crate::shared::{SharedRows, has_readers, reader, settled};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
@@ -60,9 +63,9 @@ impl AnalyzerRule for UnnestSubqueries {
         "unnest_subqueries"
     }
 
-    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+    fn analyze(&self, plan: LogicalPlan, options: &ConfigOptions) -> Result<LogicalPlan> {
         if free::has_queries(&plan)? {
-            let plan = Unnesting::default().whole(plan)?;
+            let plan = Unnesting { options, names: 0, asking: Vec::new() }.whole(plan)?;
             return settled(plan);
         }
         if has_readers(&plan)? { settled(plan) } else { Ok(plan) }
@@ -70,13 +73,16 @@ impl AnalyzerRule for UnnestSubqueries {
 }
 
 /// The state of unnesting one statement.
-#[derive(Debug, Default)]
-struct Unnesting {
+#[derive(Debug)]
+struct Unnesting<'o> {
+    options: &'o ConfigOptions,
     /// Names given so far.
     names: usize,
+    /// The outer rows of the subqueries that are being unnested, the innermost last.
+    asking: Vec<Option<Asking>>,
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// A name that no column of the statement has.
     fn fresh(&mut self, what: &str) -> String {
         self.names += 1;

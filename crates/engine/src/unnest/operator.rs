@@ -13,7 +13,7 @@ use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{Aggregate, Expr, Join, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, Window};
 use std::sync::Arc;
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// A plan that looks at nothing around it, without subqueries but for values that are the same for all rows.
     pub(super) fn whole(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
         if !has_queries(&plan)? {

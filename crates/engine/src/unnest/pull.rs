@@ -78,14 +78,15 @@ impl Pulled {
         self.columns.first().map(|(_, value)| value.clone())
     }
 
-    /// The columns of the plan that conditions and values need.
+    /// The columns of the input that conditions need, and values that are not computed yet.
     fn needed(&self) -> Vec<Expr> {
-        let all = self.conditions.iter().chain(self.columns.iter().map(|(_, value)| value));
+        let deferred = self.columns.iter().map(|(_, value)| value).filter(|value| has_outer(value));
+        let all = self.conditions.iter().chain(deferred);
         once(all.flat_map(|expression| expression.column_refs()).cloned().map(Expr::Column).collect())
     }
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// Pulls the conditions out of a plan; `None` where outer columns are in something else, or can't leave.
     pub(super) fn pull(&mut self, plan: &LogicalPlan) -> Result<Option<Pulled>> {
         if !is_correlated(plan)? {
@@ -153,8 +154,7 @@ impl Unnesting {
     }
 
     fn pull_projection(&mut self, projection: &Projection) -> Result<Option<Pulled>> {
-        let Some(mut pulled) = self.pull(&projection.input)? else { return Ok(None) };
-        self.tell_apart(&mut pulled, projection)?;
+        let Some(pulled) = self.pull(&projection.input)? else { return Ok(None) };
         let mut input = Rows::of(pulled.plan.clone());
         let (mut shown, mut columns) = (Vec::new(), Vec::new());
         for (expression, column) in projection.expr.iter().zip(projection.schema.columns()) {
@@ -175,38 +175,39 @@ impl Unnesting {
             }
         }
         let mut pulled = Pulled { plan: input.plan, conditions: pulled.conditions, columns };
-        let given = input_columns(&shown);
-        let needed = pulled.needed().into_iter().filter(|column| !given.contains(column));
-        shown.extend(needed.collect::<Vec<_>>());
+        self.show_needed(&mut pulled, &mut shown)?;
         pulled.plan = project(pulled.plan, shown)?;
         Ok(Some(pulled))
     }
 
-    /// Gives columns of conditions other names where the projection has theirs for something else: a cast goes by the name of the
-    /// column that it is of, a union's column by that of its first input's without the table.
-    fn tell_apart(&mut self, pulled: &mut Pulled, projection: &Projection) -> Result<()> {
-        let names = projection.schema.columns();
-        let is_other = |expression: &Expr, column: &Column| !matches!(expression, Expr::Column(own) if own == column);
-        let changed = projection.expr.iter().zip(&names).filter(|(expression, column)| is_other(expression, column));
-        let changed: Vec<&Column> = changed.map(|(_, column)| column).collect();
-        let needed = pulled.conditions.iter().flat_map(|condition| condition.column_refs());
-        let is_taken = |column: &&Column| changed.iter().any(|other| other.name == column.name);
-        let mut twins: Vec<Column> = needed.filter(is_taken).cloned().collect();
-        twins.sort();
-        twins.dedup();
-        if twins.is_empty() {
-            return Ok(());
-        }
-        let mut rows = Rows::of(std::mem::take(&mut pulled.plan));
+    /// Adds what conditions and values need to a projection's columns. A column of the input whose name the projection has for
+    /// something else gets another: a cast goes by the name of the column that it is of, a union's column by that of its
+    /// first input's without the table.
+    fn show_needed(&mut self, pulled: &mut Pulled, shown: &mut Vec<Expr>) -> Result<()> {
+        let given = input_columns(shown);
         let mut renamed = Rows::of(LogicalPlan::default());
-        for twin in twins {
-            let own = Column::new_unqualified(self.fresh(&twin.name));
-            rows.add(vec![Expr::Column(twin.clone()).alias(&own.name)])?;
-            renamed.bindings.insert(twin, Expr::Column(own));
+        for column in pulled.needed() {
+            let Expr::Column(needed) = &column else { continue };
+            if shown.contains(&column) {
+                continue;
+            }
+            let is_taken = given.iter().any(|other| matches!(other, Expr::Column(other) if other.name == needed.name));
+            if is_taken {
+                let own = Column::new_unqualified(self.fresh(&needed.name));
+                shown.push(column.clone().alias(&own.name));
+                renamed.bindings.insert(needed.clone(), Expr::Column(own));
+            } else {
+                shown.push(column);
+            }
         }
-        pulled.plan = rows.plan;
-        for condition in &mut pulled.conditions {
-            *condition = renamed.bind(std::mem::take(condition))?;
+        let deferred = pulled.columns.iter_mut().map(|(_, value)| value).filter(|value| has_outer(value));
+        for expression in pulled.conditions.iter_mut().chain(deferred) {
+            let own = std::mem::take(expression).transform_up(|part| {
+                let Expr::Column(column) = &part else { return Ok(Transformed::no(part)) };
+                let other = renamed.bindings.get(column).cloned();
+                Ok(other.map_or_else(|| Transformed::no(part), Transformed::yes))
+            })?;
+            *expression = own.data;
         }
         Ok(())
     }
@@ -217,14 +218,10 @@ impl Unnesting {
         let looks_left = outer_right.iter().any(|column| left_columns.has_column(column));
         let looks_out = outer_right.iter().any(|column| !left_columns.has_column(column));
         let own: Vec<Expr> = join.filter.iter().cloned().flat_map(split_conjunction_owned).collect();
-        let holds_out = {
-            let mut any = false;
-            for condition in &own {
-                any |= outer_columns_in(condition)?.iter().any(|column| !join.schema.has_column(column));
-            }
-            any
-        };
-        let is_inner = join.join_type == JoinType::Inner;
+        let mut holds_out = false;
+        for condition in &own {
+            holds_out |= outer_columns_in(condition)?.iter().any(|column| !join.schema.has_column(column));
+        }
         let may = match join.join_type {
             JoinType::Inner => true,
             JoinType::Left | JoinType::LeftSemi | JoinType::LeftAnti => !looks_out && !holds_out,
@@ -252,11 +249,13 @@ impl Unnesting {
         let (mut left, mut right) = (left, right);
         let mut conditions = std::mem::take(&mut left.conditions);
         conditions.append(&mut right.conditions);
-        let (out, inside): (Vec<Expr>, Vec<Expr>) = own.into_iter().partition(|condition| is_inner && has_outer(condition));
-        for condition in &out {
-            if !queries_know(condition, &LogicalPlan::Join(join.clone()))? || has_query(condition) {
+        let (mut out, mut inside) = (Vec::new(), Vec::new());
+        for condition in own {
+            let is_out = outer_columns_in(&condition)?.iter().any(|column| !join.schema.has_column(column));
+            if is_out && has_query(&condition) {
                 return Ok(None);
             }
+            if is_out { out.push(condition) } else { inside.push(condition) }
         }
         conditions.extend(out);
         let (mut left, mut right) = (Rows::of(left.plan), Rows::of(right.plan));
@@ -342,7 +341,8 @@ impl Unnesting {
             outer.push(of_outer);
             keys.push(key);
         }
-        Ok(Some(Keyed { plan: project(pulled.plan, shown)?, outer, keys }))
+        let plan = self.asked_for(project(pulled.plan, shown)?, &outer, &keys)?;
+        Ok(Some(Keyed { plan, outer, keys }))
     }
 }
 

@@ -15,7 +15,7 @@ use datafusion::logical_expr::utils::split_conjunction_owned;
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, LogicalPlan, LogicalPlanBuilder, Union, Unnest};
 use std::sync::Arc;
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// The rows of `plan` for each row of a domain, whose columns they have.
     pub(super) fn push(&mut self, plan: &LogicalPlan, domain: &Domain) -> Result<Rows> {
         if !is_correlated(plan)? {

@@ -22,7 +22,7 @@ pub(super) fn is_round(plan: &LogicalPlan) -> bool {
     source_as_provider(&scan.source).is_ok_and(|provider| provider.downcast_ref::<CteWorkTable>().is_some())
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// A recursive query for each row of a domain.
     pub(super) fn push_recursive(&mut self, query: &RecursiveQuery, domain: &Domain) -> Result<Rows> {
         let mut first = self.push(&query.static_term, domain)?;

@@ -35,16 +35,18 @@ impl Related {
     }
 }
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// The rows of `plan` that belong to `rows`.
     pub(super) fn related(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Related> {
         if !is_correlated(plan)? {
             let plan = self.whole(plan.clone())?;
             return Ok(Related { plan, keys: Vec::new(), outer: Vec::new(), is_domain: false });
         }
-        if let Some(pulled) = self.pull(plan)?
-            && let Some(keyed) = self.keyed(pulled)?
-        {
+        let keyed = self.asked_by(rows, |unnesting| match unnesting.pull(plan)? {
+            Some(pulled) => unnesting.keyed(pulled),
+            None => Ok(None),
+        })?;
+        if let Some(keyed) = keyed {
             let outer = keyed.outer.into_iter().map(|outer| where_asked(guard, rows.bind(outer)?));
             let outer = outer.collect::<Result<Vec<_>>>()?;
             return Ok(Related { plan: keyed.plan, keys: keyed.keys, outer, is_domain: false });

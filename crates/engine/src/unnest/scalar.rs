@@ -18,7 +18,7 @@ use datafusion::functions_aggregate::expr_fn::{first_value, min};
 use datafusion::logical_expr::{Expr, ExprSchemable, FetchType, LogicalPlan, Subquery, lit};
 use std::sync::Arc;
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// The value of a subquery for each of `rows`.
     pub(super) fn scalar(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
         // Where a row need not ask for it, a second row is no error before one does.

@@ -11,7 +11,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Alias, Case, ScalarFunction};
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// `expression` over `rows`, for those of them for which `guard` holds.
     pub(super) fn value(&mut self, rows: &mut Rows, expression: Expr, guard: &[Expr]) -> Result<Expr> {
         if !has_query(&expression) {

@@ -9,7 +9,7 @@ use datafusion::logical_expr::{Expr, ExprFunctionExt, Limit, LogicalPlan, SortEx
 use arrow::datatypes::DataType;
 use std::sync::Arc;
 
-impl Unnesting {
+impl Unnesting<'_> {
     /// The functions of `window` over rows that belong together by `keys`.
     pub(super) fn windows(&mut self, mut rows: Rows, keys: &[Expr], window: &Window) -> Result<LogicalPlan> {
         let columns: Vec<Expr> = columns_of(&rows.plan).collect();
