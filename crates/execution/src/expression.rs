@@ -195,7 +195,7 @@ impl Expression {
             }
             other => other.clone(),
         });
-        let mut builder = crate::program::Builder::new(known.into_inner().into_iter());
+        let mut builder = crate::program::Builder::new(known.into_inner());
         let result = builder.lower(&unknown)?;
         Ok((builder.range(result.value), result.valid.is_some()))
     }

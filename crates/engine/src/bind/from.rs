@@ -1,8 +1,7 @@
-//! The members of FROM: tables, views, queries of WITH, derived tables, functions that give rows.
+//! The members of FROM: tables, views, queries of WITH, derived tables.
 
 use super::binder::{Beside, Binder, Bound, Instead, Place, TablesOf, With};
 use super::error;
-use super::expression::Around;
 use super::items::has_wildcard;
 use super::mentioned::constraint;
 use super::row::ROWS;
@@ -11,18 +10,13 @@ use super::subquery::as_subquery;
 use super::tables::{Known, View, reference};
 use crate::table::GinghamTable;
 use crate::{Error, Result};
-use datafusion::catalog::{TableFunctionArgs, TableProvider};
-use datafusion::common::tree_node::TreeNode;
-use arrow::datatypes::DataType;
-use datafusion::common::{Column, DFSchema, ScalarValue, TableReference};
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Column, TableReference};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
-use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
-use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArg, FunctionArgExpr, JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor,
-    TableWithJoins,
+    JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableWithJoins,
 };
 use gingham_storage::catalog::TableSnapshot;
 use std::rc::Rc;
@@ -50,7 +44,7 @@ impl From {
         Ok(Self { plan: LogicalPlanBuilder::empty(true).build()?, scope: Scope::empty() })
     }
 
-    fn of(relation: Relation, plan: LogicalPlan) -> Self {
+    pub(super) fn of(relation: Relation, plan: LogicalPlan) -> Self {
         Self { scope: Scope::of(relation, &plan), plan }
     }
 }
@@ -135,7 +129,7 @@ impl Binder<'_> {
     }
 
     /// What a LATERAL member sees around it: the members before it, then the queries around.
-    fn seen_by_lateral(&self, member: Member<'_>) -> Option<Rc<Level>> {
+    pub(super) fn seen_by_lateral(&self, member: Member<'_>) -> Option<Rc<Level>> {
         let next = member.place.outer.clone();
         match member.before {
             None => next,
@@ -252,7 +246,7 @@ impl Binder<'_> {
     }
 
     /// The rows of another provider, whose columns get names of their own where theirs are taken.
-    fn rows_of(&mut self, provider: Arc<dyn TableProvider>, reference: &TableReference) -> Result<From> {
+    pub(super) fn rows_of(&mut self, provider: Arc<dyn TableProvider>, reference: &TableReference) -> Result<From> {
         let plan = scan_of(provider, reference)?;
         let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
         let plan = self.own_names(plan)?;
@@ -273,7 +267,7 @@ impl Binder<'_> {
 
     /// A query that may look at columns beside it, as a member of FROM. Its columns have names of their own: rules give others to
     /// what they put in the place of aggregates.
-    fn dependent(&mut self, bound: Bound) -> Result<Bound> {
+    pub(super) fn dependent(&mut self, bound: Bound) -> Result<Bound> {
         let Bound { plan, columns } = bound;
         if plan.all_out_ref_exprs().is_empty() {
             return Ok(Bound { plan, columns });
@@ -306,111 +300,6 @@ impl Binder<'_> {
         bound.rename(&view.columns);
         Ok(bound)
     }
-
-    fn table_function(
-        &mut self,
-        name: &ObjectName,
-        arguments: &[FunctionArg],
-        alias: Option<&TableAlias>,
-        member: Member<'_>,
-    ) -> Result<From> {
-        let reference = reference(name)?;
-        let function = reference.table().to_owned();
-        let scope = Scope::empty();
-        let empty = DFSchema::empty();
-        // It may look at what stands before it.
-        let place = member.place.inner(self.seen_by_lateral(member));
-        let context = SimplifyContext::builder()
-            .with_config_options(Arc::clone(self.state.config_options()))
-            .with_query_execution_start_time(self.state.execution_props().query_execution_start_time)
-            .build();
-        let simplifier = ExprSimplifier::new(context);
-        let mut given = Vec::with_capacity(arguments.len());
-        for argument in arguments {
-            let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
-                return Err(error::unsupported(format!("argument {argument} of {function} in FROM")));
-            };
-            given.push(self.expression(argument, Around::of(&scope, &place))?);
-        }
-        if given.iter().any(looks_outside) {
-            return self.listed_rows(&function, given, alias);
-        }
-        // Functions take whole numbers of 64 bits, and NULL without a type.
-        let given = given.into_iter().map(|own| {
-            Ok(match simplifier.simplify(simplifier.coerce(own, &empty)?)? {
-                Planned::Literal(value, metadata) if value.is_null() => Planned::Literal(ScalarValue::Null, metadata),
-                Planned::Literal(value, metadata) if value.data_type().is_integer() => {
-                    Planned::Literal(value.cast_to(&DataType::Int64)?, metadata)
-                }
-                other => other,
-            })
-        });
-        let given = given.collect::<datafusion::error::Result<Vec<_>>>()?;
-        let Some(known) = self.state.table_functions().get(&function) else {
-            let names = self.state.table_functions().keys().map(String::as_str);
-            let suggestion = crate::session::did_you_mean(&function, names);
-            return Err(error::invalid(format!("table function '{function}' does not exist{suggestion}"), name.span()));
-        };
-        let provider = known.create_table_provider_with_args(TableFunctionArgs::new(&given, self.state))?;
-        aliased(self.rows_of(provider, &TableReference::bare(function))?, alias)
-    }
-
-    /// The rows of a function of FROM whose arguments differ from row to row: the elements of the list that the function of that name
-    /// gives elsewhere.
-    fn listed_rows(&mut self, function: &str, given: Vec<Planned>, alias: Option<&TableAlias>) -> Result<From> {
-        let known = self.state.scalar_functions().get(function).cloned();
-        let list = known.filter(|_| matches!(function, "generate_series" | "range")).ok_or_else(|| {
-            error::unsupported(format!("columns and subqueries as arguments of {function} in FROM"))
-        })?;
-        let elements = Planned::Unnest(datafusion::logical_expr::expr::Unnest::new(list.call(given)));
-        self.elements(vec![elements], function, Some("value"), alias)
-    }
-
-    /// The rows of `FROM UNNEST(array, …)`.
-    fn unnested_rows(&mut self, arrays: &[Expr], alias: Option<&TableAlias>, member: Member<'_>) -> Result<From> {
-        let place = member.place.inner(self.seen_by_lateral(member));
-        let scope = Scope::empty();
-        let mut items = Vec::with_capacity(arrays.len());
-        for array in arrays {
-            let planned = self.expression(array, Around::of(&scope, &place))?;
-            items.push(Planned::Unnest(datafusion::logical_expr::expr::Unnest::new(planned)));
-        }
-        self.elements(items, "unnest", None, alias)
-    }
-
-    /// A row for each element of the lists that `items` unnest, under the function's name.
-    fn elements(
-        &mut self,
-        items: Vec<Planned>,
-        function: &str,
-        name: Option<&str>,
-        alias: Option<&TableAlias>,
-    ) -> Result<From> {
-        let input = LogicalPlanBuilder::empty(true).build()?;
-        let (plan, items) = self.unnest(input, items)?;
-        let columns: Vec<Planned> = items.into_iter().flatten().collect();
-        let name_of = |column: &Planned| name.map_or_else(|| column.schema_name().to_string(), str::to_owned);
-        let names: Vec<String> = columns.iter().map(name_of).collect();
-        let bound = Bound::of(self.project(plan, columns)?, names);
-        let bound = self.dependent(bound)?;
-        let relation = Relation { name: Some(function.to_owned()), columns: bound.columns, ..Relation::default() };
-        aliased(From::of(relation, bound.plan), alias)
-    }
-}
-
-/// Whether a value is another one for each row of a query around it, or a query's.
-pub(super) fn looks_outside(argument: &Planned) -> bool {
-    let found = argument.exists(|part| {
-        Ok(matches!(
-            part,
-            Planned::OuterReferenceColumn(..)
-                | Planned::ScalarSubquery(_)
-                | Planned::Exists(_)
-                | Planned::InSubquery(_)
-                | Planned::SetComparison(_)
-        ))
-    });
-    found.unwrap_or(true)
 }
 
 fn same_length(values: usize, columns: usize, query: &Query) -> Result<()> {

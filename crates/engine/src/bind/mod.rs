@@ -18,7 +18,7 @@
 //! | `shared` | queries of WITH that are computed once |
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
-//! | `from`, `join` | the members of FROM |
+//! | `from`, `functions`, `join` | the members of FROM |
 //! | `keys` | keys of tables, kept from DataFusion where they mislead it |
 //! | `expression`, `subquery`, `row`, `outer` | scalar expressions, the queries in them, comparisons of rows, aggregates of queries around |
 //! | `error` | errors with the place in the text |
@@ -27,6 +27,7 @@ mod binder;
 mod error;
 mod expression;
 mod from;
+mod functions;
 mod group;
 mod items;
 mod join;

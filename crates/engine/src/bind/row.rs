@@ -81,7 +81,8 @@ fn truths(own: &[Expr], operator: &BinaryOperator, query: &Query, mirrored: bool
     let column = |name: &Ident| Expr::CompoundIdentifier(vec![Ident::with_quote('"', ROWS), name.clone()]);
     let others: Vec<Expr> = names.iter().map(column).collect();
     let compared = if mirrored { compared(&others, operator, own) } else { compared(own, operator, &others) };
-    let compared = compared.ok_or_else(|| error::unsupported(format!("{operator} between a row and a query's rows")))?;
+    let compared =
+        compared.ok_or_else(|| error::unsupported(format!("{operator} between a row and a query's rows")))?;
     let listed: Vec<String> = names.iter().map(Ident::to_string).collect();
     let form = format!("SELECT NULL FROM (SELECT NULL) AS \"{ROWS}\" ({})", listed.join(", "));
     let parsed = Parser::parse_sql(&GenericDialect {}, &form).map_err(|error| Error::Internal(error.to_string()))?;

@@ -4,7 +4,7 @@
 use super::binder::{Binder, Bound, Place};
 use super::error;
 use super::expression::Around;
-use super::from::looks_outside;
+use super::functions::looks_outside;
 use super::keys;
 use super::scope::Scope;
 use super::tables::name_of;

@@ -26,18 +26,20 @@ pub(super) fn is_alone(plan: &LogicalPlan) -> Result<bool> {
             LogicalPlan::RecursiveQuery(query) => {
                 recursive.insert(query.name.clone());
             }
-            LogicalPlan::TableScan(scan) => {
-                if source_as_provider(&scan.source)?.downcast_ref::<CteWorkTable>().is_some() {
-                    rounds.insert(scan.table_name.table().to_owned());
-                }
+            LogicalPlan::TableScan(scan)
+                if source_as_provider(&scan.source)?.downcast_ref::<CteWorkTable>().is_some() =>
+            {
+                rounds.insert(scan.table_name.table().to_owned());
             }
             _ => {}
         }
         Ok(TreeNodeRecursion::Continue)
     })?;
-    let waits = has(plan, |_| false, |expression| {
-        expression.exists(|part| Ok(matches!(part, Expr::Placeholder(_)))).unwrap_or(true)
-    })?;
+    let waits = has(
+        plan,
+        |_| false,
+        |expression| expression.exists(|part| Ok(matches!(part, Expr::Placeholder(_)))).unwrap_or(true),
+    )?;
     Ok(!waits && rounds.is_subset(&recursive) && !crate::unnest::is_correlated(plan)?)
 }
 

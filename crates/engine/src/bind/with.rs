@@ -14,7 +14,9 @@ use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
-use datafusion::sql::sqlparser::ast::{Cte, CteAsMaterialized, Query, SetExpr, SetOperator, SetQuantifier, With as WithClause};
+use datafusion::sql::sqlparser::ast::{
+    Cte, CteAsMaterialized, Query, SetExpr, SetOperator, SetQuantifier, With as WithClause,
+};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -111,7 +113,8 @@ impl Binder<'_> {
             return Ok(None);
         }
         // Its types are those of the columns that others see, and no rule but those of its own plan sets them.
-        let plan = self.state.analyzer().execute_and_check(bound.plan.clone(), self.state.config_options(), |_, _| {})?;
+        let plan =
+            self.state.analyzer().execute_and_check(bound.plan.clone(), self.state.config_options(), |_, _| {})?;
         Ok(Some(SharedRows::new(plan, is_kept)))
     }
 

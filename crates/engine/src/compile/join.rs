@@ -186,7 +186,7 @@ impl Draft {
                 continue;
             }
             let limits = build.expression.facts(built.scope.facts()).ok()?.0;
-            let instead = i128::from(limits.min);
+            let instead = limits.min;
             side.safe.push(SafeKey { position, instead, value: columns.len(), is_null: columns.len() + 1 });
             columns.extend(SafeKey::split(&build, instead).map(Some));
         }

@@ -7,8 +7,8 @@ use crate::optimizer::{
 };
 use crate::session::settings::{ZONE, merge_reserve};
 use crate::session::yielding::YieldingJoins;
-use crate::shared::PlanShared;
 use crate::session::{Engine, Settings};
+use crate::shared::PlanShared;
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
 use crate::unnest::UnnestSubqueries;
 use datafusion::execution::SessionState;
@@ -69,7 +69,10 @@ pub(super) fn template(engine: &Engine) -> SessionState {
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ApproximateWins)];
     rules.extend(Analyzer::new().rules);
-    rules.extend([Arc::new(CheckedArithmetic::new()) as Arc<dyn AnalyzerRule + Send + Sync>, Arc::new(UnnestSubqueries)]);
+    rules.extend([
+        Arc::new(CheckedArithmetic::new()) as Arc<dyn AnalyzerRule + Send + Sync>,
+        Arc::new(UnnestSubqueries),
+    ]);
     rules
 }
 

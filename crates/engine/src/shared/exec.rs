@@ -20,12 +20,18 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::OnceCell;
 
+/// A run of the statement, and the rows: there when somebody has asked for them.
+struct Run {
+    context: Weak<TaskContext>,
+    rows: Arc<OnceCell<Kept>>,
+}
+
 /// What runs the plan of shared rows, once for each run of the statement.
 pub(super) struct Source {
     name: String,
     plan: Arc<dyn ExecutionPlan>,
     /// By where the run's context lies.
-    runs: Mutex<HashMap<usize, (Weak<TaskContext>, Arc<OnceCell<Kept>>)>>,
+    runs: Mutex<HashMap<usize, Run>>,
 }
 
 impl fmt::Debug for Source {
@@ -42,9 +48,9 @@ impl Source {
     /// The rows of a run: there when somebody has asked for them.
     fn run(&self, context: &Arc<TaskContext>) -> Arc<OnceCell<Kept>> {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.retain(|_, (context, _)| context.strong_count() > 0);
-        let run = runs.entry(Arc::as_ptr(context) as usize).or_insert_with(|| (Arc::downgrade(context), Arc::default()));
-        Arc::clone(&run.1)
+        runs.retain(|_, run| run.context.strong_count() > 0);
+        let new = || Run { context: Arc::downgrade(context), rows: Arc::default() };
+        Arc::clone(&runs.entry(Arc::as_ptr(context) as usize).or_insert_with(new).rows)
     }
 
     /// One part of the rows.
@@ -55,7 +61,8 @@ impl Source {
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let run = self.run(&context);
-        let kept = run.get_or_try_init(|| async { keep(reset_plan_states(Arc::clone(&self.plan))?, &context).await }).await?;
+        let kept =
+            run.get_or_try_init(|| async { keep(reset_plan_states(Arc::clone(&self.plan))?, &context).await }).await?;
         kept.part(number, columns)
     }
 }

@@ -42,7 +42,9 @@ pub(super) async fn keep(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext
         let rows = plan.execute(partition, Arc::clone(context))?;
         let held = MemoryConsumer::new("shared rows").with_can_spill(true).register(context.memory_pool());
         let spills = spills.clone();
-        tasks.spawn(async move { Ok::<_, datafusion::error::DataFusionError>((partition, part(rows, held, spills).await?)) });
+        tasks.spawn(async move {
+            Ok::<_, datafusion::error::DataFusionError>((partition, part(rows, held, spills).await?))
+        });
     }
     let mut parts: Vec<Option<Part>> = (0..count).map(|_| None).collect();
     while let Some(ended) = tasks.join_next().await {

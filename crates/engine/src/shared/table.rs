@@ -73,7 +73,15 @@ impl SharedRows {
     /// The same rows by an optimised plan of some of the columns.
     pub(super) fn planned(&self, read: Vec<usize>, plan: LogicalPlan) -> Self {
         let (schema, source) = (Arc::clone(&self.schema), Mutex::default());
-        Self { number: self.number, name: self.name.clone(), plan, is_kept: self.is_kept, read: Some(read), schema, source }
+        Self {
+            number: self.number,
+            name: self.name.clone(),
+            plan,
+            is_kept: self.is_kept,
+            read: Some(read),
+            schema,
+            source,
+        }
     }
 
     /// A scan under the columns' own names.

@@ -173,7 +173,7 @@ impl Visit for Saying<'_> {
         for own in query.with.iter_mut().flat_map(|with| &mut with.cte_tables) {
             let place = own.closing_paren_token.0.span.start;
             let said = self.0.0.iter().find(|(closing, _)| *closing == place);
-            own.materialized = said.map(|(_, how)| how.clone()).or(own.materialized.take());
+            own.materialized = said.map(|(_, how)| *how).or(own.materialized.take());
         }
         Ok(())
     }

@@ -12,8 +12,8 @@ use datafusion::error::Result;
 use datafusion::functions_aggregate::count::count;
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::{Aggregate, Cast, Expr, ExprSchemable, GroupingSet, LogicalPlan, lit, when};
-use datafusion::physical_expr::aggregate::AggregateExprBuilder;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::aggregate::AggregateExprBuilder;
 use datafusion::physical_expr::expressions::{Column as PhysicalColumn, Literal};
 use std::sync::Arc;
 

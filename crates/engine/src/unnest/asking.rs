@@ -25,8 +25,8 @@ pub(super) struct Asking {
 impl Unnesting<'_> {
     /// Does `work` for a subquery that `rows` ask.
     pub(super) fn asked_by<T>(&mut self, rows: &Rows, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let asking = is_cheap(&rows.plan)
-            .then(|| Asking { rows: rows.clone(), about: rows_about(&rows.plan, self.options) });
+        let asking =
+            is_cheap(&rows.plan).then(|| Asking { rows: rows.clone(), about: rows_about(&rows.plan, self.options) });
         self.asking.push(asking);
         let done = work(self);
         self.asking.pop();

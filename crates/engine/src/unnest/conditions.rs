@@ -12,9 +12,7 @@ use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuantifier};
 use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{
-    Distinct, Expr, Join, JoinConstraint, LogicalPlan, Operator, Subquery, binary_expr,
-};
+use datafusion::logical_expr::{Distinct, Expr, Join, JoinConstraint, LogicalPlan, Operator, Subquery, binary_expr};
 use std::sync::Arc;
 
 /// Whether a row of a subquery is there, or none.
@@ -36,7 +34,9 @@ impl Asked {
             Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => match (quantifier, op.negate()) {
                 (SetQuantifier::Any, _) => Ok(Self { compared: Some((*expr, op)), query: subquery, none: false }),
                 (SetQuantifier::All, Some(op)) => Ok(Self { compared: Some((*expr, op)), query: subquery, none: true }),
-                (SetQuantifier::All, None) => Err(Expr::SetComparison(SetComparison { expr, subquery, op, quantifier })),
+                (SetQuantifier::All, None) => {
+                    Err(Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }))
+                }
             },
             Expr::Not(inner) => match Self::of(*inner) {
                 Ok(asked) => Ok(Self { none: !asked.none, ..asked }),
@@ -92,7 +92,9 @@ impl Unnesting<'_> {
             let holds = compared.map(|(value, operator)| binary_expr(value, operator, inlined.first()));
             let condition = match (asked.none, holds, inlined.present) {
                 (false, holds, present) => both(present, holds),
-                (true, None, present) => Some(present.map_or_else(|| datafusion::logical_expr::lit(false), Expr::is_not_true)),
+                (true, None, present) => {
+                    Some(present.map_or_else(|| datafusion::logical_expr::lit(false), Expr::is_not_true))
+                }
                 (true, Some(holds), None) => Some(holds.is_false()),
                 (true, Some(holds), Some(present)) => Some(present.is_not_true().or(holds.is_false())),
             };
@@ -193,8 +195,7 @@ impl Unnesting<'_> {
         let mut shown = values.bound_columns();
         shown.push(value.alias(&holds));
         values.plan = super::rows::project(values.plan, shown)?;
-        let (of_kept, of_other): (Vec<_>, Vec<_>) =
-            domain.outer().partition(|column| kept.binding(column).is_some());
+        let (of_kept, of_other): (Vec<_>, Vec<_>) = domain.outer().partition(|column| kept.binding(column).is_some());
         let same = pairs(of_other.into_iter(), other, &values)?;
         let with_kept = pairs(of_kept.into_iter(), kept, &values)?;
         other.plan = joined(std::mem::take(&mut other.plan), values.plan, JoinType::Inner, Condition::same(same))?;

@@ -9,9 +9,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 /// The columns of queries around `plan` that it, or a query in it, looks at, each once.
 pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
     let mut found: Vec<Column> = Vec::new();
-    plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expression| add_outer(expression, &mut found))
-    })?;
+    plan.apply_with_subqueries(|node| node.apply_expressions(|expression| add_outer(expression, &mut found)))?;
     if found.is_empty() {
         return Ok(found);
     }

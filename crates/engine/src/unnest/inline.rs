@@ -144,7 +144,8 @@ impl Unnesting<'_> {
         let calls = aggregate.aggr_expr.iter().zip(&results);
         let input_schema = Arc::clone(aggregate.input.schema());
         let default = |there: &Expr| {
-            let values = calls.map(|(call, column)| Ok((column.clone(), or_default(call, column, there, &input_schema)?)));
+            let values =
+                calls.map(|(call, column)| Ok((column.clone(), or_default(call, column, there, &input_schema)?)));
             values.collect::<Result<Vec<_>>>()
         };
         if let Some(keyed) = self.asked_by(rows, |unnesting| unnesting.keyed_input(aggregate))? {

@@ -10,9 +10,7 @@ use super::value::{both, where_present};
 use datafusion::common::{JoinType, NullEquality};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};
-use datafusion::logical_expr::{
-    BinaryExpr, Expr, Filter, Join, JoinConstraint, LogicalPlan, Operator, lit,
-};
+use datafusion::logical_expr::{BinaryExpr, Expr, Filter, Join, JoinConstraint, LogicalPlan, Operator, lit};
 use std::sync::Arc;
 
 /// What a join compares.
@@ -55,9 +53,8 @@ pub(super) fn joined(
             None => others.push(condition),
         }
     }
-    let (mut safe, known): (Vec<_>, Vec<_>) = { same }
-        .into_iter()
-        .partition(|(own, other)| may_be_null(own, &left) && may_be_null(other, &right));
+    let (mut safe, known): (Vec<_>, Vec<_>) =
+        { same }.into_iter().partition(|(own, other)| may_be_null(own, &left) && may_be_null(other, &right));
     plain.extend(known);
     if !safe.is_empty() {
         // One join takes NULLs for equal in all of its keys, or in none.

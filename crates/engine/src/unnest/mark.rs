@@ -30,9 +30,9 @@ impl Unnesting<'_> {
             Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => match quantifier {
                 SetQuantifier::Any => (expr, op, subquery, false),
                 SetQuantifier::All => {
-                    let opposite = op.negate().ok_or_else(|| {
-                        DataFusionError::NotImplemented(format!("{op} ALL of a subquery"))
-                    })?;
+                    let opposite = op
+                        .negate()
+                        .ok_or_else(|| DataFusionError::NotImplemented(format!("{op} ALL of a subquery")))?;
                     (expr, opposite, subquery, true)
                 }
             },

@@ -46,8 +46,8 @@ mod window;
 
 pub(crate) use free::is_correlated;
 
-use asking::Asking;
 use crate::shared::{SharedRows, has_readers, reader, settled};
+use asking::Asking;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::error::Result;

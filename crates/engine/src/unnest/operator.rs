@@ -2,15 +2,17 @@
 
 use super::Unnesting;
 use super::free::{has_queries, has_query, outer_columns};
-use super::pull::keys_of;
 use super::join::joined;
+use super::pull::keys_of;
 use super::rows::{Rows, columns_of, named, project, under_names};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::functions_window::row_number::row_number;
-use datafusion::logical_expr::utils::split_conjunction_owned;
-use datafusion::logical_expr::{Aggregate, Expr, Join, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, Window};
+use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
+use datafusion::logical_expr::{
+    Aggregate, Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, Window,
+};
 use std::sync::Arc;
 
 impl Unnesting<'_> {
@@ -24,6 +26,11 @@ impl Unnesting<'_> {
         }
         if let LogicalPlan::Subquery(query) = plan {
             return self.whole(Arc::unwrap_or_clone(query.subquery));
+        }
+        if let LogicalPlan::Filter(filter) = &plan
+            && let Some(sooner) = before_lateral(filter)?
+        {
+            return self.whole(sooner);
         }
         let plan = plan.map_children(|child| Ok(Transformed::yes(self.whole(child)?)))?.data;
         let mut any = false;
@@ -110,4 +117,27 @@ impl Unnesting<'_> {
         self.filtered(&mut rows, held.behind)?;
         project(rows.plan, columns.into_iter().map(|column| named(Expr::Column(column.clone()), &column)).collect())
     }
+}
+
+/// A filter above a LATERAL member of FROM, of which the conditions about what stands before that come first: fewer rows ask.
+/// `None` where there are none.
+fn before_lateral(filter: &Filter) -> Result<Option<LogicalPlan>> {
+    let LogicalPlan::Join(join) = filter.input.as_ref() else { return Ok(None) };
+    let left = join.left.schema();
+    if !outer_columns(&join.right)?.iter().any(|column| left.has_column(column)) {
+        return Ok(None);
+    }
+    let is_about_left = |condition: &Expr| {
+        let columns = condition.column_refs();
+        !has_query(condition) && !condition.is_volatile() && columns.iter().all(|column| left.has_column(column))
+    };
+    let conditions = split_conjunction_owned(filter.predicate.clone());
+    let (sooner, later): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_about_left);
+    let Some(sooner) = conjunction(sooner) else { return Ok(None) };
+    let left = LogicalPlan::Filter(Filter::try_new(sooner, Arc::clone(&join.left))?);
+    let join = LogicalPlan::Join(Join { left: Arc::new(left), ..join.clone() });
+    Ok(Some(match conjunction(later) {
+        Some(later) => LogicalPlan::Filter(Filter::try_new(later, Arc::new(join))?),
+        None => join,
+    }))
 }

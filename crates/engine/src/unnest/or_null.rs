@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 /// A scalar subquery's plan whose column may be NULL where there may be no row.
 pub(super) fn or_null(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let has_none = plan.schema().fields().first().is_some_and(|field| !field.is_nullable());
-    if !has_none || has_a_row(&plan) {
+    // A column that may be NULL by its type is none any more when rules find that it is a constant.
+    if has_a_row(&plan) {
         return Ok(plan);
     }
     let (qualifier, field) = plan.schema().qualified_field(0);

@@ -38,7 +38,8 @@ pub(super) struct Keyed {
 
 impl Pulled {
     fn of(plan: LogicalPlan, conditions: Vec<Expr>) -> Self {
-        let columns = plan.schema().columns().into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
+        let columns =
+            plan.schema().columns().into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
         Self { plan, conditions, columns }
     }
 

@@ -77,10 +77,9 @@ impl Unnesting<'_> {
             LogicalPlan::Union(union) => self.push_union(union, domain),
             LogicalPlan::Unnest(unnest) => self.push_unnest(unnest, domain),
             LogicalPlan::RecursiveQuery(query) => self.push_recursive(query, domain),
-            other => Err(DataFusionError::NotImplemented(format!(
-                "columns of a query around it in {}",
-                other.display()
-            ))),
+            other => {
+                Err(DataFusionError::NotImplemented(format!("columns of a query around it in {}", other.display())))
+            }
         }
     }
 
@@ -145,7 +144,8 @@ impl Unnesting<'_> {
         // A union's columns have no table's name before theirs.
         let shown = columns_of(&plan).zip(&all).map(|(own, name)| named(own, name)).collect();
         let plan = project(plan, shown)?;
-        let bindings: HashMap<Column, Expr> = domain.outer().cloned().zip(names.into_iter().map(Expr::Column)).collect();
+        let bindings: HashMap<Column, Expr> =
+            domain.outer().cloned().zip(names.into_iter().map(Expr::Column)).collect();
         Ok(Rows { plan, bindings })
     }
 
@@ -198,10 +198,8 @@ impl Unnesting<'_> {
         if kind == JoinType::Full {
             return self.either(plan, domain, &left.bindings, &right.bindings, columns);
         }
-        let keeps_right = matches!(
-            kind,
-            JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark
-        );
+        let keeps_right =
+            matches!(kind, JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark);
         let bindings = if keeps_right || !on_left { right.bindings } else { left.bindings };
         let mut rows = Rows { plan, bindings };
         self.filtered(&mut rows, held.behind)?;
@@ -245,10 +243,7 @@ pub(super) fn outer_then(rows: &Rows, domain: &Domain, others: &[Expr]) -> Resul
 }
 
 /// What tells the empty grouping set apart: a bit for each key that it is without.
-fn all_ones(
-    data_type: &arrow::datatypes::DataType,
-    aggregate: &Aggregate,
-) -> Result<datafusion::common::ScalarValue> {
+fn all_ones(data_type: &arrow::datatypes::DataType, aggregate: &Aggregate) -> Result<datafusion::common::ScalarValue> {
     let keys = aggregate.group_expr_len()?;
     let ones = if keys >= 64 { u64::MAX } else { (1 << keys) - 1 };
     datafusion::common::ScalarValue::UInt64(Some(ones)).cast_to(data_type)

@@ -68,7 +68,8 @@ impl Unnesting<'_> {
             for (column, outer) in columns.into_iter().zip(domain.outer()) {
                 let name = self.fresh(&outer.name);
                 let field = scan.schema().field(shown.len());
-                let outer = Expr::OuterReferenceColumn(Arc::new(field.as_ref().clone().with_nullable(true)), outer.clone());
+                let outer =
+                    Expr::OuterReferenceColumn(Arc::new(field.as_ref().clone().with_nullable(true)), outer.clone());
                 let round = Expr::Column(Column::new_unqualified(name.clone()));
                 same.push(binary_expr(round, Operator::IsNotDistinctFrom, outer));
                 shown.push(column.alias(name));

@@ -94,5 +94,7 @@ fn is_by_key(plan: &LogicalPlan, keys: &[Expr]) -> bool {
 
 /// Whether pipelines know the least of values of a type.
 pub(super) fn is_ordered(data_type: &DataType) -> bool {
-    data_type.is_numeric() || data_type.is_temporal() && !matches!(data_type, DataType::Interval(_)) || data_type.is_string()
+    data_type.is_numeric()
+        || data_type.is_temporal() && !matches!(data_type, DataType::Interval(_))
+        || data_type.is_string()
 }

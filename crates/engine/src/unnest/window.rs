@@ -2,11 +2,11 @@
 
 use super::Unnesting;
 use super::rows::{Rows, columns_of, named};
+use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::error::Result;
 use datafusion::functions_window::row_number::row_number;
 use datafusion::logical_expr::{Expr, ExprFunctionExt, Limit, LogicalPlan, SortExpr, Window, cast, lit};
-use arrow::datatypes::DataType;
 use std::sync::Arc;
 
 impl Unnesting<'_> {
@@ -16,7 +16,9 @@ impl Unnesting<'_> {
         let schema = &window.schema;
         let first = schema.fields().len() - window.window_expr.len();
         let mut calls = Vec::with_capacity(window.window_expr.len());
-        for (call, column) in self.prepared(&mut rows, window.window_expr.clone())?.into_iter().zip(&schema.columns()[first..]) {
+        for (call, column) in
+            self.prepared(&mut rows, window.window_expr.clone())?.into_iter().zip(&schema.columns()[first..])
+        {
             let mut call = call.unalias();
             if let Expr::WindowFunction(own) = &mut call {
                 own.params.partition_by.extend(keys.iter().cloned());

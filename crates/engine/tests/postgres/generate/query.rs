@@ -71,7 +71,11 @@ impl Maker<'_> {
                 let all: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
                 heading = format!("{name} ({})", all.join(", "));
             }
-            let how = if self.may("materialized", 20) { *self.random.pick(&["MATERIALIZED ", "NOT MATERIALIZED "]) } else { "" };
+            let how = if self.may("materialized", 20) {
+                *self.random.pick(&["MATERIALIZED ", "NOT MATERIALIZED "])
+            } else {
+                ""
+            };
             items.push(Tree::other(parts![heading, " AS ", how, "(", made.tree, ")"]));
             self.ctes.push(Cte { name: name.clone(), columns });
             names.push(name);
