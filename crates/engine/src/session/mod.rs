@@ -35,6 +35,7 @@ mod state;
 mod suggest;
 mod times;
 mod transaction;
+mod unwaited;
 mod yielding;
 
 pub use cancel::StatementProgress;

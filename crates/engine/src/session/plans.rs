@@ -11,6 +11,7 @@
 use crate::Result;
 use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
+use crate::session::unwaited::UnwaitedJoins;
 use crate::session::{Session, StatementContext};
 use crate::table::{CountExec, DropMisledFilters, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
@@ -240,6 +241,7 @@ impl KeptPlan {
             let options = self.task.session_config().options();
             plan = FilterPushdown::new_post_optimization().optimize(plan, options)?;
             plan = DropMisledFilters.optimize(plan, options)?;
+            plan = UnwaitedJoins.optimize(plan, options)?;
             plan = GatherJoinKeys.optimize(plan, options)?;
         }
         Ok(plan)

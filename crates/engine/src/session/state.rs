@@ -6,6 +6,7 @@ use crate::optimizer::{
     JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, UnlimitOneGroup, in_passes, is_needed, only_where_wanted,
 };
 use crate::session::settings::{ZONE, merge_reserve};
+use crate::session::unwaited::UnwaitedJoins;
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
@@ -121,7 +122,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
     let (marks, projections) = (OutputRequirements::new_remove_mode(), ProjectionPushdown::new());
     let mut later = rules.split_off(at);
     later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(DropMisledFilters)]);
-    later.extend([Arc::new(GatherJoinKeys) as Rule, Arc::new(YieldingJoins)]);
+    later.extend([Arc::new(UnwaitedJoins) as Rule, Arc::new(GatherJoinKeys), Arc::new(YieldingJoins)]);
     let seen = |rule: Rule| match rule.name() {
         name if name == marks.name() || name == projections.name() => rule,
         _ => spared(rule),

@@ -2,9 +2,10 @@
 
 use super::rows::{Kept, keep};
 use arrow::datatypes::SchemaRef;
-use datafusion::common::internal_err;
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::error::Result;
+use datafusion::common::{SharedResult, exec_datafusion_err, internal_err};
+use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion::physical_plan::execution_plan::{
@@ -14,16 +15,19 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning, PlanProperties,
 };
-use futures::TryStreamExt;
+use futures::future::{BoxFuture, Shared};
+use futures::{FutureExt, TryStreamExt};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use tokio::sync::OnceCell;
 
-/// A run of the statement, and the rows: there when somebody has asked for them.
+/// The rows, which a task of their own makes: who waits for them first may not be the one that goes on.
+type Making = Shared<BoxFuture<'static, SharedResult<Arc<Kept>>>>;
+
+/// A run of the statement, and its rows.
 struct Run {
     context: Weak<TaskContext>,
-    rows: Arc<OnceCell<Kept>>,
+    rows: Making,
 }
 
 /// What runs the plan of shared rows, once for each run of the statement.
@@ -45,12 +49,20 @@ impl Source {
         Self { name, plan, runs: Mutex::default() }
     }
 
-    /// The rows of a run: there when somebody has asked for them.
-    fn run(&self, context: &Arc<TaskContext>) -> Arc<OnceCell<Kept>> {
+    /// The rows of a run, which the first one that asks has made.
+    fn rows(&self, context: &Arc<TaskContext>) -> Making {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.retain(|_, run| run.context.strong_count() > 0);
-        let new = || Run { context: Arc::downgrade(context), rows: Arc::default() };
-        Arc::clone(&runs.entry(Arc::as_ptr(context) as usize).or_insert_with(new).rows)
+        let run = runs.entry(Arc::as_ptr(context) as usize).or_insert_with(|| {
+            let (plan, own) = (Arc::clone(&self.plan), Arc::clone(context));
+            let task = SpawnedTask::spawn(async move { keep(reset_plan_states(plan)?, &own).await });
+            let made = async move {
+                let kept = task.join().await.map_err(|error| exec_datafusion_err!("shared rows: {error}"));
+                kept.flatten().map(Arc::new).map_err(Arc::new)
+            };
+            Run { context: Arc::downgrade(context), rows: made.boxed().shared() }
+        });
+        run.rows.clone()
     }
 
     /// One part of the rows.
@@ -60,10 +72,7 @@ impl Source {
         columns: Vec<usize>,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
-        let run = self.run(&context);
-        let kept =
-            run.get_or_try_init(|| async { keep(reset_plan_states(Arc::clone(&self.plan))?, &context).await }).await?;
-        kept.part(number, columns)
+        self.rows(&context).await.map_err(DataFusionError::Shared)?.part(number, columns)
     }
 }
 

@@ -67,10 +67,12 @@ impl Run {
         };
         let world = bench.world.clone();
         let mut section = Section { script: world.script(), entries: Vec::new() };
+        let is_traced = std::env::var_os("GINGHAM_POSTGRES_TRACE").is_some();
+        section.script.iter().filter(|_| is_traced).for_each(|line| eprintln!("{line};"));
         let mut told = Vec::new();
         for _ in 0..count {
             let statement = Maker::new(random.bits(), &world, &self.features).statement();
-            if std::env::var_os("GINGHAM_POSTGRES_TRACE").is_some() {
+            if is_traced {
                 eprintln!("{};", statement.tree);
             }
             let verdict = bench.judge(&statement);
