@@ -247,7 +247,8 @@ impl Binder<'_> {
 
     /// The rows of another provider, whose columns get names of their own where theirs are taken.
     pub(super) fn rows_of(&mut self, provider: Arc<dyn TableProvider>, reference: &TableReference) -> Result<From> {
-        let plan = scan_of(provider, reference)?;
+        // Two scans of one name would have columns of one name, below those that they are called by.
+        let plan = scan_of(provider, &TableReference::bare(self.names.fresh(reference.table())))?;
         let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
         let plan = self.own_names(plan)?;
         let columns = Bound::of(plan.clone(), names).columns;

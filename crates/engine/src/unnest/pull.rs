@@ -131,18 +131,12 @@ impl Unnesting<'_> {
         let mut own = Vec::new();
         for condition in split_conjunction_owned(filter.predicate.clone()) {
             let condition = pulled.put(condition)?;
-            if !queries_know(&condition, &pulled.plan)? {
+            let is_out = has_outer(&condition);
+            // What a query is compared with becomes a key of a join within.
+            if !queries_know(&condition, &pulled.plan)? || is_out && has_query(&condition) {
                 return Ok(None);
             }
-            if !has_outer(&condition) {
-                own.push(condition);
-            } else if has_query(&condition) {
-                let mut rows = Rows::of(pulled.plan);
-                let value = self.value(&mut rows, condition, &[])?;
-                (pulled.plan, pulled.conditions) = (rows.plan, [pulled.conditions, vec![value]].concat());
-            } else {
-                pulled.conditions.push(condition);
-            }
+            if is_out { pulled.conditions.push(condition) } else { own.push(condition) }
         }
         if let Some(predicate) = conjunction(own) {
             let columns = columns_of(&pulled.plan).collect();
@@ -160,7 +154,7 @@ impl Unnesting<'_> {
         let (mut shown, mut columns) = (Vec::new(), Vec::new());
         for (expression, column) in projection.expr.iter().zip(projection.schema.columns()) {
             let expression = pulled.put(expression.clone())?;
-            if !queries_know(&expression, &input.plan)? {
+            if !queries_know(&expression, &input.plan)? || has_outer(&expression) && has_query(&expression) {
                 return Ok(None);
             }
             let value = self.value(&mut input, expression, &[])?;

@@ -66,17 +66,17 @@ impl Rows {
 
     /// The plan's columns to which outer ones are bound.
     pub(super) fn bound_columns(&self) -> Vec<Expr> {
-        let mut columns: Vec<Expr> = Vec::new();
+        let mut columns: Vec<(usize, Expr)> = Vec::new();
         for bound in self.bindings.values() {
             if let Expr::Column(column) = bound
-                && self.schema().has_column(column)
-                && !columns.contains(bound)
+                && let Some(place) = self.schema().maybe_index_of_column(column)
+                && !columns.iter().any(|(known, _)| *known == place)
             {
-                columns.push(bound.clone());
+                columns.push((place, bound.clone()));
             }
         }
-        columns.sort_by_key(|column| self.schema().maybe_index_of_column(column_in(column)));
-        columns
+        columns.sort_by_key(|(place, _)| *place);
+        columns.into_iter().map(|(_, column)| column).collect()
     }
 
     /// Keeps these columns, and those that outer ones are bound to.
@@ -85,13 +85,6 @@ impl Rows {
         let all = all.collect();
         self.plan = project(std::mem::take(&mut self.plan), all)?;
         Ok(())
-    }
-}
-
-fn column_in(expression: &Expr) -> &Column {
-    match expression {
-        Expr::Column(column) => column,
-        _ => unreachable!("only columns are gathered"),
     }
 }
 

@@ -209,12 +209,23 @@ fn groups_by_strings_of_several_records_are_one() {
 }
 
 #[test]
-fn joins_that_pipelines_do_not_do_are_left() {
+fn null_equals_null_where_it_is_asked_for() {
     let connection = connect();
     shop(&connection);
-    let sql = "SELECT count(*) FROM people p JOIN towns t ON p.name IS NOT DISTINCT FROM t.name";
-    let plan = plan(&connection, sql);
-    assert!(!plan.contains(" probe ") && plan.contains("HashJoinExec"), "{sql}: {plan}");
+    for sql in [
+        "SELECT count(*), sum(b.person) FROM people p JOIN bought b ON p.town IS NOT DISTINCT FROM b.person",
+        "SELECT count(*), count(b.amount) FROM people p LEFT JOIN bought b ON p.town IS NOT DISTINCT FROM b.person",
+        "SELECT count(*) FROM people p JOIN bought b ON p.town IS NOT DISTINCT FROM b.person AND p.id > b.amount",
+        "SELECT count(*) FROM people p JOIN towns t ON p.name IS NOT DISTINCT FROM t.name",
+        "SELECT count(*) FROM bought p JOIN bought b ON p.item IS NOT DISTINCT FROM b.item WHERE p.person < 9",
+        "SELECT person FROM bought WHERE EXISTS (SELECT 1 FROM people WHERE town IS NOT DISTINCT FROM person)",
+        "SELECT person FROM bought WHERE NOT EXISTS (SELECT 1 FROM people WHERE town IS NOT DISTINCT FROM person)",
+    ] {
+        let told = plan(&connection, sql);
+        assert!(told.contains("probe ") || told.contains("mark "), "{sql}: {told}");
+        assert!(!told.contains("HashJoinExec"), "{sql}: {told}");
+        assert!(agree(&connection, sql) > 0, "{sql}");
+    }
 }
 
 /// The sum of these is past the integers that a DOUBLE can hold.

@@ -86,7 +86,7 @@ const TAKEN: [(&str, &[&str]); 26] = [
     ),
     (
         "SELECT count(*) FROM people p WHERE EXISTS (SELECT 1 FROM towns t WHERE t.id > p.id) OR p.town = 3",
-        &["mark probe a range of 0 with a condition"],
+        &["semi probe a range of 0 with a condition", "left probe"],
     ),
     (
         "SELECT t.id, count(*), min(b.day) FROM towns t JOIN bought b ON b.amount >= t.id * 10 AND b.amount < t.id * 10 + 7 GROUP BY t.id",

@@ -71,8 +71,8 @@ fn sets_of_rows_are_told_apart_by_all_columns() {
         (true, "SELECT id, region FROM towns INTERSECT SELECT id, region FROM towns WHERE id > 3"),
         (true, "SELECT id FROM people EXCEPT SELECT id FROM towns"),
         // Both sides have NULLs, which are equal here.
-        (false, "SELECT person FROM bought INTERSECT SELECT town FROM people"),
-        (false, "SELECT person FROM bought EXCEPT SELECT town FROM people WHERE id > 90"),
+        (true, "SELECT person FROM bought INTERSECT SELECT town FROM people"),
+        (true, "SELECT person FROM bought EXCEPT SELECT town FROM people WHERE id > 90"),
         (true, "SELECT person FROM bought EXCEPT SELECT id FROM people"),
         (true, "SELECT id FROM people INTERSECT SELECT person FROM bought"),
     ] {

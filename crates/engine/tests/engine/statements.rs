@@ -49,8 +49,8 @@ fn errors_are_in_the_words_of_users() {
         (nested.as_str(), "the statement is nested too deeply; write it in parts"),
         ("SELECT sum('x')", "function sum does not take arguments of type String; cast them"),
         (
-            "SELECT * FROM (SELECT 1 AS a) x, LATERAL (SELECT x.a + 1) y",
-            "not supported: a subquery of this kind in this place; a join says the same",
+            "SELECT * FROM (SELECT 1 AS a) x RIGHT JOIN LATERAL (SELECT x.a + 1) y ON true",
+            "LATERAL on the right of Right JOIN is not supported",
         ),
         ("SELECT * FROM t PIVOT (sum(a) FOR b IN (1))", "not supported: PIVOT"),
         ("SELECT * FROM \"\"", "table '' does not exist (line 1, column 15)"),
