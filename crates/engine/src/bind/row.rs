@@ -5,19 +5,20 @@
 use super::error;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, Query, Select, SelectItem, SetExpr, Spanned, Statement, TableFactor, UnaryOperator,
-    Value,
+    BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
+    Spanned, Statement, TableFactor, UnaryOperator, Value,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use std::borrow::Cow;
 
 /// A comparison of rows as one of their values; `None` for any other expression.
 pub(super) fn written_out(expression: &Expr) -> Result<Option<Expr>> {
     match expression {
         Expr::BinaryOp { left, op, right } => match (values(left), values(right)) {
             (Some(own), Some(others)) => {
-                same_length(own, others, expression)?;
-                Ok(compared(own, op, others))
+                same_length(&own, &others, expression)?;
+                Ok(compared(&own, op, &others))
             }
             _ => Ok(None),
         },
@@ -26,8 +27,8 @@ pub(super) fn written_out(expression: &Expr) -> Result<Option<Expr>> {
             let mut equal = Vec::with_capacity(list.len());
             for other in list {
                 let Some(others) = values(other) else { return Ok(None) };
-                same_length(own, others, expression)?;
-                equal.extend(compared(own, &BinaryOperator::Eq, others));
+                same_length(&own, &others, expression)?;
+                equal.extend(compared(&own, &BinaryOperator::Eq, &others));
             }
             let any = combined(equal, &BinaryOperator::Or);
             Ok(any.map(|any| if *negated { not(any) } else { any }))
@@ -47,13 +48,13 @@ pub(super) fn of_query(expression: &Expr) -> Result<Option<Expr>> {
         Expr::InSubquery { expr, subquery, negated } => match values(expr) {
             None => None,
             Some(own) => {
-                let subquery = Box::new(truths(own, &BinaryOperator::Eq, subquery, false)?);
+                let subquery = Box::new(truths(&own, &BinaryOperator::Eq, subquery, false)?);
                 Some(Expr::InSubquery { expr: truth(), subquery, negated: *negated })
             }
         },
         Expr::AnyOp { left, compare_op, right, is_some } => match (values(left), query_of(right)) {
             (Some(own), Some(query)) => {
-                let right = within(truths(own, compare_op, query, false)?);
+                let right = within(truths(&own, compare_op, query, false)?);
                 let compare_op = BinaryOperator::Eq;
                 Some(Expr::AnyOp { left: truth(), compare_op, right, is_some: *is_some })
             }
@@ -61,14 +62,14 @@ pub(super) fn of_query(expression: &Expr) -> Result<Option<Expr>> {
         },
         Expr::AllOp { left, compare_op, right } => match (values(left), query_of(right)) {
             (Some(own), Some(query)) => {
-                let right = within(truths(own, compare_op, query, false)?);
+                let right = within(truths(&own, compare_op, query, false)?);
                 Some(Expr::AllOp { left: truth(), compare_op: BinaryOperator::Eq, right })
             }
             _ => None,
         },
         Expr::BinaryOp { left, op, right } => match (values(left), query_of(right), query_of(left), values(right)) {
-            (Some(own), Some(query), ..) => Some(Expr::Subquery(Box::new(truths(own, op, query, false)?))),
-            (_, _, Some(query), Some(own)) => Some(Expr::Subquery(Box::new(truths(own, op, query, true)?))),
+            (Some(own), Some(query), ..) => Some(Expr::Subquery(Box::new(truths(&own, op, query, false)?))),
+            (_, _, Some(query), Some(own)) => Some(Expr::Subquery(Box::new(truths(&own, op, query, true)?))),
             _ => None,
         },
         _ => None,
@@ -111,10 +112,20 @@ pub(super) fn query_of(expression: &Expr) -> Option<&Query> {
 }
 
 /// The values of a row of several.
-fn values(expression: &Expr) -> Option<&[Expr]> {
+fn values(expression: &Expr) -> Option<Cow<'_, [Expr]>> {
     match expression {
-        Expr::Tuple(values) if values.len() > 1 => Some(values),
+        Expr::Tuple(values) if values.len() > 1 => Some(Cow::Borrowed(values)),
         Expr::Nested(inner) => values(inner),
+        // `ROW (a, b)`.
+        Expr::Function(call) if call.over.is_none() && call.name.to_string().eq_ignore_ascii_case("row") => {
+            let FunctionArguments::List(list) = &call.args else { return None };
+            let value = |argument: &FunctionArg| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value.clone()),
+                _ => None,
+            };
+            let own = list.args.iter().map(value).collect::<Option<Vec<Expr>>>()?;
+            (own.len() > 1).then_some(Cow::Owned(own))
+        }
         _ => None,
     }
 }

@@ -1,8 +1,7 @@
-//! The columns that a plan takes from queries around it. Every column's name occurs once in a statement, so that a column is
-//! from outside when nothing within the plan gives it.
+//! The columns that a plan takes from queries around it.
 
+use datafusion::common::Column;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, HashSet};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 
@@ -10,15 +9,37 @@ use datafusion::logical_expr::{Expr, LogicalPlan, Subquery};
 pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
     let mut found: Vec<Column> = Vec::new();
     plan.apply_with_subqueries(|node| node.apply_expressions(|expression| add_outer(expression, &mut found)))?;
-    if found.is_empty() {
-        return Ok(found);
+    // Most plans have none.
+    if found.is_empty() { Ok(found) } else { looked_at(plan) }
+}
+
+/// The same. A query in an operator's expressions sees the columns of the operator's inputs, a join's right side those of the left.
+fn looked_at(plan: &LogicalPlan) -> Result<Vec<Column>> {
+    let inputs = plan.inputs();
+    let mut found: Vec<Column> = Vec::new();
+    let mut add = |columns: Vec<Column>, seen: &[&LogicalPlan]| {
+        for column in columns {
+            let is_seen = seen.iter().any(|input| input.schema().has_column(&column));
+            if !is_seen && !found.contains(&column) {
+                found.push(column);
+            }
+        }
+    };
+    for (number, input) in inputs.iter().enumerate() {
+        let before = if matches!(plan, LogicalPlan::Join(_)) { &inputs[..number] } else { &[] };
+        add(looked_at(input)?, before);
     }
-    let mut given: HashSet<Column> = HashSet::new();
-    plan.apply_with_subqueries(|node| {
-        given.extend(node.schema().columns());
-        Ok(TreeNodeRecursion::Continue)
+    plan.apply_expressions(|expression| {
+        let mut own = Vec::new();
+        add_outer(expression, &mut own)?;
+        add(own, &[]);
+        expression.apply(|part| {
+            if let Some(query) = subquery_of(part) {
+                add(looked_at(&query.subquery)?, &inputs);
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
     })?;
-    found.retain(|column| !given.contains(column));
     Ok(found)
 }
 
