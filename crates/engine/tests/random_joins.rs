@@ -116,14 +116,13 @@ fn rows(batches: &[RecordBatch]) -> Vec<String> {
 }
 
 /// What pipelines do, as EXPLAIN says it: each comes in the queries of a few seeds.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 13] = [
     " probe ",
     " left probe ",
     " full probe ",
     " semi probe ",
     " anti probe ",
     " not-in probe ",
-    " mark probe ",
     " mark ",
     " probe all of ",
     " probe a range of ",

@@ -29,6 +29,7 @@ mod repeated;
 mod rows;
 mod scattered;
 mod shapes;
+mod shared;
 mod sorted;
 mod statements;
 mod subquery_values;
