@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `database`, `connection`, `result`, `load` | the Rust API |
+//! | `database`, `connection`, `result`, `text`, `load` | the Rust API |
 //! | `bind/` | names resolved: from syntax trees to logical plans |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
 //! | `unnest/` | subqueries become joins |
@@ -11,14 +11,23 @@
 //! | `optimizer/` | the order of joins |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `compile/` | parts of plans as compiled pipelines |
-//! | `arithmetic/` | overflow is an error |
+//! | `arithmetic/` | numbers: overflow is an error, quotients and means, rounding |
+//! | `casts/` | casts as PostgreSQL has them |
+//! | `equality/` | values that are equal and look different |
+//! | `guards/` | what CASE, AND, OR and FILTER guard does not fail |
+//! | `temporal/` | dates, times and intervals |
+//! | `functions/` | other functions of ours |
 
 mod arithmetic;
 mod bind;
+mod casts;
 mod compile;
 mod connection;
 mod database;
+mod equality;
 mod error;
+mod functions;
+mod guards;
 pub mod load;
 mod optimizer;
 mod result;
@@ -26,6 +35,8 @@ mod session;
 mod shared;
 mod statements;
 mod table;
+mod temporal;
+mod text;
 mod unnest;
 
 pub use connection::{Appender, CancelHandle, Connection, Prepared, Transaction};
@@ -35,3 +46,4 @@ pub use error::{Error, Result};
 pub use gingham_storage as storage;
 pub use result::QueryResult;
 pub use session::{PlanningTimes, StatementProgress};
+pub use text::as_text;

@@ -1,7 +1,7 @@
 //! One value as text.
 
 use crate::failure::Failure;
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -43,18 +43,17 @@ impl Kind {
     }
 }
 
-/// Dates and times as ISO 8601 has them, for other programs.
-pub fn iso() -> FormatOptions<'static> {
-    FormatOptions::new().with_display_error(false)
+/// What stands between the day and the time of a timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Times {
+    /// A T, as ISO 8601 has it, for other programs.
+    Iso,
+    /// A blank, as SQL has it, for people.
+    Sql,
 }
 
-/// Dates and times as SQL has them, for people: a blank between day and time.
-pub fn sql() -> FormatOptions<'static> {
-    iso()
-        .with_timestamp_format(Some("%Y-%m-%d %H:%M:%S%.f"))
-        .with_timestamp_tz_format(Some("%Y-%m-%d %H:%M:%S%.f%:z"))
-        .with_datetime_format(Some("%Y-%m-%d %H:%M:%S%.f"))
-}
+/// How Arrow writes what it writes.
+static OPTIONS: FormatOptions<'static> = FormatOptions::new().with_display_error(false);
 
 /// The values of one batch.
 pub struct Cells<'a> {
@@ -65,15 +64,30 @@ struct Column<'a> {
     kind: Kind,
     /// Also those of arrays without validity bits of their own: the type NULL, dictionaries.
     nulls: Option<NullBuffer>,
-    formatter: ArrayFormatter<'a>,
+    values: Values<'a>,
+}
+
+/// Where the texts of a column come from.
+enum Values<'a> {
+    Formatted(ArrayFormatter<'a>),
+    /// Dates, times and intervals, as SQL writes them.
+    Written {
+        texts: ArrayRef,
+        has_t: bool,
+    },
 }
 
 impl<'a> Cells<'a> {
     /// Prepares the columns of `batch`.
-    pub fn new(batch: &'a RecordBatch, options: &'a FormatOptions<'a>) -> Result<Self, Failure> {
+    pub fn new(batch: &'a RecordBatch, times: Times) -> Result<Self, Failure> {
         let column = |array: &'a ArrayRef| {
-            let formatter = ArrayFormatter::try_new(array.as_ref(), options)?;
-            Ok(Column { kind: Kind::of(array.data_type()), nulls: array.logical_nulls(), formatter })
+            let values = if array.data_type().is_temporal() {
+                let has_t = times == Times::Iso && matches!(array.data_type(), DataType::Timestamp(..));
+                Values::Written { texts: gingham::as_text(array)?, has_t }
+            } else {
+                Values::Formatted(ArrayFormatter::try_new(array.as_ref(), &OPTIONS)?)
+            };
+            Ok(Column { kind: Kind::of(array.data_type()), nulls: array.logical_nulls(), values })
         };
         Ok(Self { columns: batch.columns().iter().map(column).collect::<Result<_, Failure>>()? })
     }
@@ -91,14 +105,21 @@ impl<'a> Cells<'a> {
     /// Puts a value into `text` in place of what it held; false, and nothing in it, for NULL.
     pub fn read(&self, column: usize, row: usize, text: &mut String) -> Result<bool, Failure> {
         text.clear();
-        let Column { kind, nulls, formatter } = &self.columns[column];
+        let Column { kind, nulls, values } = &self.columns[column];
         if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(false);
         }
         if *kind == Kind::Binary {
             text.push_str("\\x");
         }
-        write!(text, "{}", formatter.value(row)).map_err(|_| Failure::failed("a value can't be shown as text"))?;
+        match values {
+            Values::Written { texts, has_t: false } => text.push_str(texts.as_string_view().value(row)),
+            Values::Written { texts, has_t: true } => {
+                text.push_str(&texts.as_string_view().value(row).replacen(' ', "T", 1));
+            }
+            Values::Formatted(formatter) => write!(text, "{}", formatter.value(row))
+                .map_err(|_| Failure::failed("a value can't be shown as text"))?,
+        }
         Ok(true)
     }
 }

@@ -1,7 +1,7 @@
 //! RFC 4180, with LF line ends: NULL is empty, the empty string is `""`.
 
 use crate::failure::Failure;
-use crate::output::cell::{Cells, Kind, iso};
+use crate::output::cell::{Cells, Kind, Times};
 use crate::output::lines::LineWriter;
 use arrow::datatypes::SchemaRef;
 
@@ -15,7 +15,7 @@ pub fn writer(schema: &SchemaRef) -> LineWriter {
         quote(&mut header, field.name());
     }
     header.push('\n');
-    LineWriter::new(header, iso(), append_row)
+    LineWriter::new(header, Times::Iso, append_row)
 }
 
 fn append_row(line: &mut String, cells: &Cells<'_>, row: usize, text: &mut String) -> Result<(), Failure> {

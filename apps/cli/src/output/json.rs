@@ -4,7 +4,7 @@
 //! asks for exact numbers does not); NaN and infinities, which JSON lacks, are strings.
 
 use crate::failure::Failure;
-use crate::output::cell::{Cells, Kind, iso};
+use crate::output::cell::{Cells, Kind, Times};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use std::io::Write;
@@ -31,8 +31,7 @@ impl JsonWriter {
 
     /// Writes the rows of a batch.
     pub fn batch(&mut self, out: &mut impl Write, batch: &RecordBatch) -> Result<(), Failure> {
-        let options = iso();
-        let cells = Cells::new(batch, &options)?;
+        let cells = Cells::new(batch, Times::Iso)?;
         let (mut line, mut text) = (String::new(), String::new());
         for row in 0..batch.num_rows() {
             line.clear();

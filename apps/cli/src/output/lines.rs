@@ -1,9 +1,8 @@
 //! Formats of one header and then one line for each row: what CSV and Markdown share.
 
 use crate::failure::Failure;
-use crate::output::cell::Cells;
+use crate::output::cell::{Cells, Times};
 use arrow::array::RecordBatch;
-use arrow::util::display::FormatOptions;
 use std::io::Write;
 
 /// Appends one row; the last argument is room for the text of a value.
@@ -14,20 +13,20 @@ pub type AppendRow = fn(&mut String, &Cells<'_>, usize, &mut String) -> Result<(
 pub struct LineWriter {
     /// The header, until it is written.
     header: Option<String>,
-    options: FormatOptions<'static>,
+    times: Times,
     append_row: AppendRow,
 }
 
 impl LineWriter {
     /// A writer that begins with `header`, which ends its own lines.
-    pub fn new(header: String, options: FormatOptions<'static>, append_row: AppendRow) -> Self {
-        Self { header: Some(header), options, append_row }
+    pub fn new(header: String, times: Times, append_row: AppendRow) -> Self {
+        Self { header: Some(header), times, append_row }
     }
 
     /// Writes the rows of a batch.
     pub fn batch(&mut self, out: &mut impl Write, batch: &RecordBatch) -> Result<(), Failure> {
         self.write_header(out)?;
-        let cells = Cells::new(batch, &self.options)?;
+        let cells = Cells::new(batch, self.times)?;
         let (mut line, mut text) = (String::new(), String::new());
         for row in 0..batch.num_rows() {
             line.clear();

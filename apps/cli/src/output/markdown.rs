@@ -1,7 +1,7 @@
 //! A pipe table, as most Markdown dialects have it.
 
 use crate::failure::Failure;
-use crate::output::cell::{Cells, Kind, sql};
+use crate::output::cell::{Cells, Kind, Times};
 use crate::output::lines::LineWriter;
 use arrow::datatypes::SchemaRef;
 
@@ -18,7 +18,7 @@ pub fn writer(schema: &SchemaRef) -> LineWriter {
         header.push_str(if Kind::of(field.data_type()).is_right() { "---:|" } else { "---|" });
     }
     header.push('\n');
-    LineWriter::new(header, sql(), append_row)
+    LineWriter::new(header, Times::Sql, append_row)
 }
 
 fn append_row(line: &mut String, cells: &Cells<'_>, row: usize, text: &mut String) -> Result<(), Failure> {

@@ -4,7 +4,7 @@
 //! and another is opened, so that a result of any length is written in bounded memory.
 
 use crate::failure::Failure;
-use crate::output::cell::{Cells, Kind, sql};
+use crate::output::cell::{Cells, Kind, Times};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use std::io::Write;
@@ -37,8 +37,7 @@ impl TableWriter {
 
     /// Writes the rows of a batch, or keeps them.
     pub fn batch(&mut self, out: &mut impl Write, batch: &RecordBatch) -> Result<(), Failure> {
-        let options = sql();
-        let cells = Cells::new(batch, &options)?;
+        let cells = Cells::new(batch, Times::Sql)?;
         let mut text = String::new();
         for row in 0..batch.num_rows() {
             let mut line = Vec::with_capacity(cells.len());

@@ -5,15 +5,22 @@
 //! TIMESTAMPs with what they are compared with.
 
 use super::find::has_expression;
+use super::function::Checked;
+use super::quotient::operand_type;
 use super::{sets, times, timestamps};
+use crate::temporal::{choice_of_intervals, interval_length, interval_negative, of_intervals};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
 use datafusion::error::Result;
+use datafusion::logical_expr::expr::WindowFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, WindowFrameBound, WindowFunctionDefinition, cast,
+};
+use std::sync::{Arc, LazyLock};
 
 /// The analyzer rule; runs before type coercion, which then finds nothing to do.
 #[derive(Debug)]
@@ -62,6 +69,9 @@ fn has_operands(expression: &Expr) -> bool {
             | Expr::InList(_)
             | Expr::Case(_)
             | Expr::ScalarFunction(_)
+            | Expr::AggregateFunction(_)
+            | Expr::WindowFunction(_)
+            | Expr::Negative(_)
             | Expr::InSubquery(_)
             | Expr::SetComparison(_)
     )
@@ -72,7 +82,15 @@ fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<T
     let changed = match &mut expression {
         Expr::BinaryExpr(binary) => {
             let compares = binary.op.supports_propagation();
-            align(vec![&mut binary.left, &mut binary.right], compares, schema)
+            let aligned = align(vec![&mut binary.left, &mut binary.right], compares, schema);
+            let aligned = narrow_literals(binary, schema) || aligned;
+            match quotient_of_decimals(binary, schema) {
+                Some(quotient) => {
+                    expression = quotient;
+                    true
+                }
+                None => aligned,
+            }
         }
         Expr::Between(between) => align(vec![&mut between.expr, &mut between.low, &mut between.high], true, schema),
         Expr::InList(list) => {
@@ -92,12 +110,120 @@ fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<T
             let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
             align(results.chain(case.else_expr.as_deref_mut()).collect(), false, schema) || compared
         }
-        Expr::ScalarFunction(call) => align(call.args.iter_mut().collect(), false, schema),
+        Expr::ScalarFunction(call) => match choice_of_intervals(call.name()) {
+            Some(choice) if is_interval(&call.args, schema) => {
+                expression = choice.build().call(std::mem::take(&mut call.args));
+                true
+            }
+            _ => align(call.args.iter_mut().collect(), false, schema),
+        },
+        Expr::AggregateFunction(call) => match of_intervals(call.func.name()) {
+            Some(function) if is_interval(&call.params.args, schema) => {
+                call.func = function;
+                true
+            }
+            _ => false,
+        },
+        Expr::WindowFunction(call) => window(call, schema),
+        Expr::Negative(inner) if is_interval(std::slice::from_ref(inner.as_ref()), schema) => {
+            expression = interval_negative().build().call(vec![std::mem::take(inner.as_mut())]);
+            true
+        }
         Expr::InSubquery(test) => sets::align_subquery(&mut test.expr, &mut test.subquery, schema)?,
         Expr::SetComparison(test) => sets::align_subquery(&mut test.expr, &mut test.subquery, schema)?,
         _ => false,
     };
     Ok(if changed { Transformed::yes(expression) } else { Transformed::no(expression) })
+}
+
+/// Windows by their own rules: what they order by, and aggregates of intervals.
+fn window(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
+    let ordered = order_by_integers(call, schema);
+    let WindowFunctionDefinition::AggregateUDF(own) = &call.fun else { return ordered };
+    match of_intervals(own.name()) {
+        Some(function) if is_interval(&call.params.args, schema) => {
+            call.fun = WindowFunctionDefinition::AggregateUDF(function);
+            true
+        }
+        _ => ordered,
+    }
+}
+
+/// Gives a window that orders by a TIME or an interval an integer to order by: DataFusion has no ranges over these. Where
+/// the frame has an offset, that says what it counts, and nothing is changed.
+fn order_by_integers(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
+    let frame = &call.params.window_frame;
+    let has_offset = [&frame.start_bound, &frame.end_bound].into_iter().any(|bound| match bound {
+        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    });
+    let mut changed = false;
+    for term in call.params.order_by.iter_mut().filter(|_| !has_offset) {
+        let own = std::mem::take(&mut term.expr);
+        (term.expr, changed) = match own.get_type(schema) {
+            Ok(DataType::Time64(_)) => (cast(own, DataType::Int64), true),
+            Ok(DataType::Time32(_)) => (cast(own, DataType::Int32), true),
+            Ok(DataType::Interval(_)) => (interval_length().build().call(vec![own]), true),
+            _ => (own, changed),
+        };
+    }
+    changed
+}
+
+fn is_interval(arguments: &[Expr], schema: &dyn ExprSchema) -> bool {
+    let is_such = |argument: &Expr| argument.get_type(schema).is_ok_and(|own| matches!(own, DataType::Interval(_)));
+    arguments.first().is_some_and(is_such)
+}
+
+/// `a / b` of decimals, or of a decimal and an integer, as a function of ours.
+fn quotient_of_decimals(binary: &BinaryExpr, schema: &dyn ExprSchema) -> Option<Expr> {
+    if binary.op != Operator::Divide {
+        return None;
+    }
+    let types = [binary.left.get_type(schema).ok()?, binary.right.get_type(schema).ok()?];
+    if !types.iter().any(DataType::is_decimal) {
+        return None;
+    }
+    let operand = |expression: &Expr, data_type: &DataType| {
+        let literal = if let Expr::Literal(value, _) = expression { Some(value) } else { None };
+        let wanted = operand_type(literal, data_type)?;
+        Some(match (literal, wanted == *data_type) {
+            (_, true) => expression.clone(),
+            (Some(value), _) => Expr::Literal(value.cast_to(&wanted).ok()?, None),
+            (None, _) => cast(expression.clone(), wanted),
+        })
+    };
+    let operands = vec![operand(&binary.left, &types[0])?, operand(&binary.right, &types[1])?];
+    Some(divide().call(operands))
+}
+
+/// Gives an integer literal beside a decimal no more digits than it has: `100 * price` is to keep room for its product.
+fn narrow_literals(binary: &mut BinaryExpr, schema: &dyn ExprSchema) -> bool {
+    if !matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Modulo) {
+        return false;
+    }
+    let is_decimal = |operand: &Expr| operand.get_type(schema).is_ok_and(|own| own.is_decimal());
+    let mut changed = false;
+    let (left, right) = (is_decimal(&binary.left), is_decimal(&binary.right));
+    for (operand, beside) in [(&mut binary.left, right), (&mut binary.right, left)] {
+        if let Expr::Literal(value, _) = operand.as_ref()
+            && beside
+            && let Some(wanted) = operand_type(Some(value), &value.data_type())
+            && let Ok(narrow) = value.cast_to(&wanted)
+            && value.data_type().is_integer()
+        {
+            **operand = Expr::Literal(narrow, None);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// Division of decimals.
+fn divide() -> Arc<ScalarUDF> {
+    static DIVIDE: LazyLock<Arc<ScalarUDF>> =
+        LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(Checked::new(Operator::Divide))));
+    Arc::clone(&DIVIDE)
 }
 
 /// Makes the decimals among `operands` floats when a float is among them. In a comparison with REALs alone a literal

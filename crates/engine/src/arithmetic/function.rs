@@ -1,6 +1,6 @@
 //! The checked operators as DataFusion functions. They name their columns as the operators do.
 
-use super::{decimal, integer};
+use super::{decimal, integer, quotient};
 use arrow::array::{ArrayRef, Datum};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef};
 use arrow::error::ArrowError;
@@ -14,7 +14,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_expr_common::datum::apply;
 use std::sync::Arc;
 
-/// `+`, `-` or `*` of two numbers, or the negation of one, that fails instead of wrapping.
+/// `+`, `-`, `*` of two numbers, or the negation of one, that fails instead of wrapping; `/` of two decimals.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Checked {
     operator: Operator,
@@ -51,6 +51,7 @@ impl Checked {
 
     fn compute(&self, left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
         match left.get().0.data_type() {
+            DataType::Decimal128(..) if self.operator == Operator::Divide => quotient::quotients(left, right),
             DataType::Decimal128(..) => decimal::checked(self.operator, left, right),
             _ => integer::checked(self.operator, left, right),
         }
@@ -63,6 +64,7 @@ impl ScalarUDFImpl for Checked {
             _ if self.negates => "checked_negate",
             Operator::Plus => "checked_add",
             Operator::Minus => "checked_subtract",
+            Operator::Divide => "decimal_divide",
             _ => "checked_multiply",
         }
     }
@@ -84,6 +86,8 @@ impl ScalarUDFImpl for Checked {
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match types {
             [inner] if self.negates => Ok(inner.clone()),
+            [left, right] if self.operator == Operator::Divide => quotient::quotient_type(left, right)
+                .map_or_else(|| internal_err!("{left} / {right} is no quotient of decimals"), Ok),
             [left, right] => BinaryTypeCoercer::new(left, &self.operator, right).get_result_type(),
             _ => internal_err!("{} with {} arguments", self.name(), types.len()),
         }

@@ -11,14 +11,19 @@
 //! | `find` | whether a plan has anything for a rule to do |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
-//! | `integer`, `decimal` | the loops |
+//! | `integer`, `decimal`, `quotient` | the loops |
+//! | `average` | AVG of decimals |
+//! | `rounding` | round, trunc, ceil and floor |
 //! | `sum/` | SUM |
 
 mod approximate;
+mod average;
 mod decimal;
 mod find;
 mod function;
 mod integer;
+mod quotient;
+mod rounding;
 mod rule;
 mod sets;
 mod sum;
@@ -27,6 +32,8 @@ mod timestamps;
 mod zeros;
 
 pub(crate) use approximate::ApproximateWins;
+pub(crate) use average::exact_average;
+pub(crate) use rounding::roundings;
 pub(crate) use rule::CheckedArithmetic;
 pub(crate) use sum::checked_sum;
 pub(crate) use times::TimeComparison;

@@ -1,24 +1,23 @@
-//! TIMESTAMPs beside texts and dates. DataFusion compares them in nanoseconds, which end in the year 2262, and so fails for
-//! values that a column may well have; here the column's own unit counts, and a text beside it is read as that type has it.
+//! TIMESTAMPs beside texts, dates and TIMESTAMPs of other units. DataFusion compares them in nanoseconds, which end in the
+//! year 2262, or in the coarser unit, which takes 10:00:00.5 for 10:00:00. Here a column's own unit counts where that loses
+//! nothing, else the finer one, and a text is read as the type beside it has it.
 
+use crate::casts::{Failing, convert};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, cast};
+use std::sync::Arc;
 
-/// Makes the dates and literal texts among `operands` TIMESTAMPs of the one type that the others have; false when there
-/// is nothing to do.
+/// Gives the operands of a comparison the type of one of them; false when there is nothing to do.
 pub(super) fn align(operands: Vec<&mut Expr>, types: &[DataType]) -> bool {
-    let mut timestamps = types.iter().filter(|data_type| matches!(data_type, DataType::Timestamp(..)));
-    let Some(target) = timestamps.next() else { return false };
-    if matches!(target, DataType::Timestamp(TimeUnit::Nanosecond, _)) || timestamps.any(|other| other != target) {
-        return false;
-    }
+    let Some(target) = target(&operands, types) else { return false };
     let mut changed = false;
     for (operand, data_type) in operands.into_iter().zip(types) {
-        let converted = match (&*operand, data_type) {
-            (Expr::Literal(value, _), DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8) => {
-                value.cast_to(target).ok().map(|value| Expr::Literal(value, None))
-            }
-            (_, DataType::Date32) => Some(cast(operand.clone(), target.clone())),
+        let converted = match (constant(operand), data_type) {
+            (_, own) if *own == target => None,
+            (Some(value), DataType::Timestamp(..)) => read(&value, &target).map(literal),
+            (Some(value), own) if own.is_string() => read(&value, &target).map(literal),
+            (_, DataType::Timestamp(..) | DataType::Date32) => Some(cast(operand.clone(), target.clone())),
             _ => None,
         };
         if let Some(converted) = converted {
@@ -27,4 +26,53 @@ pub(super) fn align(operands: Vec<&mut Expr>, types: &[DataType]) -> bool {
         }
     }
     changed
+}
+
+fn literal(value: ScalarValue) -> Expr {
+    Expr::Literal(value, None)
+}
+
+/// The type in which the operands are compared: that of the columns where they have one and the constants lose nothing
+/// by it, else that of the finest unit. `None` where zones differ.
+fn target(operands: &[&mut Expr], types: &[DataType]) -> Option<DataType> {
+    let stamps = || operands.iter().zip(types).filter(|(_, own)| matches!(own, DataType::Timestamp(..)));
+    let zone: Option<Arc<str>> = stamps().find_map(|(_, own)| zone_of(own));
+    if stamps().any(|(_, own)| zone_of(own).is_some() != zone.is_some()) {
+        return None;
+    }
+    let finest = stamps().filter_map(|(_, own)| unit_of(own)).max_by_key(|unit| *unit as u8)?;
+    let finest = DataType::Timestamp(finest, zone);
+    let mut columns = stamps().filter(|(operand, _)| constant(operand).is_none()).map(|(_, own)| own);
+    let Some(column) = columns.next().filter(|first| columns.all(|other| other == *first)) else {
+        return Some(finest);
+    };
+    let mut constants = stamps().filter_map(|(operand, _)| constant(operand));
+    let is_kept = |value: ScalarValue| {
+        let there = read(&value, column);
+        there.and_then(|there| read(&there, &value.data_type())) == Some(value)
+    };
+    Some(if constants.all(is_kept) { column.clone() } else { finest })
+}
+
+fn unit_of(data_type: &DataType) -> Option<TimeUnit> {
+    if let DataType::Timestamp(unit, _) = data_type { Some(*unit) } else { None }
+}
+
+fn zone_of(data_type: &DataType) -> Option<Arc<str>> {
+    if let DataType::Timestamp(_, zone) = data_type { zone.clone() } else { None }
+}
+
+/// A literal, or the cast of one, which `TIMESTAMP '…'` is.
+fn constant(expression: &Expr) -> Option<ScalarValue> {
+    match expression {
+        Expr::Literal(value, _) => Some(value.clone()),
+        Expr::Cast(cast) => read(&constant(&cast.expr)?, cast.field.data_type()),
+        _ => None,
+    }
+}
+
+/// A constant as another type; `None` where it is none of that type, which is an error that a cast words better.
+fn read(value: &ScalarValue, target: &DataType) -> Option<ScalarValue> {
+    let read = convert(&value.to_array().ok()?, target, Failing::Error).ok()?;
+    ScalarValue::try_from_array(&read, 0).ok()
 }

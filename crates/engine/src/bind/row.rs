@@ -3,12 +3,12 @@
 //! `TRUE IN (SELECT (a, b) = (x, y) FROM (q) AS rows (x, y))`.
 
 use super::error;
+use crate::statements::dialect::Gingham;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,
     Spanned, Statement, TableFactor, UnaryOperator, Value,
 };
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::borrow::Cow;
 
@@ -86,7 +86,7 @@ fn truths(own: &[Expr], operator: &BinaryOperator, query: &Query, mirrored: bool
         compared.ok_or_else(|| error::unsupported(format!("{operator} between a row and a query's rows")))?;
     let listed: Vec<String> = names.iter().map(Ident::to_string).collect();
     let form = format!("SELECT NULL FROM (SELECT NULL) AS \"{ROWS}\" ({})", listed.join(", "));
-    let parsed = Parser::parse_sql(&GenericDialect {}, &form).map_err(|error| Error::Internal(error.to_string()))?;
+    let parsed = Parser::parse_sql(&Gingham, &form).map_err(|error| Error::Internal(error.to_string()))?;
     let Some(Statement::Query(mut outer)) = parsed.into_iter().next() else {
         return Err(Error::Internal("a query's form is no query".into()));
     };

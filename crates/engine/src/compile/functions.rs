@@ -128,8 +128,8 @@ pub(super) fn limits(data_type: &DataType) -> Option<Limits> {
     Some(match logical_type.class() {
         ValueClass::Bytes if is_string(data_type) => Strings::LIMITS,
         ValueClass::Bytes => return None,
-        // Those that sums can have.
-        ValueClass::Float => Limits::new(ordered(f64::MIN), ordered(f64::MAX)),
+        // Whatever a function gives: infinities and NaN too.
+        ValueClass::Float => Limits::new(i64::MIN + 1, i64::MAX),
         ValueClass::Integer if logical_type.to_arrow() != *data_type => return None,
         ValueClass::Integer => match data_type {
             DataType::Boolean => Limits::new(0, 1),

@@ -117,6 +117,22 @@ fn with_one_zero((left, right): (Expression, Expression)) -> (Expression, Expres
     (one(left), one(right))
 }
 
+/// The key of a float: 0.0 for -0.0, and for each NaN the one above all numbers.
+pub(super) fn float_key(value: Typed) -> Option<Typed> {
+    let constant = |float: f64| Expression::Constant(Some(ordered(float).into()));
+    if !value.data_type.is_floating() {
+        return None;
+    }
+    let is = |operator, limit: f64| Expression::compare(operator, value.expression.clone(), constant(limit));
+    let branches = vec![
+        (is(Comparison::Equal, -0.0), constant(0.0)),
+        (is(Comparison::Less, f64::NEG_INFINITY), constant(f64::NAN)),
+        (is(Comparison::Greater, f64::INFINITY), constant(f64::NAN)),
+    ];
+    let otherwise = Box::new(value.expression.clone());
+    Some(Typed::new(Expression::Case { branches, otherwise }, value.data_type))
+}
+
 fn scale_of(data_type: &DataType) -> Option<i32> {
     match data_type {
         DataType::Decimal128(_, scale) => Some((*scale).into()),

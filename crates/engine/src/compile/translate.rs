@@ -1,7 +1,8 @@
 //! Physical expressions as expressions over integers. What can't be one exactly is not taken.
 
 use super::functions::limits;
-use super::numbers::{arithmetic, as_double, compare, converted, division, doubles, is_number, negated};
+use super::numbers::{arithmetic, as_double, compare, converted, division, doubles, float_key, is_number, negated};
+use crate::equality::FLOAT_KEY;
 use crate::table::datum;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
@@ -303,6 +304,9 @@ impl Translation<'_> {
         if let Some(call) = expression.downcast_ref::<ScalarFunctionExpr>() {
             if call.name() == "checked_negate" {
                 return negated(self.translate(call.args().first()?)?);
+            }
+            if call.name() == FLOAT_KEY {
+                return float_key(self.translate(call.args().first()?)?);
             }
             let operator = match call.name() {
                 "checked_add" => Operator::Plus,

@@ -4,18 +4,36 @@
 //! DataFusion makes every literal with a point or an exponent a decimal once it is told to keep `0.1` exact, and then
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
+use crate::session::operators;
 use crate::statements::walk::{Tree, Visit};
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::{CastKind, DataType, ExactNumberInfo, Expr, TypedString, Value};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, ExactNumberInfo, Expr, NamedWindowDefinition, NamedWindowExpr, Select, TypedString, Value,
+};
 
 /// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns.
-pub(super) fn make_plannable(tree: &mut impl Tree) -> Result<()> {
+pub(crate) fn make_plannable(tree: &mut impl Tree) -> Result<()> {
     tree.walk(&mut Literals)
 }
 
 struct Literals;
 
 impl Visit for Literals {
+    fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+        operators::give_signs(expression);
+        operators::keep_frame(expression);
+        Ok(())
+    }
+
+    fn select(&mut self, select: &mut Select) -> Result<()> {
+        for NamedWindowDefinition(_, window) in &mut select.named_window {
+            if let NamedWindowExpr::WindowSpec(spec) = window {
+                operators::keep_bounds(spec);
+            }
+        }
+        Ok(())
+    }
+
     fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
         if let Expr::Cast { data_type: DataType::Timestamp(precision @ None, _), .. }
         | Expr::TypedString(TypedString { data_type: DataType::Timestamp(precision @ None, _), .. }) = expression
@@ -38,7 +56,7 @@ impl Visit for Literals {
                 format: None,
             };
         }
-        Ok(())
+        operators::make_calls(expression)
     }
 }
 

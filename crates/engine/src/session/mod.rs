@@ -11,7 +11,7 @@
 //! | `plans` | plans kept for when a text comes again |
 //! | `line` | statements that may wait for the turn to write |
 //! | `run` | running a statement on the database's threads |
-//! | `literals` | number literals with an exponent |
+//! | `literals`, `operators` | what DataFusion would plan otherwise than PostgreSQL |
 //! | `settings`, `durations` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling, and how far a statement is |
@@ -28,6 +28,7 @@ mod information_schema;
 mod line;
 mod literals;
 mod memory;
+mod operators;
 mod plans;
 mod run;
 mod settings;
@@ -42,6 +43,7 @@ pub use cancel::StatementProgress;
 pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
+pub(crate) use literals::make_plannable;
 pub(crate) use plans::KeptPlan;
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
 pub(crate) use settings::{Execution, Notes, Settings, ZONE};

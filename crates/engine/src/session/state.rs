@@ -1,7 +1,13 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
-use crate::arithmetic::{ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum};
+use crate::arithmetic::{
+    ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum, exact_average, roundings,
+};
+use crate::casts::OwnCasts;
 use crate::compile::{CompilePipelines, UnlessWhole};
+use crate::equality::OneForm;
+use crate::functions;
+use crate::guards::GuardExpressions;
 use crate::optimizer::{
     JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, UnlimitOneGroup, in_passes, is_needed, only_where_wanted,
 };
@@ -11,6 +17,7 @@ use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
+use crate::temporal;
 use crate::unnest::UnnestSubqueries;
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
@@ -61,8 +68,14 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .with_optimizer_rules(optimizer_rules())
         .with_physical_optimizer_rules(physical_rules(engine));
     // The last function of a name counts.
-    builder.aggregate_functions().get_or_insert_default().push(Arc::new(checked_sum()));
+    let sums = [Arc::new(checked_sum()), Arc::new(exact_average())];
+    builder.aggregate_functions().get_or_insert_default().extend(sums);
+    builder
+        .scalar_functions()
+        .get_or_insert_default()
+        .extend(roundings().into_iter().chain(functions::all()).chain(temporal::functions()));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
+    builder.expr_planners().get_or_insert_default().insert(1, Arc::new(temporal::TemporalOperators));
     builder.build()
 }
 
@@ -71,8 +84,10 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let mut rules: Vec<Arc<dyn AnalyzerRule + Send + Sync>> = vec![Arc::new(ApproximateWins)];
     rules.extend(Analyzer::new().rules);
     rules.extend([
-        Arc::new(CheckedArithmetic::new()) as Arc<dyn AnalyzerRule + Send + Sync>,
+        Arc::new(OwnCasts) as Arc<dyn AnalyzerRule + Send + Sync>,
+        Arc::new(CheckedArithmetic::new()),
         Arc::new(UnnestSubqueries),
+        Arc::new(OneForm),
     ]);
     rules
 }
@@ -89,6 +104,9 @@ fn optimizer_rules() -> Vec<Logical> {
             name if name == crosses.name() => rules.push(Arc::new(KeyedJoins)),
             name if name == conditions.name() => {
                 rules.extend([Arc::new(LimitOneGroup) as Logical, rule, Arc::new(UnlimitOneGroup)])
+            }
+            "simplify_expressions" => {
+                rules.extend([only_where_wanted(rule), Arc::new(temporal::CompareDays) as Logical]);
             }
             _ => rules.push(only_where_wanted(rule)),
         }
@@ -119,12 +137,14 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
     };
     let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(own).collect();
     let at = rules.iter().position(|rule| rule.name() == distributing.name()).unwrap_or(rules.len());
-    let (marks, projections) = (OutputRequirements::new_remove_mode(), ProjectionPushdown::new());
+    let (marks, projections, guards) =
+        (OutputRequirements::new_remove_mode(), ProjectionPushdown::new(), GuardExpressions);
     let mut later = rules.split_off(at);
     later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(DropMisledFilters)]);
-    later.extend([Arc::new(UnwaitedJoins) as Rule, Arc::new(GatherJoinKeys), Arc::new(YieldingJoins)]);
+    later.extend([Arc::new(UnwaitedJoins) as Rule, Arc::new(GatherJoinKeys)]);
+    later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(YieldingJoins)]);
     let seen = |rule: Rule| match rule.name() {
-        name if name == marks.name() || name == projections.name() => rule,
+        name if [marks.name(), projections.name(), guards.name()].contains(&name) => rule,
         _ => spared(rule),
     };
     let later: Vec<Rule> = later.into_iter().map(seen).collect();

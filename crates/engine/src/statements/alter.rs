@@ -5,9 +5,9 @@ use super::constraints::{Constraints, Scope};
 use super::walk::{Tree, Visit};
 use super::{definition, existing, expression, fold, table_reference, types, unsupported, write};
 use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::statements::dialect::Gingham;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use gingham_storage::catalog::Snapshot;
 use gingham_storage::{ColumnId, TableDefinition, TableName};
@@ -213,7 +213,7 @@ fn visit_columns(condition: &str, change: impl FnMut(&mut Ident)) -> Result<Stri
             Ok(())
         }
     }
-    let parsed = Parser::new(&GenericDialect {}).try_with_sql(condition).and_then(|mut parser| parser.parse_expr());
+    let parsed = Parser::new(&Gingham).try_with_sql(condition).and_then(|mut parser| parser.parse_expr());
     let mut parsed =
         parsed.map_err(|error| Error::Internal(format!("CHECK ({condition}) is not readable: {error}")))?;
     parsed.walk(&mut Columns(change))?;

@@ -1,7 +1,9 @@
 //! Expressions that a table keeps as text, DEFAULT and CHECK: planned when the table is made, so that a wrong one is
 //! refused then, and planned again by each statement that writes.
 
+use super::dialect::Gingham;
 use super::{depth, ingest};
+use crate::session::make_plannable;
 use crate::{Error, Result};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Schema, SchemaRef};
@@ -13,6 +15,7 @@ use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Volatility};
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::sql::parser::DFParserBuilder;
 use gingham_storage::{ColumnDefinition, Datum};
 use std::sync::Arc;
 
@@ -86,9 +89,10 @@ fn analyze(state: &SessionState, schema: &SchemaRef, text: &str, what: &str) -> 
         other => other,
     };
     let unqualified = DFSchema::try_from(schema.as_ref().clone())?;
-    let mut parsed =
-        state.sql_to_expr_with_alias(text, &state.config_options().sql_parser.dialect).map_err(in_context)?;
+    let parser = DFParserBuilder::new(text).with_dialect(&Gingham).build();
+    let mut parsed = parser.and_then(|mut parser| parser.parse_into_expr()).map_err(in_context)?;
     depth::limit(&mut parsed.expr)?;
+    make_plannable(&mut parsed.expr)?;
     let expression = state.create_logical_expr_from_sql_expr(parsed, &unqualified).map_err(in_context)?;
     if let Some(part) = unsuitable(&expression)? {
         return Err(Error::Unsupported(format!("{what} has {part}, which it can't have")));

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `parse`, `tokens`, `untyped`, `depth` | text to statements, no deeper than planning can take |
+//! | `parse`, `dialect`, `tokens`, `untyped`, `depth` | text to statements, no deeper than planning can take |
 //! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
 //! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
 //! | `layout`, `alter_design` | layouts, packings and encodings: their text, ALTER TABLE … SET |
@@ -30,6 +30,7 @@ mod create;
 mod definition;
 mod depth;
 mod describe;
+pub(crate) mod dialect;
 mod existing;
 mod expression;
 pub(crate) mod external;

@@ -5,10 +5,10 @@ use super::alter_design::{self, AlterDesign};
 use super::copy::{self, CopyFrom};
 use super::tokens::Tokens;
 use super::{depth, refuse, untyped};
+use crate::statements::dialect::Gingham;
 use crate::{Error, Result};
 use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 use std::fmt;
@@ -41,7 +41,7 @@ impl fmt::Display for Statement {
 /// those before it are.
 pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
     let Tokens { tokens, materialized } = Tokens::of(sql)?;
-    let mut parser = DFParserBuilder::new(tokens).build()?;
+    let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
     let mut statements = Vec::new();
     loop {
         while parser.parser.consume_token(&Token::SemiColon) {}
@@ -85,7 +85,7 @@ pub(crate) fn query_of(text: &str) -> Result<Query> {
 /// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
 pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
     let Tokens { tokens, materialized } = Tokens::without_places(text).map_err(|error| error.to_string())?;
-    let parsed = Parser::new(&GenericDialect {}).with_tokens_with_locations(tokens).parse_query();
+    let parsed = Parser::new(&Gingham).with_tokens_with_locations(tokens).parse_query();
     let mut query = parsed.map_err(|error| error.to_string())?;
     materialized.put(query.as_mut()).map_err(|error| error.to_string())?;
     Ok(*query)

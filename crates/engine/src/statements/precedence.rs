@@ -154,11 +154,11 @@ fn group(parts: &mut VecDeque<Part>, least: u8) -> Result<Expr> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use crate::statements::dialect::Gingham;
     use datafusion::sql::sqlparser::parser::Parser;
 
     fn parsed(sql: &str) -> Expr {
-        let parser = Parser::new(&GenericDialect {}).try_with_sql(sql);
+        let parser = Parser::new(&Gingham).try_with_sql(sql);
         parser.and_then(|mut parser| parser.parse_expr()).expect("an expression")
     }
 

@@ -2,10 +2,10 @@
 
 use super::{describe, layout, system, table_reference, unsupported};
 use crate::session::{Outcome, StatementContext, names_schema};
+use crate::statements::dialect::Gingham;
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, ShowCreateObject, Statement as Sql};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::{RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Word};
@@ -144,10 +144,10 @@ fn is_unreserved(word: &str) -> bool {
     if matches!(Token::make_word(word, None), Token::Word(Word { keyword, .. }) if reserved(keyword)) {
         return false;
     }
-    let parse = |sql: &str| Parser::new(&GenericDialect {}).try_with_sql(sql);
+    let parse = |sql: &str| Parser::new(&Gingham).try_with_sql(sql);
     let as_value = parse(word).and_then(|mut parser| parser.parse_expr());
     let as_names = Parser::parse_sql(
-        &GenericDialect {},
+        &Gingham,
         &format!(
             "CREATE TABLE {word} ({word} INT, CONSTRAINT {word} UNIQUE ({word}), FOREIGN KEY ({word}) REFERENCES {word} ({word}))"
         ),

@@ -5,9 +5,9 @@
 //! function's call: it becomes `(SELECT * FROM (VALUES (1), (2)))`.
 
 use crate::Result;
+use crate::statements::dialect::Gingham;
 use crate::statements::walk::{Tree, Visit};
 use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Query};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word};
@@ -131,7 +131,7 @@ impl Tokens {
 }
 
 fn tokens(sql: &str) -> Result<Vec<TokenWithSpan>> {
-    let read = Tokenizer::new(&GenericDialect, sql).tokenize_with_location();
+    let read = Tokenizer::new(&Gingham, sql).tokenize_with_location();
     Ok(read.map_err(|error| datafusion::error::DataFusionError::from(ParserError::from(error)))?)
 }
 

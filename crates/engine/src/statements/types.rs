@@ -155,11 +155,11 @@ fn character_limit(column: &str, data_type: &DataType, length: &CharacterLength)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use crate::statements::dialect::Gingham;
     use datafusion::sql::sqlparser::parser::Parser;
 
     fn parse(text: &str) -> Result<LogicalType> {
-        let data_type = Parser::new(&GenericDialect {})
+        let data_type = Parser::new(&Gingham)
             .try_with_sql(text)
             .and_then(|mut parser| parser.parse_data_type())
             .map_err(|error| Error::InvalidInput(error.to_string()))?;

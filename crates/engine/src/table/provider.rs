@@ -38,6 +38,12 @@ pub(crate) struct GinghamTable {
     samples: Samples,
 }
 
+/// Whether a scan reads a table of the database, whose values are kept in one form.
+pub(crate) fn is_stored(scan: &datafusion::logical_expr::TableScan) -> bool {
+    datafusion::datasource::source_as_provider(&scan.source)
+        .is_ok_and(|provider| provider.downcast_ref::<GinghamTable>().is_some())
+}
+
 /// What the order of joins was chosen by, for the scan that follows and for when it is asked again. All places of a
 /// statement that name a table share it.
 #[derive(Debug, Clone, Default)]

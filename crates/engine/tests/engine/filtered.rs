@@ -9,7 +9,7 @@ const TAKEN: [(&str, &str); 11] = [
     ("SELECT * FROM bought WHERE amount > person", "scan 0, filter, rows as they come"),
     ("SELECT id, upper(name), town + 1 FROM people WHERE id % 100 > town", "filter, rows as they come"),
     ("SELECT name FROM people WHERE length(name) + town > 30 AND id > town * 20", "filter, rows as they come"),
-    ("SELECT 1 FROM bought WHERE person > amount AND person < amount * 2", "filter, rows as they come"),
+    ("SELECT 1 FROM bought WHERE person > amount AND person < amount * 2.25", "filter, rows as they come"),
     (
         "SELECT item, day FROM bought WHERE amount > (SELECT avg(amount) FROM bought) AND item < 'salt'",
         "rows as they come",

@@ -17,6 +17,8 @@ pub struct Answer {
 pub enum Kind {
     /// Numbers, of which doubles may differ in the last digits, and decimals in zeros at their end.
     Number,
+    /// Decimals, which are the same when the one with more digits behind the point is the other but for its last digit.
+    Decimal,
     /// Texts, letter for letter.
     Text,
 }
@@ -69,7 +71,14 @@ fn same_bag(own: &[Vec<Cell>], other: &[Vec<Cell>], kinds: &[Kind]) -> bool {
 
 fn same_row(own: &[Cell], other: &[Cell], kinds: &[Kind]) -> bool {
     let same = |(number, (own, other)): (usize, (&Cell, &Cell))| match (own, other) {
-        (Some(own), Some(other)) => own == other || kinds.get(number) == Some(&Kind::Number) && close(own, other),
+        (Some(own), Some(other)) => {
+            own == other
+                || match kinds.get(number) {
+                    Some(Kind::Number) => close(own, other),
+                    Some(Kind::Decimal) => nearly(own, other),
+                    _ => false,
+                }
+        }
         (own, other) => own == other,
     };
     own.len() == other.len() && own.iter().zip(other).enumerate().all(same)
@@ -81,7 +90,23 @@ fn close(own: &str, other: &str) -> bool {
         return own == other;
     }
     let (Ok(own), Ok(other)) = (own.parse::<f64>(), other.parse::<f64>()) else { return false };
-    own == other || own.is_nan() && other.is_nan() || (own - other).abs() <= 1e-12 * own.abs().max(other.abs())
+    let (distance, largest) = ((own - other).abs(), own.abs().max(other.abs()));
+    own == other || own.is_nan() && other.is_nan() || largest.is_finite() && distance <= 1e-12 * largest
+}
+
+/// True for decimals that are the same once the one with more digits behind the point is rounded to those of the other,
+/// which has six at least or all of them.
+fn nearly(own: &str, other: &str) -> bool {
+    let digits = |number: &str| number.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    let (short, long) = if digits(own) < digits(other) { (own, other) } else { (other, own) };
+    let unscaled = |number: &str| number.replace('.', "").parse::<i128>().ok();
+    let unit = 10i128.checked_pow((digits(long) - digits(short)) as u32);
+    let (Some(short_units), Some(long_units), Some(unit)) = (unscaled(short), unscaled(long), unit) else {
+        return close(own, other);
+    };
+    let (cut, rest) = (long_units / unit, long_units % unit);
+    let up = if rest != 0 && rest.abs() >= unit - rest.abs() { long_units.signum() } else { 0 };
+    short_units == cut + up && (digits(short) >= 6 || rest == 0)
 }
 
 /// A row as the stored files write it.

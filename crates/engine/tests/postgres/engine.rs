@@ -65,7 +65,11 @@ impl Engine {
 }
 
 fn kinds(schema: &Schema) -> Vec<Kind> {
-    let kind = |data_type: &DataType| if data_type.is_numeric() { Kind::Number } else { Kind::Text };
+    let kind = |data_type: &DataType| match data_type {
+        DataType::Decimal128(..) => Kind::Decimal,
+        other if other.is_numeric() => Kind::Number,
+        _ => Kind::Text,
+    };
     schema.fields().iter().map(|field| kind(field.data_type())).collect()
 }
 
@@ -75,11 +79,16 @@ fn texts(batch: &RecordBatch) -> Vec<Vec<Cell>> {
 }
 
 fn column(values: &ArrayRef) -> Vec<Cell> {
+    let written =
+        values.data_type().is_temporal().then(|| gingham::as_text(values).expect("dates and times have texts"));
     let options = FormatOptions::default();
     let formatter = ArrayFormatter::try_new(values, &options).expect("Arrow can show every type that a query returns");
     let text = |row: usize| match values.data_type() {
         DataType::Boolean => if values.as_boolean().value(row) { "t" } else { "f" }.to_owned(),
-        _ => formatter.value(row).to_string(),
+        _ => match &written {
+            Some(texts) => texts.as_string_view().value(row).to_owned(),
+            None => formatter.value(row).to_string(),
+        },
     };
     let is_null = |row: usize| values.is_null(row) || *values.data_type() == DataType::Null;
     (0..values.len()).map(|row| (!is_null(row)).then(|| text(row))).collect()

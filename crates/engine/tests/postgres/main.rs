@@ -22,6 +22,7 @@
 //! | `server`, `engine`, `answer` | both sides, and what they answer |
 //! | `judge`, `report` | what came of it |
 //! | `stored`, `replay`, `new` | the stored statements, and new ones |
+//! | `values/` | random expressions over values of every type |
 
 #[path = "../random/generator.rs"]
 mod generator;
@@ -37,4 +38,5 @@ mod server;
 mod shrink;
 mod stored;
 mod tree;
+mod values;
 mod world;

@@ -8,6 +8,7 @@ use crate::report::{self, Report, example};
 use crate::server::Server;
 use crate::stored::{self, Entry, Section};
 use crate::world::World;
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Statements about one schema.
@@ -19,7 +20,7 @@ const PER_FILE: usize = 500;
 /// An answer of more text is not stored.
 const MOST_STORED: usize = 1200;
 
-fn number(variable: &str) -> Option<u64> {
+pub fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{variable}={text}: a whole number is wanted")))
 }
@@ -118,7 +119,8 @@ impl Run {
 
     /// Writes the stored files anew.
     fn store(&self, version: &str) {
-        for file in replay::files() {
+        let own = |file: &PathBuf| file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("generated"));
+        for file in replay::files().into_iter().filter(own) {
             std::fs::remove_file(file).expect("an old file can be removed");
         }
         std::fs::create_dir_all(replay::folder()).expect("the folder can be made");

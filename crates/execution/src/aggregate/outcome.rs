@@ -20,7 +20,7 @@ pub enum Finish {
     Value(usize),
     /// The same; it is an overflow outside of what its type can hold.
     Within(usize, Limits),
-    /// A mean of decimals, towards zero.
+    /// A mean of decimals, rounded half away from zero.
     Mean {
         /// The aggregate that is the sum.
         sum: usize,
@@ -218,9 +218,19 @@ impl Finish {
     }
 }
 
-/// A mean of decimals: towards zero, as DataFusion's. `None` when it does not fit 128 bits.
+/// A mean of decimals, rounded half away from zero. `None` when it does not fit 128 bits.
 fn mean(sum: i128, count: i128, digits: u32) -> Option<i128> {
-    sum.checked_mul(10i128.checked_pow(digits)?)?.checked_div(count)
+    let factor = 10i128.checked_pow(digits)?;
+    let (quotient, rest) = match sum.checked_mul(factor) {
+        Some(scaled) => (scaled.checked_div(count)?, scaled.checked_rem(count)?),
+        None => {
+            let scaled = i256::from_i128(sum).checked_mul(i256::from_i128(factor))?;
+            let (count, quotient) = (i256::from_i128(count), scaled.checked_div(i256::from_i128(count))?);
+            (quotient.to_i128()?, scaled.wrapping_sub(quotient.wrapping_mul(count)).to_i128()?)
+        }
+    };
+    let half = rest.unsigned_abs() >= count.unsigned_abs() - rest.unsigned_abs();
+    quotient.checked_add(if half { sum.signum() } else { 0 })
 }
 
 /// The groups of the states.

@@ -53,7 +53,7 @@ impl GroupSums {
 }
 
 /// The rows that count: those that are not NULL and pass the FILTER; `None` for all.
-fn taken(values: &dyn Array, filter: Option<&BooleanArray>) -> Option<NullBuffer> {
+pub(in crate::arithmetic) fn taken(values: &dyn Array, filter: Option<&BooleanArray>) -> Option<NullBuffer> {
     let passed = filter.map(|filter| {
         let passed = match filter.nulls() {
             Some(nulls) => filter.values() & nulls.inner(),

@@ -8,17 +8,19 @@ mod groups;
 use accumulator::SumAccumulator;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, UInt64Array};
 use arrow::datatypes::{DataType, Field, FieldRef};
+pub(super) use as_values as values_of;
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::sum::sum_udaf;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, GroupsAccumulator, ReversedUDAF, SetMonotonicity,
-    Signature, StatisticsArgs,
+    Accumulator, AggregateUDF, AggregateUDFImpl, Coercion, Documentation, GroupsAccumulator, ReversedUDAF,
+    SetMonotonicity, Signature, StatisticsArgs, TypeSignature, TypeSignatureClass,
 };
 use distinct::DistinctSum;
 use groups::GroupSums;
+pub(super) use groups::taken as rows_taken;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -27,13 +29,21 @@ const PARTIAL: DataType = DataType::Decimal128(38, 0);
 
 /// `sum`, in place of DataFusion's.
 pub(crate) fn checked_sum() -> AggregateUDF {
-    AggregateUDF::new_from_impl(CheckedSum { native: sum_udaf() })
+    let native = sum_udaf();
+    AggregateUDF::new_from_impl(CheckedSum { signature: and_intervals(native.signature()), native })
+}
+
+/// What an aggregate takes, and intervals, of which another aggregate takes its place before anything is planned.
+pub(super) fn and_intervals(native: &Signature) -> Signature {
+    let intervals = TypeSignature::Coercible(vec![Coercion::new_exact(TypeSignatureClass::Interval)]);
+    Signature::one_of(vec![native.type_signature.clone(), intervals], native.volatility)
 }
 
 /// SUM: integers and decimals by us, the rest by DataFusion.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct CheckedSum {
     native: Arc<AggregateUDF>,
+    signature: Signature,
 }
 
 /// The numbers that are summed here.
@@ -117,9 +127,14 @@ macro_rules! with_values {
 }
 use with_values;
 
-fn as_values<T: ArrowPrimitiveType>(array: &dyn Array) -> Result<&arrow::array::PrimitiveArray<T>> {
+/// An array's values, which must be of that type.
+pub(super) fn as_values<T: ArrowPrimitiveType>(array: &dyn Array) -> Result<&arrow::array::PrimitiveArray<T>> {
     array.as_primitive_opt::<T>().ok_or_else(|| {
-        DataFusionError::Internal(format!("SUM was given {} in the place of {}", array.data_type(), T::DATA_TYPE))
+        DataFusionError::Internal(format!(
+            "an aggregate was given {} in the place of {}",
+            array.data_type(),
+            T::DATA_TYPE
+        ))
     })
 }
 
@@ -134,11 +149,14 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn signature(&self) -> &Signature {
-        self.native.signature()
+        &self.signature
     }
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.native.return_type(types)
+        match types {
+            [interval @ DataType::Interval(_)] => Ok(interval.clone()),
+            _ => self.native.return_type(types),
+        }
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {

@@ -24,6 +24,8 @@ impl Tables {
             let plan = wait(context.plan(statement, None)).unwrap();
             let plan = state.analyzer().execute_and_check(plan, state.config_options(), |_, _| {}).unwrap();
             let mut rules = Optimizer::new().rules;
+            let folding = rules.iter().position(|rule| rule.name() == "simplify_expressions").unwrap();
+            rules.insert(folding + 1, Arc::new(crate::temporal::CompareDays));
             rules.push(Arc::new(crate::arithmetic::OneZero));
             let optimizer = Optimizer::with_rules(in_passes(rules, Arc::new(JoinOrder)));
             optimizer.optimize(plan, &state, |_, _| {}).unwrap().display_indent_schema().to_string()

@@ -6,11 +6,10 @@
 use super::floats::one_zero;
 use super::value::{Kind, kind, quote, show};
 use crate::Result;
+use crate::casts::{Failing, convert};
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewArray};
 use arrow::compute::kernels::cmp::distinct;
-use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Float32Type, Float64Type, TimeUnit, TimestampMicrosecondType};
-use arrow::util::display::FormatOptions;
 use gingham_storage::LogicalType;
 use std::sync::Arc;
 
@@ -50,8 +49,7 @@ pub(crate) fn assign(values: &ArrayRef, target: &LogicalType) -> Result<Result<A
 
 /// A cast in which a value that does not fit becomes NULL.
 fn cast(values: &ArrayRef, target: &DataType) -> Result<ArrayRef> {
-    let options = CastOptions { safe: true, format_options: FormatOptions::default() };
-    Ok(cast_with_options(values, target, &options).map_err(gingham_storage::Error::from)?)
+    Ok(convert(values, target, Failing::Null)?)
 }
 
 /// Text as bytes: hexadecimal after `\x`, the form in which results and COPY write BINARY, otherwise the text's own.

@@ -1,5 +1,6 @@
 //! Single values: which types convert to which, and how values are shown in messages.
 
+use crate::casts::{Failing, convert};
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -55,6 +56,11 @@ pub(crate) fn assignable(source: &DataType, target: &LogicalType) -> bool {
 pub(super) fn show(values: &ArrayRef, row: usize) -> String {
     if values.is_null(row) {
         return String::new();
+    }
+    if values.data_type().is_temporal()
+        && let Ok(texts) = convert(&values.slice(row, 1), &DataType::Utf8View, Failing::Null)
+    {
+        return texts.as_string_view().value(0).to_owned();
     }
     let options = FormatOptions::default();
     match ArrayFormatter::try_new(values.as_ref(), &options) {

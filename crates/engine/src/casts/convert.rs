@@ -1,0 +1,74 @@
+//! One array cast to another type.
+
+use super::{numbers, temporal};
+use arrow::array::{ArrayRef, AsArray, StringViewArray};
+use arrow::compute::{CastOptions, cast_with_options};
+use arrow::datatypes::{DataType, IntervalUnit};
+use arrow::util::display::FormatOptions;
+use datafusion::common::exec_err;
+use datafusion::error::Result;
+
+/// What becomes of a value that has no place in the type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Failing {
+    /// It is an error that names it.
+    Error,
+    /// It is NULL.
+    Null,
+}
+
+impl Failing {
+    /// The value, or what becomes of it.
+    pub(super) fn or<T>(self, value: std::result::Result<T, String>) -> Result<Option<T>> {
+        match (value, self) {
+            (Ok(value), _) => Ok(Some(value)),
+            (Err(_), Self::Null) => Ok(None),
+            (Err(problem), Self::Error) => exec_err!("{problem}"),
+        }
+    }
+}
+
+/// Whether a cast is one of ours.
+pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (from, to) if from == to => false,
+        (from, to) if from.is_string() => {
+            is_temporal(to) || to.is_floating() || to.is_integer() || *to == DataType::Boolean
+        }
+        (from, to) if to.is_string() => is_temporal(from) || from.is_floating(),
+        (DataType::Float64, DataType::Float32) => true,
+        (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
+        (DataType::Decimal128(..), to) => to.is_integer(),
+        (from, to) => is_temporal(from) && is_temporal(to),
+    }
+}
+
+/// Dates, times, timestamps and intervals of the kinds that SQL has.
+fn is_temporal(data_type: &DataType) -> bool {
+    let has_none = matches!(data_type, DataType::Date64 | DataType::Duration(_))
+        || matches!(data_type, DataType::Interval(unit) if *unit != IntervalUnit::MonthDayNano);
+    data_type.is_temporal() && !has_none
+}
+
+/// The values as another type.
+pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Result<ArrayRef> {
+    if !is_own(values.data_type(), to) {
+        let options = CastOptions { safe: failing == Failing::Null, format_options: FormatOptions::default() };
+        return Ok(cast_with_options(values, to, &options)?);
+    }
+    if values.data_type().is_string() {
+        let texts = arrow::compute::cast(values, &DataType::Utf8View)?;
+        let texts: &StringViewArray = texts.as_string_view();
+        return if is_temporal(to) { temporal::read(texts, to, failing) } else { numbers::read(texts, to, failing) };
+    }
+    if to.is_string() {
+        let texts =
+            if is_temporal(values.data_type()) { temporal::write(values)? } else { numbers::write_floats(values)? };
+        return Ok(arrow::compute::cast(&texts, to)?);
+    }
+    if is_temporal(values.data_type()) {
+        temporal::between(values, to, failing)
+    } else {
+        numbers::rounded(values, to, failing)
+    }
+}

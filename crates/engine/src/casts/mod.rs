@@ -1,0 +1,16 @@
+//! Casts as PostgreSQL has them, where DataFusion's read, round or write otherwise: dates and times from text and as text,
+//! floats as text, fractions to integers, floats to decimals.
+//!
+//! | file | what |
+//! |---|---|
+//! | `rule` | puts these casts in the place of DataFusion's |
+//! | `convert` | one array to another type |
+//! | `temporal`, `numbers` | the loops |
+
+mod convert;
+mod numbers;
+mod rule;
+mod temporal;
+
+pub(crate) use convert::{Failing, convert};
+pub(crate) use rule::{CAST, OwnCasts};

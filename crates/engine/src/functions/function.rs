@@ -1,0 +1,131 @@
+//! A function over arrays as DataFusion's scalar function, so that each of ours is a name, types and a loop.
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::{ScalarValue, internal_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::expr::Expr;
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The types that the arguments are cast to, or an error that says what the function takes.
+pub(crate) type Coerce = fn(&[DataType]) -> Result<Vec<DataType>>;
+/// The result's type for arguments of the types that [`Coerce`] gave.
+pub(crate) type TypeOf = fn(&[DataType]) -> Result<DataType>;
+/// The result for arrays of arguments, all of them as long as the batch; the type is that of [`TypeOf`].
+pub(crate) type Compute = fn(&[ArrayRef], &DataType) -> Result<ArrayRef>;
+
+/// A scalar function that depends on nothing but its arguments. Two of one name are the same function.
+#[derive(Debug, Clone)]
+pub(crate) struct Function {
+    name: &'static str,
+    aliases: Vec<String>,
+    coerce: Coerce,
+    type_of: TypeOf,
+    compute: Compute,
+    /// NULL arguments give NULL.
+    is_strict: bool,
+    /// The operator that it stands for.
+    operator: Option<&'static str>,
+    signature: Signature,
+}
+
+impl Function {
+    /// A function that is NULL where an argument is.
+    pub(crate) fn new(name: &'static str, coerce: Coerce, type_of: TypeOf, compute: Compute) -> Self {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Self { name, aliases: Vec::new(), coerce, type_of, compute, is_strict: true, operator: None, signature }
+    }
+
+    /// With another name beside its own.
+    pub(crate) fn alias(mut self, name: &str) -> Self {
+        self.aliases.push(name.to_owned());
+        self
+    }
+
+    /// One that is not NULL wherever an argument is.
+    pub(crate) fn with_nulls(mut self) -> Self {
+        self.is_strict = false;
+        self
+    }
+
+    /// One that stands for an operator: its result column is named as the operator is written.
+    pub(crate) fn operator(mut self, operator: &'static str) -> Self {
+        self.operator = Some(operator);
+        self
+    }
+
+    /// For DataFusion.
+    pub(crate) fn build(self) -> Arc<ScalarUDF> {
+        Arc::new(ScalarUDF::new_from_impl(self))
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Function {}
+
+impl Hash for Function {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl ScalarUDFImpl for Function {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn aliases(&self) -> &[String] {
+        &self.aliases
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn is_strict(&self) -> bool {
+        self.is_strict
+    }
+
+    fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
+        let names: Vec<String> = arguments.iter().map(|argument| argument.schema_name().to_string()).collect();
+        Ok(match (self.operator, names.as_slice()) {
+            (Some(operator), [left, right]) => format!("{left} {operator} {right}"),
+            (Some(operator), [inner]) => format!("({operator} {inner})"),
+            _ => format!("{}({})", self.name, names.join(",")),
+        })
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        (self.coerce)(types)
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        (self.type_of)(types)
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let types: Vec<_> = arguments.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        let nullable = arguments.arg_fields.iter().any(|field| field.is_nullable());
+        Ok(Arc::new(Field::new(self.name, self.return_type(&types)?, nullable)))
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_constant = arguments.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
+        let rows = if is_constant { 1 } else { arguments.number_rows };
+        let arrays = arguments.args.iter().map(|argument| argument.to_array(rows)).collect::<Result<Vec<_>>>()?;
+        let result = (self.compute)(&arrays, arguments.return_field.data_type())?;
+        if result.len() != rows {
+            return internal_err!("{} gave {} values for {rows} rows", self.name, result.len());
+        }
+        Ok(if is_constant { ScalarValue::try_from_array(&result, 0)?.into() } else { result.into() })
+    }
+}

@@ -1,0 +1,24 @@
+//! Scalar functions of ours, which take the place of DataFusion's of the same name.
+//!
+//! | file | what |
+//! |---|---|
+//! | `function` | a function over arrays, for DataFusion |
+//! | `numbers` | power, sign |
+//! | `similar` | patterns of SIMILAR TO |
+
+mod function;
+mod numbers;
+mod similar;
+
+pub(crate) use function::{Compute, Function};
+
+use datafusion::logical_expr::ScalarUDF;
+use std::sync::Arc;
+
+/// The function that makes a regular expression of a pattern of SIMILAR TO.
+pub(crate) const SIMILAR_PATTERN: &str = "similar_pattern";
+
+/// All of them.
+pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
+    vec![numbers::power(), numbers::sign(), similar::similar_pattern()]
+}

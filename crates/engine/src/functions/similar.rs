@@ -1,0 +1,101 @@
+//! SIMILAR TO: the pattern of the SQL standard as a regular expression that a whole text must match.
+
+use super::function::Function;
+use arrow::array::{ArrayRef, AsArray, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use datafusion::common::{exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::logical_expr::ScalarUDF;
+use std::sync::Arc;
+
+/// `similar_pattern(pattern, escape)`: the regular expression. An empty escape means that there is none.
+pub(super) fn similar_pattern() -> Arc<ScalarUDF> {
+    Function::new(super::SIMILAR_PATTERN, texts, |_| Ok(DataType::Utf8), patterns).build()
+}
+
+fn texts(types: &[DataType]) -> Result<Vec<DataType>> {
+    match types.len() {
+        2 => Ok(vec![DataType::Utf8; 2]),
+        count => plan_err!("SIMILAR TO takes a pattern and an escape character, not {count} values"),
+    }
+}
+
+fn patterns(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
+    let [patterns, escapes] = [&arguments[0], &arguments[1]].map(|texts| cast(texts, &DataType::Utf8));
+    let (patterns, escapes) = (patterns?, escapes?);
+    let pairs = patterns.as_string::<i32>().iter().zip(escapes.as_string::<i32>());
+    let expressions = pairs.map(|(pattern, escape)| pattern.zip(escape).map(|(p, e)| expression(p, e)).transpose());
+    Ok(Arc::new(expressions.collect::<Result<StringArray>>()?))
+}
+
+/// The regular expression of one pattern.
+fn expression(pattern: &str, escape: &str) -> Result<String> {
+    let mut letters = escape.chars();
+    let (escape, more) = (letters.next(), letters.next());
+    if more.is_some() {
+        return exec_err!("SIMILAR TO '{pattern}': the escape must be one character or none");
+    }
+    let mut written = String::from("(?s)^(?:");
+    let mut letters = pattern.chars();
+    let mut in_class = false;
+    while let Some(letter) = letters.next() {
+        if Some(letter) == escape {
+            let Some(meant) = letters.next() else {
+                return exec_err!("SIMILAR TO '{pattern}': the escape character at its end escapes nothing");
+            };
+            literal(meant, &mut written);
+            continue;
+        }
+        match letter {
+            ']' if in_class => {
+                in_class = false;
+                written.push(']');
+            }
+            '\\' => written.push_str("\\\\"),
+            // A class in a class means something else to a regular expression.
+            '[' | '&' | '~' if in_class => literal(letter, &mut written),
+            letter if in_class => written.push(letter),
+            '[' => {
+                in_class = true;
+                written.push('[');
+            }
+            '%' => written.push_str(".*"),
+            '_' => written.push('.'),
+            '(' => written.push_str("(?:"),
+            '.' | '^' | '$' => literal(letter, &mut written),
+            letter => written.push(letter),
+        }
+    }
+    written.push_str(")$");
+    Ok(written)
+}
+
+fn literal(letter: char, written: &mut String) {
+    if !letter.is_alphanumeric() && letter.is_ascii() {
+        written.push('\\');
+    }
+    written.push(letter);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expression;
+
+    #[test]
+    fn patterns_are_whole_and_escaped() {
+        for (pattern, escape, expected) in [
+            ("b", "\\", "(?s)^(?:b)$"),
+            ("%(b|d)_", "\\", "(?s)^(?:.*(?:b|d).)$"),
+            ("a.b", "\\", "(?s)^(?:a\\.b)$"),
+            ("50\\%", "\\", "(?s)^(?:50\\%)$"),
+            ("50#%", "#", "(?s)^(?:50\\%)$"),
+            ("[a-c%]+", "\\", "(?s)^(?:[a-c%]+)$"),
+            ("[^x]{2}", "\\", "(?s)^(?:[^x]{2})$"),
+        ] {
+            assert_eq!(expression(pattern, escape).unwrap(), expected, "{pattern}");
+        }
+        assert!(expression("a\\", "\\").is_err());
+        assert!(expression("a", "xy").is_err());
+    }
+}

@@ -1,0 +1,281 @@
+//! to_char, to_date and to_timestamp.
+
+use super::number::{Digits, Template};
+use super::pattern::{Item, items};
+use super::read::read;
+use super::write::{Shown, write};
+use crate::session::ZONE;
+use crate::temporal::moment::{is_infinite, units_of_day};
+use crate::temporal::value::{At, nanoseconds_of};
+use arrow::array::{Array, ArrayRef, AsArray, Date32Array, StringArray, TimestampMicrosecondArray};
+use arrow::compute::cast;
+use arrow::datatypes::{
+    DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type, IntervalMonthDayNanoType, TimeUnit,
+};
+use datafusion::common::{ScalarValue, exec_err, plan_err};
+use datafusion::error::Result;
+use datafusion::functions::datetime;
+use datafusion::logical_expr::{
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+use std::sync::Arc;
+
+/// The functions.
+pub(in crate::temporal) fn functions() -> Vec<Arc<ScalarUDF>> {
+    let function = |name, native, what| {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Arc::new(ScalarUDF::new_from_impl(ByTemplate { name, native, what, signature }))
+    };
+    vec![
+        function("to_char", datetime::to_char(), What::Char),
+        function("to_date", datetime::to_date(), What::Date),
+        function("to_timestamp", datetime::to_timestamp(&Default::default()), What::Timestamp),
+    ]
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum What {
+    Char,
+    Date,
+    Timestamp,
+}
+
+/// One of the functions, and DataFusion's of that name.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct ByTemplate {
+    name: &'static str,
+    native: Arc<ScalarUDF>,
+    what: What,
+    signature: Signature,
+}
+
+/// A template with a `%` is DataFusion's.
+fn is_own(template: &str) -> bool {
+    !template.contains('%')
+}
+
+impl ByTemplate {
+    /// Whether a call is by a template of PostgreSQL's, as far as is known while it is planned.
+    fn takes(&self, template: Option<&ScalarValue>) -> bool {
+        match template {
+            Some(template) => template.try_as_str().flatten().is_none_or(is_own),
+            None => self.what == What::Char,
+        }
+    }
+}
+
+/// What to_char shows.
+fn is_shown(data_type: &DataType) -> bool {
+    data_type.is_numeric()
+        || matches!(data_type, DataType::Date32 | DataType::Timestamp(..) | DataType::Interval(_) | DataType::Time64(_))
+        || matches!(data_type, DataType::Time32(_) | DataType::Null)
+}
+
+impl ScalarUDFImpl for ByTemplate {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.native.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let is_text = |data_type: &DataType| data_type.is_string() || data_type.is_null();
+        match (self.what, types) {
+            (What::Char, [value, template]) if is_text(template) && is_shown(value) => {
+                let value = match value {
+                    integer if integer.is_integer() => DataType::Decimal128(20, 0),
+                    DataType::Float32 => DataType::Float64,
+                    other => other.clone(),
+                };
+                Ok(vec![value, DataType::Utf8])
+            }
+            (What::Char, [value, _]) => plan_err!("to_char takes a date, a time, an interval or a number, not {value}"),
+            (What::Char, _) => plan_err!("to_char takes a value and a template, not {} values", types.len()),
+            (_, []) => plan_err!("{} takes a text", self.name),
+            _ => Ok(types.to_vec()),
+        }
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match self.what {
+            What::Char => Ok(DataType::Utf8),
+            What::Date => Ok(DataType::Date32),
+            What::Timestamp => self.native.return_type(types),
+        }
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let types: Vec<_> = arguments.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        let template = arguments.scalar_arguments.get(1).copied().flatten();
+        let is_instant = self.what == What::Timestamp && types.len() == 2 && template.is_some() && self.takes(template);
+        let data_type = match is_instant {
+            true => DataType::Timestamp(TimeUnit::Microsecond, Some(ZONE.into())),
+            false if self.what == What::Timestamp => {
+                return self.native.inner().return_field_from_args(arguments);
+            }
+            false => self.return_type(&types)?,
+        };
+        Ok(Arc::new(Field::new(self.name, data_type, true)))
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let template = match arguments.args.get(1) {
+            Some(ColumnarValue::Scalar(template)) => Some(template),
+            _ => None,
+        };
+        let is_own =
+            arguments.args.len() == 2 && (template.is_some() || self.what == What::Char) && self.takes(template);
+        if !is_own {
+            return self.native.inner().invoke_with_args(arguments);
+        }
+        let is_scalar = arguments.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
+        let rows = if is_scalar { 1 } else { arguments.number_rows };
+        let (values, templates) = (arguments.args[0].to_array(rows)?, arguments.args[1].to_array(rows)?);
+        let templates = cast(&templates, &DataType::Utf8)?;
+        let templates = templates.as_string::<i32>();
+        let result = match self.what {
+            What::Char => written(&values, templates)?,
+            What::Date | What::Timestamp => {
+                let texts = cast(&values, &DataType::Utf8)?;
+                self.readings(texts.as_string::<i32>(), templates, arguments.return_field.data_type())?
+            }
+        };
+        Ok(if is_scalar { ScalarValue::try_from_array(&result, 0)?.into() } else { result.into() })
+    }
+}
+
+impl ByTemplate {
+    fn readings(&self, texts: &StringArray, templates: &StringArray, result: &DataType) -> Result<ArrayRef> {
+        let mut known = Known::default();
+        let mut values = Vec::with_capacity(texts.len());
+        for (text, template) in texts.iter().zip(templates) {
+            let Some((text, template)) = text.zip(template) else {
+                values.push(None);
+                continue;
+            };
+            match read(text, known.items(template)) {
+                Ok(read) => values.push(Some(read)),
+                Err(problem) => return exec_err!("{}('{text}', '{template}'): {problem}", self.name),
+            }
+        }
+        if self.what == What::Date {
+            let dates: Date32Array = values.into_iter().map(|read| read.map(|read| read.days as i32)).collect();
+            return Ok(Arc::new(dates));
+        }
+        let day = units_of_day(TimeUnit::Microsecond);
+        let micros = values.into_iter().map(|read| read.map(|read| read.days * day + read.time / 1000));
+        Ok(Arc::new(micros.collect::<TimestampMicrosecondArray>().with_data_type(result.clone())))
+    }
+}
+
+/// The template that was read last.
+#[derive(Debug, Default)]
+struct Known {
+    template: String,
+    items: Vec<Item>,
+}
+
+impl Known {
+    fn items(&mut self, template: &str) -> &[Item] {
+        if self.template != template {
+            (self.template, self.items) = (template.to_owned(), items(template));
+        }
+        &self.items
+    }
+}
+
+/// The values by the template of each row.
+fn written(values: &ArrayRef, templates: &StringArray) -> Result<ArrayRef> {
+    if values.data_type().is_numeric() {
+        return numbers(values, templates);
+    }
+    let mut known = Known::default();
+    let shown = shown(values)?;
+    let mut texts = Vec::with_capacity(shown.len());
+    for (shown, template) in shown.into_iter().zip(templates) {
+        texts.push(shown.zip(template).map(|(shown, template)| {
+            let mut text = String::new();
+            write(&shown, known.items(template), &mut text);
+            text
+        }));
+    }
+    Ok(Arc::new(texts.into_iter().collect::<StringArray>()))
+}
+
+/// The values with their parts, which infinite ones have none of.
+fn shown(values: &ArrayRef) -> Result<Vec<Option<Shown>>> {
+    if let Some(intervals) = values.as_primitive_opt::<IntervalMonthDayNanoType>() {
+        return Ok(intervals.iter().map(|interval| interval.map(Shown::interval)).collect());
+    }
+    let (values, at, has_zone) = match values.data_type() {
+        DataType::Date32 => (cast(values, &DataType::Int32)?, At::Day, false),
+        DataType::Time32(unit) => (cast(values, &DataType::Int32)?, At::Time(*unit), false),
+        DataType::Time64(unit) => (Arc::clone(values), At::Time(*unit), false),
+        DataType::Timestamp(unit, zone) => (Arc::clone(values), At::Local(*unit), zone.is_some()),
+        other => return exec_err!("to_char of {other}"),
+    };
+    let showing = |value: i64| match at {
+        At::Day if value == i64::from(i32::MAX) || value == i64::from(i32::MIN) => None,
+        At::Day => Some(Shown::moment(value, 0, false)),
+        At::Time(unit) => Some(Shown::moment(0, value * nanoseconds_of(unit), false)),
+        At::Local(_) | At::Instant(_) if is_infinite(value) => None,
+        At::Local(unit) | At::Instant(unit) => {
+            let day = units_of_day(unit);
+            let time = value.rem_euclid(day) * nanoseconds_of(unit);
+            Some(Shown::moment(value.div_euclid(day), time, has_zone))
+        }
+    };
+    let integers = cast(&values, &DataType::Int64)?;
+    Ok(integers.as_primitive::<Int64Type>().iter().map(|value| value.and_then(showing)).collect())
+}
+
+fn numbers(values: &ArrayRef, templates: &StringArray) -> Result<ArrayRef> {
+    let mut texts = Vec::with_capacity(values.len());
+    for row in 0..values.len() {
+        if values.is_null(row) || templates.is_null(row) {
+            texts.push(None);
+            continue;
+        }
+        let template = match Template::read(templates.value(row)) {
+            Ok(template) => template,
+            Err(problem) => return exec_err!("{problem}"),
+        };
+        texts.push(Some(template.write(&digits(values, row, template.behind))));
+    }
+    Ok(Arc::new(texts.into_iter().collect::<StringArray>()))
+}
+
+/// The digits of a number, rounded to so many behind the point.
+fn digits(values: &ArrayRef, row: usize, behind: usize) -> Digits {
+    let text = match values.as_primitive_opt::<Decimal128Type>() {
+        Some(decimals) => {
+            let scale = usize::try_from(decimals.scale()).unwrap_or(0);
+            let value = decimals.value(row);
+            let more = u32::try_from(scale.saturating_sub(behind)).unwrap_or(0);
+            let unit = 10i128.pow(more.min(38));
+            let (cut, rest) = (value / unit, (value % unit).abs());
+            let rounded = cut + if rest != 0 && rest >= unit - rest { value.signum() } else { 0 };
+            let kept = scale.min(behind);
+            let digits = format!("{:0width$}", rounded.unsigned_abs(), width = kept + 1);
+            let (whole, fraction) = digits.split_at(digits.len() - kept);
+            format!("{}{whole}.{fraction:0<behind$}", if value < 0 && rounded != 0 { "-" } else { "" })
+        }
+        None => {
+            let value = values.as_primitive_opt::<Float64Type>().map_or(0.0, |floats| floats.value(row));
+            format!("{value:.behind$}")
+        }
+    };
+    let (is_negative, text) = text.strip_prefix('-').map_or((false, text.as_str()), |rest| (true, rest));
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    Digits { is_negative, whole: whole.trim_start_matches('0').to_owned(), fraction: fraction.to_owned() }
+}

@@ -1,0 +1,56 @@
+//! Dates, times, timestamps and intervals with PostgreSQL's meaning: DataFusion adds an interval to a DATE and gives a DATE,
+//! subtracts timestamps to durations, and compares intervals field by field.
+//!
+//! | file | what |
+//! |---|---|
+//! | `text/` | reading and writing them |
+//! | `format/` | to_char, to_date, to_timestamp |
+//! | `operators` | which function an operator is |
+//! | `functions` | these functions, age and justify_… |
+//! | `dates` | comparisons of a DATE with a constant TIMESTAMP |
+//! | `parts` | EXTRACT, date_part, date_trunc |
+//! | `zones` | AT TIME ZONE |
+//! | `aggregates` | sums, means, minima and maxima of intervals |
+//! | `value` | single values: read, written, changed to another type |
+//! | `interval`, `moment`, `civil` | arithmetic of single values |
+
+mod aggregates;
+mod civil;
+mod dates;
+mod format;
+mod functions;
+mod interval;
+mod moment;
+mod operators;
+mod parts;
+mod text;
+mod value;
+mod zones;
+
+pub(crate) use aggregates::of_intervals;
+pub(crate) use dates::CompareDays;
+pub(crate) use functions::{INTERVAL_KEY, choice_of_intervals, interval_key, interval_length, interval_negative};
+pub(crate) use operators::TemporalOperators;
+
+pub(crate) use value::{At, at_of, changed, interval_of, interval_text, nanoseconds_of, text_of, time_of_interval};
+
+use datafusion::logical_expr::ScalarUDF;
+use std::sync::Arc;
+
+/// The function that INTERVAL '…' is.
+pub(crate) const TO_INTERVAL: &str = "to_interval";
+
+/// The function that AT TIME ZONE is.
+pub(crate) const AT_TIME_ZONE: &str = "timezone_of";
+
+/// The function that a cast to TIME is: DataFusion would make it one of nanoseconds, which columns are not.
+pub(crate) const TIME_OF: &str = "time_of";
+
+/// Functions that statements call.
+pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
+    let mut all = functions::called();
+    all.push(zones::at_time_zone());
+    all.extend(parts::functions());
+    all.extend(format::functions());
+    all
+}

@@ -1,0 +1,400 @@
+//! Parts of dates, times and intervals: EXTRACT and date_part, date_trunc. What DataFusion gives right stays its own;
+//! seconds with their fraction, epochs, centuries, and what there is of intervals are computed here.
+
+use super::civil::Civil;
+use super::interval::DAY;
+use super::moment::{is_infinite, units_of_day};
+use super::operators::INTERVAL;
+use super::value::{At, changed, nanoseconds_of};
+use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
+use arrow::compute::cast;
+use arrow::datatypes::{
+    DataType, Field, FieldRef, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
+};
+use datafusion::common::{ScalarValue, exec_err, internal_err};
+use datafusion::error::Result;
+use datafusion::functions::datetime::{date_part, date_trunc};
+use datafusion::logical_expr::preimage::PreimageResult;
+use datafusion::logical_expr::simplify::SimplifyContext;
+use datafusion::logical_expr::{
+    Coercion, ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    TypeSignature, TypeSignatureClass,
+};
+use std::sync::Arc;
+
+/// date_part, which EXTRACT is too, and date_trunc.
+pub(super) fn functions() -> Vec<Arc<ScalarUDF>> {
+    vec![
+        Arc::new(ScalarUDF::new_from_impl(DatePart { native: date_part() })),
+        Arc::new(ScalarUDF::new_from_impl(DateTrunc::new())),
+    ]
+}
+
+/// A part that is computed here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Second,
+    Millisecond,
+    Epoch,
+    Decade,
+    Century,
+    Millennium,
+    IsoYear,
+}
+
+impl Part {
+    fn named(name: &str) -> Option<Self> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "second" | "seconds" | "sec" | "secs" => Self::Second,
+            "millisecond" | "milliseconds" | "msec" | "msecs" | "ms" => Self::Millisecond,
+            "epoch" => Self::Epoch,
+            "decade" | "decades" => Self::Decade,
+            "century" | "centuries" => Self::Century,
+            "millennium" | "millenniums" | "millennia" => Self::Millennium,
+            "isoyear" => Self::IsoYear,
+            _ => return None,
+        })
+    }
+
+    /// The type of the part of a value: what has a fraction is exact.
+    fn type_of(self, source: &DataType) -> DataType {
+        let is_nano = matches!(
+            source,
+            DataType::Timestamp(TimeUnit::Nanosecond, _)
+                | DataType::Time64(TimeUnit::Nanosecond)
+                | DataType::Interval(_)
+        );
+        let digits = if is_nano { 9 } else { 6 };
+        match self {
+            Self::Second => DataType::Decimal128(digits + 2, digits as i8),
+            Self::Millisecond => DataType::Decimal128(digits + 2, digits as i8 - 3),
+            Self::Epoch => DataType::Decimal128(20 + digits, digits as i8),
+            _ => DataType::Int32,
+        }
+    }
+}
+
+/// A century, a decade: PostgreSQL counts them from the year 1, and backwards before it.
+fn counted(year: i64, length: i64) -> i64 {
+    if year > 0 { (year + length - 1) / length } else { -((length - 1 - (year - 1)) / length) }
+}
+
+/// What is known of a value: its day, if any, and nanoseconds of the day, or an interval.
+#[derive(Debug, Clone, Copy)]
+enum Source {
+    Moment { days: i64, nanoseconds: i64 },
+    Interval(IntervalMonthDayNano),
+}
+
+impl Source {
+    /// The part of the value, unscaled in nanoseconds where it has a fraction.
+    fn part(self, part: Part) -> Option<i128> {
+        let (days, nanoseconds) = match self {
+            Self::Moment { days, nanoseconds } => (days, nanoseconds),
+            Self::Interval(interval) => return of_interval(interval, part),
+        };
+        let year = || Civil::of(days).year;
+        Some(match part {
+            Part::Second | Part::Millisecond => (nanoseconds % 60_000_000_000).into(),
+            Part::Epoch => i128::from(days) * i128::from(DAY) + i128::from(nanoseconds),
+            Part::Decade => year().div_euclid(10).into(),
+            Part::Century => counted(year(), 100).into(),
+            Part::Millennium => counted(year(), 1000).into(),
+            // The year before 1 is -1.
+            Part::IsoYear => (if iso_year(days) > 0 { iso_year(days) } else { iso_year(days) - 1 }).into(),
+        })
+    }
+}
+
+fn of_interval(interval: IntervalMonthDayNano, part: Part) -> Option<i128> {
+    let years = i128::from(interval.months / 12);
+    Some(match part {
+        Part::Second | Part::Millisecond => (interval.nanoseconds % 60_000_000_000).into(),
+        Part::Epoch => {
+            // A year has 365.25 days, a month 30.
+            let hours = years * 8766 + (i128::from(interval.months % 12) * 30 + i128::from(interval.days)) * 24;
+            hours * 3_600_000_000_000 + i128::from(interval.nanoseconds)
+        }
+        Part::Decade => years / 10,
+        Part::Century => years / 100,
+        Part::Millennium => years / 1000,
+        Part::IsoYear => return None,
+    })
+}
+
+/// The year of the week that a day is in: that of its Thursday.
+fn iso_year(days: i64) -> i64 {
+    let weekday = (days + 3).rem_euclid(7);
+    Civil::of(days - weekday + 3).year
+}
+
+/// date_part(part, value).
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct DatePart {
+    native: Arc<ScalarUDF>,
+}
+
+impl ScalarUDFImpl for DatePart {
+    fn name(&self) -> &str {
+        "date_part"
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.native.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.native.signature()
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        internal_err!("the type of date_part depends on the part")
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let name = arguments.scalar_arguments.first().copied().flatten().and_then(|name| name.try_as_str().flatten());
+        match name.and_then(Part::named) {
+            Some(part) => {
+                let source = &arguments.arg_fields[1];
+                Ok(Arc::new(Field::new(self.name(), part.type_of(source.data_type()), true)))
+            }
+            None => self.native.inner().return_field_from_args(arguments),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let part = match &arguments.args[0] {
+            ColumnarValue::Scalar(name) => name.try_as_str().flatten().and_then(Part::named),
+            ColumnarValue::Array(_) => None,
+        };
+        let Some(part) = part else { return self.native_part(arguments) };
+        let is_scalar = matches!(arguments.args[1], ColumnarValue::Scalar(_));
+        let values = arguments.args[1].to_array(if is_scalar { 1 } else { arguments.number_rows })?;
+        let parts = parts(&values, part, arguments.return_field.data_type())?;
+        Ok(if is_scalar { ScalarValue::try_from_array(&parts, 0)?.into() } else { parts.into() })
+    }
+
+    fn preimage(&self, args: &[Expr], lit_expr: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
+        self.native.inner().preimage(args, lit_expr, info)
+    }
+}
+
+impl DatePart {
+    /// DataFusion's part. There is no year 0: the one before 1 is -1.
+    fn native_part(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let is_year = match &arguments.args[0] {
+            ColumnarValue::Scalar(name) => name
+                .try_as_str()
+                .flatten()
+                .is_some_and(|name| ["year", "years"].contains(&name.to_ascii_lowercase().as_str())),
+            ColumnarValue::Array(_) => false,
+        };
+        let is_interval = matches!(arguments.args[1].data_type(), DataType::Interval(_));
+        let part = self.native.inner().invoke_with_args(arguments)?;
+        if !is_year || is_interval {
+            return Ok(part);
+        }
+        let counted = |year: i32| if year > 0 { year } else { year - 1 };
+        Ok(match part {
+            ColumnarValue::Scalar(ScalarValue::Int32(year)) => ScalarValue::Int32(year.map(counted)).into(),
+            ColumnarValue::Array(years) => match years.as_primitive_opt::<Int32Type>() {
+                Some(years) => ColumnarValue::Array(Arc::new(years.unary::<_, Int32Type>(counted))),
+                None => years.into(),
+            },
+            other => other,
+        })
+    }
+}
+
+fn parts(values: &ArrayRef, part: Part, result: &DataType) -> Result<ArrayRef> {
+    let sources = sources(values)?;
+    let parts = sources.into_iter().map(|source| source.and_then(|source| source.part(part)));
+    Ok(match result {
+        DataType::Decimal128(precision, scale) => {
+            let nano_scale = if part == Part::Millisecond { 6 } else { 9 };
+            let unit = 10i128.pow((nano_scale - i32::from(*scale)).max(0).unsigned_abs());
+            let parts: Decimal128Array = parts.map(|part| part.map(|part| part.div_euclid(unit))).collect();
+            Arc::new(parts.with_precision_and_scale(*precision, *scale)?)
+        }
+        _ => Arc::new(parts.map(|part| part.map(|part| part as i32)).collect::<Int32Array>()),
+    })
+}
+
+/// The values as days and times; infinite ones have no parts.
+fn sources(values: &ArrayRef) -> Result<Vec<Option<Source>>> {
+    if let Some(intervals) = values.as_primitive_opt::<IntervalMonthDayNanoType>() {
+        return Ok(intervals.iter().map(|interval| interval.map(Source::Interval)).collect());
+    }
+    let (integers, at) = match values.data_type() {
+        DataType::Date32 => (cast(&cast(values, &DataType::Int32)?, &DataType::Int64)?, At::Day),
+        DataType::Time32(unit) => (cast(&cast(values, &DataType::Int32)?, &DataType::Int64)?, At::Time(*unit)),
+        DataType::Time64(unit) => (cast(values, &DataType::Int64)?, At::Time(*unit)),
+        DataType::Timestamp(unit, _) => (cast(values, &DataType::Int64)?, At::Local(*unit)),
+        other => return exec_err!("EXTRACT of {other}"),
+    };
+    let source = |value: i64| match at {
+        At::Day if value == i64::from(i32::MAX) || value == i64::from(i32::MIN) => None,
+        At::Day => Some(Source::Moment { days: value, nanoseconds: 0 }),
+        At::Time(unit) => Some(Source::Moment { days: 0, nanoseconds: value * nanoseconds_of(unit) }),
+        At::Local(unit) | At::Instant(unit) => (!is_infinite(value)).then(|| {
+            let day = units_of_day(unit);
+            let nanoseconds = value.rem_euclid(day) * nanoseconds_of(unit);
+            Source::Moment { days: value.div_euclid(day), nanoseconds }
+        }),
+    };
+    Ok(integers.as_primitive::<Int64Type>().iter().map(|value| value.and_then(source)).collect())
+}
+
+/// date_trunc(part, value), of intervals too, and to decades, centuries and millennia.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct DateTrunc {
+    native: Arc<ScalarUDF>,
+    signature: Signature,
+}
+
+impl DateTrunc {
+    fn new() -> Self {
+        let native = date_trunc();
+        let text = Coercion::new_exact(TypeSignatureClass::Native(datafusion::common::types::logical_string()));
+        let intervals = TypeSignature::Coercible(vec![text, Coercion::new_exact(TypeSignatureClass::Interval)]);
+        let own = native.signature();
+        let signature = Signature::one_of(vec![own.type_signature.clone(), intervals], own.volatility);
+        Self { native, signature }
+    }
+}
+
+/// Years that a part is long.
+fn years_of(part: &str) -> Option<i64> {
+    match part.to_ascii_lowercase().as_str() {
+        "decade" => Some(10),
+        "century" => Some(100),
+        "millennium" => Some(1000),
+        _ => None,
+    }
+}
+
+impl ScalarUDFImpl for DateTrunc {
+    fn name(&self) -> &str {
+        "date_trunc"
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.native.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn is_strict(&self) -> bool {
+        true
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [_, DataType::Interval(_)] => Ok(INTERVAL),
+            _ => self.native.return_type(types),
+        }
+    }
+
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        match arguments.arg_fields[1].data_type() {
+            DataType::Interval(_) => Ok(Arc::new(Field::new(self.name(), INTERVAL, true))),
+            _ => self.native.inner().return_field_from_args(arguments),
+        }
+    }
+
+    fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let ColumnarValue::Scalar(part) = &arguments.args[0] else {
+            return self.native.inner().invoke_with_args(arguments);
+        };
+        let part = part.try_as_str().flatten().unwrap_or_default().to_ascii_lowercase();
+        let is_interval = matches!(arguments.args[1].data_type(), DataType::Interval(_));
+        let is_micros = matches!(arguments.args[1].data_type(), DataType::Timestamp(TimeUnit::Microsecond, zone) if zone.as_deref().is_none_or(|zone| zone == crate::session::ZONE));
+        let is_own = years_of(&part).is_some() || (is_micros && days_or_months(&part));
+        if !is_interval && !is_own {
+            return self.native.inner().invoke_with_args(arguments);
+        }
+        let is_scalar = matches!(arguments.args[1], ColumnarValue::Scalar(_));
+        let values = arguments.args[1].to_array(if is_scalar { 1 } else { arguments.number_rows })?;
+        let cut: ArrayRef = if is_interval {
+            let intervals = values.as_primitive::<IntervalMonthDayNanoType>();
+            let cut = |interval: Option<_>| interval.map(|interval| interval_cut(interval, &part)).transpose();
+            Arc::new(intervals.iter().map(cut).collect::<Result<IntervalMonthDayNanoArray>>()?)
+        } else {
+            days_cut(&values, &part, arguments.return_field.data_type())?
+        };
+        Ok(if is_scalar { ScalarValue::try_from_array(&cut, 0)?.into() } else { cut.into() })
+    }
+}
+
+fn interval_cut(interval: IntervalMonthDayNano, part: &str) -> Result<IntervalMonthDayNano> {
+    let IntervalMonthDayNano { months, days, nanoseconds } = interval;
+    let time = |unit: i64| IntervalMonthDayNano::new(months, days, nanoseconds - nanoseconds % unit);
+    let of_months = |unit: i32| IntervalMonthDayNano::new(months - months % unit, 0, 0);
+    Ok(match part {
+        "microsecond" | "microseconds" => time(1000),
+        "millisecond" | "milliseconds" => time(1_000_000),
+        "second" => time(1_000_000_000),
+        "minute" => time(60_000_000_000),
+        "hour" => time(3_600_000_000_000),
+        "day" => IntervalMonthDayNano::new(months, days, 0),
+        "month" => of_months(1),
+        "quarter" => of_months(3),
+        "year" => of_months(12),
+        "decade" => of_months(120),
+        "century" => of_months(1200),
+        "millennium" => of_months(12_000),
+        other => return exec_err!("date_trunc of an interval has no part '{other}'"),
+    })
+}
+
+/// Parts that DataFusion cuts to in nanoseconds, which end in the year 2262.
+fn days_or_months(part: &str) -> bool {
+    matches!(part, "week" | "month" | "quarter" | "year")
+}
+
+/// The first day of the week, month, decade, … of each value.
+fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef> {
+    let sources = sources(values)?;
+    let DataType::Timestamp(unit, _) = result else { return internal_err!("date_trunc gives no {result}") };
+    let begin = |source: Source| match source {
+        Source::Interval(_) => None,
+        Source::Moment { days, .. } => {
+            let Civil { year, month, .. } = Civil::of(days);
+            let of_year = |year| Civil { year, month: 1, day: 1 };
+            let days = match (part, years_of(part)) {
+                // A decade begins with a year that ends in 0, a century with one that ends in 1.
+                (_, Some(10)) => of_year(year.div_euclid(10) * 10).days(),
+                (_, Some(years)) => of_year((year - 1).div_euclid(years) * years + 1).days(),
+                ("week", _) => days - (days + 3).rem_euclid(7),
+                ("month", _) => Civil { year, month, day: 1 }.days(),
+                ("quarter", _) => Civil { year, month: (month - 1) / 3 * 3 + 1, day: 1 }.days(),
+                _ => of_year(year).days(),
+            };
+            changed(days, At::Day, At::Local(*unit), "TIMESTAMP").ok().flatten()
+        }
+    };
+    let begins: arrow::array::Int64Array = sources.into_iter().map(|source| source.and_then(begin)).collect();
+    let plain = cast(&begins, &DataType::Timestamp(*unit, None))?;
+    Ok(arrow::array::make_array(plain.to_data().into_builder().data_type(result.clone()).build()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn centuries_and_weeks_are_counted_as_postgresql_does() {
+        for (year, century) in [(2000, 20), (2001, 21), (1, 1), (0, -1), (-99, -1), (-100, -2)] {
+            assert_eq!(counted(year, 100), century, "{year}");
+        }
+        for ((year, month, day), week_year) in [((2024, 12, 30), 2025), ((2021, 1, 3), 2020), ((2024, 6, 1), 2024)] {
+            assert_eq!(iso_year(Civil { year, month, day }.days()), week_year);
+        }
+    }
+}
