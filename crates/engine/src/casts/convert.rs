@@ -38,6 +38,8 @@ pub(super) fn is_own(from: &DataType, to: &DataType) -> bool {
         (from, to) if to.is_string() => is_temporal(from) || from.is_floating(),
         (DataType::Float64, DataType::Float32) => true,
         (DataType::Float32 | DataType::Float64, to) => to.is_integer() || matches!(to, DataType::Decimal128(..)),
+        // DataFusion would compare what is cast with what a constant was before it was.
+        (DataType::Decimal128(_, own), DataType::Decimal128(_, scale)) => scale < own,
         (DataType::Decimal128(..), to) => to.is_integer(),
         (from, to) => is_temporal(from) && is_temporal(to),
     }
@@ -52,7 +54,8 @@ fn is_temporal(data_type: &DataType) -> bool {
 
 /// The values as another type.
 pub(crate) fn convert(values: &ArrayRef, to: &DataType, failing: Failing) -> Result<ArrayRef> {
-    if !is_own(values.data_type(), to) {
+    let are_decimals = values.data_type().is_decimal() && to.is_decimal();
+    if are_decimals || !is_own(values.data_type(), to) {
         let options = CastOptions { safe: failing == Failing::Null, format_options: FormatOptions::default() };
         return Ok(cast_with_options(values, to, &options)?);
     }

@@ -69,7 +69,7 @@ impl Types {
             (_, Some(format)) if format.matches(text) => {
                 return Self::TEXT.or(if format.has_time { Self::TIMESTAMP } else { Self::DATE.or(Self::TIMESTAMP) });
             }
-            (Some(b'0'..=b'9' | b'+' | b'-' | b'.'), None) => {
+            (Some(b'0'..=b'9' | b'+' | b'-' | b'.'), None) if !is_infinity(text) => {
                 let number = number(text);
                 if number == Self::TEXT { date(text) } else { number }
             }
@@ -78,6 +78,9 @@ impl Types {
                 if text.eq_ignore_ascii_case(b"true") || text.eq_ignore_ascii_case(b"false") =>
             {
                 Self::BOOLEAN
+            }
+            (Some(b'i' | b'I' | b'-'), None) if is_infinity(text) => {
+                Self::DOUBLE.or(Self::DATE).or(Self::TIMESTAMP).or(Self::ZONED)
             }
             (Some(b'N' | b'n' | b'i'), _) if matches!(text, b"NaN" | b"nan" | b"inf") => Self::DOUBLE,
             _ => Self::TEXT,
@@ -168,8 +171,14 @@ fn is_double(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok_and(f64::is_finite))
 }
 
+/// An infinite number, date or timestamp.
+fn is_infinity(text: &[u8]) -> bool {
+    text.strip_prefix(b"-").unwrap_or(text).eq_ignore_ascii_case(b"infinity")
+}
+
 /// Types of a text that may be `2024-02-29`, `2024-02-29 13:45:01.5` or the same with `T` and a zone.
 fn date(text: &[u8]) -> Types {
+    let text = text.strip_suffix(b" BC").unwrap_or(text);
     if text.len() < 10 || super::parse::iso_date(&text[..10]).is_none() {
         return Types::TEXT;
     }
@@ -213,6 +222,10 @@ mod tests {
         assert_eq!(inferred(&["1", "2.50", "-1e-3", ".5"]), "DOUBLE");
         assert_eq!(inferred(&["1", "2.50", "x"]), "VARCHAR");
         assert_eq!(inferred(&["2024-02-29"]), "DATE");
+        assert_eq!(inferred(&["2024-02-29", "infinity", "0044-03-15 BC"]), "DATE");
+        assert_eq!(inferred(&["2024-02-29 24:00", "-Infinity"]), "TIMESTAMP");
+        assert_eq!(inferred(&["2024-02-29 12:55+02", "infinity"]), "TIMESTAMP WITH TIME ZONE");
+        assert_eq!(inferred(&["1.5", "-infinity"]), "DOUBLE");
         assert_eq!(inferred(&["2024-02-29", "2024-02-29 13:45", "2024-02-29T13:45:01.25"]), "TIMESTAMP(6)");
         assert_eq!(
             inferred(&["2024-02-29T13:45:01Z", "2024-02-29 13:45:01+02:00"]),

@@ -5,6 +5,7 @@
 
 use crate::load::classify::DateFormat;
 use crate::load::split::{Field, Form};
+use crate::temporal::{At, at_of};
 use crate::{Error, Result};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder,
@@ -257,7 +258,11 @@ fn by_arrow(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
 fn date(text: &[u8], format: Option<&DateFormat>) -> Option<i32> {
     match format {
         Some(format) => format.date(std::str::from_utf8(text).ok()?),
-        None => iso_date(text),
+        // What is not ISO 8601 is read as a cast reads it.
+        None => iso_date(text).or_else(|| {
+            let days = at_of(std::str::from_utf8(text).ok()?, At::Day, "DATE").ok()?;
+            i32::try_from(days).ok()
+        }),
     }
 }
 

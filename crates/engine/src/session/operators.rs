@@ -97,13 +97,23 @@ pub(super) fn make_calls(expression: &mut Expr) -> Result<()> {
         } => {
             *expression = call(TIME_OF, vec![take(expr)]);
         }
-        Expr::TypedString(TypedString { data_type: DataType::Time(None, _), value, .. }) => {
+        Expr::TypedString(TypedString { data_type: DataType::Time(None, _), value, .. })
+            if !has_nanoseconds(&Expr::Value(value.clone())) =>
+        {
             *expression = call(TIME_OF, vec![Expr::Value(value.clone())]);
         }
         Expr::Interval(interval) => *expression = interval_call(interval),
         _ => {}
     }
     Ok(())
+}
+
+/// Whether a text has digits behind the microseconds, which a TIME of nanoseconds keeps.
+fn has_nanoseconds(text: &Expr) -> bool {
+    let Expr::Value(value) = text else { return false };
+    let Value::SingleQuotedString(text) = &value.value else { return false };
+    let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction);
+    fraction.bytes().take_while(u8::is_ascii_digit).count() > 6
 }
 
 /// The operator that a call is: `mod(a, b)`. Functions that DataFusion has by another name get that.

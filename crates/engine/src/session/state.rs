@@ -5,7 +5,7 @@ use crate::arithmetic::{
 };
 use crate::casts::OwnCasts;
 use crate::compile::{CompilePipelines, UnlessWhole};
-use crate::equality::OneForm;
+use crate::equality::{ListsOfColumns, OneForm};
 use crate::functions;
 use crate::guards::GuardExpressions;
 use crate::optimizer::{
@@ -85,6 +85,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     rules.extend(Analyzer::new().rules);
     rules.extend([
         Arc::new(OwnCasts) as Arc<dyn AnalyzerRule + Send + Sync>,
+        Arc::new(ListsOfColumns),
         Arc::new(CheckedArithmetic::new()),
         Arc::new(UnnestSubqueries),
         Arc::new(OneForm),

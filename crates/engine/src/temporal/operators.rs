@@ -60,15 +60,14 @@ fn numbers_read(binary: &RawBinaryExpr, kinds: [Kind; 2], types: &[DataType; 2])
     if !matches!(binary.op, Plus | Minus | Multiply | Divide | Modulo) {
         return None;
     }
-    // A decimal's digits are those of the text: it is read as one with room for them.
-    let number = |data_type: &DataType| match data_type {
-        DataType::Decimal128(_, scale) => DataType::Decimal128(38, (*scale).max(10)),
+    let number = |data_type: &DataType, text: &Expr| match data_type {
+        DataType::Decimal128(..) => decimal_of(text).unwrap_or_else(|| data_type.clone()),
         other => other.clone(),
     };
     let mut read = binary.clone();
     match kinds {
-        [Kind::Text, Kind::Integer | Kind::Number] => read.left = cast(read.left, number(&types[1])),
-        [Kind::Integer | Kind::Number, Kind::Text] => read.right = cast(read.right, number(&types[0])),
+        [Kind::Text, Kind::Integer | Kind::Number] => read.left = cast(read.left, number(&types[1], &binary.left)),
+        [Kind::Integer | Kind::Number, Kind::Text] => read.right = cast(read.right, number(&types[0], &binary.right)),
         _ => return None,
     }
     Some(read)

@@ -124,7 +124,8 @@ fn timed(texts: &ArrayRef) -> Result<Option<usize>> {
     }
     let times = cast(texts, &DataType::Timestamp(TimeUnit::Microsecond, None))?;
     let mut times = times.as_primitive::<TimestampMicrosecondType>().iter();
-    Ok(times.position(|time| time.is_some_and(|time| time.rem_euclid(DAY) != 0)))
+    let is_timed = |time: i64| time != i64::MAX && time != i64::MIN && time.rem_euclid(DAY) != 0;
+    Ok(times.position(|time| time.is_some_and(is_timed)))
 }
 
 /// What is wrong with the value at `row`, of which `target` keeps only a part.
