@@ -94,7 +94,7 @@ pub(super) fn make_calls(expression: &mut Expr) -> Result<()> {
         }
         Expr::Cast {
             kind: CastKind::Cast | CastKind::DoubleColon, expr, data_type: DataType::Time(None, _), ..
-        } => {
+        } if !has_nanoseconds(expr) => {
             *expression = call(TIME_OF, vec![take(expr)]);
         }
         Expr::TypedString(TypedString { data_type: DataType::Time(None, _), value, .. })
