@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(inferred(&["2024-02-29"]), "DATE");
         assert_eq!(inferred(&["2024-02-29", "infinity", "0044-03-15 BC"]), "DATE");
         assert_eq!(inferred(&["2024-02-29 24:00", "-Infinity"]), "TIMESTAMP(6)");
-        assert_eq!(inferred(&["2024-02-29 12:55+02", "infinity"]), "TIMESTAMP(6) WITH TIME ZONE");
+        assert_eq!(inferred(&["2024-02-29 12:55+02", "infinity"]), "TIMESTAMP(6) WITH TIME ZONE '+00:00'");
         assert_eq!(inferred(&["1.5", "-infinity"]), "DOUBLE");
         assert_eq!(inferred(&["2024-02-29", "2024-02-29 13:45", "2024-02-29T13:45:01.25"]), "TIMESTAMP(6)");
         assert_eq!(
