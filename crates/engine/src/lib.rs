@@ -11,6 +11,7 @@
 //! | `optimizer/` | the order of joins |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `compile/` | parts of plans as compiled pipelines |
+//! | `rewrite` | what rules over logical plans share |
 //! | `arithmetic/` | numbers: overflow is an error, quotients and means, rounding |
 //! | `casts/` | casts as PostgreSQL has them |
 //! | `equality/` | values that are equal and look different |
@@ -31,6 +32,7 @@ mod guards;
 pub mod load;
 mod optimizer;
 mod result;
+mod rewrite;
 mod session;
 mod shared;
 mod statements;

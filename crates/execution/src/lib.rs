@@ -28,6 +28,7 @@
 //! | `run` | pipeline after pipeline, morsel after morsel |
 //! | `pool`, `turns` | the threads, and whose turn it is |
 //! | `helpers` | what they share behind a pipeline's last morsel |
+//! | `quotient` | quotients, rounded as decimals are |
 
 mod aggregate;
 mod choices;
@@ -49,6 +50,7 @@ mod pool;
 mod prepared;
 mod program;
 mod query;
+mod quotient;
 mod range;
 mod ready;
 mod relation;
@@ -76,6 +78,7 @@ pub use order::SortKey;
 pub use pool::Pool;
 pub use prepared::{Input, Memory, Mode, PipelineReport, Prepared, Report, ScanSource, Stopper};
 pub use query::{Hint, Numbers, Pipeline, Probe, Query, Sink, Source, Step};
+pub use quotient::{divided, divided_wide};
 pub use range::{Bound, Range};
 pub use relation::Relation;
 pub use rows::{Column, Rows, Values};

@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// What stands between the day and the time of a timestamp.
+/// The letter between the day and the time of a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     /// A T, as ISO 8601 has it, for other programs.

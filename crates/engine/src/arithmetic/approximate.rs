@@ -4,23 +4,16 @@
 //! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too, and
 //! TIMESTAMPs with what they are compared with.
 
-use super::find::has_expression;
-use super::function::Checked;
-use super::quotient::operand_type;
+use super::decimals::{narrow_literals, quotient_of_decimals};
 use super::{sets, times, timestamps};
-use crate::temporal::{choice_of_intervals, interval_length, interval_negative, of_intervals};
+use crate::rewrite::{columns_around, each_part, has_expression};
+use crate::temporal::of_intervals;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema, ScalarValue};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{ExprSchema, ScalarValue};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr::WindowFunction;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{
-    BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, WindowFrameBound, WindowFunctionDefinition, cast,
-};
-use std::sync::{Arc, LazyLock};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, cast};
 
 /// The analyzer rule; runs before type coercion, which then finds nothing to do.
 #[derive(Debug)]
@@ -47,16 +40,8 @@ fn rewrite_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     if !has_expression(&plan, has_operands)? {
         return sets::align(plan);
     }
-    let mut schema = merge_schema(&plan.inputs());
-    if let LogicalPlan::TableScan(scan) = &plan {
-        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
-    }
-    let names = NamePreserver::new(&plan);
-    let plan = plan.map_expressions(|expression| {
-        let name = names.save(&expression);
-        let rewritten = expression.transform_up(|part| rewrite_expression(part, &schema))?;
-        Ok(rewritten.update_data(|expression| name.restore(expression)))
-    })?;
+    let schema = columns_around(&plan)?;
+    let plan = each_part(plan, |part| rewrite_expression(part, &schema))?;
     plan.transform_data(sets::align)
 }
 
@@ -79,6 +64,9 @@ fn has_operands(expression: &Expr) -> bool {
 
 /// Aligns the operands of one expression that must have a common type.
 fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<Transformed<Expr>> {
+    if of_intervals(&mut expression, schema) {
+        return Ok(Transformed::yes(expression));
+    }
     let changed = match &mut expression {
         Expr::BinaryExpr(binary) => {
             let compares = binary.op.supports_propagation();
@@ -110,120 +98,12 @@ fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<T
             let results = case.when_then_expr.iter_mut().map(|(_, then)| &mut **then);
             align(results.chain(case.else_expr.as_deref_mut()).collect(), false, schema) || compared
         }
-        Expr::ScalarFunction(call) => match choice_of_intervals(call.name()) {
-            Some(choice) if is_interval(&call.args, schema) => {
-                expression = choice.build().call(std::mem::take(&mut call.args));
-                true
-            }
-            _ => align(call.args.iter_mut().collect(), false, schema),
-        },
-        Expr::AggregateFunction(call) => match of_intervals(call.func.name()) {
-            Some(function) if is_interval(&call.params.args, schema) => {
-                call.func = function;
-                true
-            }
-            _ => false,
-        },
-        Expr::WindowFunction(call) => window(call, schema),
-        Expr::Negative(inner) if is_interval(std::slice::from_ref(inner.as_ref()), schema) => {
-            expression = interval_negative().build().call(vec![std::mem::take(inner.as_mut())]);
-            true
-        }
+        Expr::ScalarFunction(call) => align(call.args.iter_mut().collect(), false, schema),
         Expr::InSubquery(test) => sets::align_subquery(&mut test.expr, &mut test.subquery, schema)?,
         Expr::SetComparison(test) => sets::align_subquery(&mut test.expr, &mut test.subquery, schema)?,
         _ => false,
     };
     Ok(if changed { Transformed::yes(expression) } else { Transformed::no(expression) })
-}
-
-/// Windows by their own rules: what they order by, and aggregates of intervals.
-fn window(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
-    let ordered = order_by_integers(call, schema);
-    let WindowFunctionDefinition::AggregateUDF(own) = &call.fun else { return ordered };
-    match of_intervals(own.name()) {
-        Some(function) if is_interval(&call.params.args, schema) => {
-            call.fun = WindowFunctionDefinition::AggregateUDF(function);
-            true
-        }
-        _ => ordered,
-    }
-}
-
-/// Gives a window that orders by a TIME or an interval an integer to order by: DataFusion has no ranges over these. Where
-/// the frame has an offset, that says what it counts, and nothing is changed.
-fn order_by_integers(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
-    let frame = &call.params.window_frame;
-    let has_offset = [&frame.start_bound, &frame.end_bound].into_iter().any(|bound| match bound {
-        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    });
-    let mut changed = false;
-    for term in call.params.order_by.iter_mut().filter(|_| !has_offset) {
-        let own = std::mem::take(&mut term.expr);
-        (term.expr, changed) = match own.get_type(schema) {
-            Ok(DataType::Time64(_)) => (cast(own, DataType::Int64), true),
-            Ok(DataType::Time32(_)) => (cast(own, DataType::Int32), true),
-            Ok(DataType::Interval(_)) => (interval_length().build().call(vec![own]), true),
-            _ => (own, changed),
-        };
-    }
-    changed
-}
-
-fn is_interval(arguments: &[Expr], schema: &dyn ExprSchema) -> bool {
-    let is_such = |argument: &Expr| argument.get_type(schema).is_ok_and(|own| matches!(own, DataType::Interval(_)));
-    arguments.first().is_some_and(is_such)
-}
-
-/// `a / b` of decimals, or of a decimal and an integer, as a function of ours.
-fn quotient_of_decimals(binary: &BinaryExpr, schema: &dyn ExprSchema) -> Option<Expr> {
-    if binary.op != Operator::Divide {
-        return None;
-    }
-    let types = [binary.left.get_type(schema).ok()?, binary.right.get_type(schema).ok()?];
-    if !types.iter().any(DataType::is_decimal) {
-        return None;
-    }
-    let operand = |expression: &Expr, data_type: &DataType| {
-        let literal = if let Expr::Literal(value, _) = expression { Some(value) } else { None };
-        let wanted = operand_type(literal, data_type)?;
-        Some(match (literal, wanted == *data_type) {
-            (_, true) => expression.clone(),
-            (Some(value), _) => Expr::Literal(value.cast_to(&wanted).ok()?, None),
-            (None, _) => cast(expression.clone(), wanted),
-        })
-    };
-    let operands = vec![operand(&binary.left, &types[0])?, operand(&binary.right, &types[1])?];
-    Some(divide().call(operands))
-}
-
-/// Gives an integer literal beside a decimal no more digits than it has: `100 * price` is to keep room for its product.
-fn narrow_literals(binary: &mut BinaryExpr, schema: &dyn ExprSchema) -> bool {
-    if !matches!(binary.op, Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Modulo) {
-        return false;
-    }
-    let is_decimal = |operand: &Expr| operand.get_type(schema).is_ok_and(|own| own.is_decimal());
-    let mut changed = false;
-    let (left, right) = (is_decimal(&binary.left), is_decimal(&binary.right));
-    for (operand, beside) in [(&mut binary.left, right), (&mut binary.right, left)] {
-        if let Expr::Literal(value, _) = operand.as_ref()
-            && beside
-            && let Some(wanted) = operand_type(Some(value), &value.data_type())
-            && let Ok(narrow) = value.cast_to(&wanted)
-            && value.data_type().is_integer()
-        {
-            **operand = Expr::Literal(narrow, None);
-            changed = true;
-        }
-    }
-    changed
-}
-
-/// Division of decimals.
-fn divide() -> Arc<ScalarUDF> {
-    static DIVIDE: LazyLock<Arc<ScalarUDF>> =
-        LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(Checked::new(Operator::Divide))));
-    Arc::clone(&DIVIDE)
 }
 
 /// Makes the decimals among `operands` floats when a float is among them. In a comparison with REALs alone a literal

@@ -1,8 +1,10 @@
 //! AVG of decimals: exact sums in 256 bits, rounded once. Other means are DataFusion's.
 
-use super::quotient::{divided, mean_type};
-use super::sum::{and_intervals, rows_taken, values_of};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal256Array, UInt64Array};
+use super::counted::{Counted, HANDED_OVER};
+use super::quotient::mean_type;
+use super::sum::{and_intervals, rows_taken};
+use crate::functions::typed;
+use arrow::array::{Array, ArrayRef, BooleanArray, Decimal256Array, UInt64Array};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Field, FieldRef, UInt64Type, i256};
 use datafusion::common::{ScalarValue, exec_err, internal_err};
 use datafusion::error::Result;
@@ -12,11 +14,11 @@ use datafusion::logical_expr::utils::format_state_name;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Documentation, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
 };
-use std::collections::HashMap;
+use gingham_execution::divided_wide;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What partial sums are handed over as, whatever their scale.
+/// The type in which partial sums are handed over, whatever their scale.
 const PARTIAL: DataType = DataType::Decimal256(76, 0);
 
 /// `avg`, in place of DataFusion's.
@@ -37,12 +39,12 @@ struct ExactAverage {
 struct Scales {
     precision: u8,
     scale: i8,
-    /// What a sum is multiplied by.
+    /// The power of ten that a sum is multiplied by before it is divided.
     factor: i256,
 }
 
 impl Scales {
-    /// Those of an average, when it is computed here.
+    /// The scales of an average; `None` where it is DataFusion's to compute.
     fn of(args: &AccumulatorArgs<'_>) -> Result<Option<Self>> {
         let Some(DataType::Decimal128(_, own)) = args.expr_fields.first().map(|field| field.data_type()) else {
             return Ok(None);
@@ -58,7 +60,7 @@ impl Scales {
         if count == 0 {
             return Ok(None);
         }
-        let mean = sum.checked_mul(self.factor).and_then(|sum| divided(sum, i256::from_i128(count.into())));
+        let mean = sum.checked_mul(self.factor).and_then(|sum| divided_wide(sum, i256::from_i128(count.into())));
         match mean.filter(|mean| mean.unsigned_abs() < 10u128.pow(self.precision.into())) {
             Some(mean) => Ok(Some(mean)),
             None => exec_err!("decimal overflow: avg has more than {} digits", self.precision),
@@ -85,7 +87,7 @@ impl AggregateUDFImpl for ExactAverage {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         match Scales::of(&args)? {
-            Some(scales) if args.is_distinct => Ok(Box::new(DistinctMean { scales, counts: HashMap::new() })),
+            Some(scales) if args.is_distinct => Ok(Box::new(DistinctMean { scales, counted: Counted::default() })),
             Some(scales) => Ok(Box::new(Mean { scales, sum: i256::ZERO, count: 0 })),
             None => self.native.accumulator(args),
         }
@@ -97,7 +99,7 @@ impl AggregateUDFImpl for ExactAverage {
         }
         if args.is_distinct {
             let name = format_state_name(args.name, "avg distinct");
-            let entries = Field::new_list_field(DataType::Decimal128(38, 0), true);
+            let entries = Field::new_list_field(HANDED_OVER, true);
             return Ok(vec![Arc::new(Field::new_list(name, entries, false))]);
         }
         let count = Field::new(format_state_name(args.name, "count"), DataType::UInt64, false);
@@ -145,7 +147,7 @@ struct Mean {
 impl Mean {
     /// Sum and number of the values that are not NULL. No number of rows can leave 256 bits.
     fn of(values: &ArrayRef) -> Result<(i256, u64)> {
-        let values = values_of::<Decimal128Type>(values)?;
+        let values = typed::<Decimal128Type>(values)?;
         let sum = values.iter().flatten().fold(i256::ZERO, |sum, value| sum.wrapping_add(i256::from_i128(value)));
         Ok((sum, (values.len() - values.null_count()) as u64))
     }
@@ -175,7 +177,7 @@ impl Accumulator for Mean {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let (counts, sums) = (values_of::<UInt64Type>(&states[0])?, values_of::<Decimal256Type>(&states[1])?);
+        let (counts, sums) = (typed::<UInt64Type>(&states[0])?, typed::<Decimal256Type>(&states[1])?);
         self.count += counts.iter().flatten().sum::<u64>();
         self.sum = sums.iter().flatten().fold(self.sum, i256::wrapping_add);
         Ok(())
@@ -191,30 +193,21 @@ impl Accumulator for Mean {
     }
 }
 
-/// AVG(DISTINCT …): each value with the number of rows that have it, so that a window can take rows out again.
+/// The mean of the different values.
 #[derive(Debug)]
 struct DistinctMean {
     scales: Scales,
-    counts: HashMap<i128, u64>,
+    counted: Counted,
 }
 
 impl Accumulator for DistinctMean {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for value in values_of::<Decimal128Type>(&values[0])?.iter().flatten() {
-            *self.counts.entry(value).or_default() += 1;
-        }
+        self.counted.add(typed::<Decimal128Type>(&values[0])?.iter().flatten());
         Ok(())
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        for value in values_of::<Decimal128Type>(&values[0])?.iter().flatten() {
-            match self.counts.get_mut(&value) {
-                Some(1) => drop(self.counts.remove(&value)),
-                Some(count) => *count -= 1,
-                None => return internal_err!("a window left a value that it never entered"),
-            }
-        }
-        Ok(())
+        self.counted.remove(typed::<Decimal128Type>(&values[0])?.iter().flatten())
     }
 
     fn supports_retract_batch(&self) -> bool {
@@ -222,26 +215,23 @@ impl Accumulator for DistinctMean {
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let values: Vec<_> = self.counts.keys().map(|value| ScalarValue::Decimal128(Some(*value), 38, 0)).collect();
-        Ok(vec![ScalarValue::List(ScalarValue::new_list_nullable(&values, &DataType::Decimal128(38, 0)))])
+        Ok(self.counted.state())
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let Some(lists) = states[0].as_list_opt::<i32>() else { return internal_err!("the state of AVG is no list") };
-        for list in lists.iter().flatten() {
-            self.update_batch(&[list])?;
-        }
-        Ok(())
+        self.counted.merge(&states[0])
     }
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let sum = self.counts.keys().fold(i256::ZERO, |sum, value| sum.wrapping_add(i256::from_i128(*value)));
+        let values = self.counted.values();
+        let count = values.len() as u64;
+        let sum = values.fold(i256::ZERO, |sum, value| sum.wrapping_add(i256::from_i128(*value)));
         let Scales { precision, scale, .. } = self.scales;
-        Ok(ScalarValue::Decimal128(self.scales.mean(sum, self.counts.len() as u64)?, precision, scale))
+        Ok(ScalarValue::Decimal128(self.scales.mean(sum, count)?, precision, scale))
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.counts.capacity() * (size_of::<i128>() + size_of::<u64>() + 1)
+        size_of_val(self) + self.counted.size()
     }
 }
 
@@ -279,7 +269,7 @@ impl GroupsAccumulator for GroupMeans {
         total_groups: usize,
     ) -> Result<()> {
         self.grow(total_groups);
-        let values = values_of::<Decimal128Type>(&values[0])?;
+        let values = typed::<Decimal128Type>(&values[0])?;
         let mut add = |row: usize| {
             let group = groups[row];
             self.sums[group] = self.sums[group].wrapping_add(i256::from_i128(values.value(row)));
@@ -294,7 +284,7 @@ impl GroupsAccumulator for GroupMeans {
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], total_groups: usize) -> Result<()> {
         self.grow(total_groups);
-        let (counts, sums) = (values_of::<UInt64Type>(&states[0])?, values_of::<Decimal256Type>(&states[1])?);
+        let (counts, sums) = (typed::<UInt64Type>(&states[0])?, typed::<Decimal256Type>(&states[1])?);
         for (row, group) in groups.iter().enumerate() {
             self.counts[*group] += counts.value(row);
             self.sums[*group] = self.sums[*group].wrapping_add(sums.value(row));
@@ -316,7 +306,7 @@ impl GroupsAccumulator for GroupMeans {
     }
 
     fn convert_to_state(&self, values: &[ArrayRef], filter: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
-        let values = values_of::<Decimal128Type>(&values[0])?;
+        let values = typed::<Decimal128Type>(&values[0])?;
         let taken = rows_taken(values, filter);
         let counts = |row| taken.as_ref().is_none_or(|rows| rows.is_valid(row));
         let sums = (0..values.len()).map(|row| match counts(row) {

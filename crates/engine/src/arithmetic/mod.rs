@@ -8,18 +8,22 @@
 //! |---|---|
 //! | `approximate`, `sets`, `times`, `timestamps` | floats with decimals are floats; times and timestamps of different units compare |
 //! | `zeros` | 0.0 and -0.0 in lists |
-//! | `find` | whether a plan has anything for a rule to do |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
 //! | `integer`, `decimal`, `quotient` | the loops |
 //! | `average` | AVG of decimals |
+//! | `decimals` | quotients, and literals beside decimals |
+//! | `constant` | the values of constants before they are folded |
+//! | `counted` | different values, of SUM and AVG with DISTINCT |
 //! | `rounding` | round, trunc, ceil and floor |
 //! | `sum/` | SUM |
 
 mod approximate;
 mod average;
+mod constant;
+mod counted;
 mod decimal;
-mod find;
+mod decimals;
 mod function;
 mod integer;
 mod quotient;

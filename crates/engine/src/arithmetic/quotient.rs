@@ -10,6 +10,7 @@ use arrow::array::{Array, ArrayRef, Datum, PrimitiveArray};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, i256};
 use arrow::error::ArrowError;
 use datafusion::common::ScalarValue;
+use gingham_execution::{divided, divided_wide};
 use std::sync::Arc;
 
 /// Digits behind the point of a quotient, if there is room.
@@ -40,7 +41,7 @@ fn fitting(before: i16, scale: i16) -> DataType {
     DataType::Decimal128(precision as u8, scale as i8)
 }
 
-/// What integers of a type are as decimals.
+/// The decimal type that holds all integers of a type.
 pub(super) fn as_decimal(data_type: &DataType) -> Option<DataType> {
     let digits = match data_type {
         DataType::Int8 | DataType::UInt8 => 3,
@@ -64,27 +65,6 @@ pub(super) fn operand_type(literal: Option<&ScalarValue>, data_type: &DataType) 
         }
         _ => Some(own),
     }
-}
-
-/// `numerator / denominator`, rounded half away from zero; `None` for a denominator of 0 and a quotient beyond 128 bits.
-pub(super) fn divided(numerator: i256, denominator: i256) -> Option<i128> {
-    let quotient = numerator.checked_div(denominator)?;
-    let rest = numerator.wrapping_sub(quotient.wrapping_mul(denominator));
-    let (rest, divisor) = (rest.wrapping_abs(), denominator.wrapping_abs());
-    let away = if rest >= divisor.wrapping_sub(rest) && rest != i256::ZERO {
-        if numerator.is_negative() == denominator.is_negative() { i256::ONE } else { i256::MINUS_ONE }
-    } else {
-        i256::ZERO
-    };
-    quotient.checked_add(away)?.to_i128()
-}
-
-/// The same where 128 bits suffice.
-fn divided_short(numerator: i128, denominator: i128) -> Option<i128> {
-    let (quotient, rest) = (numerator.checked_div(denominator)?, numerator.checked_rem(denominator)?);
-    let (rest, divisor) = (rest.unsigned_abs(), denominator.unsigned_abs());
-    let away = i128::from(rest != 0 && rest >= divisor - rest);
-    quotient.checked_add(if (numerator < 0) == (denominator < 0) { away } else { -away })
 }
 
 /// `left / right`, both decimals of 128 bits.
@@ -146,10 +126,10 @@ impl Factor {
 
     fn quotient(&self, numerator: i128, denominator: i128) -> Option<i128> {
         if let Some(scaled) = self.short.and_then(|factor| numerator.checked_mul(factor)) {
-            return divided_short(scaled, denominator);
+            return divided(scaled, denominator);
         }
         let numerator = i256::from_i128(numerator).checked_mul(self.numerator)?;
-        divided(numerator, i256::from_i128(denominator).checked_mul(self.denominator)?)
+        divided_wide(numerator, i256::from_i128(denominator).checked_mul(self.denominator)?)
     }
 }
 
@@ -157,7 +137,6 @@ impl Factor {
 mod tests {
     use super::*;
     use arrow::array::{AsArray, Decimal128Array};
-    use proptest::prelude::*;
 
     fn type_of(left: (u8, i8), right: (u8, i8)) -> (u8, i8) {
         let decimal = |(precision, scale)| DataType::Decimal128(precision, scale);
@@ -175,27 +154,6 @@ mod tests {
         assert_eq!(type_of((38, 4), (38, 4)), (38, 6));
         assert_eq!(type_of((15, 2), (20, 4)), (33, 16));
         assert_eq!(mean_type(38, 0), DataType::Decimal128(38, 6));
-    }
-
-    #[test]
-    fn halves_go_away_from_zero() {
-        for (a, b, quotient) in
-            [(5, 2, 3), (-5, 2, -3), (5, -2, -3), (-5, -2, 3), (7, 3, 2), (8, 3, 3), (-8, 3, -3), (0, 3, 0)]
-        {
-            assert_eq!(divided_short(a, b), Some(quotient), "{a} / {b}");
-            assert_eq!(divided(i256::from_i128(a), i256::from_i128(b)), Some(quotient), "{a} / {b}");
-        }
-        assert_eq!(divided_short(1, 0), None);
-        assert_eq!(divided(i256::ONE, i256::ZERO), None);
-    }
-
-    proptest! {
-        #[test]
-        fn the_short_way_and_the_long_way_agree(a in any::<i128>(), b in any::<i64>(), narrow in 0..100u32) {
-            let a = a >> narrow;
-            let long = divided(i256::from_i128(a), i256::from_i128(b.into()));
-            prop_assert_eq!(divided_short(a, b.into()), long);
-        }
     }
 
     #[test]

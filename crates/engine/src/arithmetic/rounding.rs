@@ -1,10 +1,10 @@
 //! round, trunc, ceil and floor of decimals and floats, as PostgreSQL has them.
 //!
-//! Of decimals, DataFusion's give values that their types can't hold or refuse the largest; here the type has room for
+//! DataFusion's functions give decimals that their types can't hold, or refuse the largest; here the type has room for
 //! what a carry adds. Halves of decimals go away from zero, those of floats to the even number.
 
 use super::decimal::LARGEST;
-use super::sum::values_of;
+use crate::functions::{over_arrays, typed};
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float32Array, Float64Array, Int64Array};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type};
 use datafusion::common::{ScalarValue, exec_err, internal_err, plan_err};
@@ -12,6 +12,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use gingham_execution::divided;
 use std::sync::Arc;
 
 /// round, trunc, ceil (also ceiling) and floor.
@@ -46,9 +47,9 @@ struct Rounding {
 /// Digits behind the point that are asked for: without them, none.
 #[derive(Debug, Clone, Copy)]
 enum Digits {
-    /// The same in every row; `None` is NULL.
+    /// A number that is the same in every row; `None` is NULL.
     Same(Option<i64>),
-    /// Those of a column.
+    /// The digits of a column, row by row.
     Own,
 }
 
@@ -67,7 +68,8 @@ fn rounded_type(precision: u8, scale: i8, digits: Digits) -> DataType {
 impl Rounding {
     /// The unscaled value of `value` times 10^-scale, rounded to so many digits, with scale `kept`.
     fn decimal(&self, value: i128, scale: i8, digits: i64, kept: i8) -> Option<i128> {
-        let away = i64::from(scale) - digits.min(scale.into());
+        let digits = digits.clamp(-1000, scale.into());
+        let away = i64::from(scale) - digits;
         // Beyond 38 digits nothing is left but a carry, which would not fit.
         let Some(unit) = u32::try_from(away).ok().and_then(|away| 10i128.checked_pow(away)) else {
             return match self.way {
@@ -76,19 +78,16 @@ impl Rounding {
                 Way::Down => (value >= 0).then_some(0),
             };
         };
-        let (quotient, rest) = (value / unit, value % unit);
-        let carry = match self.way {
-            Way::ToZero => 0,
-            Way::Nearest => {
-                i128::from(rest.unsigned_abs() >= unit.unsigned_abs() - rest.unsigned_abs()) * value.signum()
-            }
-            Way::Up => i128::from(rest > 0),
-            Way::Down => -i128::from(rest < 0),
+        let cut = value / unit;
+        let rounded = match self.way {
+            Way::ToZero => cut,
+            Way::Nearest => divided(value, unit)?,
+            Way::Up => cut + i128::from(value % unit > 0),
+            Way::Down => cut - i128::from(value % unit < 0),
         };
-        let carry = if rest == 0 { 0 } else { carry };
-        let shift = i64::from(kept) - digits.min(scale.into());
+        let shift = i64::from(kept) - digits;
         match u32::try_from(shift) {
-            Ok(shift) => (quotient + carry).checked_mul(10i128.checked_pow(shift)?),
+            Ok(shift) => rounded.checked_mul(10i128.checked_pow(shift)?),
             Err(_) => None,
         }
     }
@@ -117,7 +116,7 @@ impl Rounding {
         };
         match (values.data_type(), result) {
             (DataType::Decimal128(_, scale), DataType::Decimal128(precision, kept)) => {
-                let values = values_of::<Decimal128Type>(values)?;
+                let values = typed::<Decimal128Type>(values)?;
                 let mut rounded = Vec::with_capacity(values.len());
                 for (row, value) in values.iter().enumerate() {
                     let Some((value, digits)) = value.zip(digits_of(row)) else {
@@ -150,7 +149,7 @@ impl Rounding {
                 Ok(Arc::new(rounded.collect::<Float64Array>()))
             }
             (DataType::Int64, _) => {
-                let values = values_of::<Int64Type>(values)?;
+                let values = typed::<Int64Type>(values)?;
                 let mut rounded = Vec::with_capacity(values.len());
                 for (row, value) in values.iter().enumerate() {
                     let Some((value, digits)) = value.zip(digits_of(row)) else {
@@ -266,15 +265,13 @@ impl ScalarUDFImpl for Rounding {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let scalar = arguments.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = if scalar { 1 } else { arguments.number_rows };
-        let values = arguments.args[0].to_array(rows)?;
-        let digits = match arguments.args.get(1) {
-            None => Int64Array::from(vec![0]),
-            Some(ColumnarValue::Scalar(digits)) => values_of::<Int64Type>(&digits.to_array()?)?.clone(),
-            Some(ColumnarValue::Array(digits)) => values_of::<Int64Type>(digits)?.clone(),
-        };
-        let rounded = self.rounded(&values, &digits, arguments.return_field.data_type())?;
-        Ok(if scalar { ScalarValue::try_from_array(&rounded, 0)?.into() } else { rounded.into() })
+        over_arrays(&arguments, |arrays| {
+            let none = Int64Array::from(vec![0]);
+            let digits = match arrays.get(1) {
+                Some(digits) => typed::<Int64Type>(digits)?,
+                None => &none,
+            };
+            self.rounded(&arrays[0], digits, arguments.return_field.data_type())
+        })
     }
 }

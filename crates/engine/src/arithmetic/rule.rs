@@ -1,12 +1,11 @@
 //! Puts checked operators in the place of those that wrap.
 
-use super::find::has_expression;
 use super::function::Checked;
+use crate::rewrite::{columns_around, has_expression};
+use datafusion::common::ExprSchema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema};
 use datafusion::error::Result;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
 use std::sync::Arc;
 
@@ -61,10 +60,7 @@ impl CheckedArithmetic {
         if !has_expression(&plan, calculates)? {
             return Ok(Transformed::no(plan));
         }
-        let mut schema = merge_schema(&plan.inputs());
-        if let LogicalPlan::TableScan(scan) = &plan {
-            schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
-        }
+        let schema = columns_around(&plan)?;
         let plan = plan.map_expressions(|expression| expression.transform_up(|part| self.check(part, &schema)))?;
         if plan.transformed { plan.map_data(LogicalPlan::recompute_schema) } else { Ok(plan) }
     }

@@ -1,7 +1,8 @@
 //! Comparison of TIMEs of different units: DataFusion has none, and makes every TIME literal one of nanoseconds.
 
+use super::constant::{constant, exact};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
-use datafusion::common::{DFSchema, ScalarValue};
+use datafusion::common::DFSchema;
 use datafusion::error::Result;
 use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable, cast};
@@ -57,25 +58,6 @@ pub(super) fn align(operands: Vec<&mut Expr>, types: &[DataType]) -> bool {
         };
     }
     true
-}
-
-/// The value of `TIME '10:00'`, which is a literal or a cast of one.
-fn constant(expression: &Expr) -> Option<ScalarValue> {
-    match expression {
-        Expr::Literal(value, _) => Some(value.clone()),
-        Expr::Cast(cast) => match cast.expr.as_ref() {
-            Expr::Literal(value, _) => value.cast_to(cast.field.data_type()).ok(),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// A TIME in another unit, when that is the same time.
-fn exact(value: &ScalarValue, target: &DataType) -> Option<ScalarValue> {
-    let there = value.cast_to(target).ok()?;
-    let back = there.cast_to(&value.data_type()).ok()?;
-    (back == *value).then_some(there)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! year 2262, or in the coarser unit, which takes 10:00:00.5 for 10:00:00. Here a column's own unit counts where that loses
 //! nothing, else the finer one, and a text is read as the type beside it has it.
 
-use crate::casts::{Failing, convert};
+use super::constant::{constant, exact, read};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, cast};
@@ -47,11 +47,7 @@ fn target(operands: &[&mut Expr], types: &[DataType]) -> Option<DataType> {
         return Some(finest);
     };
     let mut constants = stamps().filter_map(|(operand, _)| constant(operand));
-    let is_kept = |value: ScalarValue| {
-        let there = read(&value, column);
-        there.and_then(|there| read(&there, &value.data_type())) == Some(value)
-    };
-    Some(if constants.all(is_kept) { column.clone() } else { finest })
+    Some(if constants.all(|value| exact(&value, column).is_some()) { column.clone() } else { finest })
 }
 
 fn unit_of(data_type: &DataType) -> Option<TimeUnit> {
@@ -60,19 +56,4 @@ fn unit_of(data_type: &DataType) -> Option<TimeUnit> {
 
 fn zone_of(data_type: &DataType) -> Option<Arc<str>> {
     if let DataType::Timestamp(_, zone) = data_type { zone.clone() } else { None }
-}
-
-/// A literal, or the cast of one, which `TIMESTAMP '…'` is.
-fn constant(expression: &Expr) -> Option<ScalarValue> {
-    match expression {
-        Expr::Literal(value, _) => Some(value.clone()),
-        Expr::Cast(cast) => read(&constant(&cast.expr)?, cast.field.data_type()),
-        _ => None,
-    }
-}
-
-/// A constant as another type; `None` where it is none of that type, which is an error that a cast words better.
-fn read(value: &ScalarValue, target: &DataType) -> Option<ScalarValue> {
-    let read = convert(&value.to_array().ok()?, target, Failing::Error).ok()?;
-    ScalarValue::try_from_array(&read, 0).ok()
 }

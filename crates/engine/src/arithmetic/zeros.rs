@@ -1,12 +1,11 @@
 //! 0.0 and -0.0 are one number, in lists too: `x IN (0.0, 5, 6, 7, 8)` finds both, as `x = 0.0` does, though DataFusion
 //! looks for the bits of a value where a list has more than a few.
 
-use super::find::has_expression;
+use crate::rewrite::{each_part, has_expression};
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
@@ -27,12 +26,7 @@ impl OptimizerRule for OneZero {
         if !has_expression(&plan, is_list_with_zero)? {
             return Ok(Transformed::no(plan));
         }
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expression| {
-            let name = names.save(&expression);
-            let rewritten = expression.transform_up(|part| Ok(with_both_zeros(part)))?;
-            Ok(rewritten.update_data(|expression| name.restore(expression)))
-        })
+        each_part(plan, |part| Ok(with_both_zeros(part)))
     }
 }
 

@@ -8,12 +8,12 @@ use arrow::util::display::FormatOptions;
 use datafusion::common::exec_err;
 use datafusion::error::Result;
 
-/// What becomes of a value that has no place in the type.
+/// The fate of a value that has no place in the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Failing {
-    /// It is an error that names it.
+    /// The cast is an error that names the value.
     Error,
-    /// It is NULL.
+    /// The value becomes NULL.
     Null,
 }
 

@@ -10,6 +10,7 @@ use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type};
 use datafusion::common::internal_err;
 use datafusion::error::Result;
+use gingham_execution::divided;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> 
     })
 }
 
-/// What `read` makes of each value that is there.
+/// The values that `read` makes of those that are there.
 fn each<V, T>(
     values: impl Iterator<Item = Option<V>>,
     read: impl Fn(V) -> std::result::Result<T, String>,
@@ -113,11 +114,7 @@ pub(super) fn rounded(values: &ArrayRef, to: &DataType, failing: Failing) -> Res
             let decimals = values.as_primitive::<Decimal128Type>();
             let unit = 10i128.pow(scale.max(&0).unsigned_abs().into());
             let factor = 10i128.pow((-scale).max(0).unsigned_abs().into());
-            let whole = |value: i128| {
-                let (quotient, rest) = (value / unit, value % unit);
-                let half = rest != 0 && rest.unsigned_abs() >= unit.unsigned_abs() - rest.unsigned_abs();
-                (quotient + if half { value.signum() } else { 0 }).checked_mul(factor)
-            };
+            let whole = |value: i128| divided(value, unit)?.checked_mul(factor);
             let read = |value: i128| whole(value).ok_or_else(|| outside(&value));
             let whole = each(decimals.iter(), read, failing)?.into_iter().collect::<Decimal128Array>();
             let whole: ArrayRef = Arc::new(whole.with_precision_and_scale(38, 0)?);
@@ -174,9 +171,7 @@ fn decimal(value: f64, digits: usize, precision: u8, scale: i8) -> Option<i128> 
         }
     } else {
         let unit = 10i128.checked_pow(power.unsigned_abs()).unwrap_or(i128::MAX);
-        let (quotient, rest) = (unscaled / unit, unscaled % unit);
-        let half = rest != 0 && rest.unsigned_abs() >= unit.unsigned_abs() - rest.unsigned_abs();
-        quotient + if half { unscaled.signum() } else { 0 }
+        divided(unscaled, unit)?
     };
     (result.unsigned_abs() < 10u128.pow(precision.into())).then_some(result)
 }

@@ -1,13 +1,13 @@
 //! Puts casts of ours in the place of DataFusion's, once the types are known and before a constant is folded.
 
 use super::convert::{Failing, convert, is_own};
+use crate::functions::over_arrays;
+use crate::rewrite::{columns_around, each_part, has_expression};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{DFSchema, ExprSchema, ScalarValue, internal_err};
+use datafusion::common::tree_node::Transformed;
+use datafusion::common::{ExprSchema, internal_err};
 use datafusion::error::Result;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, Volatility,
@@ -30,24 +30,11 @@ impl AnalyzerRule for OwnCasts {
 }
 
 fn in_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let mut found = false;
-    plan.apply_expressions(|expression| {
-        found = found || expression.exists(|part| Ok(matches!(part, Expr::Cast(_) | Expr::TryCast(_))))?;
-        Ok(datafusion::common::tree_node::TreeNodeRecursion::Continue)
-    })?;
-    if !found {
+    if !has_expression(&plan, |part| matches!(part, Expr::Cast(_) | Expr::TryCast(_)))? {
         return Ok(Transformed::no(plan));
     }
-    let mut schema = merge_schema(&plan.inputs());
-    if let LogicalPlan::TableScan(scan) = &plan {
-        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &scan.source.schema())?);
-    }
-    let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expression| {
-        let name = names.save(&expression);
-        let rewritten = expression.transform_up(|part| in_expression(part, &schema))?;
-        Ok(rewritten.update_data(|expression| name.restore(expression)))
-    })
+    let schema = columns_around(&plan)?;
+    each_part(plan, |part| in_expression(part, &schema))
 }
 
 fn in_expression(expression: Expr, schema: &dyn ExprSchema) -> Result<Transformed<Expr>> {
@@ -119,13 +106,6 @@ impl ScalarUDFImpl for Cast {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        match arguments.args.as_slice() {
-            [ColumnarValue::Array(values)] => Ok(convert(values, &self.to, self.failing)?.into()),
-            [ColumnarValue::Scalar(value)] => {
-                let values = convert(&value.to_array()?, &self.to, self.failing)?;
-                Ok(ScalarValue::try_from_array(&values, 0)?.into())
-            }
-            other => internal_err!("a cast of {} values", other.len()),
-        }
+        over_arrays(&arguments, |arrays| convert(&arrays[0], &self.to, self.failing))
     }
 }

@@ -2,16 +2,15 @@
 
 use super::convert::Failing;
 use crate::statements::ingest::type_name;
-use crate::temporal::{At, at_of, interval_of, text_of};
+use crate::temporal::{as_type, at_of, integers, interval_of, kind, text_of};
 use arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, IntervalMonthDayNanoArray, StringViewArray, StringViewBuilder,
 };
-use arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType};
-use datafusion::common::internal_err;
+use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalMonthDayNanoType};
 use datafusion::error::Result;
 use std::sync::Arc;
 
-/// What texts mean as values of a type.
+/// The values of a type that texts mean.
 pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> Result<ArrayRef> {
     let name = type_name(to);
     let each = |read: &dyn Fn(&str) -> std::result::Result<i64, String>| -> Result<Int64Array> {
@@ -24,35 +23,6 @@ pub(super) fn read(texts: &StringViewArray, to: &DataType, failing: Failing) -> 
     let at = kind(to)?;
     let values = each(&|text| at_of(text, at, &name))?;
     as_type(values, to)
-}
-
-/// The kind of value that a type has.
-fn kind(data_type: &DataType) -> Result<At> {
-    Ok(match data_type {
-        DataType::Date32 => At::Day,
-        DataType::Time32(unit) | DataType::Time64(unit) => At::Time(*unit),
-        DataType::Timestamp(unit, None) => At::Local(*unit),
-        DataType::Timestamp(unit, Some(_)) => At::Instant(*unit),
-        other => return internal_err!("{other} as a date or time"),
-    })
-}
-
-/// Integers as a type's values.
-fn as_type(values: Int64Array, to: &DataType) -> Result<ArrayRef> {
-    Ok(match to {
-        DataType::Date32 | DataType::Time32(_) => {
-            let narrow = arrow::compute::cast(&values, &DataType::Int32)?;
-            arrow::compute::cast(&narrow, to)?
-        }
-        DataType::Timestamp(unit, zone) => {
-            let plain = arrow::compute::cast(&values, &DataType::Timestamp(*unit, None))?;
-            match zone {
-                None => plain,
-                Some(_) => arrow::array::make_array(plain.to_data().into_builder().data_type(to.clone()).build()?),
-            }
-        }
-        _ => arrow::compute::cast(&values, to)?,
-    })
 }
 
 /// Values as text.
@@ -80,15 +50,6 @@ pub(super) fn write(values: &ArrayRef) -> Result<ArrayRef> {
         }
     }
     Ok(Arc::new(texts.finish()))
-}
-
-/// The integers of dates and times.
-fn integers(values: &ArrayRef) -> Result<Int64Array> {
-    let plain = match values.data_type() {
-        DataType::Date32 | DataType::Time32(_) => arrow::compute::cast(values, &DataType::Int32)?,
-        _ => Arc::clone(values),
-    };
-    Ok(arrow::compute::cast(&plain, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
 }
 
 /// Dates, times, timestamps and intervals as each other.

@@ -1,4 +1,4 @@
-//! Which expressions have one form for equal values: columns of tables, which are stored so, and what is made of such
+//! Expressions that have one form for equal values: columns of tables, which are stored so, and what is made of such
 //! values without arithmetic.
 
 use super::key::is_key;
@@ -71,7 +71,7 @@ fn column_has_one_form(column: &Column, plan: &LogicalPlan) -> bool {
     }
 }
 
-/// The same of an output column of a plan.
+/// Whether equal values of an output column of a plan have equal bits.
 fn output_has_one_form(index: usize, plan: &LogicalPlan) -> bool {
     let width = |schema: &DFSchema| schema.fields().len();
     match plan {

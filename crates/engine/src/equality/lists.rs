@@ -1,11 +1,11 @@
 //! `x IN (a, b)` whose list has columns is `x = a OR x = b`. DataFusion evaluates such a list over no rows to see whether it
 //! is constant, and takes `CASE WHEN f THEN 1 END` for a constant then, since a CASE over no rows is one.
 
+use crate::rewrite::{each_part, has_expression};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::InList;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{Expr, LogicalPlan, not};
 use datafusion::optimizer::AnalyzerRule;
 
@@ -20,16 +20,10 @@ impl AnalyzerRule for ListsOfColumns {
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let rewritten = plan.transform_up_with_subqueries(|plan| {
-            let has_list = plan.expressions().iter().any(|own| own.exists(|part| Ok(is_such(part))).unwrap_or(false));
-            if !has_list {
+            if !has_expression(&plan, is_such)? {
                 return Ok(Transformed::no(plan));
             }
-            let names = NamePreserver::new(&plan);
-            plan.map_expressions(|expression| {
-                let name = names.save(&expression);
-                let rewritten = expression.transform_up(|part| Ok(compared(part)))?;
-                Ok(rewritten.update_data(|expression| name.restore(expression)))
-            })
+            each_part(plan, |part| Ok(compared(part)))
         });
         Ok(rewritten?.data)
     }

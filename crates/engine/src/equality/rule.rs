@@ -2,13 +2,13 @@
 
 use super::form::has_one_form;
 use super::key::{is_key, keyed};
+use crate::rewrite::{each_part, has_expression};
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, TableReference};
 use datafusion::functions_aggregate::first_last::first_value_udaf;
 use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     Aggregate, Distinct, Expr, ExprSchemable, GroupingSet, Join, LogicalPlan, Operator, Projection, Sort,
@@ -26,13 +26,6 @@ impl AnalyzerRule for OneForm {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        let has_forms = |node: &LogicalPlan| {
-            let has = |schema: &DFSchema| schema.fields().iter().any(|field| has_several_forms(field.data_type()));
-            Ok(has(node.schema()) || node.expressions().iter().any(computes_forms))
-        };
-        if !plan.exists(has_forms)? {
-            return Ok(plan);
-        }
         Ok(plan.transform_up_with_subqueries(with_keys)?.data)
     }
 }
@@ -42,29 +35,38 @@ fn has_several_forms(data_type: &DataType) -> bool {
     data_type.is_floating() || matches!(data_type, DataType::Interval(_))
 }
 
-/// Whether an expression has parts of such a type that it does not give.
-fn computes_forms(expression: &Expr) -> bool {
-    let is_such = |part: &Expr| match part {
-        Expr::Cast(cast) => has_several_forms(cast.field.data_type()),
-        Expr::Literal(value, _) => has_several_forms(&value.data_type()),
-        Expr::ScalarFunction(_) => true,
+/// Whether a part of an expression compares values of such a type, or orders or counts by them.
+fn compares_forms(part: &Expr, schema: &DFSchema) -> bool {
+    let is_such = |value: &Expr| value.get_type(schema).is_ok_and(|own| has_several_forms(&own));
+    match part {
+        Expr::BinaryExpr(binary) => compares(binary.op) && (is_such(&binary.left) || is_such(&binary.right)),
+        Expr::Between(between) => is_such(&between.expr),
+        Expr::InList(list) => is_such(&list.expr),
+        Expr::Case(case) => case.expr.as_deref().is_some_and(is_such),
+        Expr::ScalarFunction(call) => chooses(call.name()) && call.args.iter().any(is_such),
+        Expr::AggregateFunction(call) => {
+            call.params.args.iter().any(is_such) || call.params.order_by.iter().any(|term| is_such(&term.expr))
+        }
+        Expr::WindowFunction(call) => {
+            let orders = call.params.order_by.iter().map(|term| &term.expr);
+            orders.chain(&call.params.partition_by).any(is_such)
+        }
         _ => false,
-    };
-    expression.exists(|part| Ok(is_such(part))).unwrap_or(true)
+    }
 }
 
-/// What a node's expressions are about.
+/// Functions that compare their arguments.
+fn chooses(name: &str) -> bool {
+    matches!(name, "greatest" | "least" | "nullif")
+}
+
+/// The surroundings of a node's expressions: its inputs and their columns.
 struct Around<'p> {
     inputs: Vec<&'p LogicalPlan>,
     schema: DFSchema,
 }
 
-impl<'p> Around<'p> {
-    fn of(plan: &'p LogicalPlan) -> Self {
-        let inputs = plan.inputs();
-        Self { schema: merge_schema(&inputs), inputs }
-    }
-
+impl Around<'_> {
     /// The key of a value where it needs one; `None` where the value is its own.
     fn key(&self, value: &Expr) -> Option<Expr> {
         let data_type = value.get_type(&self.schema).ok().filter(has_several_forms)?;
@@ -79,51 +81,47 @@ impl<'p> Around<'p> {
         true
     }
 
-    /// An expression whose comparisons, orders and aggregates are about keys.
-    fn expression(&self, expression: Expr) -> Result<Transformed<Expr>> {
-        expression.transform_up(|mut part| {
-            let changed = match &mut part {
-                Expr::BinaryExpr(binary) if compares(binary.op) => {
-                    self.put(&mut binary.left) | self.put(&mut binary.right)
+    /// A part of an expression whose comparison, order or aggregate is about keys.
+    fn part(&self, mut part: Expr) -> Result<Transformed<Expr>> {
+        let changed = match &mut part {
+            Expr::BinaryExpr(binary) if compares(binary.op) => self.put(&mut binary.left) | self.put(&mut binary.right),
+            Expr::Between(between) => {
+                self.put(&mut between.expr) | self.put(&mut between.low) | self.put(&mut between.high)
+            }
+            Expr::InList(list) => {
+                let changed = self.put(&mut list.expr);
+                list.list.iter_mut().fold(changed, |changed, entry| self.put(entry) | changed)
+            }
+            Expr::Case(case) => match &mut case.expr {
+                Some(base) => {
+                    let changed = self.put(base);
+                    case.when_then_expr.iter_mut().fold(changed, |changed, (when, _)| self.put(when) | changed)
                 }
-                Expr::Between(between) => {
-                    self.put(&mut between.expr) | self.put(&mut between.low) | self.put(&mut between.high)
+                None => false,
+            },
+            Expr::ScalarFunction(call) if chooses(call.name()) => {
+                // Of intervals, the value that is shown is no key.
+                let is_float = |value: &Expr| value.get_type(&self.schema).is_ok_and(|own| own.is_floating());
+                call.args
+                    .iter_mut()
+                    .filter(|value| is_float(value))
+                    .fold(false, |changed, value| self.put(value) | changed)
+            }
+            Expr::AggregateFunction(call) => self.aggregate(call.func.name(), &mut call.params),
+            Expr::WindowFunction(call) => {
+                let params = &mut call.params;
+                let mut changed = false;
+                for key in &mut params.partition_by {
+                    changed |= self.put(key);
                 }
-                Expr::InList(list) => {
-                    let changed = self.put(&mut list.expr);
-                    list.list.iter_mut().fold(changed, |changed, entry| self.put(entry) | changed)
+                for sort in &mut params.order_by {
+                    changed |= self.put(&mut sort.expr);
                 }
-                Expr::Case(case) => match &mut case.expr {
-                    Some(base) => {
-                        let changed = self.put(base);
-                        case.when_then_expr.iter_mut().fold(changed, |changed, (when, _)| self.put(when) | changed)
-                    }
-                    None => false,
-                },
-                Expr::ScalarFunction(call) if matches!(call.name(), "greatest" | "least" | "nullif") => {
-                    // Of intervals, the value that is shown is no key.
-                    let is_float = |value: &Expr| value.get_type(&self.schema).is_ok_and(|own| own.is_floating());
-                    call.args
-                        .iter_mut()
-                        .filter(|value| is_float(value))
-                        .fold(false, |changed, value| self.put(value) | changed)
-                }
-                Expr::AggregateFunction(call) => self.aggregate(call.func.name(), &mut call.params),
-                Expr::WindowFunction(call) => {
-                    let params = &mut call.params;
-                    let mut changed = false;
-                    for key in &mut params.partition_by {
-                        changed |= self.put(key);
-                    }
-                    for sort in &mut params.order_by {
-                        changed |= self.put(&mut sort.expr);
-                    }
-                    changed
-                }
-                _ => false,
-            };
-            Ok(if changed { Transformed::yes(part) } else { Transformed::no(part) })
-        })
+                changed
+            }
+            _ => false,
+        };
+        Ok(if changed { Transformed::yes(part) } else { Transformed::no(part) })
     }
 
     /// Orders of aggregates, and what they count as different or as largest.
@@ -165,20 +163,18 @@ fn expressions(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     if matches!(plan, LogicalPlan::TableScan(_) | LogicalPlan::Values(_)) {
         return Ok(Transformed::no(plan));
     }
-    let names = NamePreserver::new(&plan);
-    let node = plan.clone();
-    let around = Around::of(&node);
-    plan.map_expressions(|expression| {
-        let name = names.save(&expression);
-        let keyed = around.expression(expression)?;
-        Ok(keyed.update_data(|expression| name.restore(expression)))
-    })
+    let schema = merge_schema(&plan.inputs());
+    if !has_expression(&plan, |part| compares_forms(part, &schema))? {
+        return Ok(Transformed::no(plan));
+    }
+    let inputs: Vec<LogicalPlan> = plan.inputs().into_iter().cloned().collect();
+    let around = Around { inputs: inputs.iter().collect(), schema };
+    each_part(plan, |part| around.part(part))
 }
 
 fn sorted(mut sort: Sort) -> Result<Transformed<LogicalPlan>> {
     let keys: Vec<Option<Expr>> = {
-        let input = LogicalPlan::clone(&sort.input);
-        let around = Around { schema: DFSchema::clone(input.schema()), inputs: vec![&input] };
+        let around = Around { schema: DFSchema::clone(sort.input.schema()), inputs: vec![&sort.input] };
         sort.expr.iter().map(|term| around.key(&term.expr)).collect()
     };
     let changed = keys.iter().any(Option::is_some);

@@ -1,6 +1,6 @@
 //! A function over arrays as DataFusion's scalar function, so that each of ours is a name, types and a loop.
 
-use arrow::array::ArrayRef;
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{ScalarValue, internal_err};
 use datafusion::error::Result;
@@ -17,6 +17,29 @@ pub(crate) type Coerce = fn(&[DataType]) -> Result<Vec<DataType>>;
 pub(crate) type TypeOf = fn(&[DataType]) -> Result<DataType>;
 /// The result for arrays of arguments, all of them as long as the batch; the type is that of [`TypeOf`].
 pub(crate) type Compute = fn(&[ArrayRef], &DataType) -> Result<ArrayRef>;
+
+/// The values of an array, which must be of that type.
+pub(crate) fn typed<T: ArrowPrimitiveType>(array: &dyn Array) -> Result<&PrimitiveArray<T>> {
+    match array.as_primitive_opt::<T>() {
+        Some(values) => Ok(values),
+        None => internal_err!("{} in the place of {}", array.data_type(), T::DATA_TYPE),
+    }
+}
+
+/// The result of a function over arrays: one value where all of its arguments are constants.
+pub(crate) fn over_arrays(
+    arguments: &ScalarFunctionArgs,
+    compute: impl FnOnce(&[ArrayRef]) -> Result<ArrayRef>,
+) -> Result<ColumnarValue> {
+    let is_constant = arguments.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
+    let rows = if is_constant { 1 } else { arguments.number_rows };
+    let arrays = arguments.args.iter().map(|argument| argument.to_array(rows)).collect::<Result<Vec<_>>>()?;
+    let result = compute(&arrays)?;
+    if result.len() != rows {
+        return internal_err!("a function gave {} values for {rows} rows", result.len());
+    }
+    Ok(if is_constant { ScalarValue::try_from_array(&result, 0)?.into() } else { result.into() })
+}
 
 /// A scalar function that depends on nothing but its arguments. Two of one name are the same function.
 #[derive(Debug, Clone)]
@@ -119,13 +142,6 @@ impl ScalarUDFImpl for Function {
     }
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let is_constant = arguments.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = if is_constant { 1 } else { arguments.number_rows };
-        let arrays = arguments.args.iter().map(|argument| argument.to_array(rows)).collect::<Result<Vec<_>>>()?;
-        let result = (self.compute)(&arrays, arguments.return_field.data_type())?;
-        if result.len() != rows {
-            return internal_err!("{} gave {} values for {rows} rows", self.name, result.len());
-        }
-        Ok(if is_constant { ScalarValue::try_from_array(&result, 0)?.into() } else { result.into() })
+        over_arrays(&arguments, |arrays| (self.compute)(arrays, arguments.return_field.data_type()))
     }
 }

@@ -10,7 +10,7 @@ mod function;
 mod numbers;
 mod similar;
 
-pub(crate) use function::{Compute, Function};
+pub(crate) use function::{Compute, Function, over_arrays, typed};
 
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;

@@ -67,7 +67,7 @@ fn truths(values: &ArrayRef) -> Result<&BooleanArray> {
     }
 }
 
-/// The same without NULLs, which are not true.
+/// Truths without NULLs, which are not true.
 fn is_true(truths: &BooleanArray) -> BooleanArray {
     let values: BooleanBuffer = match truths.nulls() {
         Some(nulls) => truths.values() & nulls.inner(),
@@ -120,7 +120,7 @@ fn chosen(case: &CaseExpr, whole: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -
     Ok(values)
 }
 
-/// What `evaluate` gives for the rows where `condition` is true; NULL for the others.
+/// The values that `evaluate` gives for the rows where `condition` is true; NULL for the others.
 pub(super) fn where_true(
     condition: &ArrayRef,
     batch: &RecordBatch,

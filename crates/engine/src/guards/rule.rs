@@ -1,4 +1,4 @@
-//! Which expressions of a physical plan are guarded: those with conditions, and arguments of aggregates with FILTER.
+//! The expressions of a physical plan that are guarded: those with conditions, and arguments of aggregates with FILTER.
 
 use super::careful::has_conditions;
 use super::guarded::Guarded;

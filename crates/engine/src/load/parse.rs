@@ -5,7 +5,7 @@
 
 use crate::load::classify::DateFormat;
 use crate::load::split::{Field, Form};
-use crate::temporal::{At, at_of};
+use crate::temporal::{At, Civil, at_of, days_of};
 use crate::{Error, Result};
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder, Int64Builder,
@@ -269,35 +269,18 @@ fn date(text: &[u8], format: Option<&DateFormat>) -> Option<i32> {
 /// Days since 1970 of `YYYY-MM-DD`; month and day may have one digit.
 pub(super) fn iso_date(text: &[u8]) -> Option<i32> {
     let mut parts = text.split(|byte| *byte == b'-');
-    let mut part = |least: usize, most: usize| -> Option<u32> {
+    let mut part = |least: usize, most: usize| -> Option<i64> {
         let digits = parts.next()?;
         if digits.len() < least || digits.len() > most {
             return None;
         }
-        digits.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0')))
+        digits.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
     };
     let (year, month, day) = (part(4, 4)?, part(1, 2)?, part(1, 2)?);
     if parts.next().is_some() || year == 0 || !(1..=12).contains(&month) || day == 0 || day > days_of(year, month) {
         return None;
     }
-    Some(days(year, month, day))
-}
-
-fn days_of(year: u32, month: u32) -> u32 {
-    match month {
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days from 1970-01-01, counted in years that begin in March so that the leap day is the last.
-fn days(year: u32, month: u32, day: u32) -> i32 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let before_year = 365 * year + year / 4 - year / 100 + year / 400;
-    let before_month = (153 * month + 2) / 5;
-    (before_year + before_month + day - 1) as i32 - 719_468
+    i32::try_from(Civil { year, month, day }.days()).ok()
 }
 
 #[cfg(test)]

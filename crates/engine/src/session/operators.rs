@@ -45,7 +45,7 @@ pub(super) fn keep_frame(expression: &mut Expr) {
     }
 }
 
-/// The same of a window that has a name.
+/// Keeps the bounds of a window's frame as texts.
 pub(super) fn keep_bounds(spec: &mut WindowSpec) {
     let Some(frame) = &mut spec.window_frame else { return };
     for bound in std::iter::once(&mut frame.start_bound).chain(frame.end_bound.as_mut()) {

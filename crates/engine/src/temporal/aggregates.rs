@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The aggregate of intervals in the place of one of this name.
-pub(crate) fn of_intervals(name: &str) -> Option<Arc<AggregateUDF>> {
+pub(super) fn aggregate_of_intervals(name: &str) -> Option<Arc<AggregateUDF>> {
     let (name, what) = match name {
         "sum" => ("interval_sum", What::Sum),
         "avg" => ("interval_avg", What::Mean),
@@ -27,7 +27,7 @@ pub(crate) fn of_intervals(name: &str) -> Option<Arc<AggregateUDF>> {
     Some(Arc::new(AggregateUDF::new_from_impl(OfIntervals { name, what, signature })))
 }
 
-/// What is made of intervals.
+/// The aggregates that there are of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum What {
     Sum,

@@ -3,10 +3,10 @@
 
 /// A day of the calendar: the year before 1 is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Civil {
-    pub(super) year: i64,
-    pub(super) month: i64,
-    pub(super) day: i64,
+pub(crate) struct Civil {
+    pub(crate) year: i64,
+    pub(crate) month: i64,
+    pub(crate) day: i64,
 }
 
 impl Civil {
@@ -23,7 +23,7 @@ impl Civil {
     }
 
     /// Its day.
-    pub(super) fn days(self) -> i64 {
+    pub(crate) fn days(self) -> i64 {
         let year = self.year - i64::from(self.month <= 2);
         let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
         let shifted = if self.month > 2 { self.month - 3 } else { self.month + 9 };
@@ -31,7 +31,7 @@ impl Civil {
         era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
     }
 
-    /// The same day so many months later, or the last one of a month that is too short.
+    /// This day of the month so many months later, or the last one of a month that is too short.
     pub(super) fn plus_months(self, months: i64) -> Self {
         let all = self.year * 12 + self.month - 1 + months;
         let (year, month) = (all.div_euclid(12), all.rem_euclid(12) + 1);
@@ -40,7 +40,7 @@ impl Civil {
 }
 
 /// Days of a month.
-pub(super) fn days_of(year: i64, month: i64) -> i64 {
+pub(crate) fn days_of(year: i64, month: i64) -> i64 {
     match month {
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
         2 => 28,

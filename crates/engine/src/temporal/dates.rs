@@ -2,11 +2,11 @@
 //! stays a range of days, which scans and pipelines know, though its right side is a TIMESTAMP.
 
 use super::moment::{is_infinite, units_of_day};
+use crate::rewrite::{columns_around, each_part, has_expression};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::Transformed;
 use datafusion::error::Result;
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, lit};
 use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 
@@ -24,29 +24,21 @@ impl OptimizerRule for CompareDays {
     }
 
     fn rewrite(&self, plan: LogicalPlan, _: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        if !matches!(
-            plan,
-            LogicalPlan::Filter(_) | LogicalPlan::Join(_) | LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_)
-        ) {
+        if matches!(plan, LogicalPlan::TableScan(_)) || !has_expression(&plan, has_timestamp)? {
             return Ok(Transformed::no(plan));
         }
-        let schema = datafusion::logical_expr::utils::merge_schema(&plan.inputs());
-        let names = NamePreserver::new(&plan);
-        plan.map_expressions(|expression| {
-            let name = names.save(&expression);
-            let rewritten = expression.transform_up(|part| {
-                let day = |value: &Expr| value.get_type(&schema).is_ok_and(|own| own == DataType::Date32);
-                Ok(match part {
-                    Expr::BinaryExpr(binary) => match by_days(&binary, day) {
-                        Some(compared) => Transformed::yes(compared),
-                        None => Transformed::no(Expr::BinaryExpr(binary)),
-                    },
-                    other => Transformed::no(other),
-                })
-            })?;
-            Ok(rewritten.update_data(|expression| name.restore(expression)))
+        let schema = columns_around(&plan)?;
+        let is_day = |value: &Expr| value.get_type(&schema).is_ok_and(|own| own == DataType::Date32);
+        each_part(plan, |part| {
+            let days = if let Expr::BinaryExpr(binary) = &part { by_days(binary, is_day) } else { None };
+            Ok(days.map_or_else(|| Transformed::no(part), Transformed::yes))
         })
     }
+}
+
+/// A constant timestamp.
+fn has_timestamp(part: &Expr) -> bool {
+    matches!(part, Expr::Literal(value, _) if matches!(value.data_type(), DataType::Timestamp(_, None)))
 }
 
 /// The comparison of days that a comparison of a day's midnight with a constant is.

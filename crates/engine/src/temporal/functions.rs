@@ -5,7 +5,7 @@ use super::interval;
 use super::moment::{self, Toward, units_of_day};
 use super::operators::INTERVAL;
 use crate::casts::{Failing, convert};
-use crate::functions::{Compute, Function};
+use crate::functions::{Compute, Function, typed};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -116,7 +116,7 @@ pub(super) fn interval_by() -> Function {
 }
 
 /// An interval with the other sign.
-pub(crate) fn interval_negative() -> Function {
+pub(super) fn interval_negative() -> Function {
     let compute: Compute = |arguments, _| changed(arguments, interval::negate);
     Function::new("interval_negative", intervals, interval_type, compute).operator("-")
 }
@@ -131,7 +131,7 @@ pub(crate) fn interval_key() -> Function {
 }
 
 /// The length of an interval in nanoseconds, a month of 30 days.
-pub(crate) fn interval_length() -> Function {
+pub(super) fn interval_length() -> Function {
     let compute: Compute = |arguments, result| {
         let values = typed::<IntervalMonthDayNanoType>(&arguments[0])?;
         let lengths = values.iter().map(|value| value.map(interval::length));
@@ -141,41 +141,35 @@ pub(crate) fn interval_length() -> Function {
 }
 
 /// greatest, least and nullif of intervals, which are compared by their length.
-pub(crate) fn choice_of_intervals(name: &str) -> Option<Function> {
-    let choice: fn(&str, Compute) -> Function = |name, compute| {
-        let name = match name {
-            "greatest" => "interval_greatest",
-            "least" => "interval_least",
-            _ => "interval_nullif",
-        };
-        Function::new(name, intervals, interval_type, compute).with_nulls()
-    };
-    let compute: Compute = match name {
-        "greatest" => |arguments, _| chosen(arguments, |a, b| interval::length(b) > interval::length(a)),
-        "least" => |arguments, _| chosen(arguments, |a, b| interval::length(b) < interval::length(a)),
-        "nullif" => |arguments, _| {
-            let (values, others) = (intervals_in(&arguments[0])?, intervals_in(&arguments[1])?);
+pub(super) fn choice_of_intervals(name: &str) -> Option<Function> {
+    let (name, compute): (_, Compute) = match name {
+        "greatest" => {
+            ("interval_greatest", |arguments, _| chosen(arguments, |a, b| interval::length(b) > interval::length(a)))
+        }
+        "least" => {
+            ("interval_least", |arguments, _| chosen(arguments, |a, b| interval::length(b) < interval::length(a)))
+        }
+        "nullif" => ("interval_nullif", |arguments, _| {
+            let (values, others) =
+                (typed::<IntervalMonthDayNanoType>(&arguments[0])?, typed::<IntervalMonthDayNanoType>(&arguments[1])?);
             let pairs = values.iter().zip(others);
             let kept = pairs.map(|(value, other)| {
                 value.filter(|value| other.is_none_or(|other| interval::length(*value) != interval::length(other)))
             });
             Ok(Arc::new(kept.collect::<PrimitiveArray<IntervalMonthDayNanoType>>()))
-        },
+        }),
         _ => return None,
     };
-    Some(choice(name, compute))
+    Some(Function::new(name, intervals, interval_type, compute).with_nulls())
 }
 
-fn intervals_in(array: &ArrayRef) -> Result<&PrimitiveArray<IntervalMonthDayNanoType>> {
-    typed::<IntervalMonthDayNanoType>(array)
-}
-
-/// Of each row the value that none is better than; NULLs are passed over.
+/// The value of each row that none is better than; NULLs are passed over.
 fn chosen(
     arguments: &[ArrayRef],
     is_better: fn(IntervalMonthDayNano, IntervalMonthDayNano) -> bool,
 ) -> Result<ArrayRef> {
-    let columns = arguments.iter().map(intervals_in).collect::<Result<Vec<_>>>()?;
+    let columns =
+        arguments.iter().map(|column| typed::<IntervalMonthDayNanoType>(column)).collect::<Result<Vec<_>>>()?;
     let rows = columns.first().map_or(0, |column| column.len());
     let best = (0..rows).map(|row| {
         let values = columns.iter().filter(|column| column.is_valid(row)).map(|column| column.value(row));
@@ -301,14 +295,6 @@ fn interval_and_number(_: &[DataType]) -> Result<Vec<DataType>> {
     Ok(vec![INTERVAL, DataType::Float64])
 }
 
-/// The values of an argument, which has been cast to their type.
-fn typed<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<&PrimitiveArray<T>> {
-    match array.as_primitive_opt::<T>() {
-        Some(values) => Ok(values),
-        None => internal_err!("{} in the place of {}", array.data_type(), T::DATA_TYPE),
-    }
-}
-
 /// The results of two arguments, row by row; NULL where one of them is.
 fn pairs<A: ArrowPrimitiveType, B: ArrowPrimitiveType, R: ArrowPrimitiveType>(
     arguments: &[ArrayRef],
@@ -378,7 +364,7 @@ fn moved(arguments: &[ArrayRef], toward: Toward) -> Result<ArrayRef> {
     })
 }
 
-/// What two timestamps of one unit are apart.
+/// The span between two timestamps of one unit.
 type Span = fn(i64, i64, TimeUnit) -> Result<IntervalMonthDayNano>;
 
 fn spans(arguments: &[ArrayRef], span: Span) -> Result<ArrayRef> {

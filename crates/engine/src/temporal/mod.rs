@@ -7,15 +7,18 @@
 //! | `format/` | to_char, to_date, to_timestamp |
 //! | `operators` | which function an operator is |
 //! | `functions` | these functions, age and justify_… |
+//! | `rewrite` | what calls and windows are of intervals |
 //! | `dates` | comparisons of a DATE with a constant TIMESTAMP |
 //! | `parts` | EXTRACT, date_part, date_trunc |
 //! | `zones` | AT TIME ZONE |
 //! | `aggregates` | sums, means, minima and maxima of intervals |
+//! | `column` | columns as integers, days and times |
 //! | `value` | single values: read, written, changed to another type |
 //! | `interval`, `moment`, `civil` | arithmetic of single values |
 
 mod aggregates;
 mod civil;
+mod column;
 mod dates;
 mod format;
 mod functions;
@@ -23,14 +26,17 @@ mod interval;
 mod moment;
 mod operators;
 mod parts;
+mod rewrite;
 mod text;
 mod value;
 mod zones;
 
-pub(crate) use aggregates::of_intervals;
+pub(crate) use civil::{Civil, days_of};
+pub(crate) use column::{as_type, integers, kind};
 pub(crate) use dates::CompareDays;
-pub(crate) use functions::{INTERVAL_KEY, choice_of_intervals, interval_key, interval_length, interval_negative};
+pub(crate) use functions::{INTERVAL_KEY, interval_key};
 pub(crate) use operators::TemporalOperators;
+pub(crate) use rewrite::of_intervals;
 
 pub(crate) use value::{At, at_of, changed, interval_of, interval_text, nanoseconds_of, text_of, time_of_interval};
 

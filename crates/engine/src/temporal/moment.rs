@@ -22,7 +22,7 @@ pub(super) fn units_of_day(unit: TimeUnit) -> i64 {
     }
 }
 
-/// Which way an interval is gone.
+/// The direction in which an interval is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Toward {
     Later,

@@ -1,4 +1,4 @@
-//! Which function an operator between dates, times, timestamps, intervals and numbers is, with PostgreSQL's types: a DATE
+//! The functions that operators between dates, times, timestamps, intervals and numbers are, with PostgreSQL's types: a DATE
 //! and an interval give a TIMESTAMP, two dates a number of days, two timestamps an interval.
 
 use super::functions as by;
@@ -84,7 +84,7 @@ fn decimal_of(text: &Expr) -> Option<DataType> {
     (plain && precision <= 38).then_some(DataType::Decimal128(precision as u8, scale as i8))
 }
 
-/// What matters of an operand's type.
+/// An operand's type, as far as it decides which function an operator is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Date,

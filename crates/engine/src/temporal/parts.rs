@@ -2,14 +2,15 @@
 //! seconds with their fraction, epochs, centuries, and what there is of intervals are computed here.
 
 use super::civil::Civil;
+use super::column::{DayAndTime, as_type, days_and_times};
 use super::interval::DAY;
-use super::moment::{is_infinite, units_of_day};
 use super::operators::INTERVAL;
-use super::value::{At, changed, nanoseconds_of};
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
-use arrow::compute::cast;
+use super::value::{At, changed};
+use crate::functions::over_arrays;
+use crate::session::ZONE;
+use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
 use arrow::datatypes::{
-    DataType, Field, FieldRef, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
+    DataType, Field, FieldRef, Int32Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,
 };
 use datafusion::common::{ScalarValue, exec_err, internal_err};
 use datafusion::error::Result;
@@ -79,10 +80,10 @@ fn counted(year: i64, length: i64) -> i64 {
     if year > 0 { (year + length - 1) / length } else { -((length - 1 - (year - 1)) / length) }
 }
 
-/// What is known of a value: its day, if any, and nanoseconds of the day, or an interval.
+/// A value whose parts are asked for: a day and the time of that day, or an interval.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    Moment { days: i64, nanoseconds: i64 },
+    Moment(DayAndTime),
     Interval(IntervalMonthDayNano),
 }
 
@@ -90,7 +91,7 @@ impl Source {
     /// The part of the value, unscaled in nanoseconds where it has a fraction.
     fn part(self, part: Part) -> Option<i128> {
         let (days, nanoseconds) = match self {
-            Self::Moment { days, nanoseconds } => (days, nanoseconds),
+            Self::Moment(DayAndTime { days, nanoseconds }) => (days, nanoseconds),
             Self::Interval(interval) => return of_interval(interval, part),
         };
         let year = || Civil::of(days).year;
@@ -172,10 +173,7 @@ impl ScalarUDFImpl for DatePart {
             ColumnarValue::Array(_) => None,
         };
         let Some(part) = part else { return self.native_part(arguments) };
-        let is_scalar = matches!(arguments.args[1], ColumnarValue::Scalar(_));
-        let values = arguments.args[1].to_array(if is_scalar { 1 } else { arguments.number_rows })?;
-        let parts = parts(&values, part, arguments.return_field.data_type())?;
-        Ok(if is_scalar { ScalarValue::try_from_array(&parts, 0)?.into() } else { parts.into() })
+        over_arrays(&arguments, |arrays| parts(&arrays[1], part, arguments.return_field.data_type()))
     }
 
     fn preimage(&self, args: &[Expr], lit_expr: &Expr, info: &SimplifyContext) -> Result<PreimageResult> {
@@ -224,29 +222,12 @@ fn parts(values: &ArrayRef, part: Part, result: &DataType) -> Result<ArrayRef> {
     })
 }
 
-/// The values as days and times; infinite ones have no parts.
+/// The values as what is known of them; infinite ones have no parts.
 fn sources(values: &ArrayRef) -> Result<Vec<Option<Source>>> {
     if let Some(intervals) = values.as_primitive_opt::<IntervalMonthDayNanoType>() {
         return Ok(intervals.iter().map(|interval| interval.map(Source::Interval)).collect());
     }
-    let (integers, at) = match values.data_type() {
-        DataType::Date32 => (cast(&cast(values, &DataType::Int32)?, &DataType::Int64)?, At::Day),
-        DataType::Time32(unit) => (cast(&cast(values, &DataType::Int32)?, &DataType::Int64)?, At::Time(*unit)),
-        DataType::Time64(unit) => (cast(values, &DataType::Int64)?, At::Time(*unit)),
-        DataType::Timestamp(unit, _) => (cast(values, &DataType::Int64)?, At::Local(*unit)),
-        other => return exec_err!("EXTRACT of {other}"),
-    };
-    let source = |value: i64| match at {
-        At::Day if value == i64::from(i32::MAX) || value == i64::from(i32::MIN) => None,
-        At::Day => Some(Source::Moment { days: value, nanoseconds: 0 }),
-        At::Time(unit) => Some(Source::Moment { days: 0, nanoseconds: value * nanoseconds_of(unit) }),
-        At::Local(unit) | At::Instant(unit) => (!is_infinite(value)).then(|| {
-            let day = units_of_day(unit);
-            let nanoseconds = value.rem_euclid(day) * nanoseconds_of(unit);
-            Source::Moment { days: value.div_euclid(day), nanoseconds }
-        }),
-    };
-    Ok(integers.as_primitive::<Int64Type>().iter().map(|value| value.and_then(source)).collect())
+    Ok(days_and_times(values)?.into_iter().map(|moment| moment.map(Source::Moment)).collect())
 }
 
 /// date_trunc(part, value), of intervals too, and to decades, centuries and millennia.
@@ -314,21 +295,21 @@ impl ScalarUDFImpl for DateTrunc {
         };
         let part = part.try_as_str().flatten().unwrap_or_default().to_ascii_lowercase();
         let is_interval = matches!(arguments.args[1].data_type(), DataType::Interval(_));
-        let is_micros = matches!(arguments.args[1].data_type(), DataType::Timestamp(TimeUnit::Microsecond, zone) if zone.as_deref().is_none_or(|zone| zone == crate::session::ZONE));
+        let is_micros = match arguments.args[1].data_type() {
+            DataType::Timestamp(TimeUnit::Microsecond, zone) => zone.as_deref().is_none_or(|zone| zone == ZONE),
+            _ => false,
+        };
         let is_own = years_of(&part).is_some() || (is_micros && days_or_months(&part));
         if !is_interval && !is_own {
             return self.native.inner().invoke_with_args(arguments);
         }
-        let is_scalar = matches!(arguments.args[1], ColumnarValue::Scalar(_));
-        let values = arguments.args[1].to_array(if is_scalar { 1 } else { arguments.number_rows })?;
-        let cut: ArrayRef = if is_interval {
-            let intervals = values.as_primitive::<IntervalMonthDayNanoType>();
-            let cut = |interval: Option<_>| interval.map(|interval| interval_cut(interval, &part)).transpose();
-            Arc::new(intervals.iter().map(cut).collect::<Result<IntervalMonthDayNanoArray>>()?)
-        } else {
-            days_cut(&values, &part, arguments.return_field.data_type())?
-        };
-        Ok(if is_scalar { ScalarValue::try_from_array(&cut, 0)?.into() } else { cut.into() })
+        over_arrays(&arguments, |arrays| match arrays[1].as_primitive_opt::<IntervalMonthDayNanoType>() {
+            Some(intervals) => {
+                let cut = |interval: Option<_>| interval.map(|interval| interval_cut(interval, &part)).transpose();
+                Ok(Arc::new(intervals.iter().map(cut).collect::<Result<IntervalMonthDayNanoArray>>()?))
+            }
+            None => days_cut(&arrays[1], &part, arguments.return_field.data_type()),
+        })
     }
 }
 
@@ -364,7 +345,7 @@ fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef
     let DataType::Timestamp(unit, _) = result else { return internal_err!("date_trunc gives no {result}") };
     let begin = |source: Source| match source {
         Source::Interval(_) => None,
-        Source::Moment { days, .. } => {
+        Source::Moment(DayAndTime { days, .. }) => {
             let Civil { year, month, .. } = Civil::of(days);
             let of_year = |year| Civil { year, month: 1, day: 1 };
             let days = match (part, years_of(part)) {
@@ -379,9 +360,7 @@ fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef
             changed(days, At::Day, At::Local(*unit), "TIMESTAMP").ok().flatten()
         }
     };
-    let begins: arrow::array::Int64Array = sources.into_iter().map(|source| source.and_then(begin)).collect();
-    let plain = cast(&begins, &DataType::Timestamp(*unit, None))?;
-    Ok(arrow::array::make_array(plain.to_data().into_builder().data_type(result.clone()).build()?))
+    as_type(sources.into_iter().map(|source| source.and_then(begin)).collect(), result)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::text::{
 };
 use arrow::datatypes::{IntervalMonthDayNano, TimeUnit};
 
-/// What an integer counts.
+/// The meaning of an integer: the units that it counts, and from where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum At {
     /// Days since 1970-01-01.
@@ -32,7 +32,7 @@ fn in_units(nanoseconds: i128, unit: TimeUnit) -> i128 {
     (nanoseconds + size / 2).div_euclid(size)
 }
 
-/// What a text means, or what is wrong with it; `name` is the type's.
+/// The integer that a text means, or what is wrong with the text; `name` is the type's.
 pub(crate) fn at_of(text: &str, at: At, name: &str) -> Result<i64, String> {
     let read = match at {
         At::Day => read_date(text).map(i64::from),

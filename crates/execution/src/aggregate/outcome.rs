@@ -5,6 +5,7 @@ use super::moments::Moment;
 use super::plan::{Aggregate, Function, KeyRange, Plan, Reading};
 use super::states::{States, wide};
 use crate::float::{ANY, of_units, ordered, power_of_ten};
+use crate::quotient::{divided, divided_wide};
 use crate::rows::{Column, Rows};
 use crate::{Error, Expression, Limits, Result, Strings};
 use arrow::datatypes::i256;
@@ -221,16 +222,10 @@ impl Finish {
 /// A mean of decimals, rounded half away from zero. `None` when it does not fit 128 bits.
 fn mean(sum: i128, count: i128, digits: u32) -> Option<i128> {
     let factor = 10i128.checked_pow(digits)?;
-    let (quotient, rest) = match sum.checked_mul(factor) {
-        Some(scaled) => (scaled.checked_div(count)?, scaled.checked_rem(count)?),
-        None => {
-            let scaled = i256::from_i128(sum).checked_mul(i256::from_i128(factor))?;
-            let (count, quotient) = (i256::from_i128(count), scaled.checked_div(i256::from_i128(count))?);
-            (quotient.to_i128()?, scaled.wrapping_sub(quotient.wrapping_mul(count)).to_i128()?)
-        }
-    };
-    let half = rest.unsigned_abs() >= count.unsigned_abs() - rest.unsigned_abs();
-    quotient.checked_add(if half { sum.signum() } else { 0 })
+    match sum.checked_mul(factor) {
+        Some(scaled) => divided(scaled, count),
+        None => divided_wide(i256::from_i128(sum).checked_mul(i256::from_i128(factor))?, i256::from_i128(count)),
+    }
 }
 
 /// The groups of the states.

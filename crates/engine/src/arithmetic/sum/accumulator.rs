@@ -1,6 +1,7 @@
 //! The sum of all rows, or of a window that slides over them.
 
-use super::{Number, PARTIAL, as_values, with_values};
+use super::{Number, PARTIAL, with_values};
+use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};
 use datafusion::common::ScalarValue;
@@ -71,7 +72,7 @@ impl Accumulator for SumAccumulator {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let parts = as_values::<Decimal128Type>(&states[0])?;
+        let parts = typed::<Decimal128Type>(&states[0])?;
         self.count += (parts.len() - parts.null_count()) as u64;
         let part = total(parts, std::convert::identity);
         self.add(part)

@@ -1,6 +1,7 @@
 //! The sums of many groups.
 
-use super::{Number, PARTIAL, as_values, nulls, with_values};
+use super::{Number, PARTIAL, nulls, with_values};
+use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Decimal128Array, PrimitiveArray};
 use arrow::buffer::NullBuffer;
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};
@@ -82,7 +83,7 @@ impl GroupsAccumulator for GroupSums {
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef], groups: &[usize], total_groups: usize) -> Result<()> {
-        let parts = as_values::<Decimal128Type>(&states[0])?;
+        let parts = typed::<Decimal128Type>(&states[0])?;
         self.add(parts, std::convert::identity, groups, None, total_groups)
     }
 

@@ -6,9 +6,8 @@ mod distinct;
 mod groups;
 
 use accumulator::SumAccumulator;
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, Int64Array, UInt64Array};
+use arrow::array::{ArrayRef, Decimal128Array, Int64Array, UInt64Array};
 use arrow::datatypes::{DataType, Field, FieldRef};
-pub(super) use as_values as values_of;
 use datafusion::common::ScalarValue;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions_aggregate::sum::sum_udaf;
@@ -24,7 +23,7 @@ pub(super) use groups::taken as rows_taken;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What partial sums are handed over as: 128 bits, whatever the digits.
+/// The type in which partial sums are handed over: 128 bits, whatever the digits.
 const PARTIAL: DataType = DataType::Decimal128(38, 0);
 
 /// `sum`, in place of DataFusion's.
@@ -33,7 +32,7 @@ pub(crate) fn checked_sum() -> AggregateUDF {
     AggregateUDF::new_from_impl(CheckedSum { signature: and_intervals(native.signature()), native })
 }
 
-/// What an aggregate takes, and intervals, of which another aggregate takes its place before anything is planned.
+/// The signature of an aggregate that takes intervals too. Another aggregate takes their place before anything is planned.
 pub(super) fn and_intervals(native: &Signature) -> Signature {
     let intervals = TypeSignature::Coercible(vec![Coercion::new_exact(TypeSignatureClass::Interval)]);
     Signature::one_of(vec![native.type_signature.clone(), intervals], native.volatility)
@@ -119,24 +118,13 @@ fn nulls(seen: &[bool]) -> Option<arrow::buffer::NullBuffer> {
 macro_rules! with_values {
     ($number:expr, $array:expr, $work:expr) => {
         match $number {
-            Number::Signed => $work(as_values::<Int64Type>($array)?, i128::from),
-            Number::Unsigned => $work(as_values::<UInt64Type>($array)?, i128::from),
-            Number::Decimal(..) => $work(as_values::<Decimal128Type>($array)?, std::convert::identity),
+            Number::Signed => $work(typed::<Int64Type>($array)?, i128::from),
+            Number::Unsigned => $work(typed::<UInt64Type>($array)?, i128::from),
+            Number::Decimal(..) => $work(typed::<Decimal128Type>($array)?, std::convert::identity),
         }
     };
 }
 use with_values;
-
-/// An array's values, which must be of that type.
-pub(super) fn as_values<T: ArrowPrimitiveType>(array: &dyn Array) -> Result<&arrow::array::PrimitiveArray<T>> {
-    array.as_primitive_opt::<T>().ok_or_else(|| {
-        DataFusionError::Internal(format!(
-            "an aggregate was given {} in the place of {}",
-            array.data_type(),
-            T::DATA_TYPE
-        ))
-    })
-}
 
 /// The type whose sum is computed here, if it is.
 fn number(args: &AccumulatorArgs<'_>) -> Option<Number> {

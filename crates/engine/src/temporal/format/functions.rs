@@ -2,22 +2,23 @@
 
 use super::number::{Digits, Template};
 use super::pattern::{Item, items};
-use super::read::read;
+use super::read::{Read, read};
 use super::write::{Shown, write};
+use crate::functions::over_arrays;
 use crate::session::ZONE;
+use crate::temporal::column::{DayAndTime, as_type, days_and_times};
 use crate::temporal::moment::{is_infinite, units_of_day};
-use crate::temporal::value::{At, nanoseconds_of};
-use arrow::array::{Array, ArrayRef, AsArray, Date32Array, StringArray, TimestampMicrosecondArray};
+
+use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
-use arrow::datatypes::{
-    DataType, Decimal128Type, Field, FieldRef, Float64Type, Int64Type, IntervalMonthDayNanoType, TimeUnit,
-};
+use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Float64Type, IntervalMonthDayNanoType, TimeUnit};
 use datafusion::common::{ScalarValue, exec_err, plan_err};
 use datafusion::error::Result;
 use datafusion::functions::datetime;
 use datafusion::logical_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use gingham_execution::divided;
 use std::sync::Arc;
 
 /// The functions.
@@ -64,7 +65,7 @@ impl ByTemplate {
     }
 }
 
-/// What to_char shows.
+/// Whether to_char shows values of a type.
 fn is_shown(data_type: &DataType) -> bool {
     data_type.is_numeric()
         || matches!(data_type, DataType::Date32 | DataType::Timestamp(..) | DataType::Interval(_) | DataType::Time64(_))
@@ -138,19 +139,15 @@ impl ScalarUDFImpl for ByTemplate {
         if !is_own {
             return self.native.inner().invoke_with_args(arguments);
         }
-        let is_scalar = arguments.args.iter().all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
-        let rows = if is_scalar { 1 } else { arguments.number_rows };
-        let (values, templates) = (arguments.args[0].to_array(rows)?, arguments.args[1].to_array(rows)?);
-        let templates = cast(&templates, &DataType::Utf8)?;
-        let templates = templates.as_string::<i32>();
-        let result = match self.what {
-            What::Char => written(&values, templates)?,
-            What::Date | What::Timestamp => {
-                let texts = cast(&values, &DataType::Utf8)?;
-                self.readings(texts.as_string::<i32>(), templates, arguments.return_field.data_type())?
+        over_arrays(&arguments, |arrays| {
+            let templates = cast(&arrays[1], &DataType::Utf8)?;
+            let templates = templates.as_string::<i32>();
+            if self.what == What::Char {
+                return written(&arrays[0], templates);
             }
-        };
-        Ok(if is_scalar { ScalarValue::try_from_array(&result, 0)?.into() } else { result.into() })
+            let texts = cast(&arrays[0], &DataType::Utf8)?;
+            self.readings(texts.as_string::<i32>(), templates, arguments.return_field.data_type())
+        })
     }
 }
 
@@ -163,18 +160,27 @@ impl ByTemplate {
                 values.push(None);
                 continue;
             };
-            match read(text, known.items(template)) {
-                Ok(read) => values.push(Some(read)),
+            match read(text, known.items(template)).and_then(|read| self.value(read)) {
+                Ok(value) => values.push(Some(value)),
                 Err(problem) => return exec_err!("{}('{text}', '{template}'): {problem}", self.name),
             }
         }
-        if self.what == What::Date {
-            let dates: Date32Array = values.into_iter().map(|read| read.map(|read| read.days as i32)).collect();
-            return Ok(Arc::new(dates));
-        }
-        let day = units_of_day(TimeUnit::Microsecond);
-        let micros = values.into_iter().map(|read| read.map(|read| read.days * day + read.time / 1000));
-        Ok(Arc::new(micros.collect::<TimestampMicrosecondArray>().with_data_type(result.clone())))
+        as_type(values.into_iter().collect(), result)
+    }
+}
+
+impl ByTemplate {
+    /// The integer of the result's type that was read.
+    fn value(&self, read: Read) -> std::result::Result<i64, String> {
+        let micros = || {
+            let midnight = read.days.checked_mul(units_of_day(TimeUnit::Microsecond))?;
+            midnight.checked_add(read.time / 1000).filter(|timestamp| !is_infinite(*timestamp))
+        };
+        let value = match self.what {
+            What::Date => i32::try_from(read.days).ok().filter(|days| *days != i32::MAX).map(i64::from),
+            _ => micros(),
+        };
+        value.ok_or_else(|| "the year is out of range".to_owned())
     }
 }
 
@@ -217,26 +223,9 @@ fn shown(values: &ArrayRef) -> Result<Vec<Option<Shown>>> {
     if let Some(intervals) = values.as_primitive_opt::<IntervalMonthDayNanoType>() {
         return Ok(intervals.iter().map(|interval| interval.map(Shown::interval)).collect());
     }
-    let (values, at, has_zone) = match values.data_type() {
-        DataType::Date32 => (cast(values, &DataType::Int32)?, At::Day, false),
-        DataType::Time32(unit) => (cast(values, &DataType::Int32)?, At::Time(*unit), false),
-        DataType::Time64(unit) => (Arc::clone(values), At::Time(*unit), false),
-        DataType::Timestamp(unit, zone) => (Arc::clone(values), At::Local(*unit), zone.is_some()),
-        other => return exec_err!("to_char of {other}"),
-    };
-    let showing = |value: i64| match at {
-        At::Day if value == i64::from(i32::MAX) || value == i64::from(i32::MIN) => None,
-        At::Day => Some(Shown::moment(value, 0, false)),
-        At::Time(unit) => Some(Shown::moment(0, value * nanoseconds_of(unit), false)),
-        At::Local(_) | At::Instant(_) if is_infinite(value) => None,
-        At::Local(unit) | At::Instant(unit) => {
-            let day = units_of_day(unit);
-            let time = value.rem_euclid(day) * nanoseconds_of(unit);
-            Some(Shown::moment(value.div_euclid(day), time, has_zone))
-        }
-    };
-    let integers = cast(&values, &DataType::Int64)?;
-    Ok(integers.as_primitive::<Int64Type>().iter().map(|value| value.and_then(showing)).collect())
+    let has_zone = matches!(values.data_type(), DataType::Timestamp(_, Some(_)));
+    let moment = |moment: DayAndTime| Shown::moment(moment.days, moment.nanoseconds, has_zone);
+    Ok(days_and_times(values)?.into_iter().map(|found| found.map(moment)).collect())
 }
 
 fn numbers(values: &ArrayRef, templates: &StringArray) -> Result<ArrayRef> {
@@ -263,8 +252,8 @@ fn digits(values: &ArrayRef, row: usize, behind: usize) -> Digits {
             let value = decimals.value(row);
             let more = u32::try_from(scale.saturating_sub(behind)).unwrap_or(0);
             let unit = 10i128.pow(more.min(38));
-            let (cut, rest) = (value / unit, (value % unit).abs());
-            let rounded = cut + if rest != 0 && rest >= unit - rest { value.signum() } else { 0 };
+            // The unit is no zero, and no quotient by it is larger than the value.
+            let rounded = divided(value, unit).unwrap_or(value);
             let kept = scale.min(behind);
             let digits = format!("{:0width$}", rounded.unsigned_abs(), width = kept + 1);
             let (whole, fraction) = digits.split_at(digits.len() - kept);

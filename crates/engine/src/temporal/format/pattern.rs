@@ -3,9 +3,9 @@
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Item {
-    /// What stands for itself.
+    /// Text that stands for itself.
     Literal(String),
-    /// What a value is put in place of.
+    /// A pattern, in whose place a part of a value is put.
     Field(Spelling),
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Case {
     Lower,
 }
 
-/// What a pattern stands for.
+/// The part of a value that a pattern stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Hour12,
@@ -126,7 +126,7 @@ const PATTERNS: [(&str, Field); 45] = [
     ("WW", Field::WeekOfYear),
 ];
 
-/// More patterns, of which none begins another.
+/// More patterns, of which none begins another one.
 const OTHERS: [(&str, Field); 6] = [
     ("W", Field::WeekOfMonth),
     ("CC", Field::Century),

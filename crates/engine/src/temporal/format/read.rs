@@ -4,7 +4,7 @@ use super::pattern::{Field, Item};
 use super::write::MONTHS;
 use crate::temporal::civil::{Civil, days_of};
 
-/// What was read: days since 1970-01-01 and nanoseconds of that day.
+/// A point in time that was read: days since 1970-01-01 and nanoseconds of that day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Read {
     pub(super) days: i64,
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str, items: &[Item]) -> Result<Read, String> {
     parts.finish()
 }
 
-/// What stands for itself: separators match each other, and blanks are no matter.
+/// The text behind a literal of the template. Separators match each other, and blanks are no matter.
 fn skipped<'t>(text: &'t str, literal: &str) -> &'t str {
     let mut rest = text;
     for letter in literal.chars() {

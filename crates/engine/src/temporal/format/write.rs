@@ -23,7 +23,7 @@ pub(super) const MONTHS: [&str; 12] = [
 pub(super) const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
-/// What a template shows parts of.
+/// A value of which a template shows parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shown {
     /// The day, or none of an interval, whose parts are in `date`.

@@ -26,7 +26,7 @@ impl Fields {
     }
 }
 
-/// What a number counts.
+/// The unit that a number counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Months(i32),
@@ -94,7 +94,8 @@ impl Sum {
             }
             Unit::Months(months) => {
                 let part = (fraction * f64::from(months)).round_ties_even() as i64;
-                self.months = self.months.checked_add(times(months.into())? + part).ok_or(Misread::Range)?;
+                let months = times(months.into())?.checked_add(part).ok_or(Misread::Range)?;
+                self.months = self.months.checked_add(months).ok_or(Misread::Range)?;
             }
             Unit::Days(days) => {
                 self.days = self.days.checked_add(times(days.into())?).ok_or(Misread::Range)?;
@@ -109,15 +110,16 @@ impl Sum {
         Ok(())
     }
 
-    /// Days with a fraction, which becomes time.
+    /// Days with a fraction, which becomes time. Days past 64 bits are past an interval's too.
     fn add_days(&mut self, days: f64) {
-        self.days += days.trunc() as i64;
+        self.days = self.days.saturating_add(days.trunc() as i64);
         let micros = ((days - days.trunc()) * 86_400e6).round_ties_even();
         self.nanoseconds += micros as i128 * 1000;
     }
 
     fn negate(&mut self) {
-        (self.months, self.days, self.nanoseconds) = (-self.months, -self.days, -self.nanoseconds);
+        let Self { months, days, nanoseconds } = *self;
+        *self = Self { months: months.saturating_neg(), days: days.saturating_neg(), nanoseconds: -nanoseconds };
     }
 
     /// The interval, without what lies below the last field.
@@ -316,7 +318,7 @@ impl<'t> Words<'t> {
                     return Err(Misread::Range);
                 }
                 sum.add(years, Unit::Months(12))?;
-                sum.months += sign * months.whole;
+                sum.months = sum.months.saturating_add(sign * months.whole);
             } else {
                 waiting = Some(Number::read(word)?);
             }

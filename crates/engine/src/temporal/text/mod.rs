@@ -20,16 +20,16 @@ pub(super) use zone::{Zone, local_of, utc_of};
 /// Why a text is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misread {
-    /// It has no form that is known.
+    /// The text has no form that is known.
     Form,
     /// Its form is known, but there is no such day or time, or the type does not reach it.
     Range,
-    /// It means something else each time it is read: `now`, `today`.
+    /// The text means something else each time it is read: `now`, `today`.
     Now,
 }
 
 impl Misread {
-    /// What is wrong with a text that was to be a `what`.
+    /// The message about a text that was to be a `what`.
     pub(super) fn problem(self, text: &str, what: &str) -> String {
         match self {
             Self::Form => format!("value '{text}' is not a valid {what}"),

@@ -115,7 +115,7 @@ fn named(names: &[&str], word: &str) -> Option<i64> {
     names.iter().position(is).map(|at| at as i64 + 1)
 }
 
-/// What has been read of a text so far.
+/// The parts that have been read of a text so far.
 #[derive(Debug, Default)]
 struct Reader<'t> {
     text: &'t str,
@@ -380,7 +380,7 @@ fn year_of(digits: &str) -> Result<i64, Misread> {
 mod tests {
     use super::*;
 
-    /// What PostgreSQL writes for these texts, as days and seconds.
+    /// The answers are PostgreSQL's, as days and seconds.
     #[test]
     fn many_forms_are_read() {
         let day = |year, month, day| Some(Civil { year, month, day }.days());

@@ -19,7 +19,7 @@ const PER_TABLE: usize = 100;
 /// Statements that are shown of a kind.
 const SHOWN: usize = 40;
 
-/// What came of the statements.
+/// The outcome of the statements.
 #[derive(Default)]
 struct Found {
     asked: usize,

@@ -57,7 +57,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What there is of every type.
+    /// Expressions that there are of every type.
     fn general(&mut self, kind: Kind, depth: usize) -> String {
         let (a, b) = (self.of(kind, depth), self.of(kind, depth));
         match self.random.between(0, 6) {
@@ -184,7 +184,7 @@ impl Maker<'_> {
         }
     }
 
-    /// What would fail without its guard.
+    /// An expression that would fail without its guard.
     fn guarded(&mut self, depth: usize) -> String {
         let kind = if self.random.chance(50) { self.any(&Kind::WHOLE) } else { self.any(&Kind::DECIMALS) };
         let (divisor, dividend) = (self.leaf(kind), self.of(kind, depth));

@@ -169,7 +169,7 @@ impl Kind {
     }
 }
 
-/// What makes the table and fills it.
+/// The statements that make the table and fill it.
 pub fn script(random: &mut Generator) -> Vec<String> {
     let columns: Vec<String> = Kind::STORED.iter().map(|kind| format!("{} {}", kind.column(), kind.sql())).collect();
     let mut script = vec![format!("CREATE TABLE t (id INTEGER, {})", columns.join(", "))];

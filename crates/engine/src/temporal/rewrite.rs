@@ -1,0 +1,74 @@
+//! Functions, aggregates and windows of intervals in the place of those that DataFusion has for other types, before types
+//! are coerced.
+
+use super::aggregates::aggregate_of_intervals;
+use super::functions::{choice_of_intervals, interval_length, interval_negative};
+use arrow::datatypes::DataType;
+use datafusion::common::ExprSchema;
+use datafusion::logical_expr::expr::WindowFunction;
+use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrameBound, WindowFunctionDefinition, cast};
+
+/// Makes the top of an expression what it is of intervals; false when there is nothing to do.
+pub(crate) fn of_intervals(expression: &mut Expr, schema: &dyn ExprSchema) -> bool {
+    match expression {
+        Expr::ScalarFunction(call) => match choice_of_intervals(call.name()) {
+            Some(choice) if is_interval(&call.args, schema) => {
+                *expression = choice.build().call(std::mem::take(&mut call.args));
+                true
+            }
+            _ => false,
+        },
+        Expr::AggregateFunction(call) => match aggregate_of_intervals(call.func.name()) {
+            Some(function) if is_interval(&call.params.args, schema) => {
+                call.func = function;
+                true
+            }
+            _ => false,
+        },
+        Expr::WindowFunction(call) => window(call, schema),
+        Expr::Negative(inner) if is_interval(std::slice::from_ref(inner.as_ref()), schema) => {
+            *expression = interval_negative().build().call(vec![std::mem::take(inner.as_mut())]);
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Windows by their own rules: what they order by, and aggregates of intervals.
+fn window(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
+    let ordered = order_by_integers(call, schema);
+    let WindowFunctionDefinition::AggregateUDF(own) = &call.fun else { return ordered };
+    match aggregate_of_intervals(own.name()) {
+        Some(function) if is_interval(&call.params.args, schema) => {
+            call.fun = WindowFunctionDefinition::AggregateUDF(function);
+            true
+        }
+        _ => ordered,
+    }
+}
+
+/// Gives a window that orders by a TIME or an interval an integer to order by: DataFusion has no ranges over these. Where
+/// the frame has an offset, that says what it counts, and nothing is changed.
+fn order_by_integers(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
+    let frame = &call.params.window_frame;
+    let has_offset = [&frame.start_bound, &frame.end_bound].into_iter().any(|bound| match bound {
+        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    });
+    let mut changed = false;
+    for term in call.params.order_by.iter_mut().filter(|_| !has_offset) {
+        let own = std::mem::take(&mut term.expr);
+        (term.expr, changed) = match own.get_type(schema) {
+            Ok(DataType::Time64(_)) => (cast(own, DataType::Int64), true),
+            Ok(DataType::Time32(_)) => (cast(own, DataType::Int32), true),
+            Ok(DataType::Interval(_)) => (interval_length().build().call(vec![own]), true),
+            _ => (own, changed),
+        };
+    }
+    changed
+}
+
+fn is_interval(arguments: &[Expr], schema: &dyn ExprSchema) -> bool {
+    let is_such = |argument: &Expr| argument.get_type(schema).is_ok_and(|own| matches!(own, DataType::Interval(_)));
+    arguments.first().is_some_and(is_such)
+}
