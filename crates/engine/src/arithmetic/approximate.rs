@@ -7,7 +7,7 @@
 use super::decimals::{narrow_literals, quotient_of_decimals};
 use super::{sets, times, timestamps};
 use crate::rewrite::{columns_around, each_part, has_expression};
-use crate::temporal::of_intervals;
+use crate::temporal::{of_intervals, require_range};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
@@ -64,6 +64,9 @@ fn has_operands(expression: &Expr) -> bool {
 
 /// Aligns the operands of one expression that must have a common type.
 fn rewrite_expression(mut expression: Expr, schema: &dyn ExprSchema) -> Result<Transformed<Expr>> {
+    if let Expr::WindowFunction(call) = &expression {
+        require_range(call, schema)?;
+    }
     if of_intervals(&mut expression, schema) {
         return Ok(Transformed::yes(expression));
     }

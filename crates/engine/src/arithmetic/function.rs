@@ -1,6 +1,7 @@
 //! The checked operators as DataFusion functions. They name their columns as the operators do.
 
 use super::{decimal, integer, quotient};
+use crate::functions::names;
 use arrow::array::{ArrayRef, Datum};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef};
 use arrow::error::ArrowError;
@@ -61,22 +62,16 @@ impl Checked {
 impl ScalarUDFImpl for Checked {
     fn name(&self) -> &str {
         match self.operator {
-            _ if self.negates => "checked_negate",
-            Operator::Plus => "checked_add",
-            Operator::Minus => "checked_subtract",
-            Operator::Divide => "decimal_divide",
-            _ => "checked_multiply",
+            _ if self.negates => names::NEGATE,
+            Operator::Plus => names::ADD,
+            Operator::Minus => names::SUBTRACT,
+            Operator::Divide => names::DIVIDE,
+            _ => names::MULTIPLY,
         }
     }
 
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
-        // As DataFusion calls the operator itself. Names are asked for at every level of an expression, many times over,
-        // so nothing is cloned for them.
-        match arguments {
-            [inner] if self.negates => Ok(format!("(- {})", inner.schema_name())),
-            [left, right] => Ok(format!("{} {} {}", left.schema_name(), self.operator, right.schema_name())),
-            _ => internal_err!("{} with {} arguments", self.name(), arguments.len()),
-        }
+        Ok(names::call_name(self.name(), None, arguments))
     }
 
     fn signature(&self) -> &Signature {

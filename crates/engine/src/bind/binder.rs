@@ -11,6 +11,7 @@ use arrow::datatypes::FieldRef;
 use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, DFSchema};
+use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{Cast, Expr, LogicalPlan, Projection, TryCast};
 use datafusion::sql::sqlparser::ast::Query;
@@ -120,7 +121,7 @@ pub(super) enum WithSource {
         shared: RefCell<Option<(Arc<SharedRows>, Vec<String>)>>,
     },
     /// Within the second part of a recursive query: the rows of the round before.
-    Rounds { table: Arc<dyn TableProvider>, columns: Vec<String>, was_read: Cell<bool> },
+    Rounds { table: Arc<CteWorkTable>, columns: Vec<String>, was_read: Cell<bool> },
 }
 
 impl Place {

@@ -15,6 +15,7 @@
 //! | `mentioned` | which columns of its tables a statement names |
 //! | `scope` | what a name may mean |
 //! | `query`, `with`, `pipe` | WITH, ORDER BY and LIMIT around a query; operators behind it |
+//! | `recursive` | WITH RECURSIVE |
 //! | `shared` | queries of WITH that are computed once |
 //! | `set` | UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select`, `items`, `group`, `window`, `order`, `unnest` | the clauses of SELECT |
@@ -38,6 +39,7 @@ mod order;
 mod outer;
 mod pipe;
 mod query;
+mod recursive;
 mod row;
 mod scope;
 mod select;

@@ -19,6 +19,7 @@ use datafusion::logical_expr::{
     Expr as Planned, ExprFunctionExt, Filter, LogicalPlan, LogicalPlanBuilder, Sort, SortExpr, lit,
 };
 use datafusion::sql::sqlparser::ast::{Distinct, OrderBy, Select};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What a SELECT computes of its rows.
@@ -153,6 +154,7 @@ impl Binder<'_> {
         let (plan, groups) = self.unnest(plan, items.iter().map(|item| item.expression.clone()).collect())?;
         let mut list: Vec<Planned> = Vec::new();
         let mut columns: Vec<Named> = Vec::new();
+        let mut taken: HashSet<Column> = HashSet::new();
         // Where each item begins among the columns.
         let mut starts = Vec::with_capacity(items.len());
         for ((item, group), name) in items.iter().zip(groups).zip(names) {
@@ -166,8 +168,10 @@ impl Binder<'_> {
                     }
                     _ => name.clone(),
                 };
-                let listed = self.item(expression, &name, item.has_alias, &list);
-                columns.push(Named { name, column: column_of(&listed) });
+                let listed = self.item(expression, &name, item.has_alias, &taken);
+                let column = column_of(&listed);
+                taken.insert(column.clone());
+                columns.push(Named { name, column });
                 list.push(listed);
             }
         }
@@ -230,11 +234,10 @@ impl Binder<'_> {
     }
 
     /// One column of a select list, under a name that no other has.
-    fn item(&mut self, expression: Planned, name: &str, has_alias: bool, before: &[Planned]) -> Planned {
+    fn item(&mut self, expression: Planned, name: &str, has_alias: bool, taken: &HashSet<Column>) -> Planned {
         match &expression {
             Planned::Column(column) => {
-                let is_free = !before.iter().any(|other| column_of(other) == *column);
-                if is_free && (!has_alias || column.name == name) {
+                if !taken.contains(column) && (!has_alias || column.name == name) {
                     return expression;
                 }
                 let name = self.names.fresh(name);

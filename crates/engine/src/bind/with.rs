@@ -1,5 +1,4 @@
-//! WITH: each query is bound anew wherever it is named, unless its rows are shared (`shared`). Of a recursive one the second
-//! part reads the rows of the round before.
+//! WITH: each query is bound anew wherever it is named, unless its rows are shared (`shared`) or it reads its own (`recursive`).
 
 use super::binder::{Binder, Bound, Place, With, WithSource};
 use super::error;
@@ -8,15 +7,11 @@ use super::scope::{Relation, fold};
 use super::shared;
 use crate::shared::SharedRows;
 use crate::{Error, Result};
-use arrow::datatypes::Schema;
 use datafusion::common::TableReference;
-use datafusion::datasource::cte_worktable::CteWorkTable;
 use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::logical_expr::logical_plan::TableScanBuilder;
-use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder};
-use datafusion::sql::sqlparser::ast::{
-    Cte, CteAsMaterialized, Query, SetExpr, SetOperator, SetQuantifier, With as WithClause,
-};
+use datafusion::sql::sqlparser::ast::{Cte, CteAsMaterialized, With as WithClause};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -63,8 +58,8 @@ impl Binder<'_> {
         let bound = match &with.source {
             WithSource::Rounds { table, columns, was_read } => {
                 was_read.set(true);
-                let source = provider_as_source(Arc::clone(table));
-                let scan = TableScanBuilder::new(TableReference::bare(with.name.clone()), source).build()?;
+                let source = provider_as_source(Arc::clone(table) as _);
+                let scan = TableScanBuilder::new(TableReference::bare(table.name()), source).build()?;
                 let plan = self.own_names(LogicalPlan::TableScan(scan))?;
                 Bound::of(plan, columns.iter().cloned())
             }
@@ -122,62 +117,5 @@ impl Binder<'_> {
     fn read(&mut self, rows: &Arc<SharedRows>, names: Vec<String>) -> Result<Bound> {
         let plan = self.own_names(crate::shared::reader(rows)?)?;
         Ok(Bound::of(plan, names))
-    }
-
-    /// Binds a query of WITH RECURSIVE, which reads its own rows in the second part of a UNION, or not at all.
-    fn recursive(&mut self, name: &str, query: &Query, columns: &[String], place: &Place) -> Result<Bound> {
-        let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } = query.body.as_ref() else {
-            return self.unordered(query, place);
-        };
-        let place = match &query.with {
-            Some(with) => behind(with, place)?,
-            None => place.clone(),
-        };
-        let mut first = self.body(left, &place)?;
-        first.rename(columns);
-        first.plan = self.unqualified(first.plan)?;
-        // DataFusion finds the rows of the round before by this name, of which there may be one.
-        let rounds = self.names.fresh(name);
-        let field = |field: &arrow::datatypes::FieldRef| field.as_ref().clone().with_nullable(true);
-        let fields: Vec<_> = first.plan.schema().fields().iter().map(field).collect();
-        let table = Arc::new(CteWorkTable::new(&rounds, Arc::new(Schema::new(fields))));
-        let names: Vec<String> = first.columns.iter().map(|own| own.name.clone()).collect();
-        let source = WithSource::Rounds { table, columns: names.clone(), was_read: Cell::new(false) };
-        let with = Rc::new(With { name: name.to_owned(), source, is_named: Cell::new(true), next: place.with.clone() });
-        let next = self.body(right, &Place { with: Some(Rc::clone(&with)), ..place.clone() })?;
-        let WithSource::Rounds { was_read, .. } = &with.source else {
-            return Err(Error::Internal("a recursive query lost its rounds".into()));
-        };
-        if !was_read.get() {
-            return self.unordered(query, &place);
-        }
-        if query.order_by.is_some() || query.limit_clause.is_some() {
-            return Err(error::unsupported(
-                "ORDER BY or LIMIT of a recursive query (put them into the query that reads it)",
-            ));
-        }
-        if next.columns.len() != first.columns.len() {
-            return Err(Error::InvalidInput(format!(
-                "the two parts of WITH RECURSIVE '{name}' have {} and {} columns",
-                first.columns.len(),
-                next.columns.len()
-            )));
-        }
-        let is_distinct = !matches!(set_quantifier, SetQuantifier::All | SetQuantifier::AllByName);
-        let plan = LogicalPlanBuilder::from(first.plan).to_recursive_query(rounds, next.plan, is_distinct)?.build()?;
-        Ok(Bound::of(plan, names))
-    }
-
-    /// A plan whose columns have no table's name before theirs: the rows of later rounds come under the first one's names.
-    fn unqualified(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        let columns = plan.schema().columns().into_iter().map(|column| match &column.relation {
-            Some(_) => {
-                let name = self.names.fresh(&column.name);
-                Planned::Column(column).alias(name)
-            }
-            None => Planned::Column(column),
-        });
-        let columns = columns.collect();
-        self.project(plan, columns)
     }
 }

@@ -1,5 +1,6 @@
 //! A function over arrays as DataFusion's scalar function, so that each of ours is a name, types and a loop.
 
+use super::names::call_name;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{ScalarValue, internal_err};
@@ -81,6 +82,16 @@ impl Function {
         self
     }
 
+    /// Its name.
+    pub(super) fn called(&self) -> &'static str {
+        self.name
+    }
+
+    /// The operator that it stands for.
+    pub(super) fn stands_for(&self) -> Option<&'static str> {
+        self.operator
+    }
+
     /// For DataFusion.
     pub(crate) fn build(self) -> Arc<ScalarUDF> {
         Arc::new(ScalarUDF::new_from_impl(self))
@@ -119,12 +130,7 @@ impl ScalarUDFImpl for Function {
     }
 
     fn schema_name(&self, arguments: &[Expr]) -> Result<String> {
-        let names: Vec<String> = arguments.iter().map(|argument| argument.schema_name().to_string()).collect();
-        Ok(match (self.operator, names.as_slice()) {
-            (Some(operator), [left, right]) => format!("{left} {operator} {right}"),
-            (Some(operator), [inner]) => format!("({operator} {inner})"),
-            _ => format!("{}({})", self.name, names.join(",")),
-        })
+        Ok(call_name(self.name, self.operator, arguments))
     }
 
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {

@@ -3,10 +3,12 @@
 //! | file | what |
 //! |---|---|
 //! | `function` | a function over arrays, for DataFusion |
+//! | `names` | what columns of their results are called |
 //! | `numbers` | power, sign |
 //! | `similar` | patterns of SIMILAR TO |
 
 mod function;
+pub(crate) mod names;
 mod numbers;
 mod similar;
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Bytes read at a time: within reach of the second-level cache while the columns are parsed one after the other.
 const BUFFER_BYTES: usize = 1 << 20;
 /// Most bytes of a record.
-const RECORD_BYTES: usize = 64 << 20;
+pub(super) const RECORD_BYTES: usize = 64 << 20;
 
 const _: () = assert!(RECORD_BYTES * 2 <= MAX_BUFFER);
 
@@ -88,7 +88,7 @@ impl Chunks {
             let first = records.fields.len();
             match self.dialect.record(bytes, self.at, last, &mut records.fields) {
                 Found::Record { next, problem } => {
-                    let start = self.offset + start_of(bytes, self.at) as u64;
+                    let start = self.offset + self.dialect.record_start(bytes, self.at) as u64;
                     let fields = records.fields.len() - first;
                     match problem {
                         Some(problem) => records.bad.push((start, problem.to_owned())),
@@ -143,11 +143,6 @@ impl Chunks {
         self.buffer.resize(self.buffer.len() * 2, 0);
         Ok(())
     }
-}
-
-/// Where the record begins that was found from `at` on: behind blank lines.
-fn start_of(bytes: &[u8], at: usize) -> usize {
-    at + bytes[at..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r')).count()
 }
 
 fn wrong_width(fields: usize, width: usize) -> String {
@@ -258,7 +253,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    const CSV: Dialect = Dialect { delimiter: b',', quotes: true, trim: false, terminated: false };
+    const CSV: Dialect = Dialect { delimiter: b',', quotes: true, trim: false, terminated: false, blank: false };
 
     fn file(text: &[u8]) -> tempfile::NamedTempFile {
         let mut file = tempfile::NamedTempFile::new().expect("a file");

@@ -4,7 +4,7 @@
 //! column.
 
 use crate::load::LoadOptions;
-use crate::load::chunks::{self, Chunks, Records};
+use crate::load::chunks::{self, Chunks, RECORD_BYTES, Records};
 use crate::load::classify::Types;
 use crate::load::parse::{self, Misfit, TextOptions};
 use crate::load::sink::{Place, Sink, run_lanes, without};
@@ -66,10 +66,7 @@ impl Text {
         let mut known = Known { delimiter: options.delimiter, header: options.header, tbl, columns };
         let mut all: Option<Self> = None;
         for path in files {
-            let name = path.display().to_string();
-            let (sample, length) = sample(path)?;
-            let whole = sample.len() as u64 == length;
-            let sniffed = sniff::sniff(&name, &sample, whole, &known, &text)?;
+            let (sniffed, length, whole) = look(path, &known, &text)?;
             let range = sniffed.start as u64..length;
             match &mut all {
                 None => {
@@ -260,11 +257,26 @@ fn described(sniffed: &Sniffed) -> String {
     }
 }
 
-/// The beginning of a file, and the file's length.
-fn sample(path: &Path) -> Result<(Vec<u8>, u64)> {
-    let file = File::open(path).map_err(|error| chunks::io(path, &error))?;
+/// What the beginning of a file looks like, the file's length, and whether the beginning is all of it.
+fn look(path: &Path, known: &Known<'_>, text: &TextOptions) -> Result<(Sniffed, u64, bool)> {
+    let name = path.display().to_string();
+    let mut file = File::open(path).map_err(|error| chunks::io(path, &error))?;
     let length = file.metadata().map_err(|error| chunks::io(path, &error))?.len();
     let mut sample = Vec::new();
-    file.take(SAMPLE_BYTES).read_to_end(&mut sample).map_err(|error| chunks::io(path, &error))?;
-    Ok((sample, length))
+    let mut wanted = SAMPLE_BYTES;
+    loop {
+        let more = wanted - sample.len() as u64;
+        (&mut file).take(more).read_to_end(&mut sample).map_err(|error| chunks::io(path, &error))?;
+        let whole = (sample.len() as u64) < wanted || sample.len() as u64 >= length;
+        if let Some(sniffed) = sniff::sniff(&name, &sample, whole, known, text)? {
+            return Ok((sniffed, length, whole));
+        }
+        if wanted >= RECORD_BYTES as u64 {
+            return Err(Error::InvalidInput(format!(
+                "{name}: a record at its beginning is longer than {} MiB; is a quote not closed?",
+                RECORD_BYTES >> 20
+            )));
+        }
+        wanted *= 2;
+    }
 }

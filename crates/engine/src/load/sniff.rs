@@ -42,8 +42,15 @@ pub(super) struct Sniffed {
 /// Fields of records, `Vec` by `Vec`.
 type Records = Vec<Vec<Field>>;
 
-/// Looks at the beginning of a file; `whole` says that it is all of it. `name` is for errors.
-pub(super) fn sniff(name: &str, sample: &[u8], whole: bool, known: &Known<'_>, text: &TextOptions) -> Result<Sniffed> {
+/// Looks at the beginning of a file; `whole` says that it is all of it. `name` is for errors. `None` when no record ends
+/// within the sample, so that a longer one is needed.
+pub(super) fn sniff(
+    name: &str,
+    sample: &[u8],
+    whole: bool,
+    known: &Known<'_>,
+    text: &TextOptions,
+) -> Result<Option<Sniffed>> {
     refuse_other_formats(name, sample)?;
     let start = if sample.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let dialect = dialect(sample, start, whole, known);
@@ -51,12 +58,7 @@ pub(super) fn sniff(name: &str, sample: &[u8], whole: bool, known: &Known<'_>, t
     let (next, problem) = match dialect.record(sample, start, whole, &mut fields) {
         Found::Record { next, problem } => (next, problem),
         Found::End => return Err(Error::InvalidInput(format!("{name} is empty"))),
-        Found::More => {
-            return Err(Error::InvalidInput(format!(
-                "{name}: the first record is longer than {} bytes; is a quote not closed?",
-                sample.len()
-            )));
-        }
+        Found::More => return Ok(None),
     };
     if let Some(problem) = problem {
         return Err(Error::InvalidInput(format!("{name}:1: {problem}")));
@@ -69,8 +71,12 @@ pub(super) fn sniff(name: &str, sample: &[u8], whole: bool, known: &Known<'_>, t
             text.map(|text| (text, field.form)).ok_or_else(|| not_utf8(name))
         })
         .collect::<Result<_>>()?;
-    let rest = records(&dialect, sample, next, whole, usize::MAX);
     let width = first.len();
+    let dialect = Dialect { blank: width == 1 && !known.tbl, ..dialect };
+    let rest = records(&dialect, sample, next, whole, usize::MAX);
+    if rest.is_empty() && !whole {
+        return Ok(None);
+    }
     let body = classify(sample, &rest, width, text);
     let is_header = match known.header {
         Some(header) => header,
@@ -82,7 +88,7 @@ pub(super) fn sniff(name: &str, sample: &[u8], whole: bool, known: &Known<'_>, t
         let first = classify(sample, &vec![fields], width, text);
         (None, start, body.into_iter().zip(first).map(|(a, b)| a.and(b)).collect(), true)
     };
-    Ok(Sniffed { dialect, header, width, start, types, has_records })
+    Ok(Some(Sniffed { dialect, header, width, start, types, has_records }))
 }
 
 fn not_utf8(name: &str) -> Error {
@@ -132,9 +138,9 @@ fn records(dialect: &Dialect, sample: &[u8], start: usize, whole: bool, most: us
 fn dialect(sample: &[u8], start: usize, whole: bool, known: &Known<'_>) -> Dialect {
     if known.tbl {
         let delimiter = known.delimiter.unwrap_or(b'|');
-        return Dialect { delimiter, quotes: false, trim: false, terminated: true };
+        return Dialect { delimiter, quotes: false, trim: false, terminated: true, blank: false };
     }
-    let with = |delimiter| Dialect { delimiter, quotes: true, trim: false, terminated: false };
+    let with = |delimiter| Dialect { delimiter, quotes: true, trim: false, terminated: false, blank: false };
     let delimiter = known.delimiter.unwrap_or_else(|| {
         let judged = |delimiter: &u8| consistency(&records(&with(*delimiter), sample, start, whole, JUDGED_RECORDS));
         // The first of equals wins, so the candidates are compared in reverse.
@@ -250,7 +256,9 @@ mod tests {
     use super::*;
 
     fn look(text: &str) -> Sniffed {
-        sniff("f.csv", text.as_bytes(), true, &Known::default(), &TextOptions::default()).expect("a CSV file")
+        sniff("f.csv", text.as_bytes(), true, &Known::default(), &TextOptions::default())
+            .expect("a CSV file")
+            .expect("records")
     }
 
     fn types(sniffed: &Sniffed) -> Vec<String> {
@@ -289,8 +297,9 @@ mod tests {
     fn a_table_that_exists_names_its_header() {
         let columns = ["name".to_owned(), "city".to_owned()];
         let known = Known { columns: Some(&columns), ..Known::default() };
-        let look =
-            |text: &str| sniff("f", text.as_bytes(), true, &known, &TextOptions::default()).expect("a file").header;
+        let look = |text: &str| {
+            sniff("f", text.as_bytes(), true, &known, &TextOptions::default()).expect("a file").expect("records").header
+        };
         assert!(look("City,Name\nRome,Anna\n").is_some());
         assert!(look("Rome,Anna\nOslo,Bob\n").is_none());
     }
@@ -308,6 +317,27 @@ mod tests {
     fn a_byte_order_mark_is_no_text() {
         let sniffed = look("\u{feff}a,b\n1,2\n");
         assert_eq!((sniffed.header, sniffed.start), (Some(vec!["a".into(), "b".into()]), 7));
+    }
+
+    #[test]
+    fn a_blank_line_is_a_record_of_one_column() {
+        let found = look("a\n1\n\n2\n");
+        assert!(found.dialect.blank);
+        assert!(!look("a,b\n1,2\n\n3,4\n").dialect.blank);
+        let known = Known { tbl: true, ..Known::default() };
+        let tbl = sniff("f", b"1|\n\n2|\n", true, &known, &TextOptions::default()).expect("a file").expect("records");
+        assert!(!tbl.dialect.blank);
+    }
+
+    #[test]
+    fn a_sample_without_a_whole_record_is_too_short() {
+        let look = |text: &str, whole| {
+            sniff("f", text.as_bytes(), whole, &Known::default(), &TextOptions::default()).expect("a file")
+        };
+        for text in ["a,b", "a,b\n1,xxx", "a,\"b\n\n"] {
+            assert!(look(text, false).is_none(), "{text}");
+        }
+        assert!(look("a,b\n1,xxx", true).is_some());
     }
 
     #[test]

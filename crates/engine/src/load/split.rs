@@ -2,7 +2,7 @@
 //!
 //! One pass over the bytes, no copies: a field is a range of the buffer. Follows RFC 4180 where a file does, and real
 //! files where they don't: a quoted field may stand after blanks, a quote inside an unquoted field is text, lines may
-//! end with LF or CRLF, and blank lines are not records.
+//! end with LF or CRLF, and blank lines are not records unless records have one field.
 
 use memchr::memchr;
 
@@ -17,6 +17,8 @@ pub(super) struct Dialect {
     pub(super) trim: bool,
     /// A delimiter ends the last field of a record (TPC-H's format).
     pub(super) terminated: bool,
+    /// A blank line is a record of one empty field, as it must be where records have one field.
+    pub(super) blank: bool,
 }
 
 /// How a field was written.
@@ -74,13 +76,7 @@ impl Dialect {
     /// Cuts the record that begins at `start` of `buffer`, appending its fields to `fields` (which get nothing unless a
     /// record is found). `last` says that the file ends with the buffer.
     pub(super) fn record(&self, buffer: &[u8], start: usize, last: bool, fields: &mut Vec<Field>) -> Found {
-        let mut at = start;
-        while let Some(byte) = buffer.get(at).copied().filter(|byte| matches!(byte, b'\n' | b'\r')) {
-            if byte == b'\r' && buffer.get(at + 1).is_some_and(|next| *next != b'\n') {
-                break;
-            }
-            at += 1;
-        }
+        let at = self.record_start(buffer, start);
         if at >= buffer.len() {
             return if last { Found::End } else { Found::More };
         }
@@ -105,6 +101,18 @@ impl Dialect {
                 Found::More
             }
         }
+    }
+
+    /// Where the record begins that is found from `start` on: behind blank lines that are no records.
+    pub(super) fn record_start(&self, buffer: &[u8], start: usize) -> usize {
+        let mut at = start;
+        while let Some(byte) = buffer.get(at).filter(|byte| !self.blank && matches!(byte, b'\n' | b'\r')) {
+            if *byte == b'\r' && buffer.get(at + 1).is_some_and(|next| *next != b'\n') {
+                break;
+            }
+            at += 1;
+        }
+        at
     }
 
     /// Where the next record begins; `None` when the buffer ends first; or what is wrong, and where to look for the
@@ -217,7 +225,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const CSV: Dialect = Dialect { delimiter: b',', quotes: true, trim: false, terminated: false };
+    const CSV: Dialect = Dialect { delimiter: b',', quotes: true, trim: false, terminated: false, blank: false };
 
     /// All records as text, `!` before the problem of a bad one.
     fn cut(dialect: Dialect, text: &[u8]) -> Vec<Vec<String>> {
@@ -246,7 +254,7 @@ mod tests {
         assert_eq!(cut(CSV, b"5\" disk, x\n"), [["5\" disk", " x"]]);
         assert_eq!(cut(Dialect { trim: true, ..CSV }, b"39, State-gov , \n"), [["39", "State-gov", ""]]);
         assert_eq!(cut(CSV, b"\n\n"), Vec::<Vec<String>>::new());
-        let tbl = Dialect { delimiter: b'|', quotes: false, trim: false, terminated: true };
+        let tbl = Dialect { delimiter: b'|', quotes: false, trim: false, terminated: true, blank: false };
         assert_eq!(cut(tbl, b"1|\"x|\n2|y|\n"), [["1", "\"x"], ["2", "y"]]);
     }
 

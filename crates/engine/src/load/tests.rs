@@ -228,3 +228,38 @@ fn types_that_are_more_than_their_bytes_are_refused() {
     FileWriter::try_new(file, &Schema::new(vec![field])).expect("a writer").finish().expect("a footer");
     assert!(refused(&path).contains("column 'u' has type UUID"));
 }
+
+#[test]
+fn blank_lines_of_one_column_are_nulls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("n.csv");
+    let text: String =
+        (0..900_000).map(|row| if row % 3 == 0 { "\r\n".to_owned() } else { format!("{row}\r\n") }).collect();
+    std::fs::write(&path, format!("n\r\n{text}")).expect("a file");
+    let connection = connect(2);
+    assert_eq!(connection.load(&[path], &into("t"), &()).expect("a load").rows, 900_000);
+    assert_eq!(integers(&connection, "SELECT count(*) FROM t WHERE n IS NULL"), [Some(300_000)]);
+    assert_eq!(integers(&connection, "SELECT sum(n) FROM t"), [Some((0..900_000).filter(|row| row % 3 > 0).sum())]);
+}
+
+#[test]
+fn a_first_record_longer_than_the_sample_is_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (long, quoted) = (folder.path().join("long.csv"), folder.path().join("quoted.csv"));
+    std::fs::write(&long, format!("n,w\n7,{}\n8,y\n", "x".repeat(5_500_000))).expect("a file");
+    std::fs::write(&quoted, format!("n,w\n7,\"{}\"\n8,y\n", "x\ny".repeat(3_000_000))).expect("a file");
+    let connection = connect(1);
+    for (path, length) in [(long, 5_500_000), (quoted, 9_000_000)] {
+        connection.load(&[path], &into("t"), &()).expect("a load");
+        assert_eq!(integers(&connection, "SELECT length(w) FROM t WHERE n = 7"), [Some(length)]);
+        assert_eq!(integers(&connection, "SELECT n FROM t ORDER BY n"), [Some(7), Some(8)]);
+        connection.execute("DROP TABLE t").expect("dropped");
+    }
+    let open = folder.path().join("open.csv");
+    std::fs::write(&open, format!("n,w\n7,\"{}\n8,y\n", "x".repeat(70 << 20))).expect("a file");
+    let error = connection.load(&[open], &into("u"), &()).expect_err("a quote that is not closed").to_string();
+    assert!(
+        error.ends_with("open.csv: a record at its beginning is longer than 64 MiB; is a quote not closed?"),
+        "{error}"
+    );
+}

@@ -10,7 +10,7 @@ use arrow::datatypes::{DataType, Field, UInt64Type};
 use datafusion::common::{Column, ParamValues, TableReference};
 use datafusion::functions::encoding::expr_fn::encode;
 use datafusion::logical_expr::dml::CopyTo;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, lit};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit};
 use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
 use futures::TryStreamExt;
 use std::path::PathBuf;
@@ -101,7 +101,7 @@ pub(super) async fn to(
         super::query::refuse_ignored(query)?;
     }
     super::external::local(&statement.target)?;
-    let plan = binary_as_text(copied(context, statement, parameters).await?)?;
+    let plan = values_as_text(copied(context, statement, parameters).await?)?;
     let batches: Vec<_> = context.rows(plan).await?.try_collect().await?;
     let mut records = 0;
     for batch in &batches {
@@ -138,26 +138,31 @@ async fn copied(
     }
 }
 
-/// A COPY to a text format with BINARY as `\x` and hexadecimal digits, the form that COPY FROM takes back.
-fn binary_as_text(plan: LogicalPlan) -> Result<LogicalPlan> {
+/// A COPY to a text format with the texts that COPY FROM takes back: BINARY as `\x` and hexadecimal digits, dates, times and
+/// intervals as a cast to text writes them, infinite ones too.
+fn values_as_text(plan: LogicalPlan) -> Result<LogicalPlan> {
     let LogicalPlan::Copy(copy) = plan else { return Ok(plan) };
-    let is_binary =
-        |data_type: &DataType| matches!(data_type, DataType::Binary | DataType::BinaryView | DataType::LargeBinary);
     let schema = Arc::clone(copy.input.schema());
+    let interval = schema.fields().iter().find(|field| matches!(field.data_type(), DataType::Interval(_)));
+    if let Some(field) = interval.filter(|_| copy.file_type.get_ext() == "parquet") {
+        return Err(Error::Unsupported(format!(
+            "column '{}' is an INTERVAL, which a Parquet file can't hold; write it as CAST(… AS VARCHAR)",
+            field.name()
+        )));
+    }
     let is_text = matches!(copy.file_type.get_ext().as_str(), "csv" | "json");
-    if !is_text || !schema.fields().iter().any(|field| is_binary(field.data_type())) {
+    if !is_text || !schema.fields().iter().any(|field| field.data_type().is_binary() || field.data_type().is_temporal())
+    {
         return Ok(LogicalPlan::Copy(copy));
     }
     let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
         let column = Expr::Column(Column::from((qualifier, field)));
-        match is_binary(field.data_type()) {
-            true => {
-                let digits = encode(column, lit("hex"));
-                binary_expr(lit("\\x"), Operator::StringConcat, digits)
-                    .alias_qualified(qualifier.cloned(), field.name())
-            }
-            false => column,
-        }
+        let text = match field.data_type() {
+            own if own.is_binary() => binary_expr(lit("\\x"), Operator::StringConcat, encode(column, lit("hex"))),
+            own if own.is_temporal() => cast(column, DataType::Utf8View),
+            _ => return column,
+        };
+        text.alias_qualified(qualifier.cloned(), field.name())
     };
     let columns: Vec<Expr> = schema.iter().map(column).collect();
     let input = LogicalPlanBuilder::new_from_arc(Arc::clone(&copy.input)).project(columns)?.build()?;

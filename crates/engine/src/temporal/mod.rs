@@ -36,7 +36,7 @@ pub(crate) use column::{as_type, integers, kind};
 pub(crate) use dates::CompareDays;
 pub(crate) use functions::{INTERVAL_KEY, interval_key};
 pub(crate) use operators::TemporalOperators;
-pub(crate) use rewrite::of_intervals;
+pub(crate) use rewrite::{of_intervals, require_range};
 
 pub(crate) use value::{At, at_of, changed, interval_of, interval_text, nanoseconds_of, text_of, time_of_interval};
 

@@ -4,9 +4,12 @@
 use super::aggregates::aggregate_of_intervals;
 use super::functions::{choice_of_intervals, interval_length, interval_negative};
 use arrow::datatypes::DataType;
-use datafusion::common::ExprSchema;
+use datafusion::common::{ExprSchema, plan_err};
+use datafusion::error::Result;
 use datafusion::logical_expr::expr::WindowFunction;
-use datafusion::logical_expr::{Expr, ExprSchemable, WindowFrameBound, WindowFunctionDefinition, cast};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, cast,
+};
 
 /// Makes the top of an expression what it is of intervals; false when there is nothing to do.
 pub(crate) fn of_intervals(expression: &mut Expr, schema: &dyn ExprSchema) -> bool {
@@ -50,11 +53,7 @@ fn window(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
 /// Gives a window that orders by a TIME or an interval an integer to order by: DataFusion has no ranges over these. Where
 /// the frame has an offset, that says what it counts, and nothing is changed.
 fn order_by_integers(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool {
-    let frame = &call.params.window_frame;
-    let has_offset = [&frame.start_bound, &frame.end_bound].into_iter().any(|bound| match bound {
-        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
-        WindowFrameBound::CurrentRow => false,
-    });
+    let has_offset = has_offset(&call.params.window_frame);
     let mut changed = false;
     for term in call.params.order_by.iter_mut().filter(|_| !has_offset) {
         let own = std::mem::take(&mut term.expr);
@@ -66,6 +65,32 @@ fn order_by_integers(call: &mut WindowFunction, schema: &dyn ExprSchema) -> bool
         };
     }
     changed
+}
+
+/// Refuses `RANGE 1 PRECEDING` over what nothing can be added to.
+pub(crate) fn require_range(call: &WindowFunction, schema: &dyn ExprSchema) -> Result<()> {
+    let frame = &call.params.window_frame;
+    if frame.units != WindowFrameUnits::Range || !has_offset(frame) {
+        return Ok(());
+    }
+    for term in &call.params.order_by {
+        let own = term.expr.get_type(schema)?;
+        if !(own.is_numeric() || own.is_temporal() || own.is_null()) {
+            return plan_err!(
+                "RANGE with an offset is not there for '{}', which is {}: use ROWS or GROUPS",
+                term.expr.schema_name(),
+                crate::statements::ingest::type_name(&own)
+            );
+        }
+    }
+    Ok(())
+}
+
+fn has_offset(frame: &WindowFrame) -> bool {
+    [&frame.start_bound, &frame.end_bound].into_iter().any(|bound| match bound {
+        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => !offset.is_null(),
+        WindowFrameBound::CurrentRow => false,
+    })
 }
 
 fn is_interval(arguments: &[Expr], schema: &dyn ExprSchema) -> bool {
