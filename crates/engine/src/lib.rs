@@ -40,6 +40,7 @@ mod table;
 mod temporal;
 mod text;
 mod unnest;
+mod windows;
 
 pub use connection::{Appender, CancelHandle, Connection, Prepared, Transaction};
 pub use database::{Database, DatabaseOptions};

@@ -19,6 +19,7 @@ use crate::shared::PlanShared;
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
 use crate::temporal;
 use crate::unnest::UnnestSubqueries;
+use crate::windows::{EqualWindows, OrderedStrings, SlidingAggregates};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;
@@ -76,6 +77,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .extend(roundings().into_iter().chain(functions::all()).chain(temporal::functions()));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
     builder.expr_planners().get_or_insert_default().insert(1, Arc::new(temporal::TemporalOperators));
+    builder.expr_planners().get_or_insert_default().insert(2, Arc::new(OrderedStrings));
     builder.build()
 }
 
@@ -87,6 +89,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(OwnCasts) as Arc<dyn AnalyzerRule + Send + Sync>,
         Arc::new(ListsOfColumns),
         Arc::new(CheckedArithmetic::new()),
+        Arc::new(SlidingAggregates),
         Arc::new(UnnestSubqueries),
         Arc::new(OneForm),
     ]);
@@ -107,7 +110,9 @@ fn optimizer_rules() -> Vec<Logical> {
                 rules.extend([Arc::new(LimitOneGroup) as Logical, rule, Arc::new(UnlimitOneGroup)])
             }
             "simplify_expressions" => {
-                rules.extend([only_where_wanted(rule), Arc::new(temporal::CompareDays) as Logical]);
+                let own: [Logical; 2] = [Arc::new(temporal::CompareDays), Arc::new(EqualWindows)];
+                rules.push(only_where_wanted(rule));
+                rules.extend(own);
             }
             _ => rules.push(only_where_wanted(rule)),
         }
