@@ -2,11 +2,12 @@
 
 use super::function::Checked;
 use crate::rewrite::{columns_around, has_expression};
+use arrow::datatypes::DataType;
 use datafusion::common::ExprSchema;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, ScalarUDF, ScalarUDFImpl};
 use std::sync::Arc;
 
 /// The analyzer rule; runs after type coercion.
@@ -40,7 +41,7 @@ impl CheckedArithmetic {
                     Operator::Multiply => &self.multiply,
                     _ => return Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
                 };
-                let types = left.get_type(schema).and_then(|left| Ok((left, right.get_type(schema)?)));
+                let types = type_of(&left, schema).and_then(|left| Ok((left, type_of(&right, schema)?)));
                 match types {
                     Ok((a, b)) if Checked::takes(op, &a, &b) => {
                         Ok(Transformed::yes(function.call(vec![*left, *right])))
@@ -48,7 +49,7 @@ impl CheckedArithmetic {
                     _ => Ok(Transformed::no(Expr::BinaryExpr(BinaryExpr { left, op, right }))),
                 }
             }
-            Expr::Negative(inner) => match inner.get_type(schema) {
+            Expr::Negative(inner) => match type_of(&inner, schema) {
                 Ok(data_type) if data_type.is_signed_integer() => Ok(Transformed::yes(self.negate.call(vec![*inner]))),
                 _ => Ok(Transformed::no(Expr::Negative(inner))),
             },
@@ -63,6 +64,18 @@ impl CheckedArithmetic {
         let schema = columns_around(&plan)?;
         let plan = plan.map_expressions(|expression| expression.transform_up(|part| self.check(part, &schema)))?;
         if plan.transformed { plan.map_data(LogicalPlan::recompute_schema) } else { Ok(plan) }
+    }
+}
+
+/// The type of an expression. DataFusion would make a name for each call within it.
+fn type_of(expression: &Expr, schema: &dyn ExprSchema) -> Result<DataType> {
+    let Expr::ScalarFunction(call) = expression else { return expression.get_type(schema) };
+    match call.func.inner().downcast_ref::<Checked>() {
+        Some(own) => {
+            let types = call.args.iter().map(|argument| type_of(argument, schema)).collect::<Result<Vec<_>>>()?;
+            own.return_type(&types)
+        }
+        None => expression.get_type(schema),
     }
 }
 
