@@ -10,7 +10,7 @@ use crate::{Error, QueryResult, Result};
 use datafusion::common::{ParamValues, ScalarValue, TableReference};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
-use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::snapshot::TableSnapshot;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;

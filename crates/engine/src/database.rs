@@ -2,8 +2,8 @@
 
 use crate::session::{Engine, Session};
 use crate::{Connection, Error, Result};
-use gingham_storage::catalog::{CheckReport, OpenOptions, Store};
-use gingham_storage::memory::MemoryBudget;
+use gingham_storage::io::MemoryBudget;
+use gingham_storage::store::{CheckReport, OpenOptions, Store};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,7 +12,7 @@ use arrow::array::{BinaryViewArray, BooleanBufferBuilder};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
-use gingham_storage::view::{ColumnView, Meaning, Shape};
+use gingham_storage::model::{ColumnView, Meaning, Shape};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -8,7 +8,7 @@
 //! query goes on in the operators that pipelines replaced.
 
 use crate::expression::{FloatArithmetic, Limits};
-pub use gingham_storage::view::{float_integer as ordered, float_of_integer as float};
+pub use gingham_storage::model::{float_integer as ordered, float_of_integer as float};
 
 /// Bits of a sum of fixed-point numbers, its sign aside.
 const SUM_BITS: i32 = 126;

@@ -14,7 +14,7 @@ use crate::source::{Input, Records, Vector};
 use crate::{Error, JoinKind, Memory, Mode, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Resume;
-use gingham_storage::view::ColumnView;
+use gingham_storage::model::ColumnView;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 use gingham_kernels::hash::{HashFunction, Key};
 use gingham_kernels::key_table::{Building, DenseTable, Duplicates, HashTable, Probing};
 use gingham_kernels::{Code, Isa};
-use gingham_storage::view::Shape;
+use gingham_storage::model::Shape;
 use std::fmt;
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use arrow::buffer::{BooleanBuffer, Buffer};
 use arrow::datatypes::ArrowNativeType;
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::MAX_ROWS;
-use gingham_storage::scan::Selection;
-use gingham_storage::view::{ColumnView, Meaning, Shape};
+use gingham_storage::decode::Selection;
+use gingham_storage::model::{ColumnView, Meaning, Shape};
 use gingham_storage::{IntegerSet, LogicalType};
 
 /// Bytes behind the last code that kernels may read.

@@ -3,8 +3,9 @@
 use crate::stage::Field;
 use crate::{Error, Result};
 use gingham_kernels::Isa;
-use gingham_storage::scan::{Selection, integers};
-use gingham_storage::view::ColumnView;
+use gingham_storage::decode::Selection;
+use gingham_storage::model::ColumnView;
+use gingham_storage::scan::integers;
 
 /// Records of a vector. 1024 to 2048 measured best; the columns of a step are then 16 KB.
 pub(crate) const VECTOR: usize = 2048;

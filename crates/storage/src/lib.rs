@@ -1,47 +1,43 @@
 //! Storage of Gingham: how tables lie on disk and in memory.
 //!
-//! | file | what |
+//! The modules are layers: each imports only from those above it in this table (`cargo xtask tidy` checks it).
+//!
+//! | module | what |
 //! |---|---|
-//! | `types`, `datum`, `table`, `predicate`, `integer_set` | the vocabulary shared with the engine |
-//! | `design` | a table's layouts, packings and encodings |
-//! | `view`, `dictionary` | the column view: how any layout is read |
-//! | `encoding/` | value <-> code |
-//! | `segment/` | immutable segment files and delta images: writing and reading |
-//! | `caches` | sizes of the processor's caches |
-//! | `cache`, `memory` | blocks kept in memory, under one limit with the queries |
-//! | `scan/` | predicates on codes, lookups, Arrow output |
-//! | `heap/` | pages of records that are changed in place: NSM, DSM, PAX |
-//! | `catalog/` | the LMDB catalog: snapshots, transactions, checks, backup |
-//! | `io/` | what needs `unsafe` around LMDB and the operating system |
+//! | `error` | the crate's error |
+//! | `io` | files, LMDB's unsafe calls, the operating system, the memory limit |
+//! | `model` | the vocabulary shared with the engine: types, tables, designs, predicates, dictionaries, column views |
+//! | `encoding` | value <-> code |
+//! | `decode` | column views -> Arrow arrays |
+//! | `segment` | immutable segment files and delta images: writing, reading, the cache of their blocks |
+//! | `pages` | heap pages as bytes and views: NSM, DSM, PAX |
+//! | `lmdb` | the catalog's environment, values and records, its verifier, the database folder |
+//! | `snapshot` | what a reader sees at one commit, heap readers with it |
+//! | `scan` | predicates on codes, lookups, Arrow output |
+//! | `open` | the state of an open database that readers and writers share |
+//! | `write` | write transactions: rows, definitions, keys, indexes, heap writers |
+//! | `maintenance` | merging, changes of layout, vacuum, check, backup |
+//! | `store` | an open database: who may write, group commit, open transactions |
 
-pub mod cache;
-mod caches;
-pub mod catalog;
-mod datum;
-pub mod design;
-pub mod dictionary;
+pub mod decode;
 pub mod encoding;
 mod error;
-pub mod heap;
-mod integer_set;
-mod io;
-pub mod memory;
-mod predicate;
+pub mod io;
+pub mod lmdb;
+pub mod maintenance;
+pub mod model;
+pub mod open;
+pub mod pages;
 pub mod scan;
 pub mod segment;
-mod table;
-mod types;
-pub mod view;
+pub mod snapshot;
+pub mod store;
+pub mod write;
 
-pub use caches::Caches;
-pub use datum::{Datum, FloatBits};
-pub use design::{Design, EncodingChoice, Group, Layout, Packing};
 pub use error::{Error, Result};
-pub use integer_set::IntegerSet;
-pub use io::{huge_buffer, huge_vec, huge_zeros};
-pub use predicate::{ColumnTest, Predicate};
-pub use table::{
-    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, IndexDefinition, KeyDefinition, ReferenceDefinition,
-    TableDefinition, TableId, TableName,
+pub use io::{Caches, huge_buffer, huge_vec, huge_zeros};
+pub use model::{
+    CheckDefinition, ColumnDefinition, ColumnId, ColumnTest, DEFAULT_SCHEMA, Datum, Design, EncodingChoice, FloatBits,
+    Group, IndexDefinition, IntegerSet, KeyDefinition, Layout, LogicalType, Packing, Predicate, ReferenceDefinition,
+    TableDefinition, TableId, TableName, Unit, ValueClass,
 };
-pub use types::{LogicalType, Unit, ValueClass};

@@ -5,8 +5,8 @@ mod common;
 
 use common::{definition, insert_batch, name, open, rows};
 use gingham_storage::Error;
-use gingham_storage::catalog::{Store, WriteOptions};
-use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions};
+use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
+use gingham_storage::store::{Store, WriteOptions};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

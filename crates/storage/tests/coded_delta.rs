@@ -4,8 +4,9 @@ mod common;
 
 use common::{batch, budget, create, definition, ids, insert_batch, name, plain_label, rows, table};
 use gingham_kernels::Isa;
-use gingham_storage::catalog::{Store, TableSnapshot};
 use gingham_storage::scan::{TableScan, integer_bounds};
+use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::store::Store;
 use gingham_storage::{Datum, Predicate};
 use std::ops::Bound;
 use std::sync::Arc;

@@ -9,9 +9,11 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
 use common::{copy, create, delete, is_whole, name, open, segment_files, table};
 use gingham_kernels::Isa;
-use gingham_storage::catalog::{Change, NewValues, Store, TableSnapshot};
-use gingham_storage::design::Group;
+use gingham_storage::model::Group;
 use gingham_storage::scan::TableScan;
+use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::store::Store;
+use gingham_storage::write::{Change, NewValues};
 use gingham_storage::{
     ColumnDefinition, ColumnId, Datum, Design, Error, Layout, LogicalType, Packing, Predicate, Result, TableDefinition,
 };

@@ -3,7 +3,8 @@
 mod common;
 
 use common::*;
-use gingham_storage::catalog::{Store, TableSnapshot};
+use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::store::Store;
 use gingham_storage::{ColumnDefinition, Datum, LogicalType};
 use std::sync::Arc;
 

@@ -4,7 +4,8 @@
 mod common;
 
 use common::*;
-use gingham_storage::catalog::{Change, Store};
+use gingham_storage::store::Store;
+use gingham_storage::write::Change;
 use gingham_storage::{Design, Error, Layout, Packing};
 use std::sync::Arc;
 
@@ -144,7 +145,7 @@ fn optimize_beside_deletions_loses_none() {
             let gone = table.deleted.values().map(|deleted| deleted.rows()).sum();
             let change = Change { ids: vec![gone], ..Change::default() };
             let none = store.table_writer(&table).unwrap().finish().unwrap();
-            let work = |transaction: &mut gingham_storage::catalog::Transaction<'_>| {
+            let work = |transaction: &mut gingham_storage::write::Transaction<'_>| {
                 if transaction.base().table_by_id(id).is_none_or(|table| table.version != version) {
                     return Ok(0);
                 }

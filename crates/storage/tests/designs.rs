@@ -3,8 +3,8 @@
 mod common;
 
 use common::*;
-use gingham_storage::catalog::Store;
-use gingham_storage::design::{ColumnDesign, Group};
+use gingham_storage::model::{ColumnDesign, Group};
+use gingham_storage::store::Store;
 use gingham_storage::{Design, Error, Layout, Packing, Predicate, Result};
 use std::ops::Bound;
 use std::sync::Arc;

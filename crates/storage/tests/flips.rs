@@ -7,7 +7,8 @@
 mod common;
 
 use common::*;
-use gingham_storage::catalog::{Store, ViewDefinition};
+use gingham_storage::model::ViewDefinition;
+use gingham_storage::store::Store;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ mod common;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringViewArray};
 use common::*;
 use gingham_storage::KeyDefinition;
-use gingham_storage::catalog::Store;
+use gingham_storage::store::Store;
 use std::sync::Arc;
 
 #[test]

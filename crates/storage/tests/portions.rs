@@ -4,9 +4,10 @@
 mod common;
 
 use common::{batch, create, definition, is_whole, keyed, name, plain_label, table};
-use gingham_storage::catalog::{OpenOptions, Store, Transaction, WriteOptions};
-use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions};
-use gingham_storage::memory::MemoryBudget;
+use gingham_storage::io::MemoryBudget;
+use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
+use gingham_storage::store::{OpenOptions, Store, WriteOptions};
+use gingham_storage::write::Transaction;
 use gingham_storage::{Datum, Design, Error, Result, TableDefinition, TableId};
 use std::cell::Cell;
 use std::ops::Range;

@@ -3,9 +3,10 @@
 mod common;
 
 use common::{batch, budget, create, definition, insert, keyed, name, open, open_read_only, plain_label, rows, table};
-use gingham_storage::catalog::{OpenTransaction, Store, Transaction, WriteOptions};
-use gingham_storage::heap::{HeapLayout, HeapOptions};
-use gingham_storage::memory::MemoryBudget;
+use gingham_storage::io::MemoryBudget;
+use gingham_storage::model::{HeapLayout, HeapOptions};
+use gingham_storage::store::{OpenTransaction, Store, WriteOptions};
+use gingham_storage::write::Transaction;
 use gingham_storage::{Datum, Error, Result, TableId};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,6 +4,8 @@
 
 mod crates;
 mod docs;
+mod imports;
+mod layers;
 mod lexer;
 mod rust;
 mod text;
@@ -23,7 +25,7 @@ pub struct File {
 }
 
 /// Something to mend.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
     /// The file.
     pub path: String,
@@ -74,6 +76,7 @@ fn check(files: &[File], paths: &BTreeSet<String>) -> Vec<Finding> {
         }
     }
     findings.extend(docs::check(files, paths));
+    findings.extend(layers::check(files));
     findings.sort();
     findings
 }

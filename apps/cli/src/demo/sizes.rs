@@ -6,8 +6,8 @@ use crate::progress::bytes;
 use arrow::array::AsArray;
 use arrow::datatypes::DataType;
 use gingham::Connection;
-use gingham::storage::catalog::TableSnapshot;
-use gingham::storage::segment::Encoding;
+use gingham::storage::encoding::Encoding;
+use gingham::storage::snapshot::TableSnapshot;
 use std::collections::BTreeSet;
 
 /// One column's sizes.

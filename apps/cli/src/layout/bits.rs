@@ -6,10 +6,10 @@ use crate::layout::value::cut;
 use crate::output::grid;
 use arrow::array::Array;
 use arrow::util::display::array_value_to_string;
-use gingham::storage::catalog::TableSnapshot;
-use gingham::storage::scan::decode;
+use gingham::storage::decode::decode;
+use gingham::storage::model::{ColumnView, Meaning};
 use gingham::storage::segment::Segment;
-use gingham::storage::view::{ColumnView, Meaning};
+use gingham::storage::snapshot::TableSnapshot;
 use gingham_kernels::Isa;
 use std::sync::Arc;
 

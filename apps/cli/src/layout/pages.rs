@@ -3,7 +3,7 @@
 use super::no_record;
 use crate::failure::Failure;
 use crate::output::grid;
-use gingham::storage::catalog::TableSnapshot;
+use gingham::storage::snapshot::TableSnapshot;
 use indicatif::HumanBytes;
 
 /// The pages that record `number` lies in; nothing of a table without records.

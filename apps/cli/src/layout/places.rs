@@ -1,7 +1,7 @@
 //! Where the bits of one attribute lie, by the address arithmetic that storage and kernels read them with, and their
 //! picture.
 
-use gingham::storage::view::{ColumnView, Shape};
+use gingham::storage::model::{ColumnView, Shape};
 use gingham_kernels::packing::{Address, Format, Packing};
 
 /// Bytes of a byte string whose bits are drawn.
@@ -67,7 +67,7 @@ fn address(view: &ColumnView, tid: usize, bit: u8) -> Option<Address> {
 }
 
 /// Which chunk a record is in, and where that starts.
-fn chunk(place: gingham::storage::view::Place, tid: usize) -> String {
+fn chunk(place: gingham::storage::model::Place, tid: usize) -> String {
     let (records, start) = (place.records(), tid / place.records() * place.chunk());
     match records {
         1 => format!("record at {start}: "),

@@ -24,7 +24,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub(crate) enum Instead {
     /// A state of the table that has its records' ids as a column.
-    Table(Arc<gingham_storage::catalog::TableSnapshot>),
+    Table(Arc<gingham_storage::snapshot::TableSnapshot>),
     /// Rows that no table has yet.
     Rows(Arc<dyn TableProvider>),
     /// Rows of the first table with the columns of others behind its own.

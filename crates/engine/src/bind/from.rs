@@ -18,7 +18,7 @@ use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder}
 use datafusion::sql::sqlparser::ast::{
     JoinConstraint, ObjectName, Query, Select, Spanned, TableAlias, TableFactor, TableWithJoins,
 };
-use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::snapshot::TableSnapshot;
 use std::rc::Rc;
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use datafusion::common::TableReference;
 use datafusion::sql::planner::object_name_to_table_reference;
 use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, SetExpr, Table, TableFactor};
 use gingham_storage::TableName;
-use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::snapshot::TableSnapshot;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;

@@ -20,8 +20,9 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use gingham_execution::{Computed, Expression, Field, Hint, Limits, Pipeline, Sink, Source, Step};
-use gingham_storage::catalog::{ColumnSummary, TableSnapshot};
+use gingham_storage::model::ColumnSummary;
 use gingham_storage::scan::integer_bounds;
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnDefinition, ColumnId, ValueClass};
 use std::sync::Arc;
 

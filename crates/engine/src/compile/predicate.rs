@@ -5,8 +5,8 @@
 use super::draft::has_nulls;
 use super::translate::SHORT_LIST;
 use gingham_execution::{Comparison, Expression, Limits, ValueMap};
-use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::scan::{integer_bounds, of_entries};
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnId, Datum, Predicate};
 use std::ops::Bound;
 

@@ -13,7 +13,7 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use gingham_execution::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits, ordered};
-use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnDefinition, ColumnId, Datum, LogicalType, ValueClass};
 use std::cell::RefCell;
 use std::rc::Rc;

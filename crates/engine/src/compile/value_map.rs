@@ -20,8 +20,9 @@ use datafusion::physical_expr::expressions::{
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use gingham_execution::{Expression, ValueMap};
 use gingham_kernels::Isa;
+use gingham_storage::decode::array_of_integers;
 use gingham_storage::encoding::integers_of_array;
-use gingham_storage::scan::{array_of_integers, fetch};
+use gingham_storage::scan::fetch;
 use gingham_storage::{LogicalType, ValueClass};
 use std::iter::once;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use crate::session::{StatementContext, Target, did_you_mean};
 use crate::statements;
 use crate::{Error, Result};
 use datafusion::common::TableReference;
-use gingham_storage::catalog::Store;
+use gingham_storage::store::Store;
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition};
 use std::path::Path;
 use std::sync::Arc;

@@ -14,8 +14,8 @@ use crate::{Connection, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use datafusion::logical_expr::LogicalPlan;
-use gingham_storage::catalog::Store;
-use gingham_storage::memory::MemoryBudget;
+use gingham_storage::io::MemoryBudget;
+use gingham_storage::store::Store;
 use joins::joins;
 use std::sync::Arc;
 

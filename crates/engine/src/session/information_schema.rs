@@ -11,7 +11,7 @@ use datafusion::catalog::information_schema::InformationSchemaProvider;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, MemTable, SchemaProvider, TableProvider};
 use datafusion::common::Result;
 use datafusion::logical_expr::TableType;
-use gingham_storage::catalog::ViewDefinition;
+use gingham_storage::model::ViewDefinition;
 use gingham_storage::{ColumnId, DEFAULT_SCHEMA, LogicalType, TableDefinition, TableName, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;

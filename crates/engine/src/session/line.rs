@@ -4,7 +4,7 @@
 
 use crate::session::{StatementContext, blocking};
 use crate::{Error, Result};
-use gingham_storage::catalog::Store;
+use gingham_storage::store::Store;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -10,7 +10,7 @@
 use datafusion::common::human_readable_size;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
-use gingham_storage::memory::MemoryBudget;
+use gingham_storage::io::MemoryBudget;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What the names of operators that hand rows to other partitions start with.

@@ -57,7 +57,7 @@ use crate::Result;
 use crate::statements::Statement;
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::execution::SessionState;
-use gingham_storage::catalog::Store;
+use gingham_storage::store::Store;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};

@@ -41,7 +41,8 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use gingham_storage::catalog::{Awake, LentPages, Snapshot};
+use gingham_storage::open::{Awake, LentPages};
+use gingham_storage::snapshot::Snapshot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -345,8 +346,8 @@ mod tests {
     use super::*;
     use crate::Connection;
     use crate::session::Engine;
-    use gingham_storage::catalog::Store;
-    use gingham_storage::memory::MemoryBudget;
+    use gingham_storage::io::MemoryBudget;
+    use gingham_storage::store::Store;
 
     fn session() -> (Arc<Session>, Connection) {
         let budget = MemoryBudget::new(1 << 30);

@@ -9,7 +9,7 @@ use datafusion::physical_plan::{ExecutionPlan, displayable};
 use gingham_execution::{FixedStages, Mode};
 use gingham_kernels::Isa;
 use gingham_storage::Caches;
-use gingham_storage::catalog::WriteOptions;
+use gingham_storage::store::WriteOptions;
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -165,8 +165,8 @@ mod tests {
     use crate::Connection;
     use crate::session::{CancelToken, Session, wait};
     use datafusion::physical_plan::displayable;
-    use gingham_storage::catalog::Store;
-    use gingham_storage::memory::MemoryBudget;
+    use gingham_storage::io::MemoryBudget;
+    use gingham_storage::store::Store;
 
     /// A query's physical plan under these rules.
     fn plan(session: &Arc<Session>, sql: &str, rules: &[Rule]) -> String {

@@ -7,7 +7,9 @@
 use crate::session::{CancelToken, Engine, Session, StatementContext, blocking};
 use crate::{Error, Result};
 use gingham_storage::TableId;
-use gingham_storage::catalog::{OpenTransaction, SAVEPOINTS, Snapshot, Store, Transaction, WriteOptions, WrittenRows};
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::store::{OpenTransaction, SAVEPOINTS, Store, WriteOptions};
+use gingham_storage::write::{Transaction, WrittenRows};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};

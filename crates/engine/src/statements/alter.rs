@@ -9,7 +9,7 @@ use crate::statements::dialect::Gingham;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind};
 use datafusion::sql::sqlparser::parser::Parser;
-use gingham_storage::catalog::Snapshot;
+use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{ColumnId, TableDefinition, TableName};
 
 /// Runs ALTER TABLE.
@@ -146,7 +146,7 @@ fn drop_column(snapshot: &Snapshot, definition: &mut TableDefinition, name: &str
     if definition.sort_by.contains(&id) {
         return used("the table is sorted by it".into());
     }
-    let refers = |other: &&std::sync::Arc<gingham_storage::catalog::TableSnapshot>| {
+    let refers = |other: &&std::sync::Arc<gingham_storage::snapshot::TableSnapshot>| {
         let mut references = other.definition.references.iter();
         references.any(|reference| reference.table == definition.id && reference.referred.contains(&id))
     };

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{Ident, ObjectName, SqlOption};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
-use gingham_storage::design::has_segments;
+use gingham_storage::model::has_segments;
 use gingham_storage::{Design, TableDefinition};
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, ConflictTarget, DoUpdate, Expr as SqlExpr, Ident, Join, JoinConstraint, JoinOperator, ObjectName,
     OnConflict, OnConflictAction, TableAlias, TableFactor, With,
 };
-use gingham_storage::catalog::Conflicts;
+use gingham_storage::write::Conflicts;
 use gingham_storage::{KeyDefinition, TableDefinition};
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use datafusion::sql::sqlparser::ast::{
     CheckConstraint, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, Expr, ForeignKeyConstraint,
     Ident, IndexColumn, NullsDistinctOption, ReferentialAction, TableConstraint,
 };
-use gingham_storage::catalog::Snapshot;
+use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{CheckDefinition, ColumnId, KeyDefinition, LogicalType, ReferenceDefinition, TableDefinition};
 
 /// What a definition is resolved against.

@@ -9,7 +9,8 @@ use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTable, Query, Statement as Sql};
-use gingham_storage::catalog::{Snapshot, Store};
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::store::Store;
 use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
 use std::sync::Arc;
 
@@ -122,7 +123,7 @@ pub(crate) fn for_load(
 
 /// Creates a table within a transaction, instead of the one of that name when `replace`.
 fn create(
-    transaction: &mut gingham_storage::catalog::Transaction<'_>,
+    transaction: &mut gingham_storage::write::Transaction<'_>,
     definition: TableDefinition,
     replace: bool,
 ) -> Result<u64> {

@@ -17,7 +17,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use futures::StreamExt;
 use gingham_storage::DEFAULT_SCHEMA;
-use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::snapshot::TableSnapshot;
 use std::sync::Arc;
 
 /// Runs DESCRIBE t and DESCRIBE SELECT ….

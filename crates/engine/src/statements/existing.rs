@@ -7,8 +7,8 @@ use crate::Result;
 use crate::session::StatementContext;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
-use gingham_storage::catalog::TableSnapshot;
 use gingham_storage::scan::TableScan;
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{CheckDefinition, ColumnId, Predicate, TableDefinition};
 use std::sync::Arc;
 

@@ -4,7 +4,8 @@ use super::{constraints, fold, table_reference, unsupported, writable, write};
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{CreateIndex, IndexType, ObjectName};
-use gingham_storage::catalog::{Snapshot, Store};
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::store::Store;
 use gingham_storage::{ColumnId, TableDefinition, TableId};
 use std::sync::Arc;
 

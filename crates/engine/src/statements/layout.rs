@@ -14,8 +14,9 @@
 
 use crate::session::did_you_mean;
 use crate::{Error, Result};
-use gingham_storage::design::has_segments;
-use gingham_storage::heap::{Deletes, HeapLayout, HeapOptions, is_page_length};
+use gingham_storage::model::has_segments;
+use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
+use gingham_storage::pages::is_page_length;
 use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableDefinition};
 
 /// Bytes of a page that its header in the catalog takes.

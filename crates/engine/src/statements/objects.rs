@@ -8,7 +8,8 @@ use datafusion::common::TableReference;
 use datafusion::sql::sqlparser::ast::{
     CascadeOption, ObjectName, ObjectType, SchemaName, Statement as Sql, Truncate, TruncateIdentityOption,
 };
-use gingham_storage::catalog::{Store, Transaction};
+use gingham_storage::store::Store;
+use gingham_storage::write::Transaction;
 use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
 use std::sync::Arc;
 

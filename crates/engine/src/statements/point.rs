@@ -24,7 +24,7 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr as SqlExpr, GroupByExpr, ObjectName, Query, Select, SelectItem, SetExpr, Statement as Sql,
     TableFactor, TableWithJoins, UnaryOperator, Value,
 };
-use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{
     ColumnDefinition, DEFAULT_SCHEMA, Datum, IndexDefinition, LogicalType, TableDefinition, TableName,
 };

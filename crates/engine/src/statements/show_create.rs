@@ -9,7 +9,8 @@ use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, ShowCreateObject,
 use datafusion::sql::sqlparser::keywords::{RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::{Token, Word};
-use gingham_storage::catalog::{Snapshot, ViewDefinition};
+use gingham_storage::model::ViewDefinition;
+use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{
     ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, TableDefinition, TableName,
 };

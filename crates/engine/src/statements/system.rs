@@ -7,9 +7,12 @@ use crate::table::scalar;
 use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
-use gingham_storage::catalog::{Snapshot, Store, TableSnapshot};
-use gingham_storage::heap::{Attribute, HeapLayout, Kind};
-use gingham_storage::segment::{ColumnMeta, Encoding, GroupMeta, Segment};
+use gingham_storage::encoding::Encoding;
+use gingham_storage::model::HeapLayout;
+use gingham_storage::pages::{Attribute, Kind};
+use gingham_storage::segment::{ColumnMeta, GroupMeta, Segment};
+use gingham_storage::snapshot::{Snapshot, TableSnapshot};
+use gingham_storage::store::Store;
 use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Packing, TableDefinition};
 use std::sync::Arc;
 
@@ -261,7 +264,7 @@ fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
     let rows: Vec<ColumnRow<'_>> = all.iter().flat_map(|table| ColumnRow::all(table.table)).collect();
     let summaries: Vec<_> = rows.iter().map(|row| row.table.summary(row.column.id)).collect();
     let name = |row: &ColumnRow<'_>| row.table.definition.name.clone();
-    let bound = |pick: fn(&gingham_storage::catalog::ColumnSummary) -> &Datum| {
+    let bound = |pick: fn(&gingham_storage::model::ColumnSummary) -> &Datum| {
         rows.iter().zip(&summaries).map(move |(row, summary)| {
             let shown = show(pick(summary.as_ref()?), &row.column.logical_type)?;
             Some(shown.into())

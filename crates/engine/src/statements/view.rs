@@ -6,7 +6,8 @@ use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement as Sql};
-use gingham_storage::catalog::{Snapshot, ViewDefinition};
+use gingham_storage::model::ViewDefinition;
+use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
 use std::sync::Arc;
 

@@ -26,9 +26,9 @@ use datafusion::physical_plan::filter_pushdown::{ChildPushdownResult, FilterPush
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use gingham_kernels::Isa;
-use gingham_storage::catalog::TableSnapshot;
+use gingham_storage::model::ZONE_ROWS;
 use gingham_storage::scan::TableScan;
-use gingham_storage::segment::ZONE_ROWS;
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnId, IntegerSet, Predicate};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};

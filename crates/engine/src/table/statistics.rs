@@ -3,7 +3,8 @@
 use super::value::scalar;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, Statistics};
-use gingham_storage::catalog::{ColumnSummary, TableSnapshot};
+use gingham_storage::model::ColumnSummary;
+use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnDefinition, ColumnId, Datum, Predicate, ValueClass};
 use std::ops::Bound;
 

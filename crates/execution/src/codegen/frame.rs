@@ -9,8 +9,8 @@ use crate::source::{Records, Vector};
 use crate::stage::{ColumnUse, Field, Stage};
 use crate::{Error, Result};
 use gingham_storage::LogicalType;
+use gingham_storage::model::{ColumnView, Meaning, Shape};
 use gingham_storage::scan::base;
-use gingham_storage::view::{ColumnView, Meaning, Shape};
 use std::marker::PhantomData;
 
 /// Words of a frame before those of the inputs.

@@ -13,7 +13,7 @@ use crate::{
 };
 use arrow::array::BinaryViewArray;
 use gingham_kernels::Isa;
-use gingham_storage::view::ColumnView;
+use gingham_storage::model::ColumnView;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -19,8 +19,8 @@ use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use gingham_kernels::packing::{self, Packing};
 use gingham_storage::LogicalType;
+use gingham_storage::model::{ColumnView, Format, Meaning, Shape};
 use gingham_storage::scan::OpenMorsel;
-use gingham_storage::view::{ColumnView, Format, Meaning, Shape};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,6 +1,6 @@
 //! Limits of types, values that lie too far apart for codes, and shortened bounds of byte strings.
 
-use crate::design::{ColumnChoice, plain_bits};
+use crate::model::design::{ColumnChoice, plain_bits};
 use crate::{ColumnDefinition, Datum, Error, LogicalType, ValueClass};
 use arrow::datatypes::{Decimal128Type, DecimalType};
 

@@ -4,7 +4,7 @@
 //! Prices and rates are nearly always of that kind; as small integers they pack and compare like decimals. One value
 //! that does not come back bit for bit (NaN, -0.0, an infinity, a measurement with 17 digits) rules it out.
 
-use crate::view::{float_order, real_order};
+use crate::model::view::{float_order, real_order};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 

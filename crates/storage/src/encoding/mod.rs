@@ -13,7 +13,9 @@ pub(crate) mod bounds;
 pub(crate) mod encoder;
 pub(crate) mod floats;
 pub(crate) mod integers;
+pub(crate) mod meta;
 pub mod sketch;
 pub(crate) mod strings;
 
-pub use integers::integers_of_array;
+pub use crate::encoding::integers::integers_of_array;
+pub use crate::encoding::meta::{ColumnStatistics, Encoding};

@@ -172,7 +172,7 @@ pub fn hash_integer(value: i128) -> u64 {
 
 /// Hash of a float by its ordered bits (a REAL widened).
 pub fn hash_float(value: f64) -> u64 {
-    mix(crate::view::float_order(value).wrapping_add(GOLDEN))
+    mix(crate::model::view::float_order(value).wrapping_add(GOLDEN))
 }
 
 /// Hash of a byte string: words of eight bytes, the last one filled with zeros, folded in one after the other.

@@ -4,10 +4,10 @@
 //! says that they will be. Entries are sorted at the end, so that codes order as values do.
 
 use crate::encoding::sketch::hash_bytes;
-use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
+use crate::model::dictionary::view_array;
+use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::DataType;
 use hashbrown::HashTable;
-use std::sync::Arc;
 
 /// Most entries of a segment's dictionary.
 const MAX_ENTRIES: usize = 1 << 16;
@@ -176,17 +176,11 @@ fn entry<'a>(arena: &'a [u8], ends: &[usize], number: usize) -> &'a [u8] {
     &arena[start..ends[number]]
 }
 
-/// A Utf8View or BinaryView array of values; text that is not UTF-8 (it came from text arrays) would be replaced.
-pub(crate) fn view_array<'a>(values: impl Iterator<Item = &'a [u8]>, data_type: &DataType) -> ArrayRef {
-    match data_type {
-        DataType::Utf8View => Arc::new(values.map(String::from_utf8_lossy).map(Some).collect::<StringViewArray>()),
-        _ => Arc::new(values.map(Some).collect::<BinaryViewArray>()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow::array::StringViewArray;
+    use std::sync::Arc;
 
     fn text<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> ArrayRef {
         Arc::new(values.into_iter().collect::<StringViewArray>())

@@ -95,7 +95,7 @@ pub(crate) fn set_syncs(env: &Env<WithoutTls>, syncs: Syncs) -> heed::Result<()>
         let mode = if syncs == of { FlagSetMode::Enable } else { FlagSetMode::Disable };
         // SAFETY: without the sync of its meta page a commit's pages are synced before that page is written, so that a power
         // loss leaves the tree of the commit before, whole. Without any, the caller syncs before the next commit begins, and
-        // seals it (crate::catalog::walker), so that no tree is trusted of which pages are missing. Only the one writer
+        // seals it (crate::lmdb::walker), so that no tree is trusted of which pages are missing. Only the one writer
         // sets flags, so that no two threads do.
         unsafe { env.set_flags(flag, mode)? };
     }

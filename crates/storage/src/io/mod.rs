@@ -1,8 +1,12 @@
-//! What needs `unsafe` in files and mappings of the catalog: LMDB environments and questions to the
-//! operating system; and the asking for huge pages.
+//! Files and mappings: what needs `unsafe` of LMDB and of the operating system, huge pages, sizes of caches, and the one
+//! memory limit.
 
-mod huge;
+pub(crate) mod caches;
+pub(crate) mod huge;
 pub(crate) mod lmdb;
+pub(crate) mod memory;
 pub(crate) mod system;
 
+pub use caches::Caches;
 pub use huge::{huge_buffer, huge_vec, huge_zeros};
+pub use memory::MemoryBudget;

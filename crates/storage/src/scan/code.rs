@@ -1,8 +1,8 @@
-//! A predicate on the codes of one segment: what [`super::translate`] makes, [`super::rank`] puts in order and
-//! [`super::evaluate`] runs.
+//! A predicate on the codes of one segment: what [`crate::scan::translate`] makes, [`crate::scan::rank`] puts in order and
+//! [`crate::scan::evaluate`] runs.
 
-use super::condition::Condition;
-use crate::view::Format;
+use crate::model::view::Format;
+use crate::scan::condition::Condition;
 use crate::{ColumnDefinition, IntegerSet};
 use gingham_kernels::packing::{Connective, Way};
 use std::ops::RangeInclusive;

@@ -3,7 +3,7 @@
 //! Integers and floats become ordered keys, so that one form of range and list serves both; bounds are made inclusive,
 //! lists sorted. Made once per scan, which also checks that the constants are of the column's class.
 
-use crate::view::float_order;
+use crate::model::view::float_order;
 use crate::{ColumnDefinition, ColumnTest, Datum, Error, IntegerSet, Result, ValueClass};
 use arrow::array::{Array, ArrayRef, BooleanArray, new_null_array};
 use std::ops::Bound;
@@ -125,7 +125,7 @@ impl Condition {
         Ok(match (value, self) {
             (Datum::Null, _) => self.nulls(),
             (value, Self::Test { test, .. }) => {
-                let value = super::output::constant(value, &column.logical_type, 1)?;
+                let value = crate::decode::arrays::constant(value, &column.logical_type, 1)?;
                 is_true(&run_test(column, test.as_ref(), &value)?, 0)
             }
             (Datum::Bytes(bytes), _) => self.holds_for_bytes(bytes),

@@ -1,9 +1,9 @@
 //! What share of the records a condition is expected to let through, from zone maps and distinct counts alone.
 
-use super::code::{CodePredicate, CodeTest, Junction, Leaf};
-use super::condition::Condition;
-use super::prune::{Verdict, judge_leaf};
 use crate::ColumnId;
+use crate::scan::code::{CodePredicate, CodeTest, Junction, Leaf};
+use crate::scan::condition::Condition;
+use crate::scan::prune::{Verdict, judge_leaf};
 use crate::segment::ZoneMap;
 use gingham_kernels::packing::Connective;
 

@@ -1,20 +1,21 @@
 //! Evaluating a translated predicate on a zone: one bit per record, set where the predicate is TRUE.
 //!
 //! A leaf compares codes, then ANDs the validity bits in (and ORs the NULLs, for the few leaves that NULL fulfils).
-//! The parts of an AND or OR come in the order and way that [`super::rank`] chose. Column-first, each part is told which
+//! The parts of an AND or OR come in the order and way that [`crate::scan::rank`] chose. Column-first, each part is told which
 //! records the ones before left undecided: a part that must look at values looks only at those, and when none is left
 //! the rest is not read.
 
-use super::access::{Strings, misfit, slice, with_code, with_codes};
-use super::code::{CodePredicate, CodeTest, Junction, Leaf};
-use super::condition::{Condition, is_true, run_test};
-use super::gather::{check_chunks, from_chunks, from_packed, packed, spans};
-use super::observe::Tally;
-use super::output::{Selection, values};
-use super::prune::{Verdict, judge_leaf};
-use super::rank::in_place;
-use crate::segment::{ZoneMap, code_bytes};
-use crate::view::{ColumnView, Place, Shape};
+use crate::decode::access::{Strings, misfit, slice, with_code, with_codes};
+use crate::decode::arrays::{Selection, values};
+use crate::decode::gather::{check_chunks, from_chunks, from_packed, packed, spans};
+use crate::model::view::code_bytes;
+use crate::model::view::{ColumnView, Place, Shape};
+use crate::scan::code::{CodePredicate, CodeTest, Junction, Leaf};
+use crate::scan::condition::{Condition, is_true, run_test};
+use crate::scan::observe::Tally;
+use crate::scan::prune::{Verdict, judge_leaf};
+use crate::scan::rank::in_place;
+use crate::segment::ZoneMap;
 use crate::{ColumnDefinition, ColumnId, Result};
 use arrow::array::Array;
 use arrow::buffer::Buffer;

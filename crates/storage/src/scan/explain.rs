@@ -1,8 +1,9 @@
 //! The order and way of a scan's predicate, as EXPLAIN shows them: what was expected of each part, and what was seen.
 
-use super::code::{CodePredicate, Junction, Leaf};
-use super::prune::Verdict;
-use super::{Arranged, TableScan};
+use crate::scan::TableScan;
+use crate::scan::code::{CodePredicate, Junction, Leaf};
+use crate::scan::observe::Arranged;
+use crate::scan::prune::Verdict;
 use gingham_kernels::packing::{Connective, Way};
 use std::fmt::Write;
 

@@ -1,13 +1,15 @@
 //! Scans of heap tables: the same predicates on the same codes, page by page, of which only the minipages are touched that a
 //! predicate or the projection needs (the paper's section 4.3).
 
-use super::code::{CodePredicate, Reach};
-use super::evaluate::Zone;
-use super::output::{Selection, values};
-use super::projected;
-use super::translate::{Facts, Prepared, translate};
-use crate::heap::store::HeapZone;
-use crate::heap::{Attribute, HeapReader, Kind, RecordId};
+use crate::decode::arrays::{Selection, values};
+use crate::lmdb::heap_record::RecordId;
+use crate::pages::attribute::{Attribute, Kind};
+use crate::scan::code::{CodePredicate, Reach};
+use crate::scan::evaluate::Zone;
+use crate::scan::projected;
+use crate::scan::translate::{Facts, Prepared, translate};
+use crate::snapshot::heap::reader::HeapReader;
+use crate::snapshot::heap::reader::HeapZone;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, Predicate, Result};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;

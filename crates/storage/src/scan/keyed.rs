@@ -1,7 +1,8 @@
 //! Look-ups by key: a predicate that gives each column of a key one of few values asks the filters of segments, which leave out
 //! most segments that have no such record.
 
-use crate::segment::{Segment, hash_key};
+use crate::segment::key_hash::hash_key;
+use crate::segment::reader::Segment;
 use crate::{ColumnId, Datum, Predicate, Result};
 use std::ops::Bound;
 

@@ -13,58 +13,56 @@
 //! | `observe` | the share that really does, and the order when the estimate was wrong |
 //! | `explain` | both, as EXPLAIN shows them |
 //! | `evaluate` | codes of a zone -> bit vector |
-//! | `output` | codes -> Arrow arrays |
 //! | `morsel` | codes -> integers, for executors |
 //! | `heap` | the same over heap pages |
+//! | `rows` | whole tables as Arrow batches |
+//! | `coded_delta` | delta blocks with codes for their strings |
 //! | `records` | record numbers, and values at them |
-//! | `access` | slices behind a view, checked |
-//! | `gather` | codes that lie in chunks or packed, brought together |
 
-mod access;
-mod code;
-mod condition;
-mod costs;
-mod estimate;
-mod evaluate;
-mod explain;
-mod gather;
-mod heap;
-mod keyed;
-mod morsel;
-mod observe;
-mod output;
-mod prune;
-mod rank;
-mod records;
-mod sample;
-mod source;
+pub(crate) mod code;
+pub(crate) mod coded_delta;
+pub(crate) mod condition;
+pub(crate) mod costs;
+pub(crate) mod estimate;
+pub(crate) mod evaluate;
+pub(crate) mod explain;
+pub(crate) mod heap;
+pub(crate) mod keyed;
+pub(crate) mod morsel;
+pub(crate) mod observe;
+pub(crate) mod prune;
+pub(crate) mod rank;
+pub(crate) mod records;
+pub(crate) mod rows;
+pub(crate) mod sample;
+pub(crate) mod source;
 #[cfg(test)]
 mod tests;
-mod translate;
+pub(crate) mod translate;
 
-use crate::catalog::TableSnapshot;
-use crate::catalog::deleted::DeletedZone;
-use crate::view::ColumnView;
+use crate::decode::arrays::Selection;
+use crate::model::view::ColumnView;
+use crate::scan::code::CodePredicate;
+use crate::scan::estimate::Metadata;
+use crate::scan::evaluate::Zone;
+pub use crate::scan::heap::HeapScan;
+use crate::scan::keyed::Asked;
+pub use crate::scan::morsel::{OpenMorsel, base, integer_bounds, integers};
+use crate::scan::observe::{Arranged, Observed};
+use crate::scan::prune::{Verdict, judge};
+pub use crate::scan::records::{fetch, fetch_all};
+pub use crate::scan::rows::batch_bytes;
+use crate::scan::source::Source;
+pub use crate::scan::translate::of_entries;
+use crate::scan::translate::{Prepared, translate};
+use crate::snapshot::deleted::DeletedZone;
+use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use code::CodePredicate;
-use estimate::Metadata;
-use evaluate::Zone;
 use gingham_kernels::{Isa, bits};
-pub use heap::HeapScan;
-use keyed::Asked;
-pub use morsel::{OpenMorsel, base, integer_bounds, integers};
-use observe::{Arranged, Observed};
-pub use output::{Selection, array_of_integers};
-pub(crate) use output::{constant, whole};
-use prune::{Verdict, judge};
-pub use records::{fetch, fetch_all};
-use source::Source;
 use std::ops::Range;
 use std::sync::Arc;
-pub use translate::of_entries;
-use translate::{Prepared, translate};
 
 /// A prepared scan of one table snapshot; shared by the threads that read its morsels.
 #[derive(Debug)]
@@ -359,7 +357,7 @@ impl MorselBatches {
                 tids => Selection::Tids(tids),
             },
         };
-        let value = |view: &ColumnView| output::values(view, &selection, self.scan.isa);
+        let value = |view: &ColumnView| crate::decode::arrays::values(view, &selection, self.scan.isa);
         let columns = self.views.iter().map(value).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.scan.schema), columns, &options)?)
@@ -378,22 +376,4 @@ impl Iterator for MorselBatches {
         self.rest.start = end;
         Some(self.batch(part))
     }
-}
-
-/// Values of a column at record numbers `tids` of a zone, as the column's Arrow type. Fails for a record that the zone
-/// does not have.
-pub fn lookup(view: &ColumnView, tids: &[u32], isa: Isa) -> Result<ArrayRef> {
-    selected(view, Selection::Tids(tids), isa)
-}
-
-/// Values of the records `rows` of a zone, as the column's Arrow type. Fails for records that the zone does not have.
-pub fn decode(view: &ColumnView, rows: Range<usize>, isa: Isa) -> Result<ArrayRef> {
-    selected(view, Selection::Run(rows), isa)
-}
-
-fn selected(view: &ColumnView, selection: Selection<'_>, isa: Isa) -> Result<ArrayRef> {
-    if !selection.fits(view.rows) {
-        return Err(Error::InvalidInput(format!("records past the {} of a zone: {selection:?}", view.rows)));
-    }
-    output::values(view, &selection, isa)
 }

@@ -1,17 +1,19 @@
 //! A morsel for an executor that reads codes itself: which records qualify, the views of the projected columns, and
 //! their integers at records, whatever the layout.
 
-use super::access::{misfit, with_code, with_codes};
-use super::gather::{from_chunks, from_packed, packed};
-use super::output::Selection;
-use super::{Morsel, TableScan};
-use crate::catalog::TableSnapshot;
-use crate::dictionary::DictionaryVersion;
+use crate::decode::access::{misfit, with_code, with_codes};
+use crate::decode::arrays::Selection;
+use crate::decode::gather::{from_chunks, from_packed, packed};
 use crate::encoding::floats::unscale;
-use crate::heap::{Attribute, Kind, RECORD_IDS};
+use crate::encoding::meta::Encoding;
+use crate::model::dictionary::DictionaryVersion;
+use crate::model::view::code_bytes;
+use crate::model::view::{ColumnView, Meaning, Shape, float_integer, real_from_order};
+use crate::pages::attribute::{Attribute, Kind};
 use crate::scan::prune::Verdict;
-use crate::segment::{Encoding, code_bytes};
-use crate::view::{ColumnView, Meaning, Shape, float_integer, real_from_order};
+use crate::scan::{Morsel, TableScan};
+use crate::snapshot::heap::zones::RECORD_IDS;
+use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnId, Datum, LogicalType, Result, ValueClass};
 use gingham_kernels::{Code, Isa, bits, decode, lookup};
 

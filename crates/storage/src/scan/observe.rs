@@ -7,10 +7,11 @@
 //! a segment whose metadata says something else keeps saying so), and segments are arranged anew when they are next
 //! read. Answers never depend on any of it.
 
-use super::code::CodePredicate;
-use super::costs::{self, Costs};
-use super::rank::Model;
-use crate::view::Format;
+use crate::model::view::Format;
+use crate::scan::code::CodePredicate;
+use crate::scan::costs;
+use crate::scan::costs::Costs;
+use crate::scan::rank::Model;
 use gingham_kernels::Isa;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};

@@ -1,7 +1,7 @@
 //! Zone maps: what a zone's smallest and largest code already decide.
 
-use super::code::{CodePredicate, CodeTest, Junction, Leaf};
 use crate::ColumnId;
+use crate::scan::code::{CodePredicate, CodeTest, Junction, Leaf};
 use crate::segment::ZoneMap;
 use gingham_kernels::packing::Connective;
 

@@ -3,15 +3,15 @@
 //!
 //! The model counts what the kernels do: a scan of packed codes skips runs of 64 that are decided, chunks are left out
 //! by the 1024, a test of values looks at single records. The parts of an AND are taken to be independent, until
-//! [`super::observe`] has seen what they let through one after the other.
+//! [`crate::scan::observe`] has seen what they let through one after the other.
 
-use super::code::{CodePredicate, CodeTest, Junction, Leaf, Reach};
-use super::condition::Condition;
-use super::costs::Costs;
-use super::estimate::joined;
 use crate::Layout;
-use crate::segment::GroupMeta;
-use crate::view::Format;
+use crate::model::view::Format;
+use crate::scan::code::{CodePredicate, CodeTest, Junction, Leaf, Reach};
+use crate::scan::condition::Condition;
+use crate::scan::costs::Costs;
+use crate::scan::estimate::joined;
+use crate::segment::group::GroupMeta;
 use gingham_kernels::packing::{Connective, Packing, Way};
 
 /// Picoseconds to copy a code together from rows, measured on an AMD EPYC with AVX-512 at records of 48 bytes. Chunks of two

@@ -2,13 +2,13 @@
 //! place among all of the table's, segment after segment, then the delta, deleted ones counted too; what it stands for is fetched at the end, of the
 //! records that are left.
 
-use super::morsel::OpenMorsel;
-use super::output::{Selection, values};
-use super::source::Source;
-use super::{Morsel, TableScan};
-use crate::catalog::TableSnapshot;
-use crate::segment::ZONE_ROWS;
-use crate::view::{ColumnView, Meaning, Shape};
+use crate::decode::arrays::{Selection, values};
+use crate::model::design::ZONE_ROWS;
+use crate::model::view::{ColumnView, Meaning, Shape};
+use crate::scan::morsel::OpenMorsel;
+use crate::scan::source::Source;
+use crate::scan::{Morsel, TableScan};
+use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnId, Error, LogicalType, Result};
 use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::buffer::{BooleanBuffer, Buffer};

@@ -1,13 +1,13 @@
 //! How many records of a scan qualify, before it is run: exact where zone maps decide, else from a few zones.
 //!
-//! The order of joins is chosen by it. [`super::estimate`] knows distinct counts and bounds only; correlated columns,
+//! The order of joins is chosen by it. [`crate::scan::estimate`] knows distinct counts and bounds only; correlated columns,
 //! skew and tests of text are what it gets wrong by orders of magnitude, and what a look at the codes gets right.
 
-use super::TableScan;
-use super::code::{CodePredicate, CodeTest, Reach};
-use super::evaluate::Zone;
-use super::prune::Verdict;
 use crate::Result;
+use crate::scan::TableScan;
+use crate::scan::code::{CodePredicate, CodeTest, Reach};
+use crate::scan::evaluate::Zone;
+use crate::scan::prune::Verdict;
 use gingham_kernels::bits;
 
 /// Zones that are looked at: with 65,536 codes each they cost some tens of microseconds, and a share of a thousandth is

@@ -1,18 +1,23 @@
 //! What a scan reads zone by zone: a segment or delta block with its deleted records, or the pages of a heap table, which are one segment to it whose
 //! zones all have the table's bounds for a map.
 
-use super::code::Reach;
-use super::keyed::Asked;
-use super::rank;
-use super::records::numbers;
-use super::translate::Facts;
-use crate::catalog::deleted::DeletedZone;
-use crate::catalog::{Deleted, TableSnapshot};
-use crate::heap::Kind;
-use crate::heap::RECORD_IDS;
-use crate::heap::store::PageZones;
-use crate::segment::{ColumnMeta, Encoding, GroupMeta, Segment, ZoneMap, code_bytes};
-use crate::view::{ColumnView, Format, Meaning};
+use crate::encoding::meta::Encoding;
+use crate::model::view::code_bytes;
+use crate::model::view::{ColumnView, Format, Meaning};
+use crate::pages::attribute::Kind;
+use crate::scan::code::Reach;
+use crate::scan::keyed::Asked;
+use crate::scan::rank;
+use crate::scan::records::numbers;
+use crate::scan::translate::Facts;
+use crate::segment::group::GroupMeta;
+use crate::segment::reader::Segment;
+use crate::segment::{ColumnMeta, ZoneMap};
+use crate::snapshot::deleted::Deleted;
+use crate::snapshot::deleted::DeletedZone;
+use crate::snapshot::heap::zones::PageZones;
+use crate::snapshot::heap::zones::RECORD_IDS;
+use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Predicate, Result};
 use std::ops::Range;
 use std::sync::Arc;

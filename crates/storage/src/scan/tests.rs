@@ -1,15 +1,17 @@
 //! Scans of views built by hand against the same condition on plain values, one record at a time.
 
-use super::code::{CodePredicate, Junction, Reach};
-use super::estimate::Metadata;
-use super::evaluate::Zone;
-use super::observe::Tally;
-use super::prune::{Verdict, judge};
-use super::translate::{Facts, Prepared, translate};
-use super::{decode, lookup};
-use crate::dictionary::DictionaryVersion;
-use crate::segment::{GroupMeta, ZoneMap};
-use crate::view::{ColumnView, Meaning, Shape, float_order, real_order};
+use crate::decode::decode;
+use crate::decode::lookup;
+use crate::model::dictionary::DictionaryVersion;
+use crate::model::view::{ColumnView, Meaning, Shape, float_order, real_order};
+use crate::scan::code::{CodePredicate, Junction, Reach};
+use crate::scan::estimate::Metadata;
+use crate::scan::evaluate::Zone;
+use crate::scan::observe::Tally;
+use crate::scan::prune::{Verdict, judge};
+use crate::scan::translate::{Facts, Prepared, translate};
+use crate::segment::ZoneMap;
+use crate::segment::group::GroupMeta;
 use crate::{
     ColumnDefinition, ColumnId, ColumnTest, Datum, FloatBits, Layout, LogicalType, Predicate, Result, TableDefinition,
     TableName, Unit,
@@ -22,9 +24,9 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-mod order;
-mod output;
-mod shapes;
+pub(crate) mod order;
+pub(crate) mod output;
+pub(crate) mod shapes;
 
 /// A fixed sequence of well-mixed numbers.
 struct Numbers(u64);

@@ -5,11 +5,11 @@
 //! For a dictionary the translation depends on the version only and is kept for the other segments that name it; a test
 //! is run once per entry.
 
-use super::code::{BITMAP_WORDS, CodePredicate, CodeTest, FEW, Leaf, Reach};
-use super::condition::{Condition, is_true, run_test};
-use crate::catalog::TableSnapshot;
-use crate::dictionary::DictionaryVersion;
-use crate::view::{Meaning, float_from_order, float_order, real_from_order};
+use crate::model::dictionary::DictionaryVersion;
+use crate::model::view::{Meaning, float_from_order, float_order, real_from_order};
+use crate::scan::code::{BITMAP_WORDS, CodePredicate, CodeTest, FEW, Leaf, Reach};
+use crate::scan::condition::{Condition, is_true, run_test};
+use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, IntegerSet, LogicalType, Predicate, Result, TableDefinition};
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::buffer::BooleanBuffer;
@@ -174,7 +174,8 @@ impl Domain {
         let (key, last): (KeyOfCode, u64) = match *meaning {
             Meaning::FrameOfReference { base } => (KeyOfCode::Integer { base }, u64::MAX),
             Meaning::ScaledFloat { base, digits } => {
-                let value = move |code: u64| super::output::scaled_value(base.wrapping_add(code as i64), digits, real);
+                let value =
+                    move |code: u64| crate::decode::arrays::scaled_value(base.wrapping_add(code as i64), digits, real);
                 let last = (i128::from(i64::MAX) - i128::from(base)) as u64;
                 (KeyOfCode::Float(Box::new(move |code| float_order(value(code)).into())), last)
             }
@@ -367,7 +368,7 @@ fn on_bounds(condition: &Condition, min: &Datum, max: &Datum) -> CodeTest {
                 Bound::Excluded(low) => low < max,
                 Bound::Unbounded => true,
             };
-            let holds = |bytes: &[u8]| super::condition::within(bytes, low, high);
+            let holds = |bytes: &[u8]| crate::scan::condition::within(bytes, low, high);
             (reaches_min && reaches_max, holds(min) && holds(max))
         }
         (Condition::BytesSet { entries, negated: false }, Datum::Bytes(min), Datum::Bytes(max)) => {

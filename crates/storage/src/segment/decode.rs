@@ -1,9 +1,9 @@
 //! A block's bytes back to native codes, with every length, width and bound checked: what passes here can be read by
 //! kernels that check nothing.
 
+use crate::model::view::Shape;
 use crate::segment::format::{BlockEntry, BlockHeader, Packing};
 use crate::segment::region::{PADDING, as_codes};
-use crate::view::Shape;
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::bitpack::{packed_bytes, unpack};
 use gingham_kernels::{Code, Isa, minmax};

@@ -5,11 +5,13 @@
 
 use crate::encoding::bounds::integer_limits;
 use crate::encoding::floats::MAX_DIGITS;
+use crate::encoding::meta::Encoding;
+use crate::model::view::code_bytes;
+use crate::segment::ColumnMeta;
 use crate::segment::decode::Native;
 use crate::segment::filter::FilterMeta;
 use crate::segment::format::{BlockEntry, ENTRY, HEADER};
 use crate::segment::group::{Form, GroupMeta};
-use crate::segment::{ColumnMeta, Encoding};
 use crate::{LogicalType, ValueClass};
 use gingham_kernels::bitpack::bits_for;
 use serde::{Deserialize, Serialize};
@@ -226,16 +228,6 @@ impl Directory {
             (0..zones).flat_map(move |zone| columns.clone().into_iter().map(move |place| (place, zone)))
         };
         self.groups.iter().flat_map(of_group)
-    }
-}
-
-/// Bytes of a native code.
-pub(crate) fn code_bytes(bits: u8) -> u8 {
-    match bits {
-        0..=8 => 1,
-        9..=16 => 2,
-        17..=32 => 4,
-        _ => 8,
     }
 }
 

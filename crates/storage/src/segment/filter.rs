@@ -5,9 +5,10 @@
 //! tested side by side. Readers take **pages** of 64 blocks, each with a checksum in the directory, when they ask for a key, and
 //! keep none: the system's cache does. docs/formats/segment.md has the bytes.
 
+use crate::encoding::meta::Encoding;
+use crate::segment::ColumnMeta;
 use crate::segment::format::BlockEntry;
 use crate::segment::key_hash::hash_keys;
-use crate::segment::{ColumnMeta, Encoding};
 use crate::{ColumnId, Result, TableDefinition};
 use arrow::array::{Array, RecordBatch};
 use arrow::buffer::NullBuffer;

@@ -3,7 +3,7 @@
 use crate::segment::filter::{FilterMeta, PAGE, contains};
 use crate::segment::key_hash::hash_keys;
 use crate::segment::reader::{Opened, Segment};
-use crate::{ColumnDefinition, ColumnId, Error, Result, scan};
+use crate::{ColumnDefinition, ColumnId, Error, Result};
 use arrow::array::{Array, ArrayRef};
 use arrow::buffer::NullBuffer;
 use gingham_kernels::Isa;
@@ -89,7 +89,7 @@ impl Segment {
         let mut all = Vec::with_capacity(filter.keys as usize);
         for zone in 0..self.zones() {
             let rows = self.zone_rows(zone).len();
-            let decoded = |column| scan::decode(&self.view(column, zone)?, 0..rows, Isa::best());
+            let decoded = |column| crate::decode::decode(&self.view(column, zone)?, 0..rows, Isa::best());
             let arrays: Vec<ArrayRef> = columns.iter().map(decoded).collect::<Result<_>>()?;
             let hashes = hash_keys(&filter.columns, &arrays)?;
             let nulls = arrays.iter().fold(None, |nulls, array| NullBuffer::union(nulls.as_ref(), array.nulls()));

@@ -4,11 +4,11 @@
 //! On disk every column has its blocks, whatever the group; the bytes are laid out when a zone is loaded
 //! (docs/decisions/0012-groups-are-laid-out-when-loaded.md).
 
-use crate::design::{Layout, Packing, packing_name, packing_text};
+use crate::model::design::{Layout, Packing, packing_name, packing_text};
+use crate::model::view::{Format, Place, Shape};
 use crate::segment::decode::Native;
 use crate::segment::region::PADDING;
 use crate::segment::scratch::Column;
-use crate::view::{Format, Place, Shape};
 use arrow::buffer::Buffer;
 use gingham_kernels::{Isa, Value, chunks, packing};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct GroupMeta {
 impl GroupMeta {
     /// One column, native.
     pub(crate) fn alone(place: usize) -> Self {
-        let segment_bits = crate::design::SEGMENT_BITS;
+        let segment_bits = crate::model::design::SEGMENT_BITS;
         Self { columns: vec![place], layout: Layout::Column, packing: Packing::Native, segment_bits }
     }
 }
@@ -92,7 +92,7 @@ impl Form {
                 format.map(Self::Packed).map_err(|error| error.to_string())
             }
             ([_], packing) => Err(format!("packing {packing} of a column without codes")),
-            (_, Packing::Native) if (1..=super::SEGMENT_ROWS).contains(&records) => {
+            (_, Packing::Native) if (1..=crate::model::design::SEGMENT_ROWS).contains(&records) => {
                 Ok(Self::Chunks(ChunkForm::new(records, natives)))
             }
             (_, packing) => Err(format!("{} columns in layout {} and packing {packing}", natives.len(), meta.layout)),

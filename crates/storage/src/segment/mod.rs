@@ -4,59 +4,13 @@
 //! checksum. docs/formats/segment.md is the byte map. An UPDATE of many records writes the columns that it changes as a file of their
 //! own, and the segment has the others in the files that were there.
 
-use crate::{ColumnId, Datum, LogicalType};
+use crate::encoding::meta::ColumnStatistics;
+use crate::encoding::meta::Encoding;
+use crate::{ColumnId, LogicalType};
 use serde::{Deserialize, Serialize};
 
 /// Number of a segment within its database, never reused.
 pub type SegmentId = u64;
-
-/// Records of a full segment.
-pub const SEGMENT_ROWS: usize = 1 << 20;
-/// Records of a zone.
-pub const ZONE_ROWS: usize = 1 << 16;
-
-/// Value <-> code of one column in one segment.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Encoding {
-    /// Integer class: code = value - base.
-    FrameOfReference {
-        /// Smallest value.
-        base: i128,
-    },
-    /// Float class: code = value * 10^digits - base, when exact for every value.
-    ScaledFloat {
-        /// Smallest scaled value.
-        base: i64,
-        /// Decimal digits behind the point.
-        digits: u8,
-    },
-    /// Float class: code = ordered bits - base.
-    FloatOrder {
-        /// Smallest ordered pattern.
-        base: u64,
-    },
-    /// Bytes class: code = position among the sorted entries of a dictionary version.
-    Dictionary,
-    /// The value itself: 128-bit integers whose range exceeds 64 bits, and byte strings of high cardinality.
-    Plain,
-}
-
-/// What is known of a column's values in one segment.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ColumnStatistics {
-    /// Smallest value, NULL when all are NULL. Byte strings longer than 64 bytes are cut (a lower bound).
-    pub min: Datum,
-    /// Largest value, likewise; a cut byte string is rounded up (an upper bound).
-    pub max: Datum,
-    /// True when `min` and `max` are values, not bounds.
-    pub exact: bool,
-    /// NULLs.
-    pub nulls: u64,
-    /// HyperLogLog sketch of the distinct values ([`crate::encoding::sketch`]); empty in the delta.
-    #[serde(skip)]
-    pub sketch: Vec<u8>,
-}
 
 /// One column of one segment, as its directory describes it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -90,30 +44,28 @@ pub struct ZoneMap {
     pub coded: bool,
 }
 
-mod block;
-mod decode;
-mod directory;
-mod filter;
-mod filter_reader;
-mod format;
-mod group;
-mod joined;
-mod key_hash;
-mod reader;
-mod region;
-mod scratch;
-mod source;
+pub(crate) mod block;
+pub(crate) mod cache;
+pub(crate) mod decode;
+pub(crate) mod directory;
+pub(crate) mod filter;
+pub(crate) mod filter_reader;
+pub(crate) mod format;
+pub(crate) mod group;
+pub(crate) mod joined;
+pub(crate) mod key_hash;
+pub(crate) mod reader;
+pub(crate) mod region;
+pub(crate) mod scratch;
+pub(crate) mod source;
 #[cfg(test)]
 pub(crate) mod tests;
-mod writer;
+pub(crate) mod writer;
 
-pub(crate) use directory::code_bytes;
-pub use group::GroupMeta;
-pub(crate) use key_hash::{hash_key, hash_keys};
-pub use reader::Segment;
-pub(crate) use region::ZoneParts;
-pub use writer::{WrittenSegment, write_segment_file, write_segment_image};
-pub(crate) use writer::{write_coded_image, write_unsynced};
+pub use crate::segment::cache::BlockCache;
+pub use crate::segment::group::GroupMeta;
+pub use crate::segment::reader::Segment;
+pub use crate::segment::writer::{WrittenSegment, write_segment_file, write_segment_image};
 
 /// A column group of a segment in memory; what is known of a zone are the validity bits of each column, when it has
 /// NULLs there.

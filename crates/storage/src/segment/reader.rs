@@ -1,7 +1,9 @@
 //! Reading a segment: open, verify, and give column views.
 
-use crate::cache::BlockCache;
-use crate::dictionary::DictionaryVersion;
+use crate::encoding::meta::Encoding;
+use crate::model::dictionary::DictionaryVersion;
+use crate::model::view::{ColumnView, Meaning, Shape};
+use crate::segment::cache::BlockCache;
 use crate::segment::decode::{Expected, decode};
 use crate::segment::directory::Directory;
 use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
@@ -10,8 +12,7 @@ use crate::segment::joined::Joined;
 use crate::segment::region::{ZoneParts, ZonedRegion};
 use crate::segment::scratch;
 use crate::segment::source::Source;
-use crate::segment::{ColumnMeta, Encoding, SegmentId, ZoneMap};
-use crate::view::{ColumnView, Meaning, Shape};
+use crate::segment::{ColumnMeta, SegmentId, ZoneMap};
 use crate::{ColumnDefinition, ColumnId, Error, Result};
 use arrow::array::Array;
 use arrow::buffer::{BooleanBuffer, Buffer};

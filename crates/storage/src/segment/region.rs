@@ -4,7 +4,7 @@
 //! the string bytes of all zones. Each zone's parts are written once, under the zone's lock, before anybody can get a
 //! buffer of them, and never again; the buffers keep the region alive. Regions of 2 MiB and more ask for huge pages.
 
-use crate::memory::CacheCharge;
+use crate::io::memory::CacheCharge;
 use crate::{Error, Result};
 use arrow::buffer::Buffer;
 use gingham_kernels::Code;

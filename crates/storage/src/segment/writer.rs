@@ -1,14 +1,15 @@
 //! Writing a segment: choose an encoding per column, encode, pack, checksum.
 
-use crate::design::{ColumnChoice, EncodingChoice, SEGMENT_BITS};
 use crate::encoding::bounds::{may_be_wide, too_wide};
 use crate::encoding::encoder::{ColumnEncoder, ZoneKind, ZoneValues};
+use crate::model::design::ZONE_ROWS;
+use crate::model::design::{ColumnChoice, EncodingChoice, SEGMENT_BITS};
 use crate::segment::block::BlockWriter;
 use crate::segment::directory::{Directory, MAX_STRING_BYTES};
 use crate::segment::filter::{FilterMeta, KeyHashes, apart};
 use crate::segment::format::{BLOCK_HEADER, BlockEntry, BlockHeader, Header, Trailer, VERSION, WITHOUT_FILTERS};
 use crate::segment::group::{Form, GroupMeta};
-use crate::segment::{ColumnMeta, SegmentId, ZONE_ROWS};
+use crate::segment::{ColumnMeta, SegmentId};
 use crate::{ColumnDefinition, ColumnId, Datum, Design, Error, Group, Layout, Packing, Result, TableDefinition};
 use arrow::array::{ArrayRef, RecordBatch};
 use std::fs::File;

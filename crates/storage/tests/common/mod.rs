@@ -6,9 +6,11 @@ pub mod child;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringViewArray};
 use arrow::datatypes::Int64Type;
-use gingham_storage::catalog::{Change, OpenOptions, Snapshot, Store, TableSnapshot};
-use gingham_storage::memory::MemoryBudget;
+use gingham_storage::io::MemoryBudget;
 use gingham_storage::scan::TableScan;
+use gingham_storage::snapshot::{Snapshot, TableSnapshot};
+use gingham_storage::store::{OpenOptions, Store};
+use gingham_storage::write::Change;
 use gingham_storage::{
     ColumnDefinition, Error, KeyDefinition, LogicalType, Predicate, ReferenceDefinition, Result, TableDefinition,
     TableId, TableName,

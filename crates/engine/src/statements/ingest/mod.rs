@@ -21,7 +21,10 @@ use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use gingham_storage::TableDefinition;
-use gingham_storage::catalog::{Store, TableSnapshot, TableWriter, WrittenRows, batch_bytes};
+use gingham_storage::scan::batch_bytes;
+use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::store::Store;
+use gingham_storage::write::{TableWriter, WrittenRows};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Converts batches and writes them to segment files, in lanes; nothing is visible before [`Ingest::finish`]. Its

@@ -1,7 +1,7 @@
 //! Layouts as texts: what they mean, and what is said of those that mean nothing.
 
 use super::*;
-use gingham_storage::design::ColumnDesign;
+use gingham_storage::model::ColumnDesign;
 use gingham_storage::{ColumnDefinition, LogicalType, TableName};
 
 fn table() -> TableDefinition {

@@ -13,8 +13,9 @@ use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, BinaryOperator, Delete, Expr as SqlExpr, FromTable, Statement as Sql, TableWithJoins,
     Update,
 };
-use gingham_storage::catalog::{Store, TableSnapshot, WriteOptions};
-use gingham_storage::heap::HeapWriter;
+use gingham_storage::snapshot::TableSnapshot;
+use gingham_storage::store::{Store, WriteOptions};
+use gingham_storage::write::HeapWriter;
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use crate::experiment::{Bench, Context, Expectation, Mode, Point};
 use crate::statistics::Summary;
-use gingham::storage::heap::HeapLayout;
+use gingham::storage::model::HeapLayout;
 use std::time::Duration;
 
 /// Levels that results are selected by.

@@ -8,7 +8,7 @@ use crate::experiment::{
 };
 use crate::statistics::Summary;
 use crate::tpch::Table;
-use gingham::storage::heap::{HeapLayout, HeapOptions};
+use gingham::storage::model::{HeapLayout, HeapOptions};
 use std::rc::Rc;
 
 const ABOUT_LOADS: &str = "TPC-H's eight tables, made before, are loaded from Arrow batches into a new database, a synced transaction for each table. \

@@ -10,7 +10,8 @@ use crate::experiment::{
     Subject, Trial, Variant, levels,
 };
 use crate::tpch::Table;
-use gingham::storage::heap::{DirectPages, HeapOptions};
+use gingham::storage::model::HeapOptions;
+use gingham::storage::snapshot::DirectPages;
 use std::rc::Rc;
 
 /// The experiment.

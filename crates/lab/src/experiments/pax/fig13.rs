@@ -13,7 +13,7 @@ use crate::tpch::Table;
 use crate::tpch::answers::Answer;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
-use gingham::storage::heap::HeapLayout;
+use gingham::storage::model::HeapLayout;
 use gingham::{Connection, Database};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -7,7 +7,7 @@ use crate::experiment::{
     levels, linear_fit,
 };
 use crate::random::Random;
-use gingham::storage::heap::HeapLayout;
+use gingham::storage::model::HeapLayout;
 
 /// The experiment.
 pub static FIG8: Experiment = Experiment {

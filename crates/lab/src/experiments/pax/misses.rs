@@ -3,7 +3,7 @@
 use super::expect::{against, between, points};
 use super::simulated::{OTHERS, Platform, Selections, XEON};
 use crate::experiment::{Claim, Context, Expectation, Experiment, Figure, FigureKind, Judgement};
-use gingham::storage::heap::HeapLayout;
+use gingham::storage::model::HeapLayout;
 
 /// Attributes that lie beside each other in an NSM record, and in a line where the record begins on one.
 const BESIDE: (usize, usize) = (0, 1);

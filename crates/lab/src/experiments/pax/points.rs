@@ -7,7 +7,9 @@ use crate::experiment::{
     Variant, levels,
 };
 use crate::random::Random;
-use gingham::storage::heap::{DirectPages, DirectRead, HeapLayout, PageColumn, RecordId};
+use gingham::storage::lmdb::RecordId;
+use gingham::storage::model::HeapLayout;
+use gingham::storage::snapshot::{DirectPages, DirectRead, PageColumn};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

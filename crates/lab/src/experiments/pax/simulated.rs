@@ -9,7 +9,7 @@ use crate::experiment::{
 };
 use crate::machine::callgrind::{self, Cache, Events, Hierarchy};
 use crate::random::Random;
-use gingham::storage::heap::HeapLayout;
+use gingham::storage::model::HeapLayout;
 use serde_json::Value;
 use std::rc::Rc;
 

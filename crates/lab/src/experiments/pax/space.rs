@@ -9,7 +9,8 @@ use crate::experiment::{
 };
 use crate::statistics::Summary;
 use crate::tpch::Table;
-use gingham::storage::heap::{DirectPages, HeapLayout, HeapOptions};
+use gingham::storage::model::{HeapLayout, HeapOptions};
+use gingham::storage::snapshot::DirectPages;
 use std::rc::Rc;
 
 /// The experiment.

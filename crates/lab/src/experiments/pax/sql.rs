@@ -7,7 +7,7 @@ use crate::tpch::answers::Answer;
 use crate::tpch::{create_tables, queries};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use gingham::storage::heap::HeapLayout;
+use gingham::storage::model::HeapLayout;
 use gingham::{Connection, Database};
 
 /// An engine's error as the lab's.

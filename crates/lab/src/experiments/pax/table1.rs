@@ -4,7 +4,7 @@ use super::expect::points;
 use crate::experiment::{
     Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Measured, Point,
 };
-use gingham::storage::heap::HeapLayout;
+use gingham::storage::model::HeapLayout;
 
 /// The experiment.
 pub static TABLE1: Experiment = Experiment {

@@ -1,11 +1,12 @@
 //! The order and way of a predicate: what they should be, and that answers never depend on them.
 
 use super::*;
+use crate::model::view::Format;
 use crate::scan::code::Leaf;
 use crate::scan::costs::{Costs, costs};
 use crate::scan::observe::{Arranged, Observed};
-use crate::scan::rank::{self, Model};
-use crate::view::Format;
+use crate::scan::rank;
+use crate::scan::rank::Model;
 use gingham_kernels::packing::{Packing, Way, pack};
 
 /// The predicate as it is, arranged by its estimates, arranged by estimates that are wrong, and in random order and ways.

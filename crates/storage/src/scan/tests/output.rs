@@ -1,7 +1,7 @@
 //! What arrays share with the zone they come from, and views that contradict themselves.
 
 use super::*;
-use crate::scan::output::{Selection, values};
+use crate::decode::arrays::{Selection, values};
 
 #[test]
 fn strings_share_their_bytes() {

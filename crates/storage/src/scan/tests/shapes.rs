@@ -1,7 +1,7 @@
 //! The same values in another shape, laid out here by the formulas of the shapes' documentation alone.
 
 use super::*;
-use crate::view::{Format, Place};
+use crate::model::view::{Format, Place};
 use gingham_kernels::packing::{Packing, pack};
 
 /// The view as it is, in chunks, or packed.

@@ -6,7 +6,7 @@
 
 use super::*;
 use crate::KeyDefinition;
-use crate::design::{ColumnDesign, EncodingChoice, Group, Layout, Packing};
+use crate::model::design::{ColumnDesign, EncodingChoice, Group, Layout, Packing};
 use crate::segment::format::{BlockHeader, Packing as BlockPacking, Trailer};
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 //! the values that were written. Structures that lie with right checksums are refused too.
 
 use super::*;
-use crate::design::{ColumnDesign, Group, Layout, Packing};
+use crate::model::design::{ColumnDesign, Group, Layout, Packing};
 use crate::segment::format::{BLOCK_HEADER, BlockHeader, ENTRY, HEADER, Packing as BlockPacking, TRAILER, Trailer};
 
 /// A table of every type with NULLs, some strings compressed, and its values.

@@ -1,7 +1,7 @@
 //! Every design holds what was written, in whatever zones: layouts, groups, packings, encodings.
 
 use super::*;
-use crate::design::{ColumnDesign, EncodingChoice, Group, Layout, Packing};
+use crate::model::design::{ColumnDesign, EncodingChoice, Group, Layout, Packing};
 
 /// Writes and reads columns under a design, in the cache and past it.
 fn round_trip_under(design: Design, types: &[LogicalType], columns: &[Vec<Datum>], zone_rows: usize) -> Segment {

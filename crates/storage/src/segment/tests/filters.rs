@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::segment::format::{TRAILER, Trailer};
-use crate::segment::{hash_key, hash_keys};
+use crate::segment::key_hash::{hash_key, hash_keys};
 use crate::{ColumnId, KeyDefinition};
 
 fn key(columns: &[ColumnId]) -> KeyDefinition {

@@ -1,18 +1,20 @@
 //! Round trips through files and images, checked value by value against the batches that were written; and damage.
 
-mod caching;
-mod compat;
-mod damage;
-mod designs;
-mod filters;
+pub(crate) mod caching;
+pub(crate) mod compat;
+pub(crate) mod damage;
+pub(crate) mod designs;
+pub(crate) mod filters;
 
-use crate::cache::BlockCache;
-use crate::dictionary::Dictionary;
 use crate::encoding::floats::unscale;
-use crate::memory::MemoryBudget;
+use crate::encoding::meta::Encoding;
+use crate::io::memory::MemoryBudget;
+use crate::model::dictionary::Dictionary;
+use crate::model::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
+use crate::segment::cache::BlockCache;
+use crate::segment::reader::Segment;
+use crate::segment::writer::WrittenSegment;
 use crate::segment::writer::{write_file, write_image};
-use crate::segment::{Encoding, Segment, WrittenSegment};
-use crate::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
 use crate::{
     ColumnDefinition, Datum, Design, Error, FloatBits, LogicalType, Result, TableDefinition, TableName, Unit,
     ValueClass,
@@ -363,7 +365,7 @@ fn extremes_round_trip() {
         integers([-limit, limit, 0, 1]),
     ];
     round_trip(&types, &columns, 3);
-    for logical_type in &super::tests::types() {
+    for logical_type in &crate::segment::tests::types() {
         round_trip(std::slice::from_ref(logical_type), &[vec![Datum::Null; 10]], 4);
     }
 }

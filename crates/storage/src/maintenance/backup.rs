@@ -1,0 +1,123 @@
+//! `backup`: a consistent copy of the database while it is in use.
+//!
+//! LMDB copies its latest commit; the copy then says which segment files belong to it. Files are immutable, and while a
+//! backup runs this process removes none, so they can be copied one after the other.
+
+use crate::io::lmdb::Access;
+use crate::lmdb::environment::Environment;
+use crate::lmdb::folder;
+use crate::lmdb::folder::Kind;
+use crate::lmdb::records;
+use crate::open::shared::Store;
+use crate::segment::SegmentId;
+use crate::write::unfinished;
+use crate::{Error, Result, TableId};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Another process may remove a file between the copy of the catalog and that of the file; then both are done again.
+const ATTEMPTS: usize = 10;
+
+impl Store {
+    /// Copies a consistent snapshot to the folder `to`, which must be missing or empty, while the database is in use.
+    /// Returns the bytes copied.
+    pub fn backup(&self, to: &Path) -> Result<u64> {
+        self.require_vacant(to)?;
+        folder::make_with_parents(to)?;
+        let mut attempt = 1;
+        loop {
+            let held = self.files.hold(self.path());
+            let result = self.copy(to);
+            drop(held);
+            match result {
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && attempt < ATTEMPTS => {
+                    attempt += 1;
+                    clear(to)?;
+                }
+                Err(error) => {
+                    if let Err(second) = clear(to) {
+                        tracing::warn!("clearing an incomplete backup: {second}");
+                    }
+                    return Err(error);
+                }
+                Ok(bytes) => return Ok(bytes),
+            }
+        }
+    }
+
+    fn require_vacant(&self, to: &Path) -> Result<()> {
+        let absolute = std::path::absolute(to).map_err(Error::io("finding", to))?;
+        let existing = absolute.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+        if existing.is_some_and(|folder| folder.starts_with(self.path())) {
+            return Err(Error::InvalidInput(format!("backup folder {} lies inside the database", to.display())));
+        }
+        let empty = match fs::read_dir(to) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            Err(error) => return Err(Error::io("reading folder", to)(error)),
+        };
+        if empty && folder::inspect(to)? == Kind::Vacant {
+            return Ok(());
+        }
+        Err(Error::InvalidInput(format!("backup folder {} is not empty; name a new one", to.display())))
+    }
+
+    fn copy(&self, to: &Path) -> Result<u64> {
+        let new = folder::new_catalog(to);
+        fs::create_dir(&new).map_err(Error::io("creating folder", &new))?;
+        let data = new.join("data.mdb");
+        self.environment()?.copy_to(&data)?;
+        let segments = label_copy(&new)?;
+        let mut bytes = fs::metadata(&data).map_err(Error::io("reading", &data))?.len();
+        let root = folder::segments(to);
+        fs::create_dir(&root).map_err(Error::io("creating folder", &root))?;
+        for (table, segment) in segments {
+            let (source, target) =
+                (folder::segment_file(self.path(), table, segment), folder::segment_file(to, table, segment));
+            let parent = folder::table_segments(to, table);
+            fs::create_dir_all(&parent).map_err(Error::io("creating folder", &parent))?;
+            bytes += fs::copy(&source, &target).map_err(Error::io("copying", &source))?;
+            File::open(&target).and_then(|file| file.sync_all()).map_err(Error::io("syncing", &target))?;
+        }
+        for entry in fs::read_dir(&root).map_err(Error::io("reading folder", &root))? {
+            folder::sync_folder(&entry.map_err(Error::io("reading folder", &root))?.path())?;
+        }
+        folder::sync_folder(&root)?;
+        folder::write_format(to)?;
+        folder::publish_catalog(to)?;
+        Ok(bytes)
+    }
+}
+
+/// Makes the copied environment name its own transactions, and lists the segments that it needs.
+fn label_copy(catalog: &Path) -> Result<BTreeSet<(TableId, SegmentId)>> {
+    let environment = Environment::open(catalog, Access::Durable)?;
+    let (state, needed) = environment.read(|transaction| {
+        let state = records::state(&environment, transaction)?;
+        let mut needed = BTreeSet::new();
+        for table in records::tables(&environment, transaction)? {
+            let id = table.definition.id;
+            let segments = records::segments(&environment, transaction, &table)?;
+            segments.iter().for_each(|(_, segment)| needed.extend(segment.files().map(|file| (id, file))));
+        }
+        Ok((state, needed))
+    })?;
+    let mut transaction = environment.write()?.0;
+    unfinished::remove(&environment, &mut transaction)?;
+    transaction.commit().map_err(environment.failed("writing"))?;
+    folder::label_both_metas(&environment, state)?;
+    Ok(needed)
+}
+
+/// Removes what an attempt has copied.
+fn clear(to: &Path) -> Result<()> {
+    for folder in [folder::new_catalog(to), folder::segments(to)] {
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::io("removing", &folder)(error)),
+            _ => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! The vocabulary that storage shares with the engine.
+//!
+//! | file | what |
+//! |---|---|
+//! | `types`, `datum` | types of columns, and one value of them |
+//! | `table` | definitions of tables, columns, keys and indexes |
+//! | `design` | a table's layouts, packings and encodings |
+//! | `predicate`, `integer_set` | conditions on columns |
+//! | `dictionary` | versions of the sorted strings that codes stand for |
+//! | `view` | the column view: how a reader reaches values of any layout |
+
+pub(crate) mod datum;
+pub(crate) mod design;
+pub(crate) mod dictionary;
+pub(crate) mod heap_options;
+pub(crate) mod integer_set;
+pub(crate) mod predicate;
+pub(crate) mod summary;
+pub(crate) mod table;
+pub(crate) mod types;
+pub(crate) mod view;
+
+pub use datum::{Datum, FloatBits};
+pub use design::{ColumnDesign, Group, SEGMENT_ROWS, ZONE_ROWS, has_segments};
+pub use design::{Design, EncodingChoice, Layout, Packing};
+pub use dictionary::DictionaryVersion;
+pub use heap_options::{Deletes, HeapLayout, HeapOptions};
+pub use integer_set::IntegerSet;
+pub use predicate::{ColumnTest, Predicate};
+pub use summary::ColumnSummary;
+pub use table::{
+    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, IndexDefinition, KeyDefinition, ReferenceDefinition,
+    TableDefinition, TableId, TableName, ViewDefinition,
+};
+pub use types::{LogicalType, Unit, ValueClass};
+pub use view::{ColumnView, Format, Meaning, Place, Shape, float_integer, float_of_integer};

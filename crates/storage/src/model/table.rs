@@ -1,0 +1,184 @@
+//! The definition of a table: columns, constraints and options, as the catalog keeps it.
+
+use crate::{Datum, Design, LogicalType};
+use serde::{Deserialize, Serialize};
+
+/// Number of a table, never reused within a database.
+pub type TableId = u64;
+/// Number of a column within its table, never reused, so that segments survive ADD, DROP and RENAME COLUMN.
+pub type ColumnId = u32;
+
+/// The schema that holds tables which name none.
+pub const DEFAULT_SCHEMA: &str = "public";
+
+/// Schema and name of a table or view, as stored (identifiers are folded by the SQL front end).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TableName {
+    /// The schema.
+    pub schema: String,
+    /// The table.
+    pub table: String,
+}
+
+impl std::fmt::Display for TableName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.schema == DEFAULT_SCHEMA {
+            write!(f, "{}", self.table)
+        } else {
+            write!(f, "{}.{}", self.schema, self.table)
+        }
+    }
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ColumnDefinition {
+    /// Number within the table.
+    pub id: ColumnId,
+    /// Name within the table.
+    pub name: String,
+    /// Type of its values.
+    pub logical_type: LogicalType,
+    /// False under NOT NULL and PRIMARY KEY.
+    pub nullable: bool,
+    /// SQL text of the DEFAULT expression.
+    pub default: Option<String>,
+    /// For a column added later: the value that rows written before have.
+    pub initial: Datum,
+}
+
+impl ColumnDefinition {
+    /// A column that may be NULL, and is where nothing is given.
+    pub fn new(id: ColumnId, name: impl Into<String>, logical_type: LogicalType) -> Self {
+        Self { id, name: name.into(), logical_type, nullable: true, default: None, initial: Datum::Null }
+    }
+}
+
+/// PRIMARY KEY or UNIQUE.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyDefinition {
+    /// The constraint's name, given or made.
+    pub name: String,
+    /// Columns of the key, in order.
+    pub columns: Vec<ColumnId>,
+    /// PRIMARY KEY.
+    pub primary: bool,
+}
+
+/// CHECK.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckDefinition {
+    /// The constraint's name, given or made.
+    pub name: String,
+    /// SQL text of the condition.
+    pub condition: String,
+}
+
+/// FOREIGN KEY … REFERENCES.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReferenceDefinition {
+    /// The constraint's name, given or made.
+    pub name: String,
+    /// Columns here.
+    pub columns: Vec<ColumnId>,
+    /// The table referred to.
+    pub table: TableId,
+    /// Its columns.
+    pub referred: Vec<ColumnId>,
+}
+
+/// An index of a table in heap pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexDefinition {
+    /// Number within the table.
+    pub number: u32,
+    /// The index's name, or that of the PRIMARY KEY or UNIQUE that it is for.
+    pub name: String,
+    /// Its columns, in order.
+    pub columns: Vec<ColumnId>,
+    /// Whether no two records may have the same values, none of them NULL.
+    pub unique: bool,
+    /// Whether it came with a PRIMARY KEY or UNIQUE.
+    pub of_constraint: bool,
+}
+
+/// A table as the catalog keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableDefinition {
+    /// Number within the database; 0 until created.
+    pub id: TableId,
+    /// Schema and name.
+    pub name: TableName,
+    /// Live columns, in order.
+    pub columns: Vec<ColumnDefinition>,
+    /// Next column number.
+    pub next_column: ColumnId,
+    /// PRIMARY KEY and UNIQUE.
+    pub keys: Vec<KeyDefinition>,
+    /// CHECK.
+    pub checks: Vec<CheckDefinition>,
+    /// REFERENCES.
+    pub references: Vec<ReferenceDefinition>,
+    /// Where the attributes of a record lie, and how they are packed and encoded. Catalogs of version 1 have none.
+    #[serde(default)]
+    pub design: Design,
+    /// Columns by which loads and OPTIMIZE sort.
+    pub sort_by: Vec<ColumnId>,
+    /// Indexes, of a table in heap pages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<IndexDefinition>,
+}
+
+impl TableDefinition {
+    /// A table of these columns without constraints, in the default design, that has no number yet.
+    pub fn new(name: TableName, columns: Vec<ColumnDefinition>) -> Self {
+        Self {
+            id: 0,
+            name,
+            next_column: columns.iter().map(|column| column.id + 1).max().unwrap_or(0),
+            columns,
+            keys: Vec::new(),
+            checks: Vec::new(),
+            references: Vec::new(),
+            design: Design::default(),
+            sort_by: Vec::new(),
+            indexes: Vec::new(),
+        }
+    }
+
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&ColumnDefinition> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// The column of that number.
+    pub fn column_by_id(&self, id: ColumnId) -> Option<&ColumnDefinition> {
+        self.columns.iter().find(|column| column.id == id)
+    }
+
+    /// Whether it has a PRIMARY KEY, UNIQUE or REFERENCES.
+    pub fn has_constraints(&self) -> bool {
+        !self.keys.is_empty() || !self.references.is_empty()
+    }
+
+    /// The Arrow schema that scans deliver and writes take.
+    pub fn arrow_schema(&self) -> arrow::datatypes::SchemaRef {
+        let fields: Vec<_> = self
+            .columns
+            .iter()
+            .map(|column| arrow::datatypes::Field::new(&column.name, column.logical_type.to_arrow(), column.nullable))
+            .collect();
+        std::sync::Arc::new(arrow::datatypes::Schema::new(fields))
+    }
+}
+
+/// A view's definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewDefinition {
+    /// Schema and name.
+    pub name: TableName,
+    /// SQL text of the query.
+    pub query: String,
+    /// Column names given in CREATE VIEW v (a, b), or empty.
+    pub columns: Vec<String>,
+}

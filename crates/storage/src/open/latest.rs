@@ -1,0 +1,168 @@
+//! The latest snapshot: taken when somebody asks for it, kept until the next commit, and made of the one before where that suffices.
+
+use crate::lmdb::heap_record::HeapRecord;
+use crate::lmdb::records;
+use crate::lmdb::records::{State, TableRecord};
+use crate::open::shared::Store;
+use crate::snapshot::heap::page_source::PageSource;
+use crate::snapshot::heap::reader::HeapReader;
+use crate::snapshot::pin::Pin;
+use crate::snapshot::pin::Seen;
+use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
+use crate::{Error, Result, TableId, TableName};
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+/// Records of heap tables as the catalog has them, of those that commits have changed since it was read.
+pub(crate) type Known = HashMap<TableId, Arc<TableRecord>>;
+
+/// A snapshot as it is kept, without pages, for those who come before the next commit.
+#[derive(Debug, Clone)]
+pub(crate) struct Latest {
+    /// The commit that it shows.
+    seen: Seen,
+    snapshot: Arc<Snapshot>,
+    state: State,
+    records: Arc<Known>,
+}
+
+impl Latest {
+    /// Whether that commit is the next one.
+    fn is_before(&self, (environment, commit): Seen) -> bool {
+        self.seen == (environment, commit.wrapping_sub(1))
+    }
+}
+
+impl Store {
+    /// The latest committed state. Cheap when nothing was committed since the last call.
+    pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
+        Ok(self.latest_taken()?.snapshot)
+    }
+
+    fn latest_taken(&self) -> Result<Latest> {
+        let mut tried = None;
+        loop {
+            let mut seen = (0, 0);
+            let environment = self.environment()?;
+            let result = environment.read(|transaction| {
+                seen = (environment.generation(), transaction.id());
+                let before = match &*self.latest() {
+                    Some(latest) if latest.seen == seen => return Ok(latest.clone()),
+                    before => before.clone(),
+                };
+                let state = records::state(&environment, transaction)?;
+                let previous = before.as_ref().map(|latest| latest.snapshot.as_ref());
+                let snapshot = Arc::new(self.loader(&environment).snapshot(transaction, state.clone(), previous)?);
+                let loaded = Latest { seen, snapshot, state, records: Arc::default() };
+                self.keep(loaded.clone());
+                Ok(loaded)
+            });
+            match result {
+                // Another process replaced the segment after this read transaction began: its successor is committed.
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && tried != Some(seen) => {
+                    tried = Some(seen);
+                }
+                Err(Error::Io { source, path, .. }) if source.kind() == ErrorKind::NotFound => {
+                    return Err(Error::corrupt(path.display().to_string(), "this segment file is missing"));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Keeps a snapshot unless a later one is kept.
+    fn keep(&self, taken: Latest) {
+        let mut latest = self.latest();
+        if latest.as_ref().is_none_or(|known| known.seen < taken.seen) {
+            *latest = Some(taken);
+        }
+    }
+
+    /// The state before a commit, and what is known of its tables, when a snapshot of it was taken.
+    pub(crate) fn state_before(&self, commit: Seen) -> Option<(State, Arc<Known>)> {
+        let latest = self.latest();
+        let before = latest.as_ref().filter(|latest| latest.is_before(commit))?;
+        Some((before.state.clone(), Arc::clone(&before.records)))
+    }
+
+    /// Takes the snapshot of a commit by what it has changed in the one before, where that is records of heap tables alone: who
+    /// comes next need not read the catalog. The caller has the turn to write; `records` are of all tables that the commit
+    /// changed, and names mean what they meant.
+    pub(crate) fn publish(&self, seen: Seen, state: State, records: HashMap<TableId, TableRecord>) {
+        let Some(before) = self.latest().clone().filter(|latest| latest.is_before(seen)) else { return };
+        if let Some(snapshot) = before.snapshot.after_commit(state.commit, &records) {
+            let mut known = before.records;
+            Arc::make_mut(&mut known).extend(records.into_iter().map(|(table, record)| (table, Arc::new(record))));
+            self.keep(Latest { seen, snapshot: Arc::new(snapshot), state, records: known });
+        }
+    }
+
+    /// The latest committed state, in which heap tables can be read: in place, for which the snapshot holds a read
+    /// transaction of LMDB's when there are any such tables. Others' commits keep what it sees until it is dropped.
+    pub fn pinned(self: &Arc<Self>) -> Result<Arc<Snapshot>> {
+        let (snapshot, pin) = self.under_pin(|snapshot| snapshot.tables.values().any(|table| table.heap.is_some()))?;
+        let Some(pin) = pin else { return Ok(snapshot) };
+        Ok(Arc::new(snapshot.with_pages(|table, heap| self.reader(&pin, table, heap))))
+    }
+
+    /// The same of one table; `None` when there is none of that name.
+    pub fn pinned_table(self: &Arc<Self>, name: &TableName) -> Result<Option<Arc<TableSnapshot>>> {
+        let is_heap = |snapshot: &Snapshot| snapshot.tables.get(name).is_some_and(|table| table.heap.is_some());
+        let (snapshot, pin) = self.under_pin(is_heap)?;
+        let Some(table) = snapshot.tables.get(name) else { return Ok(None) };
+        Ok(Some(match (&pin, &table.heap) {
+            (Some(pin), Some(heap)) => table.with_reader(self.reader(pin, table, heap)),
+            _ => Arc::clone(table),
+        }))
+    }
+
+    /// The latest snapshot, and a read transaction at its commit where `wanted` says that pages of it are to be read.
+    fn under_pin(self: &Arc<Self>, wanted: impl Fn(&Snapshot) -> bool) -> Result<(Arc<Snapshot>, Option<Pin>)> {
+        loop {
+            let latest = self.latest_taken()?;
+            if !wanted(&latest.snapshot) {
+                return Ok((latest.snapshot, None));
+            }
+            self.grow_before_pin()?;
+            // Another commit may have come between the two.
+            if let Some(pin) = self.pin_at(latest.seen, latest.snapshot.commit)? {
+                return Ok((latest.snapshot, Some(pin)));
+            }
+        }
+    }
+
+    /// Gives the map room for those who write, before a pin keeps it where it is.
+    pub(crate) fn grow_before_pin(&self) -> Result<()> {
+        // Who only reads needs no more room.
+        if !self.durable || self.marked_writing.load(Ordering::Relaxed) {
+            self.environment()?.grow_when_idle()?;
+        }
+        Ok(())
+    }
+
+    fn reader(&self, pin: &Pin, table: &TableSnapshot, heap: &HeapRecord) -> HeapReader {
+        let (prefix, name) = (heap.prefix(table.definition.id), table.definition.name.to_string());
+        let source = PageSource::new(&self.verified, pin.clone(), prefix, name, None);
+        HeapReader::of(source, Arc::clone(&table.definition), heap.clone(), table.version)
+    }
+
+    /// Forgets the latest snapshot, with the plans that are kept with it: they would hold the environment that it was read from.
+    pub(crate) fn forget_latest(&self) {
+        // Dropped without the lock.
+        let latest = self.latest().take();
+        drop(latest);
+    }
+
+    /// The latest snapshot when it was taken already: `None` when a commit came since. Reads no file but the catalog's.
+    pub fn taken_snapshot(&self) -> Result<Option<Arc<Snapshot>>> {
+        let environment = self.environment()?;
+        let seen = (environment.generation(), environment.read(|transaction| Ok(transaction.id()))?);
+        Ok(self.latest().as_ref().filter(|taken| taken.seen == seen).map(|taken| Arc::clone(&taken.snapshot)))
+    }
+
+    fn latest(&self) -> MutexGuard<'_, Option<Latest>> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,314 @@
+//! Columns as heap pages store them: values of a fixed width as ordered codes, all others as byte strings.
+//!
+//! A code is the value above the smallest that its type has (for floats their ordered bits), in the type's own width, so
+//! that a minipage is what scans on codes take, whatever was inserted. Decimals of more than 18 digits are kept as 128-bit
+//! values.
+
+use crate::model::view::{Meaning, float_from_order, float_order, real_from_order, real_order};
+use crate::pages::bit;
+use crate::{ColumnDefinition, ColumnId, Datum, Error, FloatBits, LogicalType, Result, TableDefinition, Unit};
+use std::ops::Range;
+
+/// How the values of an attribute lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Each in so many bytes: 1, 2, 4 or 8 of a code, or a value of 16.
+    Fixed(usize),
+    /// Byte strings.
+    Variable,
+}
+
+/// A value too long for a page: where the table keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverflowReference {
+    /// Its number among the table's.
+    pub number: u64,
+    /// Its length in bytes.
+    pub length: u32,
+}
+
+impl OverflowReference {
+    /// Bytes that it takes in a page, in the place of the value.
+    pub const BYTES: usize = 12;
+
+    /// The bytes.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.number.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// The reference in `bytes`, when these are as many as one has.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let (number, length) = bytes.split_first_chunk::<8>()?;
+        Some(Self { number: u64::from_le_bytes(*number), length: u32::from_le_bytes(length.try_into().ok()?) })
+    }
+}
+
+/// One attribute of a record as a page takes and gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field<'p> {
+    /// NULL.
+    Null,
+    /// A code, or the 128 bits of a wide value.
+    Code(u128),
+    /// A byte string.
+    Bytes(&'p [u8]),
+    /// A byte string that lies elsewhere.
+    Overflow(OverflowReference),
+}
+
+impl Field<'_> {
+    /// Bytes that it takes where values vary in length.
+    pub(crate) fn variable_bytes(&self) -> usize {
+        match self {
+            Self::Null | Self::Code(_) => 0,
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Overflow(_) => OverflowReference::BYTES,
+        }
+    }
+}
+
+/// A column of a heap table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attribute {
+    /// Number of the column.
+    pub column: ColumnId,
+    /// Its name, for messages.
+    pub name: String,
+    /// Its type.
+    pub logical_type: LogicalType,
+    /// Whether it may be NULL: whether pages keep presence bits for it.
+    pub nullable: bool,
+    /// How its values lie.
+    pub kind: Kind,
+}
+
+impl Attribute {
+    /// The attribute of a column.
+    pub fn new(column: &ColumnDefinition) -> Self {
+        let logical_type = column.logical_type.clone();
+        let kind = match width(&logical_type) {
+            Some(width) => Kind::Fixed(width),
+            None => Kind::Variable,
+        };
+        Self { column: column.id, name: column.name.clone(), logical_type, nullable: column.nullable, kind }
+    }
+
+    /// What the codes of the attribute mean.
+    pub fn meaning(&self) -> Meaning {
+        match (&self.logical_type, self.kind) {
+            (LogicalType::Float32 | LogicalType::Float64, _) => Meaning::FloatOrder { base: 0 },
+            (_, Kind::Fixed(width @ ..=8)) => Meaning::FrameOfReference { base: self.base(width) },
+            _ => Meaning::Value,
+        }
+    }
+
+    /// The largest code of the width, 0 where there are no codes.
+    pub(crate) fn max_code(&self) -> u64 {
+        match self.kind {
+            Kind::Fixed(width @ ..=8) => u64::MAX >> (64 - 8 * width),
+            _ => 0,
+        }
+    }
+
+    /// The value of code 0: what the type's own width can hold least.
+    pub(crate) fn base(&self, width: usize) -> i128 {
+        match self.logical_type {
+            LogicalType::Boolean | LogicalType::UInt(_) => 0,
+            _ => -(1 << (8 * width - 1)),
+        }
+    }
+
+    /// What a page keeps for an integer. Fails for one that the type does not have.
+    pub(crate) fn code_of_integer(&self, value: i128) -> Result<u128> {
+        let Kind::Fixed(width) = self.kind else { return Err(self.wrong(&Datum::Integer(value))) };
+        if width == 16 {
+            return Ok(value as u128);
+        }
+        match u64::try_from(value - self.base(width)) {
+            Ok(code) if code <= self.max_code() && (self.logical_type != LogicalType::Boolean || code < 2) => {
+                Ok(code.into())
+            }
+            _ => Err(self.wrong(&Datum::Integer(value))),
+        }
+    }
+
+    /// What a page keeps for a value. Fails for NULL where there may be none and for values of another type.
+    pub fn field<'v>(&self, value: &'v Datum) -> Result<Field<'v>> {
+        Ok(match (value, &self.logical_type, self.kind) {
+            (Datum::Null, ..) if self.nullable => Field::Null,
+            (Datum::Null, ..) => {
+                return Err(Error::Constraint(format!("column '{}' is NOT NULL, the value is NULL", self.name)));
+            }
+            (Datum::Float(value), LogicalType::Float32, _) => Field::Code(real_order(value.get() as f32).into()),
+            (Datum::Float(value), LogicalType::Float64, _) => Field::Code(float_order(value.get()).into()),
+            (Datum::Integer(value), LogicalType::Float32 | LogicalType::Float64, _) => {
+                return Err(self.wrong(&Datum::Integer(*value)));
+            }
+            (Datum::Integer(value), ..) => Field::Code(self.code_of_integer(*value)?),
+            (Datum::Bytes(bytes), LogicalType::Binary, _) => Field::Bytes(bytes),
+            (Datum::Bytes(bytes), _, Kind::Variable) if std::str::from_utf8(bytes).is_ok() => Field::Bytes(bytes),
+            (other, ..) => return Err(self.wrong(other)),
+        })
+    }
+
+    /// The value that a field stands for. One that lies elsewhere must be fetched first.
+    pub fn datum(&self, field: &Field<'_>) -> Result<Datum> {
+        Ok(match (field, &self.logical_type, self.kind) {
+            (Field::Null, ..) => Datum::Null,
+            (Field::Code(code), LogicalType::Float32, _) => {
+                Datum::Float(FloatBits::new(real_from_order(*code as u32).into()))
+            }
+            (Field::Code(code), LogicalType::Float64, _) => {
+                Datum::Float(FloatBits::new(float_from_order(*code as u64)))
+            }
+            (Field::Code(code), _, Kind::Fixed(16)) => Datum::Integer(*code as i128),
+            (Field::Code(code), _, Kind::Fixed(width)) => Datum::Integer(*code as i128 + self.base(width)),
+            (Field::Bytes(bytes), _, Kind::Variable) => Datum::Bytes((*bytes).into()),
+            (other, ..) => {
+                return Err(Error::InvalidInput(format!("column '{}': {other:?} is no value of it", self.name)));
+            }
+        })
+    }
+
+    fn wrong(&self, value: &Datum) -> Error {
+        Error::InvalidInput(format!("column '{}': {value:?} is no {}", self.name, self.logical_type))
+    }
+
+    /// The attribute's class in a page: a number for its kind, as docs/formats/heap.md lists them.
+    pub(crate) fn class(&self) -> u16 {
+        match self.kind {
+            Kind::Fixed(width) => width.trailing_zeros() as u16,
+            Kind::Variable => 5,
+        }
+    }
+}
+
+/// Bytes of a value of the type, where all take as many.
+fn width(logical_type: &LogicalType) -> Option<usize> {
+    Some(match logical_type {
+        LogicalType::Boolean => 1,
+        LogicalType::Int(bits) | LogicalType::UInt(bits) => usize::from(*bits) / 8,
+        LogicalType::Decimal { precision: ..=9, .. } | LogicalType::Float32 | LogicalType::Date => 4,
+        LogicalType::Decimal { precision: ..=18, .. } | LogicalType::Float64 | LogicalType::Timestamp(..) => 8,
+        LogicalType::Decimal { .. } => 16,
+        LogicalType::Time(Unit::Second | Unit::Millisecond) => 4,
+        LogicalType::Time(_) => 8,
+        LogicalType::Char(_) | LogicalType::Varchar(_) | LogicalType::Binary => return None,
+    })
+}
+
+/// The attributes of a table's pages, and where they lie in an NSM record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageSchema {
+    /// The table's name, for messages.
+    pub(crate) table: String,
+    /// The attributes, in order.
+    pub(crate) attributes: Vec<Attribute>,
+    /// NSM: the presence bit of each attribute that has one.
+    pub(crate) presence: Vec<Option<usize>>,
+    /// NSM: where the value of a fixed attribute lies in a record; the number of a variable one among these.
+    pub(crate) places: Vec<usize>,
+    /// NSM: bytes of a record before its offsets.
+    pub(crate) fixed_bytes: usize,
+    /// Number of variable attributes.
+    pub(crate) variables: usize,
+}
+
+impl PageSchema {
+    /// The schema of a table.
+    pub fn new(definition: &TableDefinition) -> Self {
+        Self::of(definition.name.to_string(), definition.columns.iter().map(Attribute::new).collect())
+    }
+
+    /// The schema of these attributes.
+    pub(crate) fn of(table: String, attributes: Vec<Attribute>) -> Self {
+        let mut bits = 0;
+        let mut presence = Vec::with_capacity(attributes.len());
+        for attribute in &attributes {
+            presence.push(attribute.nullable.then_some(bits));
+            bits += usize::from(attribute.nullable);
+        }
+        let (mut at, mut variables) = (bit::bytes(bits), 0);
+        let mut places = Vec::with_capacity(attributes.len());
+        for attribute in &attributes {
+            match attribute.kind {
+                Kind::Fixed(width) => {
+                    places.push(at);
+                    at += width;
+                }
+                Kind::Variable => {
+                    places.push(variables);
+                    variables += 1;
+                }
+            }
+        }
+        Self { table, attributes, presence, places, fixed_bytes: at, variables }
+    }
+
+    /// The attributes, in order.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    /// The places of the attributes.
+    pub(crate) fn places(&self) -> Range<usize> {
+        0..self.attributes.len()
+    }
+
+    /// The schema of the DSM relation of one attribute: record ids beside its values.
+    pub fn of_pairs(&self, attribute: usize) -> Self {
+        let id = Attribute {
+            column: 0,
+            name: "record id".to_owned(),
+            logical_type: LogicalType::UInt(64),
+            nullable: false,
+            kind: Kind::Fixed(8),
+        };
+        Self::of(self.table.clone(), vec![id, self.attributes[attribute].clone()])
+    }
+
+    /// Refuses fields that the attributes can't have: another number of them, a kind that is not theirs, NULL where there
+    /// may be none.
+    pub(crate) fn check(&self, fields: &[Field<'_>]) -> Result<()> {
+        if fields.len() != self.attributes.len() {
+            return Err(Error::InvalidInput(format!(
+                "table {} has {} columns, the record {}",
+                self.table,
+                self.attributes.len(),
+                fields.len()
+            )));
+        }
+        fields.iter().enumerate().try_for_each(|(at, field)| self.check_field(at, field))
+    }
+
+    /// [`Self::check`] of some fields, each of another attribute.
+    pub(crate) fn check_changes(&self, changes: &[(usize, Field<'_>)]) -> Result<()> {
+        for (at, (attribute, field)) in changes.iter().enumerate() {
+            self.check_field(*attribute, field)?;
+            if changes[..at].iter().any(|(other, _)| other == attribute) {
+                let name = &self.attributes[*attribute].name;
+                return Err(Error::InvalidInput(format!("column '{name}' of table {} is changed twice", self.table)));
+            }
+        }
+        Ok(())
+    }
+
+    /// [`Self::check`] of one field.
+    fn check_field(&self, attribute: usize, field: &Field<'_>) -> Result<()> {
+        let own = self.attributes.get(attribute);
+        let fits = own.is_some_and(|own| match (field, own.kind) {
+            (Field::Null, _) => own.nullable,
+            (Field::Code(code), Kind::Fixed(width)) => width == 16 || *code >> (8 * width) == 0,
+            (Field::Bytes(_) | Field::Overflow(_), Kind::Variable) => true,
+            _ => false,
+        });
+        if fits {
+            return Ok(());
+        }
+        let name = own.map_or("?", |own| own.name.as_str());
+        Err(Error::InvalidInput(format!("column '{name}' of table {}: {field:?} does not fit it", self.table)))
+    }
+}

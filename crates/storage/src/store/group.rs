@@ -1,0 +1,340 @@
+//! Group commit: those who wait for their turn to write leave what they want to do in a list, and who has the turn does it all
+//! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
+
+use crate::open::line::Entered;
+use crate::open::options::WriteOptions;
+use crate::open::shared::Store;
+use crate::store::nested::Follows;
+use crate::store::points::Point;
+use crate::write::transaction::Transaction;
+use crate::{Error, Result};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+/// Most jobs of a group.
+const TOGETHER: usize = 64;
+/// A group ends with the job by which so many heap pages have been written: each job after it would need copies of them. Those
+/// of a job that has written more by itself, as a load does, are never copied.
+const PAGES: usize = 1024;
+/// How often who waits looks whether it is to give up.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Jobs that wait.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs(Mutex<Vec<Job>>);
+
+/// What somebody wants to have done in a transaction, and whether that was committed.
+struct Job {
+    work: Work,
+    options: WriteOptions,
+    outcome: Arc<Outcome>,
+}
+
+/// What a job does in its transaction.
+type Change = dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send;
+
+/// Where work leaves its result for who sent it.
+pub(crate) struct Given<R>(Arc<Mutex<Option<R>>>);
+
+/// Leaves its result in a [`Given`].
+pub(crate) enum Work {
+    /// Anything.
+    Any(Box<Change>),
+    /// A change of a record of a heap table: `points.rs`.
+    Point(Point),
+}
+
+/// How a job ended, and who waits for that.
+struct Outcome {
+    ended: Mutex<Option<Ended>>,
+    /// Why its sender waits no longer, if it could not take it back.
+    given_up: Mutex<Option<Error>>,
+    sender: Thread,
+}
+
+enum Ended {
+    Committed,
+    Failed(Error),
+    Panicked(Box<dyn Any + Send>),
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl<R> Default for Given<R> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<R> Clone for Given<R> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<R> Given<R> {
+    /// Leaves a result; the last one counts.
+    pub(crate) fn put(&self, result: R) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    }
+
+    /// The result of work that was committed.
+    pub(crate) fn take(&self) -> Result<R> {
+        let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
+    }
+}
+
+impl Work {
+    fn run(self, transaction: &mut Transaction<'_>) -> Result<()> {
+        match self {
+            Self::Any(work) => work(transaction),
+            Self::Point(point) => point.run(transaction),
+        }
+    }
+}
+
+impl Outcome {
+    /// Of a job that this thread sends.
+    fn new() -> Self {
+        Self { ended: Mutex::default(), given_up: Mutex::default(), sender: std::thread::current() }
+    }
+
+    fn get(&self) -> MutexGuard<'_, Option<Ended>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn given_up(&self) -> MutexGuard<'_, Option<Error>> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self, ended: Ended) {
+        *self.get() = Some(ended);
+        self.sender.unpark();
+    }
+}
+
+impl Job {
+    /// Does the work; true when it is to be committed.
+    fn run(self, within: impl FnOnce(Work) -> Result<()>) -> Option<Arc<Outcome>> {
+        let ended = match catch_unwind(AssertUnwindSafe(|| within(self.work))) {
+            Ok(Ok(())) => return Some(self.outcome),
+            Ok(Err(error)) => Ended::Failed(error),
+            Err(panic) => Ended::Panicked(panic),
+        };
+        self.outcome.end(ended);
+        None
+    }
+
+    /// The change of a single record that it is.
+    fn point(&self) -> Option<&Point> {
+        match &self.work {
+            Work::Point(point) => Some(point),
+            Work::Any(_) => None,
+        }
+    }
+
+    /// Jobs that are alike in this can be in one group: all may be undone by a power loss or none, and all are changes of
+    /// single records or none.
+    fn kind(&self) -> (bool, bool) {
+        (self.options.relaxed, self.point().is_some())
+    }
+}
+
+impl Jobs {
+    fn list(&self) -> MutexGuard<'_, Vec<Job>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a job back that nobody has begun; one that somebody has taken is not put back, but fails with `error`.
+    fn withdraw(&self, outcome: &Arc<Outcome>, error: Error) -> bool {
+        outcome.given_up().get_or_insert(error);
+        let mut list = self.list();
+        let waiting = list.len();
+        list.retain(|job| !Arc::ptr_eq(&job.outcome, outcome));
+        list.len() < waiting
+    }
+
+    /// The next jobs of the kind of one that waits: others' senders have their own turns, and threads that are made for them.
+    fn take(&self, own: &Arc<Outcome>) -> Vec<Job> {
+        let mut list = self.list();
+        let kind = list.iter().find(|job| Arc::ptr_eq(&job.outcome, own)).map(Job::kind);
+        let mut together = 0;
+        let mut goes = |job: &mut Job| {
+            let goes = together < TOGETHER && Some(job.kind()) == kind;
+            together += usize::from(goes);
+            goes
+        };
+        list.extract_if(.., &mut goes).collect()
+    }
+
+    /// Puts jobs back for the next turn, but for those whose senders would have taken them back meanwhile.
+    fn put_back(&self, jobs: Vec<Job>) {
+        let mut list = self.list();
+        let mut wanted = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let given_up = job.outcome.given_up().take();
+            match given_up {
+                Some(error) => job.outcome.end(Ended::Failed(error)),
+                None => wanted.push(job),
+            }
+        }
+        list.splice(..0, wanted);
+    }
+}
+
+impl Store {
+    /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. It may be run by another
+    /// thread, which is at the writer's work just then, and share its commit. Blocks until that is done.
+    pub fn submit<R: Send + 'static>(
+        self: &Arc<Self>,
+        options: &WriteOptions,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let given = Given::default();
+        let slot = given.clone();
+        let work = move |transaction: &mut Transaction<'_>| {
+            slot.put(work(transaction)?);
+            Ok(())
+        };
+        self.wait_for(options, Work::Any(Box::new(work)), None)?;
+        given.take()
+    }
+
+    /// Waits until `work` is committed, does it with others' meanwhile, or gives it up when `given_up` says so in time.
+    pub(crate) fn wait_for(
+        self: &Arc<Self>,
+        options: &WriteOptions,
+        work: Work,
+        given_up: Option<&dyn Fn() -> bool>,
+    ) -> Result<()> {
+        let Some(jobs) = self.jobs.downcast_ref::<Jobs>() else {
+            return Err(Error::InvalidInput("the store was opened without a list of jobs".into()));
+        };
+        let outcome = Arc::new(Outcome::new());
+        jobs.list().push(Job { work, options: options.clone(), outcome: Arc::clone(&outcome) });
+        // A job that is put back has waited already.
+        let deadline = options.patience().and_then(|limit| Instant::now().checked_add(limit));
+        let (mut deadline, mut given_up) = (deadline, given_up);
+        loop {
+            let limit = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let is_given_up = || given_up.is_some_and(|given_up| given_up());
+            match self.line.enter(limit, given_up.map(|_| LOOK), || outcome.get().is_some() || is_given_up()) {
+                Entered::Turn(_turn) => self.do_jobs(jobs, &outcome),
+                Entered::Answered if outcome.get().is_none() => {
+                    if jobs.withdraw(&outcome, Error::Cancelled) {
+                        return Err(Error::Cancelled);
+                    }
+                    // Somebody is at it.
+                    given_up = None;
+                }
+                Entered::Answered => {}
+                Entered::TooLate if jobs.withdraw(&outcome, options.waited()) => return Err(options.waited()),
+                Entered::TooLate => deadline = None,
+            }
+            let ended = outcome.get().take();
+            match ended {
+                None => {}
+                Some(Ended::Committed) => return Ok(()),
+                Some(Ended::Failed(error)) => return Err(error),
+                Some(Ended::Panicked(panic)) => resume_unwind(panic),
+            }
+        }
+    }
+
+    /// Does the jobs that wait, as many as go together with the caller's `own`. The caller has the turn.
+    fn do_jobs(self: &Arc<Self>, waiting: &Jobs, own: &Arc<Outcome>) {
+        let jobs = waiting.take(own);
+        let Some(options) = jobs.first().map(|job| job.options.clone()) else { return };
+        let outcomes: Vec<Arc<Outcome>> = jobs.iter().map(|job| Arc::clone(&job.outcome)).collect();
+        match catch_unwind(AssertUnwindSafe(|| self.do_together(jobs, &options))) {
+            Ok(left) => waiting.put_back(left),
+            Err(panic) => {
+                let open = outcomes.into_iter().filter(|outcome| outcome.get().is_none());
+                end(open, Err(Error::InvalidInput("the transaction of several statements failed; try again".into())));
+                resume_unwind(panic);
+            }
+        }
+    }
+
+    /// Does jobs in one transaction; gives back those that are to have another one.
+    fn do_together(self: &Arc<Self>, mut jobs: Vec<Job>, options: &WriteOptions) -> Vec<Job> {
+        let environment = &match self.environment() {
+            Ok(environment) => environment,
+            Err(error) => {
+                end(jobs.into_iter().map(|job| job.outcome), Err(error));
+                return Vec::new();
+            }
+        };
+        let points: Option<Vec<&Point>> = jobs.iter().map(Job::point).collect();
+        if let Some(result) = points.and_then(|points| self.change_points(environment, points, options)) {
+            end(jobs.into_iter().map(|job| job.outcome), result);
+            return Vec::new();
+        }
+        let mut transaction = match self.begin_writing(environment, options) {
+            Ok(transaction) => transaction,
+            Err(error) => {
+                end(jobs.into_iter().map(|job| job.outcome), Err(error));
+                return Vec::new();
+            }
+        };
+        let mut done = Vec::with_capacity(jobs.len());
+        if jobs.len() == 1 {
+            // Nothing of a job that failed is committed, so that it needs no transaction of its own.
+            done.extend(jobs.pop().and_then(|job| job.run(|work| work.run(&mut transaction))));
+            if done.is_empty() {
+                return jobs;
+            }
+        }
+        let mut jobs = jobs.into_iter();
+        while let Some(job) = jobs.next() {
+            let follows = if jobs.len() > 0 { Follows::OthersUnless(PAGES) } else { Follows::Nothing };
+            done.extend(job.run(|work| transaction.nested(follows, |inner| work.run(inner))));
+            if !transaction.can_go_on() || transaction.base().copied_pages() > PAGES {
+                break;
+            }
+        }
+        end(done.into_iter(), transaction.commit());
+        jobs.collect()
+    }
+}
+
+/// Tells those whose jobs were in a transaction how that ended.
+fn end(outcomes: impl Iterator<Item = Arc<Outcome>>, result: Result<()>) {
+    for outcome in outcomes {
+        outcome.end(match &result {
+            Ok(()) => Ended::Committed,
+            Err(error) => Ended::Failed(error.again()),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::memory::MemoryBudget;
+
+    #[test]
+    fn what_a_statement_has_waited_before_counts() {
+        let store = Store::scratch(MemoryBudget::new(1 << 30)).unwrap();
+        let options = WriteOptions { lock_timeout: Some(Duration::from_secs(3600)), ..WriteOptions::default() };
+        assert_eq!(options.patience(), Some(Duration::from_secs(3600)));
+        let turn = store.turn(&options).unwrap();
+        options.clone().waited.add(Duration::from_secs(3599));
+        assert_eq!(options.patience(), Some(Duration::from_secs(1)));
+        options.waited.add(Duration::from_secs(2));
+        // Nobody waits for an hour.
+        assert!(matches!(store.turn(&options), Err(Error::LockTimeout(_))));
+        assert!(matches!(store.submit(&options, |_| Ok(())), Err(Error::LockTimeout(_))));
+        drop(turn);
+        store.submit(&options, |_| Ok(())).unwrap();
+        assert_eq!(WriteOptions::default().patience(), None);
+    }
+}

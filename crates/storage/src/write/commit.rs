@@ -1,0 +1,72 @@
+//! The end of a write transaction: what its commit waits for, and what comes after.
+
+use crate::io::lmdb::Syncs;
+use crate::lmdb::records;
+use crate::lmdb::walker::seal::Sealer;
+use crate::write::transaction::Transaction;
+use crate::{Error, Result};
+
+impl<'store> Transaction<'store> {
+    /// Makes the changes visible and durable, then removes the files that they replaced.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        self.require_whole()?;
+        if !self.changed {
+            return Ok(());
+        }
+        self.state.next_segment = self.store.next_segment();
+        let (state, id) = (self.state.clone(), self.transaction.id());
+        let (environment, store, keeps_size) = (self.environment, self.store, self.keeps_size);
+        records::put_state(environment, &mut self.transaction, &state)?;
+        let sealer = self.prepare_sync()?;
+        let committed = self.transaction.commit().map_err(environment.failed("committing to"));
+        if committed.is_ok() && self.names.is_none() {
+            // Others see the commit already.
+            store.publish((environment.generation(), id), state, self.records);
+        }
+        let committed = committed.and_then(|()| match sealer {
+            Some(sealer) => sealer.seal().inspect_err(|_| store.note_unsynced()),
+            None => Ok(()),
+        });
+        // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
+        // those that no commit names.
+        self.made.keep();
+        committed?;
+        store.files.remove(store.path(), self.replaced);
+        if !keeps_size {
+            store.vacuum_when_wasteful(environment);
+        }
+        Ok(())
+    }
+
+    /// Says what the commit waits for; gives who is to seal and sync it when that is for nothing.
+    fn prepare_sync(&self) -> Result<Option<&'store Sealer>> {
+        let (store, environment) = (self.store, self.environment);
+        if !store.durable {
+            return Ok(None);
+        }
+        let sealer = if store.seals() { Some(environment.sealer()?) } else { None };
+        let (syncs, sealer) = match sealer {
+            // Files that it replaces go at once: the commit before, which names them, must not come back.
+            None if self.relaxed && self.replaced.is_empty() => (Syncs::Pages, None),
+            None => (Syncs::Both, None),
+            // A note may be there of a large one that did not come about.
+            Some(sealer) if self.is_large || sealer.is_noted(self.transaction.id() as u64)? => {
+                sealer.note_synced(self.transaction.id() as u64)?;
+                (Syncs::Both, None)
+            }
+            sealer => (Syncs::None, sealer),
+        };
+        environment.set_syncs(syncs)?;
+        Ok(sealer)
+    }
+
+    /// Errors when a change failed half way.
+    pub(crate) fn require_whole(&self) -> Result<()> {
+        match self.broken {
+            true => {
+                Err(Error::InvalidInput("a change to a heap table failed: the transaction can't be committed".into()))
+            }
+            false => Ok(()),
+        }
+    }
+}

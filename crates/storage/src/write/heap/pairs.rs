@@ -1,0 +1,204 @@
+//! DSM's relations: for each column pairs of a record id and a value, in pages that LMDB's keys make a tree of record ids.
+//! A page that becomes too full is split in the middle; new records go behind the last one.
+
+use crate::lmdb::environment::Name;
+use crate::lmdb::heap_keys::{key, parse};
+use crate::lmdb::heap_record::RecordId;
+use crate::pages::attribute::Field;
+use crate::pages::nsm::NsmPage;
+use crate::pages::owned_field::OwnedField;
+use crate::pages::page::{Page, Update};
+use crate::snapshot::heap::pairs::slot_of;
+use crate::write::heap::writer::HeapWriter;
+use crate::{Error, Result};
+
+impl HeapWriter<'_, '_> {
+    /// Adds a record to all relations.
+    pub(crate) fn insert_pairs(&mut self, fields: &[OwnedField]) -> Result<RecordId> {
+        let fields: Vec<Field<'_>> = fields.iter().map(OwnedField::field).collect();
+        self.insert_fields(&fields)
+    }
+
+    /// The same of borrowed fields, none of which is longer than a page takes.
+    pub(crate) fn insert_fields(&mut self, fields: &[Field<'_>]) -> Result<RecordId> {
+        let id = self.state.heap.next_record;
+        self.state.schema.check(fields)?;
+        for (attribute, field) in fields.iter().enumerate() {
+            let pair = [Field::Code(id.into()), *field];
+            let column = self.state.schema.attributes()[attribute].column;
+            let last = match self.state.tails.get(&column) {
+                Some(first) => Some(*first),
+                // A load in portions leaves the pages alone that others see.
+                None if self.state.first_new.is_some() => None,
+                None => self.pair_page(column, RecordId::MAX)?,
+            };
+            let added = match last {
+                Some(first) => append(self.page_mut(column, first)?, &pair)?,
+                None => false,
+            };
+            let tail = if added { last.unwrap_or(id) } else { id };
+            if !added {
+                let mut page = self.empty_pairs(attribute, id);
+                append(&mut page, &pair)?;
+                self.state.heap.pages += 1;
+                self.add_page(column, id, page)?;
+            }
+            self.state.tails.insert(column, tail);
+        }
+        self.state.heap.next_record += 1;
+        Ok(id)
+    }
+
+    fn empty_pairs(&self, attribute: usize, first: RecordId) -> Page<Vec<u8>> {
+        let column = self.state.schema.attributes()[attribute].column;
+        let length = self.state.heap.options.page_bytes;
+        Page::Nsm(NsmPage::of_column(length, &self.state.pairs[attribute], self.table(), column, first))
+    }
+
+    /// The page of a relation that a record id belongs to, by its first record id.
+    fn pair_page(&self, column: u32, id: RecordId) -> Result<Option<u64>> {
+        let environment = self.transaction.environment;
+        let (heap, wanted) = (environment.values(Name::Heap)?, key(self.table(), column, id));
+        let found = heap.get_lower_than_or_equal_to(&self.transaction.transaction, &wanted);
+        let found = found.map_err(environment.failed("reading"))?.and_then(|(key, _)| parse(key));
+        Ok(found.filter(|(table, own, _)| *table == self.table() && *own == column).map(|(_, _, first)| first))
+    }
+
+    /// Page and slot of a record's pair. Fails when another relation than the first lacks a record that the first one has.
+    fn pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
+        let found = self.place_of_pair(attribute, id)?;
+        if found.is_none() && attribute > 0 && self.place_of_pair(0, id)?.is_some() {
+            return Err(self.missing_pair(attribute, id));
+        }
+        Ok(found)
+    }
+
+    fn place_of_pair(&mut self, attribute: usize, id: RecordId) -> Result<Option<(u64, usize)>> {
+        let column = self.state.schema.attributes()[attribute].column;
+        let Some(first) = self.pair_page(column, id)? else { return Ok(None) };
+        Ok(slot_of(self.page(column, first)?, id).ok().map(|slot| (first, slot)))
+    }
+
+    fn missing_pair(&self, attribute: usize, id: RecordId) -> Error {
+        let name = &self.state.schema.attributes()[attribute].name;
+        let place = format!("column '{name}' of table {}", self.state.schema.table);
+        Error::corrupt(place, format!("record {id} is missing, which other columns have"))
+    }
+
+    /// The ids of all records, from the relation of the first column.
+    pub(crate) fn ids_of_pairs(&mut self) -> Result<Vec<RecordId>> {
+        let column = self.state.schema.attributes()[0].column;
+        let mut ids = Vec::with_capacity(self.state.heap.rows as usize);
+        let mut last = self.pair_page(column, RecordId::MAX)?;
+        while let Some(first) = last {
+            let page = self.page(column, first)?;
+            for slot in (0..page.slots()).rev() {
+                if let Field::Code(id) = page.field(slot, 0) {
+                    ids.push(id as RecordId);
+                }
+            }
+            last = match first.checked_sub(1) {
+                Some(before) => self.pair_page(column, before)?,
+                None => None,
+            };
+        }
+        ids.reverse();
+        Ok(ids)
+    }
+
+    /// The fields of a record at these places.
+    pub(crate) fn pairs_of(&mut self, id: RecordId, places: &[usize]) -> Result<Option<Vec<OwnedField>>> {
+        if places.is_empty() {
+            return Ok(self.pair(0, id)?.map(|_| Vec::new()));
+        }
+        // Any relation tells whether there is a record: no page is read but those of the fields.
+        let mut fields = Vec::with_capacity(places.len());
+        for at in places {
+            let Some((first, slot)) = self.pair(*at, id)? else { return Ok(None) };
+            let column = self.state.schema.attributes()[*at].column;
+            fields.push(self.page(column, first)?.field(slot, 1).into());
+        }
+        Ok(Some(fields))
+    }
+
+    /// Changes attributes of a record, whose id stays.
+    pub(crate) fn update_pairs(&mut self, id: RecordId, changes: Vec<(usize, OwnedField)>) -> Result<Option<RecordId>> {
+        let any = changes.first().map_or(0, |(attribute, _)| *attribute);
+        if self.pair(any, id)?.is_none() {
+            return Ok(None);
+        }
+        for (attribute, value) in changes {
+            let mut values = [value];
+            self.spill_values(&mut values)?;
+            let column = self.state.schema.attributes()[attribute].column;
+            let mut before = OwnedField::Null;
+            while let Some((first, slot)) = self.pair(attribute, id)? {
+                let page = self.page_mut(column, first)?;
+                before = page.field(slot, 1).into();
+                match page.update(slot, &[(1, values[0].field())])? {
+                    Update::Done => break,
+                    Update::Outgrown => self.split(attribute, first)?,
+                }
+            }
+            self.forget(&[before])?;
+        }
+        Ok(Some(id))
+    }
+
+    /// Moves the upper half of a page's pairs to a new one.
+    fn split(&mut self, attribute: usize, first: u64) -> Result<()> {
+        let column = self.state.schema.attributes()[attribute].column;
+        let page = self.page(column, first)?;
+        let (slots, middle) = (page.slots(), page.slots() / 2);
+        if middle == 0 {
+            return Err(self.too_large());
+        }
+        let moved: Vec<[OwnedField; 2]> =
+            (middle..slots).map(|slot| [page.field(slot, 0).into(), page.field(slot, 1).into()]).collect();
+        let OwnedField::Code(start) = moved[0][0] else { return Err(self.too_large()) };
+        let start = start as RecordId;
+        let mut upper = self.empty_pairs(attribute, start);
+        for pair in &moved {
+            append(&mut upper, &[pair[0].field(), pair[1].field()])?;
+        }
+        if let Page::Nsm(page) = self.page_mut(column, first)? {
+            (middle..slots).rev().for_each(|slot| page.remove(slot));
+        }
+        if self.state.tails.get(&column).is_none_or(|tail| *tail == first) {
+            self.state.tails.remove(&column);
+        }
+        self.state.heap.pages += 1;
+        self.add_page(column, start, upper)
+    }
+
+    /// Deletes a record from all relations.
+    pub(crate) fn delete_pairs(&mut self, id: RecordId) -> Result<bool> {
+        for attribute in 0..self.state.schema.attributes().len() {
+            let (first, slot) = match self.place_of_pair(attribute, id)? {
+                Some(found) => found,
+                None if attribute == 0 => return Ok(false),
+                None => return Err(self.missing_pair(attribute, id)),
+            };
+            let column = self.state.schema.attributes()[attribute].column;
+            let page = self.page_mut(column, first)?;
+            let field = page.field(slot, 1).into();
+            if let Page::Nsm(page) = page {
+                page.remove(slot);
+            }
+            if page.records() == 0 {
+                self.remove_page(column, first)?;
+                self.state.tails.remove(&column);
+            }
+            self.forget(&[field])?;
+        }
+        Ok(true)
+    }
+}
+
+/// Adds a pair behind the others; false when the page is full.
+fn append(page: &mut Page<Vec<u8>>, pair: &[Field<'_>]) -> Result<bool> {
+    match page {
+        Page::Nsm(page) => Ok(page.append(pair)?.is_some()),
+        Page::Pax(_) => Ok(false),
+    }
+}

@@ -1,0 +1,513 @@
+//! The write transaction: changes to definitions. Changes to data are in `append.rs`.
+//!
+//! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
+
+use crate::lmdb::environment::{Environment, Name};
+use crate::lmdb::records;
+use crate::lmdb::records::{SegmentRecord, State, TableRecord, id_key, pair_key};
+use crate::lmdb::{folder, values};
+use crate::model::table::ViewDefinition;
+use crate::open::latest::Known;
+use crate::open::options::WriteOptions;
+use crate::open::pending::WrittenFiles;
+use crate::open::shared::Store;
+use crate::snapshot::dictionaries;
+use crate::snapshot::heap::overlay::WrittenPages;
+use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
+use crate::write::dirty::Dirty;
+use crate::write::{heap_tables as heap, indexes};
+use crate::{ColumnId, DEFAULT_SCHEMA, Error, Result, TableDefinition, TableId, TableName};
+use heed::RwTxn;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, RwLockReadGuard};
+
+/// A write transaction: changes to definitions and data, all or nothing.
+pub struct Transaction<'store> {
+    // LMDB's transaction ends before the gate opens.
+    pub(crate) transaction: RwTxn<'store>,
+    pub(crate) _gate: Option<RwLockReadGuard<'store, ()>>,
+    pub(crate) store: &'store Arc<Store>,
+    /// The current one for as long as the transaction lives: VACUUM needs the turn too.
+    pub(crate) environment: &'store Arc<Environment>,
+    pub(crate) base: Arc<Snapshot>,
+    pub(crate) state: State,
+    /// What names stand for, once anybody has changed that; those of `base` until then.
+    pub(crate) names: Option<BTreeMap<TableName, Entry>>,
+    /// Tables created or changed by this transaction.
+    pub(crate) touched: HashSet<TableId>,
+    /// Records as they were before this transaction, so that they need not be read; none within another one.
+    pub(crate) known: Arc<Known>,
+    /// The records of tables as this transaction, and those within it, have left them.
+    pub(crate) records: HashMap<TableId, TableRecord>,
+    /// Heap pages that it has written.
+    pub(crate) pages: WrittenPages,
+    /// Files made for this transaction; removed when it does not commit.
+    pub(crate) made: WrittenFiles,
+    /// Files that no segment names once it commits.
+    pub(crate) replaced: Vec<PathBuf>,
+    pub(crate) changed: bool,
+    /// Set when a change to pages failed half way.
+    pub(crate) broken: bool,
+    /// Whether a power loss may undo its commit.
+    pub(crate) relaxed: bool,
+    /// Whether the catalog's file is left as large as its commit makes it.
+    pub(crate) keeps_size: bool,
+    /// Whether it has written so much that reading it again takes longer than a second sync.
+    pub(crate) is_large: bool,
+    /// What of it is in memory.
+    pub(crate) dirty: Dirty,
+}
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Table(TableId),
+    View(u64),
+}
+
+impl std::fmt::Debug for Transaction<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction").field("base", &self.base.commit).field("touched", &self.touched).finish()
+    }
+}
+
+impl<'store> Transaction<'store> {
+    /// Begins on `base`, the latest commit; the caller has the turn in the line of writers.
+    pub(crate) fn begin(
+        store: &'store Arc<Store>,
+        environment: &'store Arc<Environment>,
+        base: Arc<Snapshot>,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        let (transaction, gate) = environment.write()?;
+        let (mut state, known) = match store.state_before((environment.generation(), transaction.id())) {
+            Some(before) => before,
+            None => (records::state(environment, &transaction)?, Arc::default()),
+        };
+        state.commit += 1;
+        state.transaction = transaction.id() as u64;
+        Ok(Self {
+            transaction,
+            _gate: Some(gate),
+            store,
+            environment,
+            base,
+            state,
+            names: None,
+            touched: HashSet::new(),
+            known,
+            records: HashMap::new(),
+            pages: WrittenPages::default(),
+            made: store.written_files(),
+            replaced: Vec::new(),
+            changed: false,
+            broken: false,
+            relaxed: options.relaxed,
+            keeps_size: options.keeps_size,
+            is_large: false,
+            dirty: Dirty::new(&store.budget),
+        })
+    }
+
+    /// Has the transaction committed though no table is another one after it.
+    pub(crate) fn note_change(&mut self) {
+        self.changed = true;
+    }
+
+    /// The record of an existing table, as this transaction has changed it.
+    pub(crate) fn record(&self, table: TableId) -> Result<TableRecord> {
+        if let Some(record) = self.known.get(&table).filter(|_| !self.touched.contains(&table)) {
+            return Ok(TableRecord::clone(record));
+        }
+        records::existing(self.environment, &self.transaction, table)
+    }
+
+    /// Stores a changed record.
+    pub(crate) fn put_record(&mut self, mut record: TableRecord) -> Result<()> {
+        record.version = self.state.commit;
+        self.touched.insert(record.definition.id);
+        self.changed = true;
+        records::put_table(self.environment, &mut self.transaction, &record)?;
+        self.records.insert(record.definition.id, record);
+        Ok(())
+    }
+
+    /// A table with this transaction's changes.
+    pub(crate) fn current(&self, table: TableId) -> Result<Arc<TableSnapshot>> {
+        let base = self.base.table_by_id(table);
+        match base {
+            Some(base) if !self.touched.contains(&table) => Ok(Arc::clone(base)),
+            _ => {
+                let record = self.record(table)?;
+                let loader = self.store.loader(self.environment);
+                Ok(Arc::new(loader.table(&self.transaction, record, base.map(Arc::as_ref))?))
+            }
+        }
+    }
+
+    /// Numbers of all tables, with this transaction's changes.
+    pub(crate) fn table_ids(&self) -> Vec<TableId> {
+        let Some(names) = &self.names else {
+            return self.base.tables.values().map(|table| table.definition.id).collect();
+        };
+        let table = |entry: &Entry| if let Entry::Table(id) = entry { Some(*id) } else { None };
+        names.values().filter_map(table).collect()
+    }
+
+    /// What names stand for, to be changed: whoever changes what a snapshot tells of names, views or schemas asks for them.
+    fn names_mut(&mut self) -> Result<&mut BTreeMap<TableName, Entry>> {
+        let names = match self.names.take() {
+            Some(names) => names,
+            None => {
+                let tables = self.base.tables.iter();
+                let mut names: BTreeMap<TableName, Entry> =
+                    tables.map(|(name, table)| (name.clone(), Entry::Table(table.definition.id))).collect();
+                for (id, view) in records::views(self.environment, &self.transaction)? {
+                    names.insert(view.name, Entry::View(id));
+                }
+                names
+            }
+        };
+        Ok(self.names.insert(names))
+    }
+
+    /// What this transaction builds on: the latest committed state, or within another transaction what that has left so far
+    /// (its own changes left out).
+    pub fn base(&self) -> &Snapshot {
+        &self.base
+    }
+
+    /// Whether it has changed anything so far.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Creates a schema. Errors when it exists.
+    pub fn create_schema(&mut self, name: &str) -> Result<()> {
+        if self.state.schemas.iter().any(|schema| schema == name) {
+            return Err(Error::InvalidInput(format!("schema '{name}' exists already")));
+        }
+        self.names_mut()?;
+        self.state.schemas.push(name.to_owned());
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Drops an empty schema, or with `cascade` all that is in it.
+    pub fn drop_schema(&mut self, name: &str, cascade: bool) -> Result<()> {
+        self.require_schema(name)?;
+        if name == DEFAULT_SCHEMA {
+            return Err(Error::InvalidInput(format!("schema '{name}' can't be dropped")));
+        }
+        let inside: Vec<(TableName, Entry)> = self
+            .names_mut()?
+            .iter()
+            .filter(|(entry, _)| entry.schema == name)
+            .map(|(name, entry)| (name.clone(), *entry))
+            .collect();
+        if let Some((first, _)) = inside.first()
+            && !cascade
+        {
+            return Err(Error::InvalidInput(format!("schema '{name}' is not empty: it has '{first}'; add CASCADE")));
+        }
+        let dropped: HashSet<TableId> = inside
+            .iter()
+            .filter_map(|(_, entry)| if let Entry::Table(id) = entry { Some(*id) } else { None })
+            .collect();
+        for id in &dropped {
+            self.refuse_when_referred(*id, "dropped", |referrer| !dropped.contains(&referrer.id))?;
+        }
+        for (inner, entry) in inside {
+            match entry {
+                Entry::Table(id) => self.remove_table(&inner, id)?,
+                Entry::View(_) => self.drop_view(&inner)?,
+            }
+        }
+        self.state.schemas.retain(|schema| schema != name);
+        self.changed = true;
+        Ok(())
+    }
+
+    fn require_schema(&self, name: &str) -> Result<()> {
+        if self.state.schemas.iter().any(|schema| schema == name) {
+            return Ok(());
+        }
+        Err(Error::InvalidInput(format!("schema '{name}' does not exist")))
+    }
+
+    /// Errors when something has that name.
+    fn require_free(&mut self, name: &TableName) -> Result<()> {
+        self.require_schema(&name.schema)?;
+        match self.names_mut()?.get(name) {
+            None => Ok(()),
+            Some(Entry::Table(_)) => Err(Error::InvalidInput(format!("table '{name}' exists already"))),
+            Some(Entry::View(_)) => Err(Error::InvalidInput(format!("a view '{name}' exists already"))),
+        }
+    }
+
+    /// Creates a table; gives it its number. Errors when a table or view of that name exists.
+    pub fn create_table(&mut self, mut definition: TableDefinition) -> Result<TableId> {
+        self.require_free(&definition.name)?;
+        definition.id = self.state.next_table;
+        for reference in &mut definition.references {
+            // A reference to the table itself is written before the table has a number.
+            if reference.table == 0 {
+                reference.table = definition.id;
+            }
+        }
+        validate(&definition)?;
+        for reference in definition.references.iter().filter(|reference| reference.table != definition.id) {
+            self.record(reference.table)?;
+        }
+        self.state.next_table += 1;
+        let id = definition.id;
+        let heap = definition.design.heap.map(|options| heap::new_record(&definition, options)).transpose()?;
+        if heap.is_some() {
+            indexes::add_key_indexes(&mut definition);
+        }
+        self.names_mut()?.insert(definition.name.clone(), Entry::Table(id));
+        self.put_record(TableRecord {
+            definition,
+            version: 0,
+            segments: 0,
+            next_position: 1,
+            next_dictionary: 1,
+            delta: Vec::new(),
+            deleted: Vec::new(),
+            heap,
+        })?;
+        Ok(id)
+    }
+
+    fn table_named(&mut self, name: &TableName) -> Result<TableId> {
+        match self.names_mut()?.get(name) {
+            Some(Entry::Table(id)) => Ok(*id),
+            Some(Entry::View(_)) => Err(Error::InvalidInput(format!("'{name}' is a view, not a table"))),
+            None => Err(Error::InvalidInput(format!("table '{name}' does not exist"))),
+        }
+    }
+
+    /// Drops a table. Errors when another table refers to it.
+    pub fn drop_table(&mut self, name: &TableName) -> Result<()> {
+        let id = self.table_named(name)?;
+        self.refuse_when_referred(id, "dropped", |_| true)?;
+        self.remove_table(name, id)
+    }
+
+    fn remove_table(&mut self, name: &TableName, id: TableId) -> Result<()> {
+        let mut record = self.record(id)?;
+        self.remove_rows(&mut record)?;
+        records::remove_table(self.environment, &mut self.transaction, id)?;
+        self.names_mut()?.remove(name);
+        self.touched.insert(id);
+        self.changed = true;
+        Ok(())
+    }
+
+    /// Errors when a table that `matters` other than `id` itself refers to `id`.
+    fn refuse_when_referred(&self, id: TableId, done: &str, matters: impl Fn(&TableDefinition) -> bool) -> Result<()> {
+        for other in self.table_ids().into_iter().filter(|other| *other != id) {
+            let referrer = self.record(other)?.definition;
+            if let Some(reference) = referrer.references.iter().find(|reference| reference.table == id)
+                && matters(&referrer)
+            {
+                return Err(Error::Constraint(format!(
+                    "table '{}' can't be {done}: constraint '{}' of table '{}' refers to it",
+                    self.record(id)?.definition.name,
+                    reference.name,
+                    referrer.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the definition of a table: renamed, added or dropped columns. Data stays, so a new key, reference or NOT
+    /// NULL is over columns that are new, whose one value must satisfy it; CHECK is the caller's to judge.
+    pub fn alter_table(&mut self, definition: TableDefinition) -> Result<()> {
+        let mut record = self.record(definition.id)?;
+        validate(&definition)?;
+        require_compatible(&record.definition, &definition)?;
+        heap::require_same_pages(&record, &definition)?;
+        self.require_new_constraints(&self.current(definition.id)?, &definition)?;
+        self.refuse_dropped_referred_columns(&record.definition, &definition)?;
+        if definition.name != record.definition.name {
+            self.require_free(&definition.name)?;
+            self.names_mut()?.remove(&record.definition.name);
+            self.names_mut()?.insert(definition.name.clone(), Entry::Table(definition.id));
+        }
+        record.definition = definition;
+        self.put_record(record)
+    }
+
+    /// Errors when a column that another table refers to is gone from `after`.
+    fn refuse_dropped_referred_columns(&self, before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+        for other in self.table_ids() {
+            let referrer = if other == after.id { after.clone() } else { self.record(other)?.definition };
+            for reference in referrer.references.iter().filter(|reference| reference.table == after.id) {
+                let missing = reference.referred.iter().find(|column| after.column_by_id(**column).is_none());
+                if let Some(missing) = missing {
+                    let name = before.column_by_id(*missing).map_or("?", |column| column.name.as_str());
+                    return Err(Error::Constraint(format!(
+                        "column '{name}' of table '{}' can't be dropped: constraint '{}' of table '{}' refers to it",
+                        before.name, reference.name, referrer.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Creates or replaces a view.
+    pub fn create_view(&mut self, view: ViewDefinition, replace: bool) -> Result<()> {
+        let id = match self.names_mut()?.get(&view.name) {
+            Some(Entry::View(id)) if replace => *id,
+            _ => {
+                self.require_free(&view.name)?;
+                let id = self.state.next_view;
+                self.state.next_view += 1;
+                id
+            }
+        };
+        self.names_mut()?.insert(view.name.clone(), Entry::View(id));
+        self.changed = true;
+        values::put_json(self.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
+    }
+
+    /// Drops a view.
+    pub fn drop_view(&mut self, name: &TableName) -> Result<()> {
+        let id = match self.names_mut()?.get(name) {
+            Some(Entry::View(id)) => *id,
+            Some(Entry::Table(_)) => return Err(Error::InvalidInput(format!("'{name}' is a table, not a view"))),
+            None => return Err(Error::InvalidInput(format!("view '{name}' does not exist"))),
+        };
+        self.names_mut()?.remove(name);
+        self.changed = true;
+        values::delete(self.environment, &mut self.transaction, Name::Views, &id_key(id))
+    }
+
+    /// Removes all records of a table. Errors when a table that has records refers to it.
+    pub fn truncate(&mut self, table: TableId) -> Result<u64> {
+        let current = self.current(table)?;
+        let mut filled = HashSet::new();
+        for other in self.table_ids().into_iter().filter(|other| *other != table) {
+            if self.current(other)?.rows() > 0 {
+                filled.insert(other);
+            }
+        }
+        self.refuse_when_referred(table, "truncated", |referrer| filled.contains(&referrer.id))?;
+        let mut record = self.record(table)?;
+        self.remove_rows(&mut record)?;
+        self.put_record(record)?;
+        Ok(current.rows())
+    }
+
+    /// Removes segments, delta blocks and dictionaries of a table.
+    pub(crate) fn remove_rows(&mut self, record: &mut TableRecord) -> Result<()> {
+        let (id, environment) = (record.definition.id, self.environment);
+        for (position, segment) in records::segments(environment, &self.transaction, record)? {
+            self.remove_segment(record, position, segment.id)?;
+        }
+        self.remove_delta(record)?;
+        self.remove_pages(record)?;
+        for (column, version) in dictionaries::versions(environment, &self.transaction, id, None)? {
+            let key = records::dictionary_key(id, column, version);
+            values::delete(environment, &mut self.transaction, Name::Dictionaries, &key)?;
+        }
+        Ok(())
+    }
+
+    /// Removes one segment's record; its files go after the commit.
+    pub(crate) fn remove_segment(&mut self, record: &mut TableRecord, position: u64, segment: u64) -> Result<()> {
+        let (table, key) = (record.definition.id, pair_key(record.definition.id, position));
+        record.segments -= 1;
+        self.forget_deleted(record, segment)?;
+        let stored: Option<SegmentRecord> =
+            values::get_json(self.environment, &self.transaction, Name::Segments, &key)?;
+        for file in stored.iter().flat_map(SegmentRecord::files) {
+            self.replaced.push(folder::segment_file(self.store.path(), table, file));
+        }
+        values::delete(self.environment, &mut self.transaction, Name::Segments, &key)
+    }
+
+    /// Removes all delta blocks.
+    pub(crate) fn remove_delta(&mut self, record: &mut TableRecord) -> Result<()> {
+        record.delta.clone().iter().try_for_each(|block| self.remove_block(record, block.id))
+    }
+
+    /// Removes dictionary versions that no segment of the table names.
+    pub(crate) fn remove_unused_dictionaries(&mut self, record: &TableRecord) -> Result<()> {
+        let (environment, table) = (self.environment, record.definition.id);
+        let used: HashSet<(ColumnId, u32)> = records::segments(environment, &self.transaction, record)?
+            .into_iter()
+            .flat_map(|(_, segment)| segment.dictionaries)
+            .collect();
+        for (column, version) in dictionaries::versions(environment, &self.transaction, table, None)? {
+            if !used.contains(&(column, version)) {
+                let key = records::dictionary_key(table, column, version);
+                values::delete(environment, &mut self.transaction, Name::Dictionaries, &key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A column definition with the next free number for `definition`.
+    pub fn next_column(definition: &mut TableDefinition) -> ColumnId {
+        let id = definition.next_column;
+        definition.next_column += 1;
+        id
+    }
+}
+
+/// What must hold of every definition, whoever made it.
+fn validate(definition: &TableDefinition) -> Result<()> {
+    let fail = |text: String| Err(Error::InvalidInput(format!("table '{}': {text}", definition.name)));
+    if definition.columns.is_empty() {
+        return fail("a table needs at least one column".to_owned());
+    }
+    let (mut ids, mut names) = (HashSet::new(), HashSet::new());
+    for column in &definition.columns {
+        if !ids.insert(column.id) || column.id >= definition.next_column {
+            return fail(format!("column '{}' has number {}, which is taken", column.name, column.id));
+        }
+        if !names.insert(column.name.as_str()) {
+            return fail(format!("two columns are called '{}'", column.name));
+        }
+    }
+    let keys = definition.keys.iter().map(|key| (&key.name, &key.columns));
+    let references = definition.references.iter().map(|reference| (&reference.name, &reference.columns));
+    for (name, columns) in keys.chain(references) {
+        if columns.is_empty() || columns.iter().any(|column| !ids.contains(column)) {
+            return fail(format!("constraint '{name}' names a column that the table does not have"));
+        }
+    }
+    if definition.sort_by.iter().any(|column| !ids.contains(column)) {
+        return fail("sort_by names a column that the table does not have".to_owned());
+    }
+    definition.design.validate(definition)
+}
+
+/// What must hold between the definitions before and after an ALTER TABLE, since the records stay as they are.
+fn require_compatible(before: &TableDefinition, after: &TableDefinition) -> Result<()> {
+    let refuse = |text: String| Err(Error::Unsupported(format!("table '{}': {text}", after.name)));
+    for column in &after.columns {
+        match before.column_by_id(column.id) {
+            None if column.id < before.next_column => {
+                return Err(Error::InvalidInput(format!(
+                    "column '{}' of table '{}' takes number {}, which is used up",
+                    column.name, after.name, column.id
+                )));
+            }
+            None => {}
+            Some(old) if old.logical_type != column.logical_type => {
+                return refuse(format!("the type of column '{}' can't change", column.name));
+            }
+            Some(old) if old.nullable && !column.nullable => {
+                return refuse(format!("column '{}' can't become NOT NULL", column.name));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
