@@ -42,7 +42,12 @@ const RULES: &[Rules] = &[
         upward: 0,
         circles: 55,
     },
-    Rules { folder: "crates/execution/src/", layers: &[], upward: 0, circles: 38 },
+    Rules {
+        folder: "crates/execution/src/",
+        layers: &["error", "data", "schedule", "program", "operators", "codegen", "plan", "run"],
+        upward: 7,
+        circles: 30,
+    },
     Rules { folder: "crates/engine/src/", layers: &[], upward: 0, circles: 134 },
     Rules { folder: "crates/lab/src/", layers: &[], upward: 0, circles: 27 },
 ];

@@ -1,9 +1,9 @@
 //! Memory with machine code. It is writable while code is put into it and executable after, never both; it is freed with
 //! the plan that it belongs to.
 
-use super::defect;
-use super::frame::Frame;
-use crate::value_map::Cells;
+use crate::codegen::defect;
+use crate::codegen::frame::Frame;
+use crate::data::value_map::Cells;
 use crate::{Error, Result};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, Type, types};

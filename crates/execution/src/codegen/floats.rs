@@ -1,7 +1,7 @@
-//! Floats as instructions: what [`crate::float`] does, one value at a time.
+//! Floats as instructions: what [`crate::program::float`] does, one value at a time.
 
-use crate::expression::FloatArithmetic;
-use crate::float::{MOST_SHIFT, power_of_ten};
+use crate::program::expression::FloatArithmetic;
+use crate::program::float::{MOST_SHIFT, power_of_ten};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::FunctionBuilder;

@@ -3,10 +3,11 @@
 //! Safety rests here: a frame is made from slices whose lengths are checked against the vector's records and the plan,
 //! and it borrows them for as long as it lives.
 
-use super::{Access, Validity, Variant};
-use crate::aggregate::States;
-use crate::source::{Records, Vector};
-use crate::stage::{ColumnUse, Field, Stage};
+use crate::codegen::{Access, Validity, Variant};
+use crate::data::source::Field;
+use crate::data::source::{Records, Vector};
+use crate::operators::aggregate::States;
+use crate::program::stage::{ColumnUse, Stage};
 use crate::{Error, Result};
 use gingham_storage::LogicalType;
 use gingham_storage::model::{ColumnView, Meaning, Shape};

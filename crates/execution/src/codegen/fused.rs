@@ -1,15 +1,16 @@
 //! What is woven into one loop, how its frame is filled, and the call.
 
-use super::code::Code;
-use super::frame::{self, Frame};
-use super::{Generator, Loops, Scratch, defect, weave};
 use crate::Result;
-use crate::aggregate::States;
-use crate::join::JoinTable;
-use crate::ready::{End, Given, Level};
-use crate::relation::Relation;
-use crate::source::Vector;
-use crate::stage::{ColumnUse, Stage};
+use crate::codegen::code::Code;
+use crate::codegen::frame;
+use crate::codegen::frame::Frame;
+use crate::codegen::{Generator, Loops, Scratch, defect, weave};
+use crate::data::relation::Relation;
+use crate::data::source::Vector;
+use crate::operators::aggregate::States;
+use crate::operators::join::JoinTable;
+use crate::plan::ready::{End, Given, Level};
+use crate::program::stage::{ColumnUse, Stage};
 use std::sync::Arc;
 
 /// The probes of a pipeline from one on, and what it ends in.

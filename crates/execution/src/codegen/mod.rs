@@ -23,12 +23,13 @@ mod fused;
 mod stage;
 mod steps;
 mod table;
+pub(crate) mod trial;
 mod weave;
 
-use crate::aggregate::{Plan, States};
-use crate::source::Vector;
-use crate::stage::Stage;
-use crate::trial::Trial;
+use crate::codegen::trial::Trial;
+use crate::data::source::Vector;
+use crate::operators::aggregate::{Plan, States};
+use crate::program::stage::Stage;
 use crate::{Error, Mode, Result};
 use code::{Code, Entry};
 use frame::Frame;

@@ -1,14 +1,14 @@
 //! The loops of an aggregation's stages. All have one form: words of the frame, then a loop whose test is at its end,
 //! entered only with records.
 
-use super::code::OVERFLOW;
-use super::frame::{FIRST, PASSED, PLACES, ROWS, SPARE, WORDS, output_word};
-use super::steps::{Steps, element, resized, trusted};
-use super::{Variant, defect};
 use crate::Result;
-use crate::aggregate::{Plan, Slot, SlotKind};
-use crate::program::{Operation, StepId};
-use crate::stage::Stage;
+use crate::codegen::code::OVERFLOW;
+use crate::codegen::frame::{FIRST, PASSED, PLACES, ROWS, SPARE, WORDS, output_word};
+use crate::codegen::steps::{Steps, element, resized, trusted};
+use crate::codegen::{Variant, defect};
+use crate::operators::aggregate::{Plan, Slot, SlotKind};
+use crate::program::stage::Stage;
+use crate::program::steps::{Operation, StepId};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};

@@ -1,14 +1,15 @@
 //! Steps as instructions, for one record of a loop.
 
-use super::floats;
-use super::frame::{column_word, input_word};
-use super::{Access, Validity, Variant};
 use crate::Result;
 use crate::codegen::defect;
-use crate::expression::{Arithmetic, Comparison, Limits};
-use crate::program::{Operation, Program, StepId};
-use crate::stage::Stage;
-use crate::value_map::Cells;
+use crate::codegen::floats;
+use crate::codegen::frame::{column_word, input_word};
+use crate::codegen::{Access, Validity, Variant};
+use crate::data::limits::Limits;
+use crate::data::value_map::Cells;
+use crate::program::expression::{Arithmetic, Comparison};
+use crate::program::stage::Stage;
+use crate::program::steps::{Operation, Program, StepId};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};

@@ -1,12 +1,12 @@
 //! The search for a key in a key table, one record at a time: what a loop without a boundary before a probe does, where a
 //! kernel would look for the keys of a whole vector.
 
-use super::frame::{TABLE_WORDS, table_word};
-use super::stage::scaled;
-use super::steps::{element, trusted};
-use super::{Variant, defect};
 use crate::Result;
-use crate::join::TableKind;
+use crate::codegen::frame::{TABLE_WORDS, table_word};
+use crate::codegen::stage::scaled;
+use crate::codegen::steps::{element, trusted};
+use crate::codegen::{Variant, defect};
+use crate::operators::join::TableKind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;

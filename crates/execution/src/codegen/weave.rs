@@ -5,13 +5,13 @@
 //! Blocks: where a record fails, control goes to the innermost loop's next match, else to the next record. What comes
 //! behind a probe is written once, in blocks that the probe's own dominate, so that rows and values stay in registers.
 
-use super::fused::Chain;
-use super::stage::{Form, checked, filtered, scaled};
-use super::steps::{Steps, trusted};
-use super::table::Table;
-use super::{Variant, defect};
-use crate::ready::{End, Level, LevelKind};
-use crate::stage::Stage;
+use crate::codegen::fused::Chain;
+use crate::codegen::stage::{Form, checked, filtered, scaled};
+use crate::codegen::steps::{Steps, trusted};
+use crate::codegen::table::Table;
+use crate::codegen::{Variant, defect};
+use crate::plan::ready::{End, Level, LevelKind};
+use crate::program::stage::Stage;
 use crate::{JoinKind, Result};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};

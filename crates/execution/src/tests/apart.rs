@@ -1,16 +1,16 @@
 //! What is kept apart from states: against plain sums and comparisons of the same records.
 
-use super::{By, Column, fields};
-use crate::aggregate::{self, Distinct, Plan, States};
 use crate::codegen::{End, Scratch};
-use crate::computed::Compute;
-use crate::interpret::Interpreter;
-use crate::ready::Part;
-use crate::rows::Column as Values;
-use crate::source::{Input, Records, Vector};
-use crate::{
-    Aggregation, Apart, Error, Expression, Finish, Gathering, Limits, Memory, Moment, Result, Rows, float, ordered,
-};
+use crate::data::rows::Column as Values;
+use crate::data::source::{Input, Records, Vector};
+use crate::operators::aggregate;
+use crate::operators::aggregate::{Distinct, Plan, States};
+use crate::operators::interpret::Interpreter;
+use crate::plan::ready::Part;
+use crate::program::computed::Compute;
+use crate::program::float::float;
+use crate::tests::{By, Column, fields};
+use crate::{Aggregation, Apart, Error, Expression, Finish, Gathering, Limits, Memory, Moment, Result, Rows, ordered};
 use arrow::array::BinaryViewArray;
 use gingham_kernels::Isa;
 use gingham_storage::model::ColumnView;

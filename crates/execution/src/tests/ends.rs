@@ -1,11 +1,13 @@
 //! Random pipelines with joins that end in groups or marks, cut into stages in each way, against nested loops.
 
-use super::joins::{Join, Row, SOURCE, WAYS, expected, in_order, join, pipeline, relation, renamed, rows, run, ways};
-use super::{cases, evaluate, truth};
-use crate::aggregate;
-use crate::flow::Ended;
-use crate::query::{Pipeline, Probe, Sink, Step};
-use crate::ready::End;
+use crate::operators::aggregate;
+use crate::plan::query::{Pipeline, Probe, Sink, Step};
+use crate::plan::ready::End;
+use crate::run::flow::Ended;
+use crate::tests::joins::{
+    Join, Row, SOURCE, WAYS, expected, in_order, join, pipeline, relation, renamed, rows, run, ways,
+};
+use crate::tests::{cases, evaluate, truth};
 use crate::{Aggregate, Aggregation, Error, Expression, Finish, Function};
 use proptest::prelude::*;
 

@@ -1,16 +1,16 @@
 //! Random pipelines with joins: interpreted and by generated code, cut into stages in each way, against nested loops over all pairs of rows.
 
-use super::{cases, evaluate, truth};
-use crate::flow::{Course, Ended, Flow};
-use crate::helpers::Helpers;
-use crate::join::JoinTable;
-use crate::query::{Pipeline, Probe, Sink, Source, Step};
-use crate::range::Range;
-use crate::ready::{Build, End, Given, Ready};
-use crate::relation::Relation;
-use crate::rows::{Column, Rows, Values};
-use crate::source::VECTOR;
-use crate::stages::{Cut, Stages, TableChoice};
+use crate::data::relation::Relation;
+use crate::data::rows::{Column, Rows, Values};
+use crate::data::source::VECTOR;
+use crate::operators::inequality::Range;
+use crate::operators::join::JoinTable;
+use crate::plan::query::{Pipeline, Probe, Sink, Source, Step};
+use crate::plan::ready::{Build, End, Given, Ready};
+use crate::plan::stages::{Cut, Stages, TableChoice};
+use crate::run::flow::{Course, Ended, Flow};
+use crate::schedule::helpers::Helpers;
+use crate::tests::{cases, evaluate, truth};
 use crate::{Error, Expression, Field, JoinKind, Memory, Mode};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
@@ -297,7 +297,7 @@ fn check(
                     return Err(TestCaseError::fail("a pipeline that ends in no rows"));
                 };
                 let chunks: Vec<_> = done.into_iter().map(|(_, chunk)| chunk).collect();
-                let rows = crate::gathered::rows(&chunks, columns);
+                let rows = crate::operators::gathered::rows(&chunks, columns);
                 let marked = BooleanBuffer::new(Buffer::from_vec(flow.marks.clone()), 0, flow.marks.len() * 64);
                 let found = (0..rows.rows).map(|row| rows.columns.iter().map(|column| column.get(row)).collect());
                 // An overflow where SQL's operators would not have looked is another operator's to tell.

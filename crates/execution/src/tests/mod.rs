@@ -7,13 +7,15 @@ mod joins;
 mod wide;
 mod windows;
 
-use crate::aggregate::{self, Having, Plan, States};
 use crate::codegen::{End, Generator, Scratch};
-use crate::interpret::Interpreter;
-use crate::source::{Input, Records, VECTOR, Vector};
+use crate::data::source::{Input, Records, VECTOR, Vector};
+use crate::operators::aggregate;
+use crate::operators::aggregate::{Having, Plan, States};
+use crate::operators::interpret::Interpreter;
+use crate::program::float::float;
 use crate::{
     Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Field, Finish, FloatArithmetic, Function,
-    Limits, Rows, ValueMap, Values, float, ordered,
+    Limits, Rows, ValueMap, Values, ordered,
 };
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;

@@ -1,7 +1,7 @@
 //! Results whose types have 128 bits, and whose values have not.
 
-use super::{ANY, Column, check, fields};
-use crate::aggregate::Plan;
+use crate::operators::aggregate::Plan;
+use crate::tests::{ANY, Column, check, fields};
 use crate::{Aggregate, Aggregation, Arithmetic, Error, Expression, Function, Limits};
 
 /// [`check`] looks at the groups by a condition on the last column, too.

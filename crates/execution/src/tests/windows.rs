@@ -1,10 +1,11 @@
 //! Groups in windows, against one array for all groups.
 
-use super::{By, Column, fields, finishes, run};
-use crate::aggregate::{self, Ends, Having, Plan, States, Windows};
 use crate::codegen::{End, Generator, Scratch};
-use crate::interpret::Interpreter;
-use crate::source::{Input, Records, VECTOR, Vector};
+use crate::data::source::{Input, Records, VECTOR, Vector};
+use crate::operators::aggregate;
+use crate::operators::aggregate::{Ends, Having, Plan, States, Windows};
+use crate::operators::interpret::Interpreter;
+use crate::tests::{By, Column, fields, finishes, run};
 use crate::{Aggregate, Aggregation, Comparison, Error, Expression, Function, Rows};
 use gingham_kernels::Isa;
 use gingham_storage::scan::OpenMorsel;

@@ -1,0 +1,37 @@
+//! Aggregation: what is computed per group, as words of memory that any executor can update.
+//!
+//! | file | what |
+//! |---|---|
+//! | `plan` | keys and functions -> one number per record and the words it updates |
+//! | `states` | the words of all groups: an array over the keys' range, or a hash table |
+//! | `table` | that hash table |
+//! | `apart` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`) |
+//! | `windows` | states of one morsel at a time, where records lie in the order of the key |
+//! | `found` | the groups that are wanted: those with records that fulfil a HAVING |
+//! | `outcome` | words -> rows |
+//!
+//! A group's state is a few 64-bit words that start at zero, so that memory fresh from the system is a state already, and
+//! that are only ever added to or raised to a larger value, so that states of several threads merge in any order. A
+//! smallest or largest value is kept as its distance from the end of the argument's range, plus one: zero means none.
+
+mod apart;
+mod different;
+mod exact;
+mod found;
+mod moments;
+mod outcome;
+mod plan;
+mod states;
+mod table;
+mod texts;
+mod windows;
+
+pub use crate::operators::aggregate::apart::{Apart, Gathering};
+pub(crate) use crate::operators::aggregate::found::Having;
+pub use crate::operators::aggregate::moments::Moment;
+pub(crate) use crate::operators::aggregate::outcome::rows;
+pub use crate::operators::aggregate::outcome::{Finish, Spread};
+pub use crate::operators::aggregate::plan::{Aggregate, Aggregation, Function};
+pub(crate) use crate::operators::aggregate::plan::{Distinct, Plan, Slot, SlotKind};
+pub(crate) use crate::operators::aggregate::states::{FEW_GROUPS, States, add_wide};
+pub(crate) use crate::operators::aggregate::windows::{Ends, Windows};

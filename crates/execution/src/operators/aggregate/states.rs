@@ -1,0 +1,253 @@
+//! The words of all groups. Where the keys' ranges allow few groups, a record's group number is its place in an array;
+//! else a hash table gives places as numbers come.
+
+use crate::operators::aggregate::apart::{ApartPlan, Gathered, Makers};
+use crate::operators::aggregate::found::Having;
+use crate::operators::aggregate::plan::{Plan, SlotKind};
+use crate::operators::aggregate::table::GroupTable;
+use crate::operators::aggregate::windows::{Taken, Windows};
+use crate::{Error, Result};
+use gingham_kernels::Isa;
+use gingham_storage::huge_zeros;
+use std::sync::Arc;
+
+/// Groups that always get an array: their states stay in the caches nearby.
+pub(crate) const FEW_GROUPS: u64 = 1 << 12;
+
+/// The states of one thread, or of all when they are merged.
+#[derive(Debug)]
+pub(crate) struct States {
+    /// `stride` words a group. In an array there is a group more than the keys allow, for numbers that contradict the
+    /// metadata: nothing that is read from a file decides where memory is written.
+    pub(super) words: Vec<u64>,
+    pub(super) table: Option<GroupTable>,
+    /// The number of the first state's group, of an array.
+    first: u64,
+    /// What was taken out of windows, where states lie in such.
+    pub(super) taken: Option<Box<Taken>>,
+    /// The numbers of each of the plan's sets of different values.
+    pub(super) sets: Vec<GroupTable>,
+    /// What is kept apart, where anything is.
+    pub(super) apart: Option<Arc<Gathered>>,
+    stride: usize,
+}
+
+impl States {
+    /// True when an aggregation of `rows` records gets an array: one that is not much longer than the records are many.
+    pub(crate) fn is_array(plan: &Plan, rows: u64) -> bool {
+        plan.groups <= rows.saturating_mul(2).max(FEW_GROUPS) && plan.groups < u32::MAX.into()
+    }
+
+    /// No group has a record yet.
+    pub(crate) fn new(plan: &Plan, array: bool) -> Self {
+        let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
+        let sets = plan.distinct.iter().map(|_| GroupTable::new()).collect();
+        let apart = plan.apart.as_ref().map(|plan| Arc::new(Gathered::new(plan)));
+        Self { words, table: (!array).then(GroupTable::new), first: 0, taken: None, sets, apart, stride: plan.stride }
+    }
+
+    /// The same, for states that lie in windows.
+    pub(crate) fn in_windows(plan: &Plan) -> Self {
+        let taken = Some(Box::new(Taken::new(plan)));
+        Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), apart: None, stride: plan.stride }
+    }
+
+    /// Makes room for the groups of a morsel: a hash table for those of one that is scattered.
+    pub(crate) fn open(&mut self, windows: &Windows, morsel: usize) {
+        match windows.of(morsel) {
+            Some(window) => {
+                self.first = window.first;
+                self.words.resize((window.groups as usize + 1) * self.stride, 0);
+            }
+            None => self.swap_shared(),
+        }
+    }
+
+    /// The states of groups that morsels share are those at work, or no longer.
+    fn swap_shared(&mut self) {
+        if let Some(taken) = &mut self.taken {
+            std::mem::swap(&mut self.words, &mut taken.shared.words);
+            std::mem::swap(&mut self.table, &mut taken.shared.table);
+        }
+    }
+
+    /// Takes the groups of a morsel that has ended out of its window; of those that are complete, the ones that fulfil
+    /// `having`. Fails when there was a record of another group. `place` names the source.
+    pub(crate) fn close(
+        &mut self,
+        plan: &Plan,
+        (windows, morsel): (&Windows, usize),
+        having: Option<(&Having, Isa)>,
+        place: impl Fn() -> String,
+    ) -> Result<()> {
+        let Some(window) = windows.of(morsel) else {
+            self.swap_shared();
+            return Ok(());
+        };
+        self.check_spare(place)?;
+        match &mut self.taken {
+            Some(taken) => taken.take(plan, (windows, window), having, &mut self.words),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails when an array has a record of no group.
+    pub(super) fn check_spare(&self, place: impl Fn() -> String) -> Result<()> {
+        if self.words[self.spare() as usize * self.stride] == 0 {
+            return Ok(());
+        }
+        let detail = "a column has values outside of the range in its metadata; run `check`".to_owned();
+        Err(Error::Corrupt { place: place(), detail })
+    }
+
+    /// All morsels have ended: of what was taken out of windows, what fulfils `having` is left.
+    pub(crate) fn settle(&mut self, plan: &Plan, having: Option<(&Having, Isa)>) -> Result<()> {
+        self.taken.iter_mut().try_for_each(|taken| taken.settle(plan, having))
+    }
+
+    /// The groups of a hash table by their numbers, with their states.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (u64, &[u64])> {
+        let numbers = self.table.iter().flat_map(|table| table.numbers().iter().copied());
+        numbers.zip(self.words.chunks_exact(self.stride))
+    }
+
+    /// Adds the states of groups with these numbers, where a hash table gives the places.
+    pub(super) fn add<'a>(
+        &mut self,
+        plan: &Plan,
+        mut numbers: Vec<u64>,
+        states: impl Iterator<Item = &'a [u64]>,
+    ) -> Result<()> {
+        self.places(&mut numbers)?;
+        for (place, from) in numbers.into_iter().zip(states) {
+            let start = place as usize * self.stride;
+            merge_state(plan, &mut self.words[start..start + self.stride], from);
+        }
+        Ok(())
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        let tables = self.table.iter().chain(&self.sets).map(GroupTable::bytes).sum::<usize>();
+        let apart = self.apart.as_ref().map_or(0, |apart| apart.bytes());
+        self.words.capacity() * size_of::<u64>() + tables + apart + self.taken.as_ref().map_or(0, |taken| taken.bytes())
+    }
+
+    /// Adds numbers to a set of different values. They become places in it.
+    pub(crate) fn gather(&mut self, set: usize, numbers: &mut [u64]) -> Result<()> {
+        let set = &mut self.sets[set];
+        if set.numbers().len() + numbers.len() > u32::MAX as usize {
+            return Err(Error::OutOfMemory("4,294,967,295 different values".to_owned()));
+        }
+        set.places(numbers);
+        Ok(())
+    }
+
+    /// Adds records to what is kept apart, by what its stage gave of them.
+    pub(crate) fn gather_apart(&mut self, plan: &ApartPlan, outputs: &[Vec<i64>], makers: Makers<'_>) -> Result<()> {
+        self.apart_mut()?.gather(plan, outputs, makers)
+    }
+
+    /// All records have come to what is kept apart.
+    pub(crate) fn end_apart(&mut self, makers: Makers<'_>) -> Result<()> {
+        if self.apart.is_some() { self.apart_mut()?.end(makers) } else { Ok(()) }
+    }
+
+    /// What is kept apart, which nobody shares before all records have come.
+    fn apart_mut(&mut self) -> Result<&mut Gathered> {
+        let apart = self.apart.as_mut().and_then(Arc::get_mut);
+        apart.ok_or_else(|| Error::Internal("what is kept apart is nobody's".to_owned()))
+    }
+
+    /// Replaces group numbers by places in [`States::words`], counted in states. A number that the keys do not allow gets
+    /// the place that is no group's.
+    pub(crate) fn places(&mut self, numbers: &mut [u64]) -> Result<()> {
+        let spare = self.spare();
+        let Some(table) = &mut self.table else {
+            for number in numbers {
+                *number = number.wrapping_sub(self.first).min(spare);
+            }
+            return Ok(());
+        };
+        if table.numbers().len() + numbers.len() > u32::MAX as usize {
+            return Err(Error::OutOfMemory("an aggregation into 4,294,967,295 groups".to_owned()));
+        }
+        table.places(numbers);
+        self.words.resize(table.numbers().len() * self.stride, 0);
+        Ok(())
+    }
+
+    /// True when a hash table gives the places.
+    pub(crate) fn is_table(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// The number of the group whose state is the first of an array.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// In an array, the place that is no group's; it is the last.
+    pub(crate) fn spare(&self) -> u64 {
+        if self.is_table() { 0 } else { (self.words.len() / self.stride) as u64 - 1 }
+    }
+
+    /// The words, for an executor.
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    /// Adds the states of another thread.
+    pub(crate) fn merge(&mut self, plan: &Plan, mut other: Self) -> Result<()> {
+        if let Some(other) = other.apart.take().and_then(Arc::into_inner) {
+            self.apart_mut()?.merge(other)?;
+        }
+        for (set, other) in other.sets.iter().enumerate() {
+            self.gather(set, &mut other.numbers().to_vec())?;
+        }
+        if let (Some(taken), Some(other)) = (&mut self.taken, other.taken) {
+            return taken.merge(plan, *other);
+        }
+        let states = other.words.chunks_exact(self.stride);
+        if let Some(table) = &other.table {
+            return self.add(plan, table.numbers().to_vec(), states);
+        }
+        for (to, from) in self.words.chunks_exact_mut(self.stride).zip(states).filter(|(_, from)| from[0] != 0) {
+            merge_state(plan, to, from);
+        }
+        Ok(())
+    }
+}
+
+/// Adds a state to another.
+pub(super) fn merge_state(plan: &Plan, to: &mut [u64], from: &[u64]) {
+    for slot in &plan.slots {
+        let word = slot.word;
+        match slot.kind {
+            SlotKind::Add => to[word] = to[word].wrapping_add(from[word]),
+            SlotKind::Raise => to[word] = to[word].max(from[word]),
+            SlotKind::Or => to[word] |= from[word],
+            SlotKind::Xor => to[word] ^= from[word],
+            SlotKind::AddWide => {
+                let sum = wide(&to[word..]).wrapping_add(wide(&from[word..]));
+                set_wide(&mut to[word..], sum);
+            }
+        }
+    }
+}
+
+/// Two words as a number.
+pub(super) fn wide(words: &[u64]) -> i128 {
+    (u128::from(words[0]) | u128::from(words[1]) << 64) as i128
+}
+
+/// A number as two words.
+pub(crate) fn set_wide(words: &mut [u64], value: i128) {
+    (words[0], words[1]) = (value as u64, (value as u128 >> 64) as u64);
+}
+
+/// Adds to a number of two words.
+pub(crate) fn add_wide(words: &mut [u64], value: i128) {
+    let sum = wide(words).wrapping_add(value);
+    set_wide(words, sum);
+}

@@ -1,0 +1,313 @@
+//! Joins: the keys of a relation's rows as one number each, the key table over them, and the number that a probing record
+//! has (relaxed operator fusion paper, section 4.3: what is probed is known before the code that probes is made).
+//!
+//! A key is the digits of a number in which each digit's range is that of the build side. A probing record whose keys lie
+//! outside of these ranges, or are NULL, has no match and needs no probe.
+
+use crate::data::limits::Limits;
+use crate::data::relation::{Facts, Relation};
+use crate::data::source::Field;
+use crate::data::source::{Input, Records, VECTOR, Vector};
+use crate::operators::interpret::Interpreter;
+use crate::plan::stages::TableChoice;
+use crate::program::expression::{Arithmetic, Comparison, Expression};
+use crate::program::stage::Draft;
+use crate::program::steps::{Builder, StepId};
+use crate::schedule::helpers::Helpers;
+use crate::{Error, Result};
+use gingham_kernels::hash::{HashFunction, Key};
+use gingham_kernels::key_table::{Building, DenseTable, Duplicates, HashTable, Probing};
+use gingham_kernels::{Code, Isa};
+use gingham_storage::model::Shape;
+use std::fmt;
+use std::sync::Arc;
+
+/// Numbers for which an array costs next to nothing, however few keys there are.
+pub(crate) const FEW_NUMBERS: usize = 1 << 16;
+
+/// Slots of a hash table in use.
+const LOAD: f64 = 0.5;
+
+/// What a join does with a probing record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JoinKind {
+    /// It goes on once for each match, with the match's columns.
+    Inner,
+    /// The same; without any match it goes on once with NULLs.
+    Left,
+    /// As [`Left`](Self::Left), and the rows of the build side that have a match are marked. A pipeline has one at most.
+    Full,
+    /// It goes on, once, when it has a match.
+    Semi,
+    /// It goes on when it has none.
+    Anti,
+    /// It goes on when `NOT IN` holds: it has none, and neither its key nor one of the build side is NULL; or there are no
+    /// rows to be in.
+    NotIn,
+    /// It goes on with a column that says whether it has one: 1 or 0.
+    Mark,
+}
+
+impl fmt::Display for JoinKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Inner => "probe",
+            Self::Left => "left probe",
+            Self::Full => "full probe",
+            Self::Semi => "semi probe",
+            Self::Anti => "anti probe",
+            Self::NotIn => "not-in probe",
+            Self::Mark => "mark probe",
+        })
+    }
+}
+
+/// The ranges of a table's keys: how they become one number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct KeyRanges(Vec<Limits>);
+
+/// Memory for the keys of a vector.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    short: Vec<u32>,
+    long: Vec<u64>,
+}
+
+/// The rows of a relation by their keys.
+#[derive(Debug)]
+pub(crate) struct JoinTable {
+    pub(crate) ranges: KeyRanges,
+    table: Table,
+    /// Rows that have keys: those without NULLs.
+    pub(crate) rows: usize,
+    /// The values of the column that rows are sorted by, if they are, up to those that have none.
+    pub(crate) sorted: Vec<i64>,
+}
+
+/// What a table is, and how its keys are hashed: what a loop that probes it is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableKind {
+    /// An array of links.
+    Dense,
+    /// Entries with keys of 32 bits.
+    Short(HashFunction),
+    /// Entries with keys of 64 bits.
+    Long(HashFunction),
+}
+
+#[derive(Debug)]
+enum Table {
+    Dense(DenseTable),
+    Short(HashTable<u32>),
+    Long(HashTable<u64>),
+}
+
+impl KeyRanges {
+    /// Of columns with these facts. Fails when numbers would need more than 62 bits.
+    pub(crate) fn new(facts: impl Iterator<Item = Facts>) -> Result<Self> {
+        let ranges = Self(facts.map(|(limits, _)| limits).collect());
+        let wide = || Error::Unsupported("join keys whose ranges need more than 62 bits together".to_owned());
+        let numbers = ranges.0.iter().try_fold(1i128, |numbers, range| numbers.checked_mul(size(*range)?));
+        numbers.filter(|numbers| *numbers <= 1 << 62).map(|_| ranges).ok_or_else(wide)
+    }
+
+    /// Different numbers.
+    pub(crate) fn numbers(&self) -> u64 {
+        self.0.iter().filter_map(|range| size(*range)).product::<i128>() as u64
+    }
+
+    /// The truth that all keys lie in their ranges, none NULL, and their number where it holds.
+    pub(crate) fn number(&self, builder: &mut Builder, keys: &[Expression]) -> Result<(StepId, StepId)> {
+        let mut inside = builder.constant(1);
+        let mut number = builder.constant(0);
+        for (key, range) in keys.iter().zip(&self.0) {
+            let key = builder.lower(key)?;
+            if let Some(valid) = key.valid {
+                inside = builder.and(inside, valid);
+            }
+            let (low, high) = (builder.constant(range.min), builder.constant(range.max));
+            for (operator, end) in [(Comparison::GreaterOrEqual, low), (Comparison::LessOrEqual, high)] {
+                let within = builder.compare(operator, key.value, end);
+                inside = builder.and(inside, within);
+            }
+            let value = builder.assumed(key.value, *range);
+            let digit = builder.combine(Arithmetic::Subtract, value, low)?;
+            number = builder.with_digit(number, digit, range.max - range.min + 1)?;
+        }
+        Ok((inside, number))
+    }
+}
+
+fn size(range: Limits) -> Option<i128> {
+    range.max.checked_sub(range.min)?.checked_add(1)
+}
+
+impl JoinTable {
+    /// The rows of a relation by some of its columns. Rows of which a key is NULL are left out: they equal nothing.
+    pub(crate) fn build(
+        relation: &Relation,
+        keys: &[usize],
+        making: (TableChoice, Isa),
+        helpers: &Helpers<'_>,
+    ) -> Result<Self> {
+        let ranges = KeyRanges::new(keys.iter().map(|key| relation.facts[*key]))?;
+        if let ([key], false) = (keys, keys.iter().any(|key| relation.facts[*key].1)) {
+            // Codes count from the smallest value: they are the numbers already.
+            let positions: Vec<u32> = (0..relation.rows as u32).collect();
+            if let Shape::Contiguous { codes, width } = &relation.views[*key].shape {
+                let table = match width {
+                    1 => Table::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], positions, making, helpers),
+                    2 => Table::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], positions, making, helpers),
+                    4 => Table::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], positions, making, helpers),
+                    _ => Table::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], positions, making, helpers),
+                };
+                return Ok(Self { ranges, table: table?, rows: relation.rows, sorted: Vec::new() });
+            }
+        }
+        let (numbers, positions) = numbers(relation, keys, &ranges, making.1)?;
+        let rows = positions.len();
+        let table = Table::of(&ranges, &numbers, positions, making, helpers)?;
+        Ok(Self { ranges, table, rows, sorted: Vec::new() })
+    }
+
+    /// A link for each number in the ranges, and for -1, which has no match, in place of what `links` had.
+    pub(crate) fn locate(
+        &self,
+        (isa, probing): (Isa, Probing),
+        numbers: &[i64],
+        keys: &mut Keys,
+        links: &mut Vec<u32>,
+    ) {
+        links.clear();
+        let Keys { short, long } = keys;
+        if let Table::Short(table) = &self.table {
+            short.clear();
+            // A number without a match is -1, and the largest number is none of the table's.
+            short.extend(numbers.iter().map(|number| *number as u32));
+            return table.locate(isa, probing, short, links);
+        }
+        long.clear();
+        long.extend(numbers.iter().map(|number| *number as u64));
+        match &self.table {
+            Table::Dense(table) => table.locate(isa, long, links),
+            Table::Long(table) => table.locate(isa, probing, long, links),
+            Table::Short(_) => {}
+        }
+    }
+
+    /// The rows that share a key.
+    pub(crate) fn duplicates(&self) -> &Duplicates {
+        match &self.table {
+            Table::Dense(table) => table.duplicates(),
+            Table::Short(table) => table.duplicates(),
+            Table::Long(table) => table.duplicates(),
+        }
+    }
+
+    /// Matches that a record has at most.
+    pub(crate) fn most_matches(&self) -> u64 {
+        if self.duplicates().is_empty() { 1 } else { self.rows as u64 }
+    }
+
+    /// What it is.
+    pub(crate) fn kind(&self) -> TableKind {
+        match &self.table {
+            Table::Dense(_) => TableKind::Dense,
+            Table::Short(table) => TableKind::Short(table.function()),
+            Table::Long(table) => TableKind::Long(table.function()),
+        }
+    }
+
+    /// How a loop finds it: the address of its links or entries, the last of them, the shift of its hashes, the address of
+    /// its lists.
+    pub(crate) fn words(&self) -> [u64; 4] {
+        let lists = self.duplicates().words().as_ptr() as u64;
+        let of = |place: u64, length: usize, shift: u32| [place, length as u64 - 1, shift.into(), lists];
+        match &self.table {
+            Table::Dense(table) => of(table.links().as_ptr() as u64, table.links().len(), 0),
+            Table::Short(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
+            Table::Long(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let table = match &self.table {
+            Table::Dense(table) => table.bytes(),
+            Table::Short(table) => table.bytes(),
+            Table::Long(table) => table.bytes(),
+        };
+        table + size_of_val(self.sorted.as_slice())
+    }
+
+    /// What it is, for EXPLAIN ANALYZE.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.kind() {
+            TableKind::Dense => "array",
+            TableKind::Short(_) => "hash32",
+            TableKind::Long(_) => "hash64",
+        }
+    }
+}
+
+impl Table {
+    fn of<C: Code>(
+        ranges: &KeyRanges,
+        numbers: &[C],
+        positions: Vec<u32>,
+        (choice, isa): (TableChoice, Isa),
+        helpers: &Helpers<'_>,
+    ) -> Result<Self> {
+        let all = ranges.numbers();
+        if choice.array && all < 1 << 31 && all as usize <= (numbers.len() * 4).max(FEW_NUMBERS) {
+            return Ok(Self::Dense(DenseTable::build(0, all as usize, numbers, &positions, Vec::new())));
+        }
+        let making = (isa, choice.function);
+        if all < u32::MAX.into() {
+            let keys: Vec<u32> = numbers.iter().map(|number| number.to_u64() as u32).collect();
+            return hash_table(making, keys, positions, helpers).map(Self::Short);
+        }
+        let keys: Vec<u64> = numbers.iter().map(|number| number.to_u64()).collect();
+        hash_table(making, keys, positions, helpers).map(Self::Long)
+    }
+}
+
+/// A hash table, of which several threads build a part each where it is large.
+fn hash_table<K: Key + Send + Sync + 'static>(
+    (isa, function): (Isa, HashFunction),
+    keys: Vec<K>,
+    positions: Vec<u32>,
+    helpers: &Helpers<'_>,
+) -> Result<HashTable<K>> {
+    let entries = gingham_storage::huge_vec(HashTable::<K>::slots(keys.len(), LOAD));
+    let threads = helpers.threads(keys.len());
+    if threads == 1 {
+        return Ok(HashTable::build(isa, function, LOAD, &keys, &positions, entries));
+    }
+    let parts = threads.next_power_of_two();
+    let building = Arc::new(Building::new((isa, function, LOAD), (keys, positions), entries, parts));
+    let own = Arc::clone(&building);
+    helpers.each(parts, threads, move |part| own.part(part))?;
+    Ok(building.finish())
+}
+
+/// The numbers of the rows whose keys are not NULL, and the rows.
+fn numbers(relation: &Relation, keys: &[usize], ranges: &KeyRanges, isa: Isa) -> Result<(Vec<u64>, Vec<u32>)> {
+    let fields: Vec<Field> = keys.iter().map(|key| Field { input: 0, column: *key }).collect();
+    let mut draft = Draft::new(Builder::new(keys.iter().map(|key| relation.facts[*key])), fields, None)?;
+    let expressions: Vec<Expression> = (0..keys.len()).map(Expression::Column).collect();
+    let (inside, number) = ranges.number(&mut draft.builder, &expressions)?;
+    draft.also(inside);
+    let stage = draft.finish(vec![number], std::iter::empty()).checked()?;
+    let mut interpreter = Interpreter::new(&stage);
+    let (mut passed, mut out) = (Vec::new(), vec![Vec::new()]);
+    let (mut numbers, mut positions) = (Vec::with_capacity(relation.rows), Vec::with_capacity(relation.rows));
+    for first in (0..relation.rows).step_by(VECTOR) {
+        let records = Records::Run { first, length: VECTOR.min(relation.rows - first) };
+        let inputs = [Input { views: &relation.views, records }];
+        interpreter.emit(&stage, &Vector { inputs: &inputs, isa }, &mut passed, &mut out)?;
+        positions.extend(passed.iter().map(|position| first as u32 + position));
+        numbers.extend(out[0].iter().map(|number| *number as u64));
+    }
+    Ok((numbers, positions))
+}

@@ -1,0 +1,17 @@
+//! What pipelines probe and end in, and the interpreter.
+//!
+//! | file | what |
+//! |---|---|
+//! | `aggregate/` | groups and their states |
+//! | `join`, `inequality` | joins by keys and by inequalities |
+//! | `order`, `top` | rows in an order, all of them or the first |
+//! | `interpret` | steps as loops over vectors: the oracle of the code generator |
+//! | `gathered` | what the threads of a pipeline gathered |
+
+pub(crate) mod aggregate;
+pub(crate) mod gathered;
+pub(crate) mod inequality;
+pub(crate) mod interpret;
+pub(crate) mod join;
+pub(crate) mod order;
+pub(crate) mod top;

@@ -1,0 +1,14 @@
+//! From a query as a planner writes it to pipelines that are ready to run.
+//!
+//! | file | what |
+//! |---|---|
+//! | `query` | the query: pipelines, each of which ends before the next begins |
+//! | `ready` | a pipeline whose build sides are known |
+//! | `stages`, `fixed` | how a pipeline is cut into stages; what an experiment fixes of that |
+//! | `choices` | choices that wait for sizes, as EXPLAIN tells them |
+
+pub(crate) mod choices;
+pub(crate) mod fixed;
+pub(crate) mod query;
+pub(crate) mod ready;
+pub(crate) mod stages;
