@@ -1,11 +1,15 @@
 //! A connection: statements in, batches out.
 
-use crate::load::{self, LoadOptions, LoadReport, Progress};
+use crate::load;
+use crate::load::{LoadOptions, LoadReport, Progress};
 use crate::session::{
     CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, finished, finished_change,
     start, start_kept, wait,
 };
-use crate::statements::{self, Statement, point};
+use crate::sql::split;
+use crate::statements;
+use crate::statements::Statement;
+use crate::statements::dml::point;
 use crate::{Error, QueryResult, Result};
 use datafusion::common::{ParamValues, ScalarValue, TableReference};
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -16,7 +20,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 mod appender;
-mod split;
 mod transaction;
 
 pub use appender::Appender;

@@ -12,12 +12,14 @@
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `compile/` | parts of plans as compiled pipelines |
 //! | `rewrite` | what rules over logical plans share |
+//! | `suggest`, `type_name` | the nearest of the names that exist, and types as messages show them |
+//! | `sql/` | the text of SQL: parsed, refused, put right |
 //! | `arithmetic/` | numbers: overflow is an error, quotients and means, rounding |
 //! | `casts/` | casts as PostgreSQL has them |
 //! | `equality/` | values that are equal and look different |
 //! | `guards/` | what CASE, AND, OR and FILTER guard does not fail |
 //! | `temporal/` | dates, times and intervals |
-//! | `functions/` | other functions of ours |
+//! | `functions/`, `windows/` | other functions of ours |
 
 mod arithmetic;
 mod bind;
@@ -35,10 +37,13 @@ mod result;
 mod rewrite;
 mod session;
 mod shared;
+mod sql;
 mod statements;
+mod suggest;
 mod table;
 mod temporal;
 mod text;
+mod type_name;
 mod unnest;
 mod windows;
 

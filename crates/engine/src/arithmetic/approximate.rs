@@ -4,8 +4,8 @@
 //! which rounds most and fails for 1e20. TIMEs of different units, which it does not compare at all, are aligned too, and
 //! TIMESTAMPs with what they are compared with.
 
-use super::decimals::{narrow_literals, quotient_of_decimals};
-use super::{sets, times, timestamps};
+use crate::arithmetic::decimals::{narrow_literals, quotient_of_decimals};
+use crate::arithmetic::{sets, times, timestamps};
 use crate::rewrite::{columns_around, each_part, has_expression};
 use crate::temporal::{of_intervals, require_range};
 use datafusion::arrow::datatypes::DataType;

@@ -1,8 +1,8 @@
 //! AVG of decimals: exact sums in 256 bits, rounded once. Other means are DataFusion's.
 
-use super::counted::{Counted, HANDED_OVER};
-use super::quotient::mean_type;
-use super::sum::{and_intervals, rows_taken};
+use crate::arithmetic::counted::{Counted, HANDED_OVER};
+use crate::arithmetic::quotient::mean_type;
+use crate::arithmetic::sum::{and_intervals, rows_taken};
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, BooleanArray, Decimal256Array, UInt64Array};
 use arrow::datatypes::{DataType, Decimal128Type, Decimal256Type, Field, FieldRef, UInt64Type, i256};

@@ -1,7 +1,7 @@
 //! Checked `+`, `-`, `*` of decimals that may leave 38 digits. Products of values that fit 64 bits, which is nearly all
 //! of them, need one multiplication and no check.
 
-use super::integer::{Operand, map, shape};
+use crate::arithmetic::integer::{Operand, map, shape};
 use arrow::array::{Array, ArrayRef, Datum, PrimitiveArray};
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, DecimalType};

@@ -1,8 +1,8 @@
 //! Operators with a decimal, before types are coerced: quotients are a function of ours, and integer literals take no more
 //! digits than they have.
 
-use super::function::Checked;
-use super::quotient::operand_type;
+use crate::arithmetic::function::Checked;
+use crate::arithmetic::quotient::operand_type;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::ExprSchema;
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, ScalarUDF, cast};

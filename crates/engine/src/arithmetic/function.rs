@@ -1,6 +1,6 @@
 //! The checked operators as DataFusion functions. They name their columns as the operators do.
 
-use super::{decimal, integer, quotient};
+use crate::arithmetic::{decimal, integer, quotient};
 use crate::functions::names;
 use arrow::array::{ArrayRef, Datum};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, FieldRef};

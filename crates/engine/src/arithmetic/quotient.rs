@@ -4,8 +4,8 @@
 //! where its digits before the point need the room, but never under 6. It is rounded half away from zero. What 128 bits
 //! do not hold on the way is computed in 256.
 
-use super::decimal::LARGEST;
-use super::integer::{Operand, shape};
+use crate::arithmetic::decimal::LARGEST;
+use crate::arithmetic::integer::{Operand, shape};
 use arrow::array::{Array, ArrayRef, Datum, PrimitiveArray};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, i256};
 use arrow::error::ArrowError;

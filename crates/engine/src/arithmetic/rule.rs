@@ -1,6 +1,6 @@
 //! Puts checked operators in the place of those that wrap.
 
-use super::function::Checked;
+use crate::arithmetic::function::Checked;
 use crate::rewrite::{columns_around, has_expression};
 use arrow::datatypes::DataType;
 use datafusion::common::ExprSchema;

@@ -1,6 +1,6 @@
 //! Comparison of TIMEs of different units: DataFusion has none, and makes every TIME literal one of nanoseconds.
 
-use super::constant::{constant, exact};
+use crate::arithmetic::constant::{constant, exact};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::DFSchema;
 use datafusion::error::Result;

@@ -2,7 +2,7 @@
 //! year 2262, or in the coarser unit, which takes 10:00:00.5 for 10:00:00. Here a column's own unit counts where that loses
 //! nothing, else the finer one, and a text is read as the type beside it has it.
 
-use super::constant::{constant, exact, read};
+use crate::arithmetic::constant::{constant, exact, read};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{Expr, cast};

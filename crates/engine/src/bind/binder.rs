@@ -1,11 +1,11 @@
 //! The state of binding one statement, and the place in it where a query stands.
 
-use super::mentioned::Mentioned;
-use super::names::Names;
-use super::outer::OuterCall;
-use super::scope::{Level, Named, Relation};
-use super::tables::Tables;
 use crate::Result;
+use crate::bind::mentioned::Mentioned;
+use crate::bind::names::Names;
+use crate::bind::outer::OuterCall;
+use crate::bind::scope::{Level, Named, Relation};
+use crate::bind::tables::Tables;
 use crate::shared::SharedRows;
 use arrow::datatypes::FieldRef;
 use datafusion::catalog::TableProvider;
@@ -84,7 +84,7 @@ pub(super) struct Place {
 #[derive(Debug, Clone)]
 pub(super) enum TablesOf {
     Statement(Rc<Tables>),
-    View(Arc<super::tables::View>),
+    View(Arc<crate::bind::tables::View>),
 }
 
 impl TablesOf {

@@ -4,11 +4,11 @@
 //! the statement, so that DataFusion finds it whatever else there is; each subquery, and each alias of the select list that
 //! is named, becomes a stand-in, in whose place its own expression is put afterwards.
 
-use super::binder::{Binder, Place, schema_of};
-use super::error;
-use super::items::Item;
-use super::scope::{Scope, fold, resolve};
-use crate::statements::walk::{Tree, Visit};
+use crate::bind::binder::{Binder, Place, schema_of};
+use crate::bind::error;
+use crate::bind::items::Item;
+use crate::bind::scope::{Scope, fold, resolve};
+use crate::sql::walk::{Tree, Visit};
 use crate::{Error, Result};
 use arrow::datatypes::FieldRef;
 use datafusion::common::Column;
@@ -234,7 +234,7 @@ impl Replacing<'_, '_> {
 
     fn function(&mut self, function: &mut Function) -> Result<()> {
         if let Some(over) = &function.over {
-            let spec = super::window::spec(over, self.around.windows)?;
+            let spec = crate::bind::window::spec(over, self.around.windows)?;
             function.over = Some(WindowType::WindowSpec(spec));
         }
         let FunctionArguments::List(list) = &mut function.args else { return Ok(()) };
@@ -253,9 +253,9 @@ impl Replacing<'_, '_> {
 
 impl Visit for Replacing<'_, '_> {
     fn expression(&mut self, expression: &mut Expr) -> Result<()> {
-        if let Some(written_out) = super::row::written_out(expression)? {
+        if let Some(written_out) = crate::bind::row::written_out(expression)? {
             *expression = written_out;
-        } else if let Some(query) = super::row::of_query(expression)? {
+        } else if let Some(query) = crate::bind::row::of_query(expression)? {
             *expression = query;
         }
         match expression {

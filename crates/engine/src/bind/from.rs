@@ -1,13 +1,13 @@
 //! The members of FROM: tables, views, queries of WITH, derived tables.
 
-use super::binder::{Beside, Binder, Bound, Instead, Place, TablesOf, With};
-use super::error;
-use super::items::has_wildcard;
-use super::mentioned::constraint;
-use super::row::ROWS;
-use super::scope::{Level, Named, Relation, Scope, fold, schema_name};
-use super::subquery::as_subquery;
-use super::tables::{Known, View, reference};
+use crate::bind::binder::{Beside, Binder, Bound, Instead, Place, TablesOf, With};
+use crate::bind::error;
+use crate::bind::items::has_wildcard;
+use crate::bind::mentioned::constraint;
+use crate::bind::row::ROWS;
+use crate::bind::scope::{Level, Named, Relation, Scope, fold, schema_name};
+use crate::bind::subquery::as_subquery;
+use crate::bind::tables::{Known, View, reference};
 use crate::table::GinghamTable;
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
@@ -293,7 +293,7 @@ impl Binder<'_> {
             verb: "",
         };
         // The view's text may mention other names than the statement does.
-        let mentioned = Rc::new(super::mentioned::Mentioned::of(&mut view.query.clone())?);
+        let mentioned = Rc::new(crate::bind::mentioned::Mentioned::of(&mut view.query.clone())?);
         let of_statement = std::mem::replace(&mut self.mentioned, mentioned);
         let bound = self.unordered(&view.query, &place);
         self.mentioned = of_statement;

@@ -1,12 +1,12 @@
 //! Functions in FROM: those that give rows, and the elements of arrays.
 
-use super::binder::{Binder, Bound};
-use super::error;
-use super::expression::Around;
-use super::from::{From, Member, aliased};
-use super::scope::{Relation, Scope};
-use super::tables::reference;
 use crate::Result;
+use crate::bind::binder::{Binder, Bound};
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::from::{From, Member, aliased};
+use crate::bind::scope::{Relation, Scope};
+use crate::bind::tables::reference;
 use arrow::datatypes::DataType;
 use datafusion::catalog::TableFunctionArgs;
 use datafusion::common::tree_node::TreeNode;

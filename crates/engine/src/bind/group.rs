@@ -3,15 +3,15 @@
 //! A key is a column or a value. A value whose name another column has, and every value of grouping sets, is computed below
 //! the aggregation, where it becomes a column of its own.
 
-use super::binder::{Binder, column_of};
-use super::error;
-use super::expression::{Around, refuse_calls};
-use super::items::Item;
-use super::keys;
-use super::order::{number, same_text};
-use super::scope::{Scope, fold};
-use super::select::Parts;
-use super::unnest::has_unnest;
+use crate::bind::binder::{Binder, column_of};
+use crate::bind::error;
+use crate::bind::expression::{Around, refuse_calls};
+use crate::bind::items::Item;
+use crate::bind::keys;
+use crate::bind::order::{number, same_text};
+use crate::bind::scope::{Scope, fold};
+use crate::bind::select::Parts;
+use crate::bind::unnest::has_unnest;
 use crate::{Error, Result};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

@@ -1,11 +1,11 @@
 //! The items of a select list: what each is called, and the columns that a `*` stands for.
 
-use super::binder::Binder;
-use super::error;
-use super::expression::Around;
-use super::scope::{Named, Relation, Scope, fold};
-use super::tables::reference;
 use crate::Result;
+use crate::bind::binder::Binder;
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::scope::{Named, Relation, Scope, fold};
+use crate::bind::tables::reference;
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, ExcludeSelectItem, Expr, Ident, ObjectName, ReplaceSelectItem, SelectItem,

@@ -3,12 +3,12 @@
 //! A merged column stands once in `*`, before the others. It is the left table's column, for a RIGHT JOIN the right
 //! table's, and for a FULL JOIN whichever of them is there.
 
-use super::binder::Binder;
-use super::error;
-use super::expression::Around;
-use super::from::{From, Member, once};
-use super::scope::{Named, Scope, fold};
 use crate::Result;
+use crate::bind::binder::Binder;
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::from::{From, Member, once};
+use crate::bind::scope::{Named, Scope, fold};
 use datafusion::common::Column;
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder};

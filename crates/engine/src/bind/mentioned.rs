@@ -6,7 +6,7 @@
 //! them where its query may mean a column without naming it (docs/decisions/0049-named-columns.md).
 
 use crate::Result;
-use crate::statements::walk::{Tree, Visit};
+use crate::sql::walk::{Tree, Visit};
 use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, Select, TableFactor, TableWithJoins};
 use std::collections::HashSet;
 

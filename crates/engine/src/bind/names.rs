@@ -2,7 +2,7 @@
 //!
 //! DataFusion's plans tell columns apart by their names. The binder therefore gives every new column of a statement a name
 //! that no other column of the statement has: the one that its user knows where that is free, else the same with a number.
-//! What the user calls a column is kept beside the plan, in a [`Scope`](super::scope::Scope).
+//! What the user calls a column is kept beside the plan, in a [`Scope`](crate::bind::scope::Scope).
 
 use std::collections::HashSet;
 

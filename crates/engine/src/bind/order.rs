@@ -1,11 +1,11 @@
 //! ORDER BY and DISTINCT ON: by items of the select list, by their numbers, or by other values.
 
-use super::binder::Binder;
-use super::error;
-use super::expression::Around;
-use super::items::Item;
-use super::scope::fold;
 use crate::Result;
+use crate::bind::binder::Binder;
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::items::Item;
+use crate::bind::scope::fold;
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::planner::NullOrdering;
 use datafusion::sql::sqlparser::ast::{

@@ -2,9 +2,9 @@
 //! `sum(t.a)` in `SELECT (SELECT count(*) FROM u WHERE u.b < sum(t.a)) FROM t`. SQL computes them there; the inner query
 //! sees a column.
 
-use super::binder::{Binder, Place};
-use super::scope::Level;
 use crate::Result;
+use crate::bind::binder::{Binder, Place};
+use crate::bind::scope::Level;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr as Planned, ExprSchemable};

@@ -1,11 +1,11 @@
 //! `query |> WHERE … |> SELECT …`: each operator is a SELECT over the rows of what stands before it.
 
-use super::binder::{Binder, Bound, Place};
-use super::error;
-use super::expression::Around;
-use super::from::{From, Member};
-use super::query::scope_of;
-use super::scope::{Relation, Scope, fold};
+use crate::bind::binder::{Binder, Bound, Place};
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::from::{From, Member};
+use crate::bind::query::scope_of;
+use crate::bind::scope::{Relation, Scope, fold};
 use crate::statements::query_of;
 use crate::{Error, Result};
 use datafusion::logical_expr::{Filter, LogicalPlan};

@@ -1,14 +1,14 @@
 //! A query: WITH before it, ORDER BY and LIMIT behind it.
 
-use super::binder::{Binder, Bound, Place};
-use super::error;
-use super::expression::Around;
-use super::order::{By, Key};
-use super::scope::{Relation, Scope};
-use super::select::once;
-use super::{pipe, with};
 use crate::Result;
-use crate::statements::walk::{Tree, Visit};
+use crate::bind::binder::{Binder, Bound, Place};
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::order::{By, Key};
+use crate::bind::scope::{Relation, Scope};
+use crate::bind::select::once;
+use crate::bind::{pipe, with};
+use crate::sql::walk::{Tree, Visit};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Sort};
 use datafusion::sql::sqlparser::ast::{Distinct, Expr, LimitClause, OrderBy, OrderByKind, Query, SetExpr};
@@ -98,7 +98,7 @@ impl Binder<'_> {
     /// Puts the rows of VALUES, of UNION and the like in order, by their columns.
     pub(super) fn order_rows(&mut self, bound: Bound, order: &OrderBy, place: &Place) -> Result<Bound> {
         let scope = scope_of(&bound);
-        let items: Vec<_> = bound.columns.iter().map(super::items::Item::of).collect();
+        let items: Vec<_> = bound.columns.iter().map(crate::bind::items::Item::of).collect();
         let keys = self.order(order, &[], &items, Around::of(&scope, place))?;
         let mut columns: Vec<_> = items.iter().map(|item| item.expression.clone()).collect();
         let listed = columns.len();
@@ -109,7 +109,7 @@ impl Binder<'_> {
                 By::Value(value) => {
                     let named = self.named(value, "order");
                     columns.push(named.clone());
-                    datafusion::logical_expr::Expr::Column(super::binder::column_of(&named))
+                    datafusion::logical_expr::Expr::Column(crate::bind::binder::column_of(&named))
                 }
             };
             sort.push(value.sort(ascending, nulls_first));

@@ -3,10 +3,10 @@
 //! The columns take the types of both parts, as those of any UNION do. The second part's types depend on the columns that it
 //! reads, so it is bound again once these are known.
 
-use super::binder::{Binder, Bound, Place, With, WithSource};
-use super::error;
-use super::with::behind;
-use crate::statements::ingest::type_name;
+use crate::bind::binder::{Binder, Bound, Place, With, WithSource};
+use crate::bind::error;
+use crate::bind::with::behind;
+use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Field, Schema};
 use datafusion::datasource::cte_worktable::CteWorkTable;

@@ -2,8 +2,8 @@
 //! which gives them SQL's three truth values. One with a query's rows becomes a query that compares: of `(a, b) IN (q)` it is
 //! `TRUE IN (SELECT (a, b) = (x, y) FROM (q) AS rows (x, y))`.
 
-use super::error;
-use crate::statements::dialect::Gingham;
+use crate::bind::error;
+use crate::sql::dialect::Gingham;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Query, Select, SelectItem, SetExpr,

@@ -4,9 +4,9 @@
 //! name; a name alone means a column of the innermost query that has one, of which there may be only one. A column that
 //! USING merges is one column for names that stand alone and for `*`, while each table still has its own.
 
-use super::error;
-use super::outer::OuterCall;
 use crate::Result;
+use crate::bind::error;
+use crate::bind::outer::OuterCall;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Column, DFSchema, DFSchemaRef};
 use datafusion::logical_expr::LogicalPlan;

@@ -1,16 +1,16 @@
 //! SELECT: FROM, WHERE, GROUP BY, HAVING, windows, QUALIFY, the list, DISTINCT and ORDER BY, in that order.
 
-use super::binder::{Binder, Bound, Place, column_of};
-use super::error;
-use super::expression::{Around, refuse_calls};
-use super::from::From;
-use super::group::replaced;
-use super::items::{Item, inner_names};
-use super::keys;
-use super::order::{By, Key};
-use super::scope::Named;
-use super::window;
 use crate::Result;
+use crate::bind::binder::{Binder, Bound, Place, column_of};
+use crate::bind::error;
+use crate::bind::expression::{Around, refuse_calls};
+use crate::bind::from::From;
+use crate::bind::group::replaced;
+use crate::bind::items::{Item, inner_names};
+use crate::bind::keys;
+use crate::bind::order::{By, Key};
+use crate::bind::scope::Named;
+use crate::bind::window;
 use datafusion::common::Column;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::functions_window::row_number::row_number;

@@ -1,13 +1,13 @@
 //! UNION, INTERSECT and EXCEPT, VALUES, and TABLE t. Columns are put together by their positions, and called as the first
 //! query calls them.
 
-use super::binder::{Binder, Bound, Place};
-use super::error;
-use super::expression::Around;
-use super::functions::looks_outside;
-use super::keys;
-use super::scope::Scope;
-use super::tables::name_of;
+use crate::bind::binder::{Binder, Bound, Place};
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::functions::looks_outside;
+use crate::bind::keys;
+use crate::bind::scope::Scope;
+use crate::bind::tables::name_of;
 use crate::statements::all_of;
 use crate::{Error, Result};
 use datafusion::common::ScalarValue;

@@ -1,10 +1,10 @@
 //! A statement's query, from looking its tables up to its plan, and the names of its columns, which lie outside the plan.
 
-use super::binder::{Beside, Binder, Instead, Place, TablesOf};
-use super::mentioned::Mentioned;
-use super::names::Names;
-use super::tables::{Lookup, Tables};
 use crate::Result;
+use crate::bind::binder::{Beside, Binder, Instead, Place, TablesOf};
+use crate::bind::mentioned::Mentioned;
+use crate::bind::names::Names;
+use crate::bind::tables::{Lookup, Tables};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::execution::{SendableRecordBatchStream, SessionState};

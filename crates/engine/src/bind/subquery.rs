@@ -1,11 +1,11 @@
 //! Queries within expressions: scalar ones, EXISTS, IN, ANY and ALL.
 
-use super::binder::{Binder, Bound};
-use super::error;
-use super::expression::Around;
-use super::row::query_of;
-use super::scope::Level;
 use crate::Result;
+use crate::bind::binder::{Binder, Bound};
+use crate::bind::error;
+use crate::bind::expression::Around;
+use crate::bind::row::query_of;
+use crate::bind::scope::Level;
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::Spans;
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuantifier};

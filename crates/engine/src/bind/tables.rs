@@ -1,7 +1,7 @@
 //! The tables and views that a statement names, looked up once before it is bound: looking up may have to wait for a file
 //! system, binding does not.
 
-use crate::statements::walk::{Tree, Visit};
+use crate::sql::walk::{Tree, Visit};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use datafusion::catalog::TableProvider;

@@ -1,7 +1,7 @@
 //! `unnest(array)` in a select list, in GROUP BY or in FROM: a row for each element, a column for each field of a struct.
 
-use super::binder::{Binder, column_of};
 use crate::Result;
+use crate::bind::binder::{Binder, column_of};
 use arrow::datatypes::DataType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, UnnestOptions};

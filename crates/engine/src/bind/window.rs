@@ -1,9 +1,9 @@
 //! Windows: those that WINDOW names, and the operators that compute window functions.
 
-use super::binder::{Binder, column_of};
-use super::error;
-use super::scope::fold;
 use crate::Result;
+use crate::bind::binder::{Binder, column_of};
+use crate::bind::error;
+use crate::bind::scope::fold;
 use datafusion::common::Column;
 use datafusion::logical_expr::utils::find_window_exprs;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, Window};

@@ -1,10 +1,10 @@
 //! WITH: each query is bound anew wherever it is named, unless its rows are shared (`shared`) or it reads its own (`recursive`).
 
-use super::binder::{Binder, Bound, Place, With, WithSource};
-use super::error;
-use super::from::From;
-use super::scope::{Relation, fold};
-use super::shared;
+use crate::bind::binder::{Binder, Bound, Place, With, WithSource};
+use crate::bind::error;
+use crate::bind::from::From;
+use crate::bind::scope::{Relation, fold};
+use crate::bind::shared;
 use crate::shared::SharedRows;
 use crate::{Error, Result};
 use datafusion::common::TableReference;
@@ -94,7 +94,7 @@ impl Binder<'_> {
             }
         };
         let relation = Relation { name: Some(with.name.clone()), columns: bound.columns, ..Relation::default() };
-        Ok(From { scope: super::scope::Scope::of(relation, &bound.plan), plan: bound.plan })
+        Ok(From { scope: crate::bind::scope::Scope::of(relation, &bound.plan), plan: bound.plan })
     }
 
     /// The rows of a query of WITH that are computed once for all who name it: AS MATERIALIZED says so, or they may be others the

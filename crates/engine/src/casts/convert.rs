@@ -1,6 +1,6 @@
 //! One array cast to another type.
 
-use super::{numbers, temporal};
+use crate::casts::{numbers, temporal};
 use arrow::array::{ArrayRef, AsArray, StringViewArray};
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, IntervalUnit};

@@ -1,7 +1,7 @@
 //! Numbers and truths from text, floats as text, and numbers that lose their fraction.
 
-use super::convert::Failing;
-use crate::statements::ingest::type_name;
+use crate::casts::convert::Failing;
+use crate::type_name::type_name;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Decimal128Array, Float32Array, Float64Array, Int64Array, StringViewArray,
     StringViewBuilder, UInt64Array,

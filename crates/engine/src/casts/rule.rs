@@ -1,6 +1,6 @@
 //! Puts casts of ours in the place of DataFusion's, once the types are known and before a constant is folded.
 
-use super::convert::{Failing, convert, is_own};
+use crate::casts::convert::{Failing, convert, is_own};
 use crate::functions::over_arrays;
 use crate::rewrite::{columns_around, each_part, has_expression};
 use arrow::datatypes::{DataType, Field, FieldRef};

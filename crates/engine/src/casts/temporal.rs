@@ -1,8 +1,8 @@
 //! Dates, times, timestamps and intervals from text, as text, and as each other.
 
-use super::convert::Failing;
-use crate::statements::ingest::type_name;
+use crate::casts::convert::Failing;
 use crate::temporal::{as_type, at_of, integers, interval_of, kind, text_of};
+use crate::type_name::type_name;
 use arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, IntervalMonthDayNanoArray, StringViewArray, StringViewBuilder,
 };

@@ -1,10 +1,10 @@
 //! What a query asks for more than once, as for a WITH that it names twice, is done once: of scans and pipelines that are
 //! alike, the first is left.
 
-use super::draft::{Draft, Scanned};
-use super::functions::Function;
-use super::groups::Shown;
-use super::translate::same_entries;
+use crate::compile::draft::{Draft, Scanned};
+use crate::compile::functions::Function;
+use crate::compile::groups::Shown;
+use crate::compile::translate::same_entries;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::physical_expr::PhysicalExpr;

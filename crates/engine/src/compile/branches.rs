@@ -1,11 +1,11 @@
 //! Unions, input by input: what keeps a part of the rows, or makes fewer of them, does so before they come together.
 
-use super::by_records::Earlier;
-use super::draft::{Draft, Open};
-use super::groups::{Shown, key_numbers, keys_of};
-use super::join::build_side;
-use super::joined::Joined;
-use super::translate::same_entries;
+use crate::compile::by_records::Earlier;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::groups::{Shown, key_numbers, keys_of};
+use crate::compile::join::build_side;
+use crate::compile::joined::Joined;
+use crate::compile::translate::same_entries;
 use arrow::datatypes::Schema;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;

@@ -2,9 +2,9 @@
 //! groups by the records first, which are integers, and groups of those groups by the strings. So a string, or what is
 //! computed of it, is looked at once for a group, not for each row.
 
-use super::draft::{Draft, Open};
-use super::groups::{Parts, fits, kept, keys_of, strings_to_number};
-use super::translate::Typed;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::groups::{Parts, fits, kept, keys_of, strings_to_number};
+use crate::compile::translate::Typed;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;

@@ -1,10 +1,10 @@
 //! Calls of aggregate functions as what pipelines compute: most as words of a group's state, the others kept apart.
 
-use super::draft::Open;
-use super::evaluate::text_function;
-use super::functions::is_string;
-use super::groups::{How, Parts, Shown};
-use super::translate::{Trace, Typed};
+use crate::compile::draft::Open;
+use crate::compile::evaluate::text_function;
+use crate::compile::functions::is_string;
+use crate::compile::groups::{How, Parts, Shown};
+use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
@@ -264,7 +264,7 @@ fn sum_of(is_distinct: bool) -> Function {
 /// What the type of a sum can hold.
 fn sum_limits(data_type: &DataType) -> Option<Limits> {
     match data_type {
-        DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..) => super::numbers::limits(data_type),
+        DataType::Int64 | DataType::UInt64 | DataType::Decimal128(..) => crate::compile::numbers::limits(data_type),
         _ => None,
     }
 }

@@ -1,11 +1,11 @@
 //! Pipelines in the making: what each operator of a physical plan adds to the pipeline that its rows are in, and where one
 //! pipeline ends and the next begins.
 
-use super::functions::Function;
-use super::given::Given;
-use super::joined::Joined;
-use super::predicate::Read;
-use super::translate::{Notes, Records, Scope, Trace, Typed};
+use crate::compile::functions::Function;
+use crate::compile::given::Given;
+use crate::compile::joined::Joined;
+use crate::compile::predicate::Read;
+use crate::compile::translate::{Notes, Records, Scope, Trace, Typed};
 use crate::table::ScanExec;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;

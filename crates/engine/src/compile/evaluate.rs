@@ -6,11 +6,11 @@
 //! A string that has no codes, or codes that are not those of another column, becomes a number of the query's own the same
 //! way: the function that does nothing.
 
-use super::draft::{Draft, Open};
-use super::functions::{Function, limits};
-use super::groups::{How, Shown};
-use super::translate::{Trace, Typed};
-use super::value_map::needs_only_arguments;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::functions::{Function, limits};
+use crate::compile::groups::{How, Shown};
+use crate::compile::translate::{Trace, Typed};
+use crate::compile::value_map::needs_only_arguments;
 use arrow::datatypes::{Field as ArrowField, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::Volatility;

@@ -4,13 +4,13 @@
 //! rows are given at the end), the query goes on in DataFusion's operators: they spill where they can, and find the value
 //! that an error has to name.
 
-use super::draft::Scanned;
-use super::functions::Function;
-use super::given::{Given, gathered};
-use super::groups::Shown;
-use super::results::{Batches, WantedRows, are_distinct, ranked};
-use super::subtree::Subtree;
-use super::wanted::Wanted;
+use crate::compile::draft::Scanned;
+use crate::compile::functions::Function;
+use crate::compile::given::{Given, gathered};
+use crate::compile::groups::Shown;
+use crate::compile::results::{Batches, WantedRows, are_distinct, ranked};
+use crate::compile::subtree::Subtree;
+use crate::compile::wanted::Wanted;
 use crate::session::{Notes, Settings};
 use crate::table::{ScanExec, datum};
 use arrow::array::{RecordBatch, RecordBatchOptions};

@@ -8,10 +8,10 @@
 //! Where pipelines can't do a morsel, its records are decoded and the filter looks at them as DataFusion would: rows have
 //! left by then, so that nothing can start over.
 
-use super::draft::Draft;
-use super::exec::{BatchIterator, CompiledExec};
-use super::groups::Shown;
-use super::sorted::numbers;
+use crate::compile::draft::Draft;
+use crate::compile::exec::{BatchIterator, CompiledExec};
+use crate::compile::groups::Shown;
+use crate::compile::sorted::numbers;
 use crate::table::{ScanExec, ScanSource};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::compute::filter_record_batch;

@@ -1,9 +1,9 @@
 //! Functions that execution asks for while a query runs: expressions that DataFusion evaluates, over columns that are
 //! integers there. Results are integers again; strings get numbers of the query's own, equal ones the same.
 
-use super::groups::Shown;
-use super::numbers;
-use super::results::array;
+use crate::compile::groups::Shown;
+use crate::compile::numbers;
+use crate::compile::results::array;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch, RecordBatchOptions};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::cast;

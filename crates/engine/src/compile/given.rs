@@ -5,9 +5,9 @@
 //! read, which are known when the last row is there; threads of the pool wait for nothing, so that nothing can wait for
 //! itself; and no row has left when memory runs out.
 
-use super::draft::{Draft, Open};
-use super::functions::{integers, is_string, left, limits};
-use super::translate::{Scope, Trace, Typed};
+use crate::compile::draft::{Draft, Open};
+use crate::compile::functions::{integers, is_string, left, limits};
+use crate::compile::translate::{Scope, Trace, Typed};
 use arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};

@@ -4,8 +4,8 @@
 //! for TPC-H's queries 3 and 13). Where nothing promises that keys differ, the same is done when the build side has several
 //! rows a key, and the join's records are grouped as they were: what was computed before is put together there.
 
-use super::draft::{Draft, Open};
-use super::groups::Parts;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::groups::Parts;
 use gingham_execution::{
     Aggregate, Aggregation, Expression, Field, Finish, Function, JoinKind, Pipeline, Sink, Source, Spread, Step,
 };

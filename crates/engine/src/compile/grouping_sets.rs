@@ -4,10 +4,10 @@
 //!
 //! The rows of the sets come one behind the other, as those of UNION ALL do.
 
-use super::by_records::merged;
-use super::draft::{Draft, Open};
-use super::groups::{How, Parts, Shown, fits, key_numbers, keys_of};
-use super::translate::{Trace, Typed};
+use crate::compile::by_records::merged;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::groups::{How, Parts, Shown, fits, key_numbers, keys_of};
+use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Aggregate as LogicalAggregate;
 use datafusion::physical_plan::aggregates::AggregateExec;

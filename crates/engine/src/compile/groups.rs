@@ -3,11 +3,11 @@
 //! A key that follows from another one need not tell groups apart: it is carried along. A customer's name follows from its
 //! number; all columns of a table follow from its record's number.
 
-use super::by_records::Earlier;
-use super::calls::is_text;
-use super::draft::{Draft, Open};
-use super::functions::Function as Evaluated;
-use super::translate::{Records, Trace, Typed};
+use crate::compile::by_records::Earlier;
+use crate::compile::calls::is_text;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::functions::Function as Evaluated;
+use crate::compile::translate::{Records, Trace, Typed};
 use crate::table::CountExec;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};

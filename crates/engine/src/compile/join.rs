@@ -5,11 +5,11 @@
 //! match, and a further pipeline goes on with those that do or don't. A full join keeps both: its probe marks, and the rows
 //! without a mark come behind what the probe gives. Joins without an equality are probes without keys.
 
-use super::branches::keeps_a_part_of_union;
-use super::draft::{Draft, Open};
-use super::functions::is_string;
-use super::joined::Joined;
-use super::translate::{Scope, Typed};
+use crate::compile::branches::keeps_a_part_of_union;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::functions::is_string;
+use crate::compile::joined::Joined;
+use crate::compile::translate::{Scope, Typed};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::physical_expr::PhysicalExprRef;

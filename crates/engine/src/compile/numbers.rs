@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons and casts of numbers, in whatever types they are: scales of decimals meet, limits of types are kept.
 
-use super::translate::Typed;
+use crate::compile::translate::Typed;
 use arrow::datatypes::DataType;
 use gingham_execution::{Arithmetic, Comparison, Expression, FloatArithmetic, Limits, ordered};
 use gingham_storage::{LogicalType, ValueClass};

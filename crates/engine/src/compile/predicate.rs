@@ -2,8 +2,8 @@
 //! record, as a compiled query without boundaries does (relaxed operator fusion paper, section 2.1). Otherwise it is the
 //! scan's kernels that do.
 
-use super::draft::has_nulls;
-use super::translate::SHORT_LIST;
+use crate::compile::draft::has_nulls;
+use crate::compile::translate::SHORT_LIST;
 use gingham_execution::{Comparison, Expression, Limits, ValueMap};
 use gingham_storage::scan::{integer_bounds, of_entries};
 use gingham_storage::snapshot::TableSnapshot;

@@ -1,9 +1,9 @@
 //! A query's rows as Arrow arrays: integers by their types or dictionaries, strings fetched by the numbers of their records.
 
-use super::functions::is_string;
-use super::groups::{How, Shown};
-use super::translate::Records;
-use super::wanted::Places;
+use crate::compile::functions::is_string;
+use crate::compile::groups::{How, Shown};
+use crate::compile::translate::Records;
+use crate::compile::wanted::Places;
 use crate::{Error, Result};
 use arrow::array::{
     Array, ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,

@@ -4,10 +4,10 @@
 //! It runs before DataFusion distributes a plan over threads: what is taken here needs no exchanges below it, and those
 //! above are added for what is left.
 
-use super::exec::CompiledExec;
-use super::joined::Joined;
-use super::sorted::split;
-use super::subtree::Subtree;
+use crate::compile::exec::CompiledExec;
+use crate::compile::joined::Joined;
+use crate::compile::sorted::split;
+use crate::compile::subtree::Subtree;
 use crate::session::{Execution, Settings};
 use crate::table::ScanExec;
 use datafusion::common::config::ConfigOptions;

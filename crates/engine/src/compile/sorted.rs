@@ -4,10 +4,10 @@
 //!
 //! Expressions that the order does not need are computed behind it, of the rows that are given.
 
-use super::draft::{Draft, Open};
-use super::groups::{How, Shown};
-use super::translate::Typed;
-use super::wanted::Wanted;
+use crate::compile::draft::{Draft, Open};
+use crate::compile::groups::{How, Shown};
+use crate::compile::translate::Typed;
+use crate::compile::wanted::Wanted;
 use crate::table::ScanExec;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;

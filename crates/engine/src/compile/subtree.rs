@@ -1,11 +1,11 @@
 //! A part of a physical plan that pipelines can do.
 
-use super::draft::{Draft, Scanned};
-use super::functions::Function;
-use super::given::Given;
-use super::groups::{Grouped, How, Shown};
-use super::joined::Joined;
-use super::wanted::Wanted;
+use crate::compile::draft::{Draft, Scanned};
+use crate::compile::functions::Function;
+use crate::compile::given::Given;
+use crate::compile::groups::{Grouped, How, Shown};
+use crate::compile::joined::Joined;
+use crate::compile::wanted::Wanted;
 use crate::session::Settings;
 use crate::table::ScanExec;
 use datafusion::physical_expr::PhysicalExpr;

@@ -1,7 +1,9 @@
 //! Physical expressions as expressions over integers. What can't be one exactly is not taken.
 
-use super::functions::limits;
-use super::numbers::{arithmetic, as_double, compare, converted, division, doubles, float_key, is_number, negated};
+use crate::compile::functions::limits;
+use crate::compile::numbers::{
+    arithmetic, as_double, compare, converted, division, doubles, float_key, is_number, negated,
+};
 use crate::equality::FLOAT_KEY;
 use crate::table::datum;
 use arrow::array::ArrayRef;

@@ -1,9 +1,9 @@
 //! Rows of several pipelines as those of one, input after input: UNION ALL, and the two parts of a full join.
 
-use super::draft::{Draft, Open};
-use super::entries::coded;
-use super::functions::is_string;
-use super::translate::{Trace, Typed};
+use crate::compile::draft::{Draft, Open};
+use crate::compile::entries::coded;
+use crate::compile::functions::is_string;
+use crate::compile::translate::{Trace, Typed};
 use arrow::array::Array;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::physical_expr::PhysicalExpr;

@@ -4,8 +4,8 @@
 //! The values that a column can have are those between its smallest and its largest, or its dictionary's entries. Strings
 //! that come out are codes again: positions among their own entries.
 
-use super::entries::coded;
-use super::translate::{Records, Scope, Typed};
+use crate::compile::entries::coded;
+use crate::compile::translate::{Records, Scope, Typed};
 use arrow::array::{Array, ArrayRef, AsArray, NullArray, RecordBatch, new_null_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{cast, concat};

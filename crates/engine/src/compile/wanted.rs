@@ -1,7 +1,7 @@
 //! What is wanted of a query's rows: all of them or the first, in an order or in any. Sorts and limits above the operator
 //! are taken into it, so that strings are fetched only of rows that are given, and a pipeline whose rows suffice ends early.
 
-use super::groups::{How, Shown};
+use crate::compile::groups::{How, Shown};
 use arrow::compute::SortOptions;
 use arrow::datatypes::Schema;
 use datafusion::physical_expr::expressions::Column;

@@ -217,10 +217,10 @@ fn batches(receiver: mpsc::Receiver<Message>) -> impl futures::Stream<Item = Res
 /// Values as `column` keeps them; `row` names one of them in errors.
 fn assign(values: &ArrayRef, column: &ColumnDefinition, row: impl Fn(usize) -> String) -> Result<ArrayRef> {
     let (name, logical_type) = (&column.name, &column.logical_type);
-    if !statements::ingest::assignable(values.data_type(), logical_type) {
-        let given = statements::ingest::type_name(values.data_type());
+    if !statements::dml::ingest::assignable(values.data_type(), logical_type) {
+        let given = crate::type_name::type_name(values.data_type());
         return Err(Error::InvalidInput(format!("column '{name}' is {logical_type}, but its new value is {given}")));
     }
-    statements::ingest::assign(values, logical_type)?
+    statements::dml::ingest::assign(values, logical_type)?
         .map_err(|misfit| Error::InvalidInput(format!("{}column '{name}': {}", row(misfit.row), misfit.problem)))
 }

@@ -1,7 +1,7 @@
 //! Expressions that have one form for equal values: columns of tables, which are stored so, and what is made of such
 //! values without arithmetic.
 
-use super::key::is_key;
+use crate::equality::key::is_key;
 use crate::table::is_stored;
 use arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, ScalarValue};

@@ -1,7 +1,7 @@
 //! Where keys are needed in a plan.
 
-use super::form::has_one_form;
-use super::key::{is_key, keyed};
+use crate::equality::form::has_one_form;
+use crate::equality::key::{is_key, keyed};
 use crate::rewrite::{each_part, has_expression};
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;

@@ -1,6 +1,6 @@
 //! A function over arrays as DataFusion's scalar function, so that each of ours is a name, types and a loop.
 
-use super::names::call_name;
+use crate::functions::names::call_name;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::{ScalarValue, internal_err};

@@ -3,7 +3,7 @@
 //! DataFusion asks for the names of all expressions within an expression, one by one. A name is therefore written in one
 //! pass into one text: names made of the finished names of the parts take a cube of the steps for a sum of many terms.
 
-use super::Function;
+use crate::functions::Function;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{BinaryExpr, Expr};
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! Functions of numbers that DataFusion has not, or has by another name: power as an operator, mod and sign.
 
-use super::function::Function;
+use crate::functions::function::Function;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type};

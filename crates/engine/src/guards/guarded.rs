@@ -1,6 +1,6 @@
 //! An expression that is evaluated anew, with care, when evaluating it at once fails.
 
-use super::careful::{careful, where_true};
+use crate::guards::careful::{careful, where_true};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::internal_err;

@@ -1,7 +1,7 @@
 //! The expressions of a physical plan that are guarded: those with conditions, and arguments of aggregates with FILTER.
 
-use super::careful::has_conditions;
-use super::guarded::Guarded;
+use crate::guards::careful::has_conditions;
+use crate::guards::guarded::Guarded;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;

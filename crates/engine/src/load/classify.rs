@@ -179,7 +179,7 @@ fn is_infinity(text: &[u8]) -> bool {
 /// Types of a text that may be `2024-02-29`, `2024-02-29 13:45:01.5` or the same with `T` and a zone.
 fn date(text: &[u8]) -> Types {
     let text = text.strip_suffix(b" BC").unwrap_or(text);
-    if text.len() < 10 || super::parse::iso_date(&text[..10]).is_none() {
+    if text.len() < 10 || crate::load::parse::iso_date(&text[..10]).is_none() {
         return Types::TEXT;
     }
     if text.len() == 10 {

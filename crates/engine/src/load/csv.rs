@@ -4,13 +4,16 @@
 //! column.
 
 use crate::load::LoadOptions;
-use crate::load::chunks::{self, Chunks, RECORD_BYTES, Records};
+use crate::load::chunks;
+use crate::load::chunks::{Chunks, RECORD_BYTES, Records};
 use crate::load::classify::Types;
-use crate::load::parse::{self, Misfit, TextOptions};
+use crate::load::parse;
+use crate::load::parse::{Misfit, TextOptions};
 use crate::load::sink::{Place, Sink, run_lanes, without};
-use crate::load::sniff::{self, Known, Sniffed};
+use crate::load::sniff;
+use crate::load::sniff::{Known, Sniffed};
 use crate::session::CancelToken;
-use crate::statements::ingest::BadRow;
+use crate::statements::dml::ingest::BadRow;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};

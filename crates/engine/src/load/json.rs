@@ -4,7 +4,7 @@
 use crate::load::chunks::io;
 use crate::load::sink::{Place, Sink};
 use crate::session::did_you_mean;
-use crate::statements::ingest::BadRow;
+use crate::statements::dml::ingest::BadRow;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};

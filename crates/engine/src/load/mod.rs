@@ -29,7 +29,7 @@ mod tests;
 mod tpch;
 
 use crate::session::StatementContext;
-use crate::statements::ingest::Ingest;
+use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
 use columnar::Columnar;
 use csv::{Columns, Text};

@@ -3,7 +3,7 @@
 use crate::load::Progress;
 use crate::load::chunks;
 use crate::session::CancelToken;
-use crate::statements::ingest::{BadRow, ConvertError, Ingest};
+use crate::statements::dml::ingest::{BadRow, ConvertError, Ingest};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;

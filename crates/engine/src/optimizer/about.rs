@@ -1,6 +1,6 @@
 //! Rows of a plan that no rule has changed yet: filters are still above the scans that they will be part of.
 
-use super::estimate::{Estimator, with_table};
+use crate::optimizer::estimate::{Estimator, with_table};
 use datafusion::common::config::ConfigOptions;
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::utils::split_conjunction_owned;

@@ -1,9 +1,9 @@
 //! A tree of joins as a plan: each condition at the lowest join where it can be evaluated, and no column carried further
 //! than it is needed.
 
-use super::cluster::{Cluster, Filtering, Member, Relations};
-use super::model::Model;
-use super::search::Tree;
+use crate::optimizer::cluster::{Cluster, Filtering, Member, Relations};
+use crate::optimizer::model::Model;
+use crate::optimizer::search::Tree;
 use datafusion::common::{Column, DFSchemaRef, HashSet, JoinType, NullEquality, internal_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::conjunction;

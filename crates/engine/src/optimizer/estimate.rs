@@ -4,8 +4,8 @@
 //! larger number of distinct values of the columns that are equal: that of their tables, before any filter, so that a
 //! filter on one side thins the other out by its share. Columns are taken as independent.
 
-use super::model::{ALL_KEYS, EVALUATE, GROUP, SCAN, SCAN_COLUMN, costs_of_join};
-use super::share::{OF_GROUPS, ONE_SIDED, share};
+use crate::optimizer::model::{ALL_KEYS, EVALUATE, GROUP, SCAN, SCAN_COLUMN, costs_of_join};
+use crate::optimizer::share::{OF_GROUPS, ONE_SIDED, share};
 use crate::shared::shared_by;
 use crate::table::{GinghamTable, share_left_by_keys};
 use datafusion::catalog::TableProvider;

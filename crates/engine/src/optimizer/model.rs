@@ -4,9 +4,9 @@
 //! A cost has two parts: what is fixed, and what grows with the rows that stream through the probe sides. The keys of a
 //! join's build side reach the scans of its probe side, and thin the stream out.
 
-use super::cluster::{Cluster, Filtering, Member, Relation, Relations};
-use super::estimate::{Estimator, Origin, Size, narrowing, share_found, share_of_keys, unfound};
-use super::share::{ONE_SIDED, share};
+use crate::optimizer::cluster::{Cluster, Filtering, Member, Relation, Relations};
+use crate::optimizer::estimate::{Estimator, Origin, Size, narrowing, share_found, share_of_keys, unfound};
+use crate::optimizer::share::{ONE_SIDED, share};
 use datafusion::common::Column;
 use datafusion::logical_expr::{Expr, Join, LogicalPlan};
 

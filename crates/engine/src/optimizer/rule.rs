@@ -1,14 +1,14 @@
 //! The logical rule that orders joins: the last of a pass, and idempotent, since there may be more passes
-//! ([`super::passes`]).
+//! ([`crate::optimizer::passes`]).
 //!
 //! It orders the plans of which all rows come from tables of ours. Others stay in the order of their text, and DataFusion
-//! chooses their sides ([`super::select`]).
+//! chooses their sides ([`crate::optimizer::select`]).
 
-use super::assemble::{Wanted, assemble, restored};
-use super::cluster::{Cluster, is_part};
-use super::estimate::Estimator;
-use super::model::{Model, sides_cost};
-use super::search::search;
+use crate::optimizer::assemble::{Wanted, assemble, restored};
+use crate::optimizer::cluster::{Cluster, is_part};
+use crate::optimizer::estimate::Estimator;
+use crate::optimizer::model::{Model, sides_cost};
+use crate::optimizer::search::search;
 use crate::table::GinghamTable;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

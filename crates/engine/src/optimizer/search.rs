@@ -1,9 +1,9 @@
 //! The cheapest tree of joins: every pair of connected parts, for as many relations as that takes no time; from then on
 //! the pair that gives the fewest rows first.
 
-use super::cluster::Relations;
-use super::estimate::Size;
-use super::model::{Model, costs_of_join};
+use crate::optimizer::cluster::Relations;
+use crate::optimizer::estimate::Size;
+use crate::optimizer::model::{Model, costs_of_join};
 
 /// Most relations of which every tree is looked at: there are 3^n pairs of parts, of some nanoseconds each.
 const EXHAUSTIVE: usize = 10;

@@ -1,5 +1,5 @@
 //! DataFusion's join selection, which chooses how a hash join's build side is shared out, kept from choosing sides
-//! where [`super::JoinOrder`] has.
+//! where [`crate::optimizer::JoinOrder`] has.
 
 use crate::table::{CountExec, ScanExec};
 use datafusion::common::config::ConfigOptions;

@@ -4,11 +4,11 @@
 mod joins;
 mod unchanged;
 
-use super::cluster::{Cluster, Relations, is_part};
-use super::estimate::Estimator;
-use super::model::Model;
-use super::rule::order;
-use super::search::{Tree, cost, search};
+use crate::optimizer::cluster::{Cluster, Relations, is_part};
+use crate::optimizer::estimate::Estimator;
+use crate::optimizer::model::Model;
+use crate::optimizer::rule::order;
+use crate::optimizer::search::{Tree, cost, search};
 use crate::session::{CancelToken, Engine, Session, wait};
 use crate::{Connection, Result};
 use arrow::array::AsArray;

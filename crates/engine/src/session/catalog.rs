@@ -1,12 +1,16 @@
 //! Schemas, tables and views of the pinned snapshots, as DataFusion looks them up by name.
 
 use crate::Error;
-use crate::bind::{self, FoundView, Known, Looked, Lookup};
-use crate::session::information_schema::{self, InformationSchema};
-use crate::session::literals::make_plannable;
+use crate::bind;
+use crate::bind::{FoundView, Known, Looked, Lookup};
+use crate::session::information_schema;
+use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, did_you_mean};
-use crate::statements::{external, limit_depth, query_of_view, system};
+use crate::sql::literals::make_plannable;
+use crate::statements::admin::system;
+use crate::statements::ddl::external;
+use crate::statements::{limit_depth, query_of_view};
 use crate::table::GinghamTable;
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;

@@ -2,9 +2,9 @@
 
 use crate::bind::{BoundQuery, Instead, bind};
 use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
-use crate::session::literals::make_plannable;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
+use crate::sql::literals::make_plannable;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};

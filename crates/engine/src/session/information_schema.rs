@@ -1,9 +1,9 @@
 //! information_schema: views, columns and constraints from the catalog's own definitions, since DataFusion's tables of
 //! these names know neither types as SQL writes them nor defaults, keys and queries. The others are DataFusion's.
 
-use super::catalog::Visible;
+use crate::session::catalog::Visible;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::statements::system::Columns;
+use crate::statements::admin::system::Columns;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Field;
 use async_trait::async_trait;

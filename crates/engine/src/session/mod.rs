@@ -11,12 +11,10 @@
 //! | `plans` | plans kept for when a text comes again |
 //! | `line` | statements that may wait for the turn to write |
 //! | `run` | running a statement on the database's threads |
-//! | `literals`, `operators` | what DataFusion would plan otherwise than PostgreSQL |
 //! | `settings`, `durations` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling, and how far a statement is |
 //! | `yielding` | long joins can be cancelled |
-//! | `suggest` | "did you mean" |
 //! | `times` | how long a statement is planned |
 
 mod cancel;
@@ -26,29 +24,26 @@ mod durations;
 mod engine;
 mod information_schema;
 mod line;
-mod literals;
 mod memory;
-mod operators;
 mod plans;
 mod run;
 mod settings;
 mod state;
-mod suggest;
 mod times;
 mod transaction;
 mod unwaited;
 mod yielding;
 
+pub(crate) use crate::sql::literals::make_plannable;
+pub(crate) use crate::suggest::did_you_mean;
 pub use cancel::StatementProgress;
 pub(crate) use cancel::{CancelToken, Running};
 pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
-pub(crate) use literals::make_plannable;
 pub(crate) use plans::KeptPlan;
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
-pub(crate) use settings::{Execution, Notes, Settings, ZONE};
+pub(crate) use settings::{Execution, Notes, Settings};
 pub(crate) use state::BARE_NAMES;
-pub(crate) use suggest::did_you_mean;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;
 pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};

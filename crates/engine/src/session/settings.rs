@@ -2,6 +2,7 @@
 
 use crate::session::{Session, did_you_mean, durations};
 use crate::statements::check_layout;
+use crate::temporal::zones::ZONE;
 use crate::{Error, Result};
 use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigField, ConfigOptions, ExtensionOptions};
 use datafusion::error::DataFusionError;
@@ -126,8 +127,6 @@ const AUTO_VACUUM: &str =
     "Make the catalog's file smaller in the background when a commit leaves more than half of it free: true or false";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
-/// The zone in which TIMESTAMP WITH TIME ZONE is read and shown.
-pub(crate) const ZONE: &str = "+00:00";
 /// How long a statement waits for the turn to write, unless a setting says otherwise.
 const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The layout of new tables unless a setting or a statement says otherwise.
@@ -281,7 +280,7 @@ pub(super) fn set(session: &Session, name: &str, value: &str) -> Result<()> {
 /// Gives a variable of `session` its default again.
 pub(super) fn reset(session: &Session, name: &str) -> Result<()> {
     let name = name.to_ascii_lowercase();
-    let fresh = super::state::template(&session.engine);
+    let fresh = crate::session::state::template(&session.engine);
     session.change_state(|state| {
         let options = state.config_mut().options_mut();
         check_name(options, &name)?;

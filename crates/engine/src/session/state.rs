@@ -11,13 +11,14 @@ use crate::guards::GuardExpressions;
 use crate::optimizer::{
     JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, UnlimitOneGroup, in_passes, is_needed, only_where_wanted,
 };
-use crate::session::settings::{ZONE, merge_reserve};
+use crate::session::settings::merge_reserve;
 use crate::session::unwaited::UnwaitedJoins;
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
 use crate::temporal;
+use crate::temporal::zones::ZONE;
 use crate::unnest::UnnestSubqueries;
 use crate::windows::{EqualWindows, OrderedStrings, SlidingAggregates};
 use datafusion::execution::SessionState;

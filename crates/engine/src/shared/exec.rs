@@ -1,6 +1,6 @@
 //! The operator that reads shared rows.
 
-use super::rows::{Kept, keep};
+use crate::shared::rows::{Kept, keep};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;

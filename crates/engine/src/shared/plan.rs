@@ -1,7 +1,7 @@
 //! The plans of shared rows are optimised when those of their readers are, and it is known which columns they read.
 
-use super::table::{SharedRows, shared_by};
 use crate::session::Settings;
+use crate::shared::table::{SharedRows, shared_by};
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan, Projection};

@@ -1,6 +1,6 @@
 //! Which plans are shared: those that several places read. Another one goes to where it is read.
 
-use super::table::{SharedRows, shared_by};
+use crate::shared::table::{SharedRows, shared_by};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::Result;

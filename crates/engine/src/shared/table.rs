@@ -1,7 +1,7 @@
 //! Shared rows as a table, and the places that read it.
 
-use super::exec::{SharedExec, Source};
 use crate::session::Settings;
+use crate::shared::exec::{SharedExec, Source};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};

@@ -1,73 +1,44 @@
 //! Each kind of SQL statement, done or refused by name.
 //!
-//! | file | what |
+//! | folder | what |
 //! |---|---|
-//! | `parse`, `dialect`, `tokens`, `untyped`, `depth` | text to statements, no deeper than planning can take |
-//! | `refuse`, `query` | statements, and clauses of queries, that are not offered |
-//! | `create`, `definition`, `constraints`, `types`, `expression` | CREATE TABLE, and what its parts mean |
-//! | `layout`, `alter_design` | layouts, packings and encodings: their text, ALTER TABLE … SET |
-//! | `alter`, `existing` | ALTER TABLE, and what it asks of records that exist |
-//! | `view`, `objects`, `external` | views, schemas, DROP, TRUNCATE, OPTIMIZE, external tables |
-//! | `change/` | UPDATE and DELETE, RETURNING |
-//! | `point` | SELECT, UPDATE and DELETE of the one record that a unique key names |
-//! | `conflict`, `merge` | INSERT … ON CONFLICT, MERGE |
-//! | `index` | CREATE INDEX, DROP INDEX |
-//! | `insert`, `values`, `pipeline`, `ingest/` | INSERT: rows, conversion, constraints, writing |
-//! | `vacuum` | VACUUM |
-//! | `transaction` | BEGIN, COMMIT, ROLLBACK, savepoints |
-//! | `copy`, `transfer` | COPY in both directions: its grammar, and running it |
-//! | `prepare`, `settings` | PREPARE and EXECUTE, SET and SHOW |
-//! | `describe`, `show_create` | DESCRIBE and EXPLAIN, SHOW CREATE TABLE |
-//! | `system` | gingham_tables, gingham_columns, gingham_segments, gingham_transactions |
+//! | `ddl/` | statements that define: CREATE, ALTER, DROP |
+//! | `dml/` | statements that write records: INSERT, UPDATE, DELETE, MERGE |
+//! | `transfer/` | COPY in both directions |
+//! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, VACUUM, system tables |
 
-mod alter;
-mod alter_design;
-mod change;
-mod conflict;
-mod constraints;
-mod copy;
-mod create;
-mod definition;
-mod depth;
-mod describe;
-pub(crate) mod dialect;
-mod existing;
-mod expression;
-pub(crate) mod external;
-mod index;
-pub(crate) mod ingest;
-mod insert;
-mod layout;
-mod merge;
-mod objects;
-mod parse;
-mod pipeline;
-pub(crate) mod point;
-mod precedence;
-mod prepare;
-mod query;
-mod refuse;
-mod settings;
-mod show_create;
-pub(crate) mod system;
-mod tokens;
-mod transaction;
-mod transfer;
-mod types;
-mod untyped;
-mod vacuum;
-mod values;
-mod view;
-pub(crate) mod walk;
+pub(crate) mod admin;
+pub(crate) mod ddl;
+pub(crate) mod dml;
+pub(crate) mod transfer;
 
-pub(crate) use create::for_load;
-pub(crate) use definition::set_layout;
-pub(crate) use depth::limit as limit_depth;
-pub(crate) use layout::check_general as check_layout;
-pub(crate) use parse::{Statement, all_of, parse, parse_single, query_of, query_of_view};
+pub(crate) use crate::sql::depth::limit as limit_depth;
+pub(crate) use crate::sql::parse::{Statement, all_of, parse, parse_single, query_of, query_of_view};
+pub(crate) use crate::statements::ddl::create::for_load;
+pub(crate) use crate::statements::ddl::definition::set_layout;
+pub(crate) use crate::statements::ddl::layout::check_general as check_layout;
 
-use crate::bind::fold;
+pub(crate) use crate::bind::fold;
 use crate::session::{KeptPlan, Outcome, StatementContext, Target, blocking};
+use crate::sql::ignored as query;
+use crate::statements::admin::describe;
+use crate::statements::admin::prepare;
+use crate::statements::admin::settings;
+use crate::statements::admin::show_create;
+use crate::statements::admin::system;
+use crate::statements::admin::transaction;
+use crate::statements::admin::vacuum;
+use crate::statements::ddl::alter;
+use crate::statements::ddl::alter_design;
+use crate::statements::ddl::create;
+use crate::statements::ddl::external;
+use crate::statements::ddl::index;
+use crate::statements::ddl::objects;
+use crate::statements::ddl::view;
+use crate::statements::dml::change;
+use crate::statements::dml::ingest::Ingest;
+use crate::statements::dml::insert;
+use crate::statements::dml::merge;
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::{ParamValues, TableReference};
@@ -79,7 +50,6 @@ use futures::StreamExt;
 use gingham_storage::store::Store;
 use gingham_storage::write::Transaction;
 use gingham_storage::{DEFAULT_SCHEMA, TableName};
-use ingest::Ingest;
 use std::sync::Arc;
 
 /// Runs one statement with `parameters` for `$1`, `$2`, ….
@@ -93,14 +63,14 @@ pub(crate) async fn run(
     }
     let statement = match statement {
         Statement::Sql(statement) => *statement,
-        Statement::CopyFrom(copy) => return transfer::from(context, *copy).await,
+        Statement::CopyFrom(copy) => return transfer::run::from(context, *copy).await,
         Statement::AlterDesign(alter) => return alter_design::run(context, *alter).await,
         Statement::Refused(error) => return Err(Error::Unsupported(error)),
     };
     match statement {
         DataFusionStatement::Statement(statement) => run_sql(context, *statement, parameters).await,
         DataFusionStatement::CreateExternalTable(statement) => external::create(context, statement).await,
-        DataFusionStatement::CopyTo(statement) => transfer::to(context, statement, parameters).await,
+        DataFusionStatement::CopyTo(statement) => transfer::run::to(context, statement, parameters).await,
         DataFusionStatement::Explain(statement) => describe::explain(context, statement, parameters).await,
         statement @ DataFusionStatement::Reset(_) => settings::variable(context, statement).await,
     }
@@ -208,7 +178,7 @@ fn is_view(context: &StatementContext, name: &TableName) -> bool {
 }
 
 /// The error for something that is understood and not offered.
-fn unsupported(what: String) -> Error {
+pub(crate) fn unsupported(what: String) -> Error {
     Error::Unsupported(format!("{what} is not supported"))
 }
 

@@ -1,7 +1,7 @@
 //! Conditions on one string or binary column that are no range: LIKE, regular expressions, functions. The storage asks
 //! them once per dictionary entry, or on the decoded values.
 
-use super::like::LikeTest;
+use crate::table::like::LikeTest;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::DFSchema;

@@ -1,7 +1,7 @@
 //! Counting without rows: `SELECT count(*) FROM t WHERE …` needs the number of bits set, zone by zone, and no batches.
 
-use super::scan_exec::ScanExec;
-use super::stream::external;
+use crate::table::scan_exec::ScanExec;
+use crate::table::stream::external;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::config::ConfigOptions;

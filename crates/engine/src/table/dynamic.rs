@@ -1,9 +1,9 @@
 //! Filters that come about while a query runs: the keys on the build side of a hash join, known before the probe side is
 //! read. They only spare work, since the join looks at every record again, so that what can't be translated is left out.
 
-use super::filter::{all_of, any_of, plain_comparison};
-use super::join_keys::JoinKeys;
-use super::value::datum;
+use crate::table::filter::{all_of, any_of, plain_comparison};
+use crate::table::join_keys::JoinKeys;
+use crate::table::value::datum;
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Operator;
 use datafusion::physical_expr::PhysicalExpr;

@@ -4,8 +4,8 @@
 //! the rest stays with DataFusion. NOT is pushed down to the leaves, where NULL stays "not true". Floats compare as in
 //! DataFusion: by IEEE 754's total order, except that -0.0 = 0.0.
 
-use super::column_test::column_test;
-use super::value::datum;
+use crate::table::column_test::column_test;
+use crate::table::value::datum;
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::{InList, Like};

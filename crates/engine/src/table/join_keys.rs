@@ -3,7 +3,7 @@
 //! DataFusion hands scans a list of keys, made of one expression per record of the build side: past some thousands that
 //! costs more than it spares. Here the keys are gathered as the batches pass, and become one bit each.
 
-use super::scan_exec::ScanExec;
+use crate::table::scan_exec::ScanExec;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, RecordBatch};
 use arrow::datatypes::*;
 use datafusion::common::config::ConfigOptions;

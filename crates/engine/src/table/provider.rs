@@ -1,10 +1,10 @@
 //! A table of a snapshot as a DataFusion table.
 
-use super::filter::{all_of, predicate};
-use super::join_keys::can_be_gathered;
-use super::scan_exec::ScanExec;
-use super::statistics::{selectivity, statistics};
 use crate::session::Settings;
+use crate::table::filter::{all_of, predicate};
+use crate::table::join_keys::can_be_gathered;
+use crate::table::scan_exec::ScanExec;
+use crate::table::statistics::{selectivity, statistics};
 use crate::{Error, Result};
 use arrow::datatypes::{Schema, SchemaRef};
 use async_trait::async_trait;

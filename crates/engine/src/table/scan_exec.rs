@@ -1,12 +1,12 @@
 //! The operator that reads a table: its partitions take morsels from one counter, so that none waits while another has
 //! work left.
 
-use super::dynamic::{Implied, is_dynamic};
-use super::filter::all_of;
-use super::join_keys::{JoinKeys, KeysOfWhole};
-use super::statistics::{selectivity, statistics};
-use super::stream::ScanStream;
 use crate::Result;
+use crate::table::dynamic::{Implied, is_dynamic};
+use crate::table::filter::all_of;
+use crate::table::join_keys::{JoinKeys, KeysOfWhole};
+use crate::table::statistics::{selectivity, statistics};
+use crate::table::stream::ScanStream;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;

@@ -1,6 +1,6 @@
 //! What the optimiser is told of a table: exact counts from the catalog, and how many records a predicate may leave.
 
-use super::value::scalar;
+use crate::table::value::scalar;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, Statistics};
 use gingham_storage::model::ColumnSummary;

@@ -1,6 +1,6 @@
 //! The batches of one partition of a scan.
 
-use super::scan_exec::Source;
+use crate::table::scan_exec::Source;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::SchemaRef;

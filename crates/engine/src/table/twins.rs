@@ -4,7 +4,7 @@
 //! end as one of the other column, and leave out records that the query needs, or keep others. A filter above such an operator stays where
 //! it is; a dynamic filter is taken off the scans below the operator that makes it.
 
-use super::scan_exec::ScanExec;
+use crate::table::scan_exec::ScanExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;

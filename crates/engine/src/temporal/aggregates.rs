@@ -1,7 +1,7 @@
 //! Sums, means, minima and maxima of intervals. DataFusion compares the fields of intervals, and has no mean of them.
 
-use super::interval::{add, divide, length, subtract};
-use super::operators::INTERVAL;
+use crate::temporal::interval::{add, divide, length, subtract};
+use crate::temporal::operators::INTERVAL;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Field, FieldRef, IntervalMonthDayNano, IntervalMonthDayNanoType, UInt64Type,
@@ -175,5 +175,5 @@ impl Accumulator for State {
 
 /// An interval of this length.
 fn of_length(length: i128) -> Result<ScalarValue> {
-    Ok(ScalarValue::IntervalMonthDayNano(Some(super::interval::of_nanoseconds(length)?)))
+    Ok(ScalarValue::IntervalMonthDayNano(Some(crate::temporal::interval::of_nanoseconds(length)?)))
 }

@@ -1,8 +1,8 @@
 //! Columns of dates, times and timestamps as integers, and back.
 
-use super::interval::DAY;
-use super::moment::{is_infinite, units_of_day};
-use super::value::{At, nanoseconds_of};
+use crate::temporal::interval::DAY;
+use crate::temporal::moment::{is_infinite, units_of_day};
+use crate::temporal::value::{At, nanoseconds_of};
 use arrow::array::{Array, ArrayRef, AsArray, Int64Array, make_array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int64Type};

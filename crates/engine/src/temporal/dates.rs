@@ -1,8 +1,8 @@
 //! A DATE compared with a constant TIMESTAMP is compared with a constant DATE: `day < DATE '1994-01-01' + INTERVAL '1 year'`
 //! stays a range of days, which scans and pipelines know, though its right side is a TIMESTAMP.
 
-use super::moment::{is_infinite, units_of_day};
 use crate::rewrite::{columns_around, each_part, has_expression};
+use crate::temporal::moment::{is_infinite, units_of_day};
 use arrow::datatypes::DataType;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::Transformed;

@@ -1,11 +1,12 @@
 //! The functions that operators between dates, times, timestamps and intervals are, and those that are called by name:
 //! age, justify_hours, justify_days and justify_interval.
 
-use super::interval;
-use super::moment::{self, Toward, units_of_day};
-use super::operators::INTERVAL;
 use crate::casts::{Failing, convert};
 use crate::functions::{Compute, Function, typed};
+use crate::temporal::interval;
+use crate::temporal::moment;
+use crate::temporal::moment::{Toward, units_of_day};
+use crate::temporal::operators::INTERVAL;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -186,9 +187,9 @@ pub(super) fn called() -> Vec<Arc<ScalarUDF>> {
     let all: Compute = |arguments, _| changed(arguments, interval::justify_interval);
     let one = |name, compute| Function::new(name, one_interval, interval_type, compute).build();
     vec![
-        Function::new(super::TO_INTERVAL, text_and_fields, interval_type, intervals_of).build(),
+        Function::new(crate::temporal::TO_INTERVAL, text_and_fields, interval_type, intervals_of).build(),
         Function::new(
-            super::TIME_OF,
+            crate::temporal::TIME_OF,
             one_value,
             |_| Ok(DataType::Time64(TimeUnit::Microsecond)),
             |values, result| convert(&values[0], result, Failing::Error),
@@ -282,7 +283,7 @@ fn intervals_of(arguments: &[ArrayRef], _: &DataType) -> Result<ArrayRef> {
     let (Some(texts), Some(fields)) = (texts, fields) else { return internal_err!("an interval of no text") };
     let read = |(text, fields): (Option<&str>, Option<&str>)| match text.zip(fields) {
         None => Ok(None),
-        Some((text, fields)) => match super::interval_of(text, fields) {
+        Some((text, fields)) => match crate::temporal::interval_of(text, fields) {
             Ok(interval) => Ok(Some(interval)),
             Err(problem) => exec_err!("{problem}"),
         },

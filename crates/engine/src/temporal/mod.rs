@@ -29,7 +29,7 @@ mod parts;
 mod rewrite;
 mod text;
 mod value;
-mod zones;
+pub(crate) mod zones;
 
 pub(crate) use civil::{Civil, days_of};
 pub(crate) use column::{as_type, integers, kind};

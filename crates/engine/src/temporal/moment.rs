@@ -1,8 +1,8 @@
 //! Arithmetic of dates, timestamps and times of day. Timestamps are microseconds, or nanoseconds where they were stored so;
 //! the largest and the smallest integer are the two infinities.
 
-use super::civil::{Civil, days_of};
-use super::interval::{DAY, of_nanoseconds};
+use crate::temporal::civil::{Civil, days_of};
+use crate::temporal::interval::{DAY, of_nanoseconds};
 use arrow::datatypes::{IntervalMonthDayNano, TimeUnit};
 use datafusion::common::exec_err;
 use datafusion::error::Result;

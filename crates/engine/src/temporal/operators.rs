@@ -1,8 +1,8 @@
 //! The functions that operators between dates, times, timestamps, intervals and numbers are, with PostgreSQL's types: a DATE
 //! and an interval give a TIMESTAMP, two dates a number of days, two timestamps an interval.
 
-use super::functions as by;
 use crate::functions::Function;
+use crate::temporal::functions as by;
 use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
 use datafusion::common::DFSchema;
 use datafusion::error::Result;

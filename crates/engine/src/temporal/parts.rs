@@ -1,13 +1,13 @@
 //! Parts of dates, times and intervals: EXTRACT and date_part, date_trunc. What DataFusion gives right stays its own;
 //! seconds with their fraction, epochs, centuries, and what there is of intervals are computed here.
 
-use super::civil::Civil;
-use super::column::{DayAndTime, as_type, days_and_times};
-use super::interval::DAY;
-use super::operators::INTERVAL;
-use super::value::{At, changed};
 use crate::functions::over_arrays;
-use crate::session::ZONE;
+use crate::temporal::civil::Civil;
+use crate::temporal::column::{DayAndTime, as_type, days_and_times};
+use crate::temporal::interval::DAY;
+use crate::temporal::operators::INTERVAL;
+use crate::temporal::value::{At, changed};
+use crate::temporal::zones::ZONE;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Int32Array, IntervalMonthDayNanoArray};
 use arrow::datatypes::{
     DataType, Field, FieldRef, Int32Type, IntervalMonthDayNano, IntervalMonthDayNanoType, TimeUnit,

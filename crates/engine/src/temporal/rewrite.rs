@@ -1,8 +1,8 @@
 //! Functions, aggregates and windows of intervals in the place of those that DataFusion has for other types, before types
 //! are coerced.
 
-use super::aggregates::aggregate_of_intervals;
-use super::functions::{choice_of_intervals, interval_length, interval_negative};
+use crate::temporal::aggregates::aggregate_of_intervals;
+use crate::temporal::functions::{choice_of_intervals, interval_length, interval_negative};
 use arrow::datatypes::DataType;
 use datafusion::common::{ExprSchema, plan_err};
 use datafusion::error::Result;
@@ -79,7 +79,7 @@ pub(crate) fn require_range(call: &WindowFunction, schema: &dyn ExprSchema) -> R
             return plan_err!(
                 "RANGE with an offset is not there for '{}', which is {}: use ROWS or GROUPS",
                 term.expr.schema_name(),
-                crate::statements::ingest::type_name(&own)
+                crate::type_name::type_name(&own)
             );
         }
     }

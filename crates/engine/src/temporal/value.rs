@@ -1,8 +1,8 @@
 //! Single values as integers of their types: read from text, written as text, changed to another type.
 
-use super::interval::DAY;
-use super::moment::{is_infinite, units_of_day};
-use super::text::{
+use crate::temporal::interval::DAY;
+use crate::temporal::moment::{is_infinite, units_of_day};
+use crate::temporal::text::{
     Fields, Misread, Moment, Zone, read_date, read_interval, read_moment, read_time, utc_of, write_date,
     write_interval, write_time, write_timestamp,
 };

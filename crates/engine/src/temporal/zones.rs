@@ -1,9 +1,8 @@
 //! AT TIME ZONE: of a local time the instant that it is in a zone, of an instant the local time there.
 
-use super::moment::is_infinite;
-use super::text::{Zone, local_of, utc_of};
 use crate::functions::Function;
-use crate::session::ZONE;
+use crate::temporal::moment::is_infinite;
+use crate::temporal::text::{Zone, local_of, utc_of};
 use arrow::array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
 use datafusion::common::{exec_err, internal_err, plan_err};
@@ -11,9 +10,12 @@ use datafusion::error::Result;
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;
 
+/// The zone in which TIMESTAMP WITH TIME ZONE is read and shown.
+pub(crate) const ZONE: &str = "+00:00";
+
 /// The function, of a timestamp and a zone's name or offset.
 pub(super) fn at_time_zone() -> Arc<ScalarUDF> {
-    Function::new(super::AT_TIME_ZONE, types, type_of, moved).build()
+    Function::new(crate::temporal::AT_TIME_ZONE, types, type_of, moved).build()
 }
 
 fn instant() -> DataType {

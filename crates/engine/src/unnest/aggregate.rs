@@ -1,10 +1,10 @@
 //! Aggregations of subqueries by keys that stand for outer columns, and what aggregates are of no rows at all.
 
-use super::Unnesting;
-use super::domain::Domain;
-use super::free::{has_query, outer_columns_in};
-use super::pull::Keyed;
-use super::rows::{Rows, named, project};
+use crate::unnest::Unnesting;
+use crate::unnest::domain::Domain;
+use crate::unnest::free::{has_query, outer_columns_in};
+use crate::unnest::pull::Keyed;
+use crate::unnest::rows::{Rows, named, project};
 use arrow::datatypes::{Field, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, ScalarValue, internal_err};

@@ -1,11 +1,11 @@
 //! Rows of a subquery that outer rows ask for. A subquery whose conditions are pulled out is computed for all keys that its tables have;
 //! where few outer rows ask, the keys of these are looked up before it groups, numbers or sorts.
 
-use super::free::has_outer;
-use super::join::{Condition, joined};
-use super::rows::{Rows, project};
-use super::{Unnesting, is_cheap};
 use crate::optimizer::rows_about;
+use crate::unnest::free::has_outer;
+use crate::unnest::join::{Condition, joined};
+use crate::unnest::rows::{Rows, project};
+use crate::unnest::{Unnesting, is_cheap};
 use datafusion::common::{Column, JoinType};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Expr, LogicalPlan};

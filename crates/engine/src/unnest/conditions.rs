@@ -1,13 +1,13 @@
 //! Conditions with subqueries: of a filter, where they become semi and anti joins if nothing but the truth is asked for; and of a
 //! join, where they are values of one side, or of both.
 
-use super::Unnesting;
-use super::domain::{may_be_null, pairs};
-use super::free::{has_query, outer_columns, outer_columns_in};
-use super::inline::{first_rows, is_one_row};
-use super::join::{Condition, joined};
-use super::rows::{Rows, columns_of};
-use super::value::both;
+use crate::unnest::Unnesting;
+use crate::unnest::domain::{may_be_null, pairs};
+use crate::unnest::free::{has_query, outer_columns, outer_columns_in};
+use crate::unnest::inline::{first_rows, is_one_row};
+use crate::unnest::join::{Condition, joined};
+use crate::unnest::rows::{Rows, columns_of};
+use crate::unnest::value::both;
 use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::expr::{Exists, InSubquery, SetComparison, SetQuantifier};
@@ -194,7 +194,7 @@ impl Unnesting<'_> {
         let holds = self.fresh("holds");
         let mut shown = values.bound_columns();
         shown.push(value.alias(&holds));
-        values.plan = super::rows::project(values.plan, shown)?;
+        values.plan = crate::unnest::rows::project(values.plan, shown)?;
         let (of_kept, of_other): (Vec<_>, Vec<_>) = domain.outer().partition(|column| kept.binding(column).is_some());
         let same = pairs(of_other.into_iter(), other, &values)?;
         let with_kept = pairs(of_kept.into_iter(), kept, &values)?;
@@ -214,7 +214,7 @@ pub(super) fn bare(plan: &LogicalPlan, exists: bool) -> Result<&LogicalPlan> {
             LogicalPlan::Projection(projection) if exists => &projection.input,
             LogicalPlan::SubqueryAlias(alias) if exists => &alias.input,
             LogicalPlan::Limit(limit) if exists && first_rows(limit)? => &limit.input,
-            LogicalPlan::Aggregate(aggregate) if exists && super::aggregate::empty_sets(aggregate) == 0 => {
+            LogicalPlan::Aggregate(aggregate) if exists && crate::unnest::aggregate::empty_sets(aggregate) == 0 => {
                 &aggregate.input
             }
             other => return Ok(other),

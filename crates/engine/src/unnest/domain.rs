@@ -1,7 +1,7 @@
 //! The domain: the distinct values of the outer columns that a subquery looks at, for which the subquery is computed at once.
 
-use super::Unnesting;
-use super::rows::{Rows, project};
+use crate::unnest::Unnesting;
+use crate::unnest::rows::{Rows, project};
 use datafusion::common::{Column, HashMap};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan};

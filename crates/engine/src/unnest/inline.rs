@@ -1,13 +1,13 @@
 //! Subqueries of one row: an aggregation without keys, or nothing at all in FROM, and what is computed from it. They become
 //! expressions over the rows of the query around them, to which an aggregation's results are joined.
 
-use super::Unnesting;
-use super::aggregate::or_default;
-use super::domain::pairs;
-use super::free::{is_correlated, outer_columns};
-use super::join::{Condition, joined};
-use super::rows::Rows;
-use super::value::{both, where_asked, where_present};
+use crate::unnest::Unnesting;
+use crate::unnest::aggregate::or_default;
+use crate::unnest::domain::pairs;
+use crate::unnest::free::{is_correlated, outer_columns};
+use crate::unnest::join::{Condition, joined};
+use crate::unnest::rows::Rows;
+use crate::unnest::value::{both, where_asked, where_present};
 use datafusion::common::{Column, Spans};
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::split_conjunction_owned;

@@ -1,12 +1,12 @@
 //! Joins: with what they compare, NULL-safe where outer columns' values are what is compared, and those of which the right side
 //! looks at the left one (LATERAL).
 
-use super::Unnesting;
-use super::domain::{may_be_null, pairs};
-use super::free::outer_columns;
-use super::inline::is_one_row;
-use super::rows::{Rows, columns_of, named};
-use super::value::{both, where_present};
+use crate::unnest::Unnesting;
+use crate::unnest::domain::{may_be_null, pairs};
+use crate::unnest::free::outer_columns;
+use crate::unnest::inline::is_one_row;
+use crate::unnest::rows::{Rows, columns_of, named};
+use crate::unnest::value::{both, where_present};
 use datafusion::common::{JoinType, NullEquality};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};

@@ -2,15 +2,15 @@
 //! `q` has a NULL, or where `x` is one and `q` has rows; else false. `ALL` is the opposite of `ANY` with the opposite comparison.
 //! What may be no NULL is not asked for.
 
-use super::Unnesting;
-use super::conditions::bare;
-use super::domain::may_be_null;
-use super::inline::is_one_row;
-use super::join::joined;
-use super::related::Related;
-use super::rows::{Rows, columns_of, project};
-use super::scalar::is_ordered;
-use super::value::where_asked;
+use crate::unnest::Unnesting;
+use crate::unnest::conditions::bare;
+use crate::unnest::domain::may_be_null;
+use crate::unnest::inline::is_one_row;
+use crate::unnest::join::joined;
+use crate::unnest::related::Related;
+use crate::unnest::rows::{Rows, columns_of, project};
+use crate::unnest::scalar::is_ordered;
+use crate::unnest::value::where_asked;
 use arrow::datatypes::DataType;
 use datafusion::common::{Column, JoinType, ScalarValue};
 use datafusion::error::{DataFusionError, Result};

@@ -1,10 +1,10 @@
 //! The operators of a plan whose expressions have subqueries, from the leaves up.
 
-use super::Unnesting;
-use super::free::{has_queries, has_query, outer_columns};
-use super::join::joined;
-use super::pull::keys_of;
-use super::rows::{Rows, columns_of, named, project, under_names};
+use crate::unnest::Unnesting;
+use crate::unnest::free::{has_queries, has_query, outer_columns};
+use crate::unnest::join::joined;
+use crate::unnest::pull::keys_of;
+use crate::unnest::rows::{Rows, columns_of, named, project, under_names};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;

@@ -1,11 +1,11 @@
 //! Subqueries whose outer columns are in conditions alone, which are pulled out of them: what is left is computed once, and
 //! joined by the conditions. An equality can leave an aggregation, a window or a LIMIT, whose keys take its own side in.
 
-use super::Unnesting;
-use super::aggregate::{empty_sets, once};
-use super::free::{has_outer, has_query, is_correlated, outer_columns, outer_columns_in, subquery_of};
-use super::join::{Condition, joined};
-use super::rows::{Rows, columns_of, named, project};
+use crate::unnest::Unnesting;
+use crate::unnest::aggregate::{empty_sets, once};
+use crate::unnest::free::{has_outer, has_query, is_correlated, outer_columns, outer_columns_in, subquery_of};
+use crate::unnest::join::{Condition, joined};
+use crate::unnest::rows::{Rows, columns_of, named, project};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::error::Result;

@@ -1,13 +1,13 @@
 //! Subqueries computed for a domain: the values of their outer columns go down into them as rows, to where nothing below
 //! looks at them any more, and are keys of all operators above that.
 
-use super::Unnesting;
-use super::aggregate::{empty_sets, of_nothing, once};
-use super::domain::{Domain, pairs};
-use super::free::{is_correlated, outer_columns};
-use super::join::{Condition, joined};
-use super::pull::{in_order, keys_of, renaming};
-use super::rows::{Rows, columns_of, named, project, under_names};
+use crate::unnest::Unnesting;
+use crate::unnest::aggregate::{empty_sets, of_nothing, once};
+use crate::unnest::domain::{Domain, pairs};
+use crate::unnest::free::{is_correlated, outer_columns};
+use crate::unnest::join::{Condition, joined};
+use crate::unnest::pull::{in_order, keys_of, renaming};
+use crate::unnest::rows::{Rows, columns_of, named, project, under_names};
 use datafusion::common::{Column, ExprSchema, HashMap, JoinType};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions::core::expr_fn::coalesce;
@@ -101,7 +101,7 @@ impl Unnesting<'_> {
             let there = Expr::Column(Column::new_unqualified(there));
             let mut shown = Vec::with_capacity(columns.len());
             for (call, column) in calls.iter().zip(&columns) {
-                let value = super::aggregate::or_default(call, column, &there, aggregate.input.schema())?;
+                let value = crate::unnest::aggregate::or_default(call, column, &there, aggregate.input.schema())?;
                 shown.push(named(value, column));
             }
             rows.show(shown)?;

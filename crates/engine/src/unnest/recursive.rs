@@ -1,10 +1,10 @@
 //! WITH RECURSIVE in a subquery that looks around: all values of the domain go through the rounds together. The rows of the round
 //! before have the domain's columns, and those that belong to an outer row are looked up by them.
 
-use super::Unnesting;
-use super::domain::Domain;
-use super::push::outer_then;
-use super::rows::{Rows, columns_of, project};
+use crate::unnest::Unnesting;
+use crate::unnest::domain::Domain;
+use crate::unnest::push::outer_then;
+use crate::unnest::rows::{Rows, columns_of, project};
 use arrow::datatypes::{Field, Schema};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, HashMap, TableReference};
@@ -45,7 +45,8 @@ impl Unnesting<'_> {
         let columns = columns_of(&plan).collect::<Vec<_>>();
         let bindings: HashMap<Column, Expr> = domain.outer().cloned().zip(columns.iter().cloned()).collect();
         let wanted = query.schema.columns();
-        let renamed = columns[names..].iter().zip(&wanted).map(|(own, name)| super::rows::named(own.clone(), name));
+        let renamed =
+            columns[names..].iter().zip(&wanted).map(|(own, name)| crate::unnest::rows::named(own.clone(), name));
         let shown = columns[..names].iter().cloned().chain(renamed).collect();
         Ok(Rows { plan: project(plan, shown)?, bindings })
     }
@@ -75,7 +76,7 @@ impl Unnesting<'_> {
                 shown.push(column.alias(name));
             }
             let names = node.schema().columns();
-            shown.extend(own.into_iter().zip(&names).map(|(own, name)| super::rows::named(own, name)));
+            shown.extend(own.into_iter().zip(&names).map(|(own, name)| crate::unnest::rows::named(own, name)));
             let rows = LogicalPlanBuilder::from(project(scan, shown)?);
             let rows = rows.filter(conjunction(same).unwrap_or_else(|| datafusion::logical_expr::lit(true)))?;
             let rows = rows.project(names.into_iter().map(Expr::Column))?.build()?;

@@ -1,13 +1,13 @@
 //! The rows of a subquery that belong to outer rows: by keys of their own that outer columns are equal to, or else by the values
 //! of the domain that they were computed for.
 
-use super::Unnesting;
-use super::aggregate::once;
-use super::domain::pairs;
-use super::free::{is_correlated, outer_columns};
-use super::join::{Condition, joined};
-use super::rows::{Rows, columns_of, project};
-use super::value::where_asked;
+use crate::unnest::Unnesting;
+use crate::unnest::aggregate::once;
+use crate::unnest::domain::pairs;
+use crate::unnest::free::{is_correlated, outer_columns};
+use crate::unnest::join::{Condition, joined};
+use crate::unnest::rows::{Rows, columns_of, project};
+use crate::unnest::value::where_asked;
 use datafusion::common::{Column, JoinType};
 use datafusion::error::Result;
 use datafusion::functions_aggregate::count::count;
@@ -89,13 +89,13 @@ impl Unnesting<'_> {
 
     /// Whether `plan` has a row for each of `rows`.
     pub(super) fn exists(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
-        let plan = super::conditions::bare(plan, true)?;
+        let plan = crate::unnest::conditions::bare(plan, true)?;
         match plan {
             LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => return Ok(lit(true)),
             LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => return Ok(lit(true)),
             _ => {}
         }
-        if super::inline::is_one_row(plan)? {
+        if crate::unnest::inline::is_one_row(plan)? {
             let inlined = self.inline(rows, plan, guard)?;
             return Ok(inlined.present.map_or_else(|| lit(true), Expr::is_true));
         }
@@ -131,7 +131,7 @@ impl Unnesting<'_> {
         let own = Expr::Column(Column::new_unqualified(there));
         let name = self.fresh("exists");
         let plan = counted.project([own.gt(lit(0_i64)).alias(name)])?.build()?;
-        Ok(super::scalar::as_value(plan))
+        Ok(crate::unnest::scalar::as_value(plan))
     }
 
     /// The distinct values of a column in related rows.

@@ -1,15 +1,15 @@
 //! Subqueries that stand for a value: the one row's, NULL where there is none. A second row is an error where the value is
 //! asked for, and only there.
 
-use super::Unnesting;
-use super::free::is_correlated;
-use super::inline::{first_rows, is_one_row};
-use super::join::joined;
-use super::one_row::one_row;
-use super::or_null::or_null;
-use super::pull::in_order;
-use super::rows::{Rows, columns_of, project};
-use super::value::where_present;
+use crate::unnest::Unnesting;
+use crate::unnest::free::is_correlated;
+use crate::unnest::inline::{first_rows, is_one_row};
+use crate::unnest::join::joined;
+use crate::unnest::one_row::one_row;
+use crate::unnest::or_null::or_null;
+use crate::unnest::pull::in_order;
+use crate::unnest::rows::{Rows, columns_of, project};
+use crate::unnest::value::where_present;
 use arrow::datatypes::DataType;
 use datafusion::common::{Column, Constraint, JoinType, Spans};
 use datafusion::error::Result;

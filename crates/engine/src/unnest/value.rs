@@ -3,9 +3,9 @@
 //! CASE, COALESCE, AND and OR do not ask for all of their parts in each row. What a subquery is asked by is kept as its
 //! guard: conditions under which a row gets there.
 
-use super::Unnesting;
-use super::free::has_query;
-use super::rows::Rows;
+use crate::unnest::Unnesting;
+use crate::unnest::free::has_query;
+use crate::unnest::rows::Rows;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Alias, Case, ScalarFunction};

@@ -1,7 +1,7 @@
 //! Windows and LIMIT of subqueries: rows are numbered within those that belong to the same outer values.
 
-use super::Unnesting;
-use super::rows::{Rows, columns_of, named};
+use crate::unnest::Unnesting;
+use crate::unnest::rows::{Rows, columns_of, named};
 use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::error::Result;
@@ -27,7 +27,7 @@ impl Unnesting<'_> {
         }
         let results = schema.columns().split_off(first).into_iter().map(Expr::Column);
         rows.plan = LogicalPlan::Window(Window::try_new(calls, Arc::new(rows.plan))?);
-        super::rows::project(rows.plan, columns.into_iter().chain(results).collect())
+        crate::unnest::rows::project(rows.plan, columns.into_iter().chain(results).collect())
     }
 
     /// The rows that a LIMIT leaves of those that belong together by `keys`, in an order.

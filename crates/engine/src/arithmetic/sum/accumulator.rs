@@ -1,6 +1,6 @@
 //! The sum of all rows, or of a window that slides over them.
 
-use super::{Number, PARTIAL, with_values};
+use crate::arithmetic::sum::{Number, PARTIAL, with_values};
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};

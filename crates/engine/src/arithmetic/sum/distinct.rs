@@ -1,7 +1,7 @@
 //! SUM(DISTINCT …).
 
-use super::{Number, with_values};
 use crate::arithmetic::counted::Counted;
+use crate::arithmetic::sum::{Number, with_values};
 use crate::functions::typed;
 use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Decimal128Type, Int64Type, UInt64Type};

@@ -1,6 +1,6 @@
 //! The sums of many groups.
 
-use super::{Number, PARTIAL, nulls, with_values};
+use crate::arithmetic::sum::{Number, PARTIAL, nulls, with_values};
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Decimal128Array, PrimitiveArray};
 use arrow::buffer::NullBuffer;
@@ -54,7 +54,7 @@ impl GroupSums {
 }
 
 /// The rows that count: those that are not NULL and pass the FILTER; `None` for all.
-pub(in crate::arithmetic) fn taken(values: &dyn Array, filter: Option<&BooleanArray>) -> Option<NullBuffer> {
+pub(crate) fn taken(values: &dyn Array, filter: Option<&BooleanArray>) -> Option<NullBuffer> {
     let passed = filter.map(|filter| {
         let passed = match filter.nulls() {
             Some(nulls) => filter.values() & nulls.inner(),

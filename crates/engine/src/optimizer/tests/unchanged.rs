@@ -1,7 +1,7 @@
 //! What is left out of DataFusion's planning changes no plan. The slow way is its own: tables with all of their columns, every rule
 //! at every operator, and three passes but for TPC-H, of which a later pass makes projections part of joins.
 
-use super::{STAR, Tables, each_of_tpch};
+use crate::optimizer::tests::{STAR, Tables, each_of_tpch};
 use crate::optimizer::{JoinOrder, in_passes};
 use crate::session::wait;
 use datafusion::optimizer::Optimizer;

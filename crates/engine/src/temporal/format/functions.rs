@@ -1,13 +1,13 @@
 //! to_char, to_date and to_timestamp.
 
-use super::number::{Digits, Template};
-use super::pattern::{Item, items};
-use super::read::{Read, read};
-use super::write::{Shown, write};
 use crate::functions::over_arrays;
-use crate::session::ZONE;
 use crate::temporal::column::{DayAndTime, as_type, days_and_times};
+use crate::temporal::format::number::{Digits, Template};
+use crate::temporal::format::pattern::{Item, items};
+use crate::temporal::format::read::{Read, read};
+use crate::temporal::format::write::{Shown, write};
 use crate::temporal::moment::{is_infinite, units_of_day};
+use crate::temporal::zones::ZONE;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
@@ -22,7 +22,7 @@ use gingham_execution::divided;
 use std::sync::Arc;
 
 /// The functions.
-pub(in crate::temporal) fn functions() -> Vec<Arc<ScalarUDF>> {
+pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
     let function = |name, native, what| {
         let signature = Signature::user_defined(Volatility::Immutable);
         Arc::new(ScalarUDF::new_from_impl(ByTemplate { name, native, what, signature }))

@@ -1,8 +1,8 @@
 //! A text by a template, as to_date and to_timestamp read it.
 
-use super::pattern::{Field, Item};
-use super::write::MONTHS;
 use crate::temporal::civil::{Civil, days_of};
+use crate::temporal::format::pattern::{Field, Item};
+use crate::temporal::format::write::MONTHS;
 
 /// A point in time that was read: days since 1970-01-01 and nanoseconds of that day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

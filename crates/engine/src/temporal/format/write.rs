@@ -1,7 +1,7 @@
 //! A value by a template.
 
-use super::pattern::{Case, Field, Item, Spelling};
 use crate::temporal::civil::Civil;
+use crate::temporal::format::pattern::{Case, Field, Item, Spelling};
 use crate::temporal::interval::DAY;
 use arrow::datatypes::IntervalMonthDayNano;
 use std::fmt::Write;

@@ -1,18 +1,18 @@
 //! Reading intervals: `1 day 02:00`, `1-2`, `P1Y2M3DT4H`, `-1.5 months ago`.
 
-use super::Misread;
+use crate::temporal::text::Misread;
 use arrow::datatypes::IntervalMonthDayNano;
 
 /// The fields of `INTERVAL '…' DAY TO HOUR`: what a number without a unit counts, and the last field that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::temporal) struct Fields {
+pub(crate) struct Fields {
     first: Option<Unit>,
     last: Option<Unit>,
 }
 
 impl Fields {
     /// `DAY`, `DAY TO HOUR`, or nothing.
-    pub(in crate::temporal) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::default());
         }
@@ -65,7 +65,7 @@ impl Unit {
 }
 
 /// The interval that a text is.
-pub(in crate::temporal) fn read_interval(text: &str, fields: Fields) -> Result<IntervalMonthDayNano, Misread> {
+pub(crate) fn read_interval(text: &str, fields: Fields) -> Result<IntervalMonthDayNano, Misread> {
     let text = text.trim_ascii();
     let mut sum = Sum::default();
     match text.strip_prefix(['P', 'p']) {

@@ -1,12 +1,12 @@
 //! Reading dates, times of day and timestamps. The form of ISO 8601 is read at once; others by what comes next.
 
-use super::{Misread, Zone};
 use crate::temporal::civil::{Civil, days_of};
 use crate::temporal::interval::DAY;
+use crate::temporal::text::{Misread, Zone};
 
 /// A point in time as it was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::temporal) enum Moment {
+pub(crate) enum Moment {
     /// Later than all others, or earlier.
     Infinite { later: bool },
     /// A day, a time of that day, and a zone where one was written.
@@ -20,7 +20,7 @@ pub(in crate::temporal) enum Moment {
 }
 
 /// Days since 1970-01-01; the largest and smallest integer for the infinities.
-pub(in crate::temporal) fn read_date(text: &str) -> Result<i32, Misread> {
+pub(crate) fn read_date(text: &str) -> Result<i32, Misread> {
     match read_moment(text)? {
         Moment::Infinite { later } => Ok(if later { i32::MAX } else { i32::MIN }),
         Moment::At { days, .. } => {
@@ -31,7 +31,7 @@ pub(in crate::temporal) fn read_date(text: &str) -> Result<i32, Misread> {
 }
 
 /// Nanoseconds since midnight.
-pub(in crate::temporal) fn read_time(text: &str) -> Result<i64, Misread> {
+pub(crate) fn read_time(text: &str) -> Result<i64, Misread> {
     match read_moment(text)? {
         Moment::Infinite { .. } => Err(Misread::Form),
         Moment::At { time, .. } => time.ok_or(Misread::Form),
@@ -39,7 +39,7 @@ pub(in crate::temporal) fn read_time(text: &str) -> Result<i64, Misread> {
 }
 
 /// A date, a time, or both.
-pub(in crate::temporal) fn read_moment(text: &str) -> Result<Moment, Misread> {
+pub(crate) fn read_moment(text: &str) -> Result<Moment, Misread> {
     let text = text.trim_ascii();
     if let Some(moment) = iso(text.as_bytes()) {
         return moment;

@@ -11,7 +11,7 @@ fn units_of_second(unit: TimeUnit) -> i64 {
 }
 
 /// A date; the largest and the smallest integer are the infinities.
-pub(in crate::temporal) fn write_date(days: i32, text: &mut impl Write) -> Result {
+pub(crate) fn write_date(days: i32, text: &mut impl Write) -> Result {
     match days {
         i32::MAX => text.write_str("infinity"),
         i32::MIN => text.write_str("-infinity"),
@@ -24,7 +24,7 @@ pub(in crate::temporal) fn write_date(days: i32, text: &mut impl Write) -> Resul
 }
 
 /// A time of day in a unit.
-pub(in crate::temporal) fn write_time(time: i64, unit: TimeUnit, text: &mut impl Write) -> Result {
+pub(crate) fn write_time(time: i64, unit: TimeUnit, text: &mut impl Write) -> Result {
     let second = units_of_second(unit);
     let seconds = time / second;
     write!(text, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)?;
@@ -32,12 +32,7 @@ pub(in crate::temporal) fn write_time(time: i64, unit: TimeUnit, text: &mut impl
 }
 
 /// A timestamp in a unit; with a zone, the offset of UTC stands behind it.
-pub(in crate::temporal) fn write_timestamp(
-    timestamp: i64,
-    unit: TimeUnit,
-    has_zone: bool,
-    text: &mut impl Write,
-) -> Result {
+pub(crate) fn write_timestamp(timestamp: i64, unit: TimeUnit, has_zone: bool, text: &mut impl Write) -> Result {
     match timestamp {
         i64::MAX => return text.write_str("infinity"),
         i64::MIN => return text.write_str("-infinity"),
@@ -78,7 +73,7 @@ fn fraction(part: i64, of: i64, text: &mut impl Write) -> Result {
 }
 
 /// An interval: years, months, days and a time, each with its sign where it is negative or stands behind a negative one.
-pub(in crate::temporal) fn write_interval(interval: IntervalMonthDayNano, text: &mut impl Write) -> Result {
+pub(crate) fn write_interval(interval: IntervalMonthDayNano, text: &mut impl Write) -> Result {
     let (years, months) = (interval.months / 12, interval.months % 12);
     let mut is_first = true;
     let mut after_negative = false;

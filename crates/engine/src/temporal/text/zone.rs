@@ -1,13 +1,13 @@
 //! Offsets of time zones: of those with a name, at an instant or at a local time.
 
-use super::Misread;
 use crate::temporal::civil::{Civil, days_of};
+use crate::temporal::text::Misread;
 use chrono::{DateTime, MappedLocalTime, NaiveDateTime, Offset, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 
 /// A time zone.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::temporal) enum Zone {
+pub(crate) enum Zone {
     /// Seconds east of Greenwich.
     Offset(i64),
     /// One whose offset depends on the time.
@@ -16,7 +16,7 @@ pub(in crate::temporal) enum Zone {
 
 impl Zone {
     /// A zone's name, or its offset: `+02`, `-08:30`, `+0530`, `Z`, `UTC`, `Europe/Berlin`.
-    pub(in crate::temporal) fn read(text: &str) -> Result<Self, Misread> {
+    pub(crate) fn read(text: &str) -> Result<Self, Misread> {
         if let Some(sign) = text.chars().next().filter(|sign| matches!(sign, '+' | '-')) {
             let seconds = offset(&text[1..]).ok_or(Misread::Form)?;
             if seconds >= 16 * 3600 {
@@ -80,7 +80,7 @@ const MICROS: i64 = 1_000_000;
 
 /// The instant, in microseconds, of a local time. A time that a zone's clock leaves out is told by the offset before the
 /// gap, one that it shows twice is the second, as PostgreSQL has it.
-pub(in crate::temporal) fn utc_of(local: i64, zone: Zone) -> i64 {
+pub(crate) fn utc_of(local: i64, zone: Zone) -> i64 {
     let seconds = match zone {
         Zone::Offset(seconds) => seconds,
         Zone::Named(zone) => match naive(local) {
@@ -92,7 +92,7 @@ pub(in crate::temporal) fn utc_of(local: i64, zone: Zone) -> i64 {
 }
 
 /// The local time, in microseconds, of an instant.
-pub(in crate::temporal) fn local_of(instant: i64, zone: Zone) -> i64 {
+pub(crate) fn local_of(instant: i64, zone: Zone) -> i64 {
     let seconds = match zone {
         Zone::Offset(seconds) => seconds,
         Zone::Named(zone) => match naive(instant) {

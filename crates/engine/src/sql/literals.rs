@@ -1,0 +1,89 @@
+//! Literals and types of expressions. A number with an exponent is a DOUBLE, as the SQL standard has it, and TIMESTAMP
+//! is TIMESTAMP(6), as it is in CREATE TABLE.
+//!
+//! DataFusion makes every literal with a point or an exponent a decimal once it is told to keep `0.1` exact, and then
+//! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
+
+use crate::sql::operators;
+use crate::sql::walk::{Tree, Visit};
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType, ExactNumberInfo, Expr, NamedWindowDefinition, NamedWindowExpr, Select, TypedString, Value,
+};
+
+/// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns.
+pub(crate) fn make_plannable(tree: &mut impl Tree) -> Result<()> {
+    tree.walk(&mut Literals)
+}
+
+struct Literals;
+
+impl Visit for Literals {
+    fn expression(&mut self, expression: &mut Expr) -> Result<()> {
+        operators::give_signs(expression);
+        operators::keep_frame(expression);
+        Ok(())
+    }
+
+    fn select(&mut self, select: &mut Select) -> Result<()> {
+        for NamedWindowDefinition(_, window) in &mut select.named_window {
+            if let NamedWindowExpr::WindowSpec(spec) = window {
+                operators::keep_bounds(spec);
+            }
+        }
+        Ok(())
+    }
+
+    fn expression_end(&mut self, expression: &mut Expr) -> Result<()> {
+        if let Expr::Cast { data_type: DataType::Timestamp(precision @ None, _), .. }
+        | Expr::TypedString(TypedString { data_type: DataType::Timestamp(precision @ None, _), .. }) = expression
+        {
+            *precision = Some(6);
+        }
+        if let Expr::Value(literal) = expression
+            && let Value::Number(text, _) = &literal.value
+            && text.contains(['e', 'E'])
+        {
+            if text.parse().is_ok_and(f64::is_infinite) {
+                return Err(Error::InvalidInput(format!("{text} is larger than any DOUBLE")));
+            }
+            literal.value = Value::SingleQuotedString(text.clone());
+            *expression = Expr::Cast {
+                kind: CastKind::Cast,
+                expr: Box::new(expression.clone()),
+                data_type: DataType::Double(ExactNumberInfo::None),
+                array: false,
+                format: None,
+            };
+        }
+        operators::make_calls(expression)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::sql::parser::DFParser;
+
+    #[test]
+    fn only_exponents_are_replaced() {
+        let cases = [
+            (
+                "SELECT 1e3, -2.5E-7, 1.5, 7, '1e3' FROM t",
+                "SELECT CAST('1e3' AS DOUBLE), -CAST('2.5E-7' AS DOUBLE), 1.5, 7, '1e3' FROM t",
+            ),
+            (
+                "SELECT TIMESTAMP '2500-01-01', CAST(a AS TIMESTAMP(3))",
+                "SELECT TIMESTAMP(6) '2500-01-01', CAST(a AS TIMESTAMP(3))",
+            ),
+            ("INSERT INTO t VALUES (1e3)", "INSERT INTO t VALUES (CAST('1e3' AS DOUBLE))"),
+            ("EXPLAIN SELECT 1e3", "EXPLAIN SELECT CAST('1e3' AS DOUBLE)"),
+            ("COPY (SELECT 1e3) TO 'x.csv'", "COPY (SELECT CAST('1e3' AS DOUBLE)) TO"),
+        ];
+        for (sql, expected) in cases {
+            let mut statement = DFParser::parse_sql(sql).unwrap().pop_front().unwrap();
+            make_plannable(&mut statement).unwrap();
+            assert!(statement.to_string().starts_with(expected), "{statement}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The text of SQL, before anything is planned: parsed, refused where nothing reads it, and put right where the parser or
+//! DataFusion's planner would misread it.
+//!
+//! | file | what |
+//! |---|---|
+//! | `parse` | text to statements |
+//! | `split` | a script cut into statements without parsing them |
+//! | `dialect`, `tokens` | the dialect, and what is put right among the tokens |
+//! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
+//! | `walk` | one walk over syntax trees for every visitor |
+//! | `depth` | deep expressions |
+//! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
+
+pub(crate) mod depth;
+pub(crate) mod dialect;
+pub(crate) mod ignored;
+pub(crate) mod literals;
+pub(crate) mod operators;
+pub(crate) mod parse;
+pub(crate) mod precedence;
+pub(crate) mod refuse;
+pub(crate) mod split;
+pub(crate) mod tokens;
+pub(crate) mod untyped;
+pub(crate) mod walk;

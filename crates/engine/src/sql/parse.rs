@@ -1,0 +1,200 @@
+//! Text to statements: DataFusion's parser, with COPY and ALTER TABLE … SET (…) in Gingham's own grammar and refused
+//! statements set aside.
+
+use crate::sql::dialect::Gingham;
+use crate::sql::tokens::Tokens;
+use crate::sql::{depth, refuse, untyped};
+use crate::statements::ddl::alter_design;
+use crate::statements::ddl::alter_design::AlterDesign;
+use crate::statements::transfer::copy;
+use crate::statements::transfer::copy::CopyFrom;
+use crate::{Error, Result};
+use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
+use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
+use std::fmt;
+
+/// A parsed statement.
+#[derive(Debug, Clone)]
+pub(crate) enum Statement {
+    /// One of DataFusion's grammar.
+    Sql(Box<DataFusionStatement>),
+    /// COPY t FROM 'file'.
+    CopyFrom(Box<CopyFrom>),
+    /// ALTER TABLE t SET (…), ALTER TABLE t ALTER COLUMN c SET (…).
+    AlterDesign(Box<AlterDesign>),
+    /// One that is not offered, with the error that running it gives.
+    Refused(String),
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sql(statement) => write!(f, "{statement}"),
+            Self::CopyFrom(copy) => write!(f, "COPY {} FROM '{}'", copy.table, copy.file),
+            Self::AlterDesign(alter) => write!(f, "ALTER TABLE {} SET (…)", alter.table),
+            Self::Refused(error) => write!(f, "({error})"),
+        }
+    }
+}
+
+/// Parses a script of any number of statements. A statement that is not offered is an error when it is run, so that
+/// those before it are.
+pub(crate) fn parse(sql: &str) -> Result<Vec<Statement>> {
+    let Tokens { tokens, materialized } = Tokens::of(sql)?;
+    let mut parser = DFParserBuilder::new(tokens).with_dialect(&Gingham).build()?;
+    let mut statements = Vec::new();
+    loop {
+        while parser.parser.consume_token(&Token::SemiColon) {}
+        if parser.parser.peek_token_ref().token == Token::EOF {
+            return Ok(statements);
+        }
+        let mut statement = parse_one(&mut parser)?;
+        if let Statement::Sql(statement) = &mut statement {
+            materialized.put(statement.as_mut())?;
+        }
+        statements.push(statement);
+        let next = parser.parser.peek_token_ref();
+        if !matches!(next.token, Token::EOF | Token::SemiColon) {
+            return Err(Error::InvalidInput(format!(
+                "expected the end of the statement, found {next}{}",
+                next.span.start
+            )));
+        }
+    }
+}
+
+/// Parses text that must be one statement.
+pub(crate) fn parse_single(sql: &str) -> Result<Statement> {
+    let mut statements = parse(sql)?;
+    match (statements.pop(), statements.len()) {
+        (Some(statement), 0) => Ok(statement),
+        (None, _) => Err(Error::InvalidInput("there is no statement".into())),
+        (_, more) => Err(Error::InvalidInput(format!("expected one statement, found {}", more + 1))),
+    }
+}
+
+/// The query that a text is.
+pub(crate) fn query_of(text: &str) -> Result<Query> {
+    let internal = || Error::Internal(format!("{text} is a query"));
+    let Statement::Sql(statement) = parse_single(text)? else { return Err(internal()) };
+    let DataFusionStatement::Statement(statement) = *statement else { return Err(internal()) };
+    let Sql::Query(query) = *statement else { return Err(internal()) };
+    Ok(*query)
+}
+
+/// The query of a view's text. Its syntax tree has no lines and columns: they would be taken for those of the statement.
+pub(crate) fn query_of_view(text: &str) -> std::result::Result<Query, String> {
+    let Tokens { tokens, materialized } = Tokens::without_places(text).map_err(|error| error.to_string())?;
+    let parsed = Parser::new(&Gingham).with_tokens_with_locations(tokens).parse_query();
+    let mut query = parsed.map_err(|error| error.to_string())?;
+    materialized.put(query.as_mut()).map_err(|error| error.to_string())?;
+    Ok(*query)
+}
+
+/// `SELECT * FROM name`, whose name is where it stands in the statement's text.
+pub(crate) fn all_of(name: &ObjectName) -> Result<Query> {
+    let mut query = query_of("SELECT * FROM t")?;
+    if let SetExpr::Select(select) = &mut *query.body
+        && let Some(TableFactor::Table { name: own, .. }) = select.from.first_mut().map(|from| &mut from.relation)
+    {
+        own.clone_from(name);
+    }
+    Ok(query)
+}
+
+/// The statement that a parser stands at.
+pub(crate) fn parse_one(parser: &mut DFParser<'_>) -> Result<Statement> {
+    if let Some(error) = refuse::refusal(&parser.parser) {
+        while !matches!(parser.parser.peek_token_ref().token, Token::EOF | Token::SemiColon) {
+            parser.parser.next_token();
+        }
+        return Ok(Statement::Refused(error));
+    }
+    if copy::starts(&parser.parser) {
+        return copy::parse(&mut parser.parser);
+    }
+    if alter_design::starts(&parser.parser) {
+        let alter = alter_design::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        return Ok(Statement::AlterDesign(Box::new(alter)));
+    }
+    if untyped::starts(&parser.parser) {
+        let mut statement = untyped::parse(&mut parser.parser).map_err(datafusion::error::DataFusionError::from)?;
+        depth::limit(&mut statement)?;
+        return Ok(Statement::Sql(Box::new(DataFusionStatement::Statement(Box::new(statement)))));
+    }
+    let mut statement = parser.parse_statement()?;
+    depth::limit(&mut statement)?;
+    Ok(Statement::Sql(Box::new(statement)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_by_name_and_only_when_run() {
+        let cases = [
+            ("abort", "ABORT is not supported; use ROLLBACK"),
+            ("GRANT SELECT ON t TO joe", "GRANT is not supported"),
+            ("CREATE FULLTEXT INDEX i ON t (a)", "CREATE FULLTEXT INDEX is not supported"),
+            ("CREATE OR REPLACE FUNCTION f() RETURNS INT AS $$ a; b $$", "CREATE OR REPLACE FUNCTION is not supported"),
+            ("CREATE MATERIALIZED VIEW v AS SELECT 1", "CREATE MATERIALIZED VIEW is not supported"),
+            ("CREATE UNLOGGED TABLE t (a INT)", "CREATE UNLOGGED TABLE is not supported"),
+            ("DROP SEQUENCE s", "DROP SEQUENCE is not supported"),
+            ("ALTER VIEW v AS SELECT 1", "ALTER VIEW is not supported"),
+            ("REINDEX", "REINDEX is not supported"),
+        ];
+        for (sql, expected) in cases {
+            let statements = parse(&format!("SELECT 1; {sql}; SELECT 2")).expect(sql);
+            assert_eq!(statements.len(), 3, "{sql}");
+            let Statement::Refused(error) = &statements[1] else { panic!("{sql} was parsed") };
+            assert_eq!(error, expected);
+        }
+    }
+
+    #[test]
+    fn ordinary_statements_are_parsed() {
+        for sql in [
+            "SELECT 1",
+            "(SELECT 1)",
+            "VALUES (1), (2)",
+            "WITH x AS (SELECT 1) SELECT * FROM x",
+            "CREATE TABLE t (a INT PRIMARY KEY) WITH (layout = 'column')",
+            "CREATE TEMP TABLE t AS SELECT 1 AS a",
+            "CREATE EXTERNAL TABLE e STORED AS PARQUET LOCATION 'x'",
+            "CREATE OR REPLACE VIEW v AS SELECT 1",
+            "DROP TABLE IF EXISTS a, b",
+            "ALTER TABLE t ADD COLUMN b INT",
+            "INSERT INTO t VALUES (1)",
+            "EXPLAIN SELECT 1",
+            "OPTIMIZE t",
+            "OPTIMIZE TABLE s.t",
+            "VACUUM",
+            "COPY t FROM 'x.csv'",
+            "COPY (SELECT 1) TO 'x.csv'",
+            "PREPARE p AS SELECT $1",
+            "SHOW TABLES",
+            "DESCRIBE t",
+            "TRUNCATE t",
+            "BEGIN IMMEDIATE TRANSACTION",
+            "END",
+            "ROLLBACK TO SAVEPOINT s",
+            "RELEASE s",
+        ] {
+            let statement = parse_single(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+            assert!(!matches!(statement, Statement::Refused(_)), "{sql}");
+        }
+    }
+
+    #[test]
+    fn scripts() {
+        assert_eq!(parse("").unwrap().len(), 0);
+        assert_eq!(parse(" ; ;; -- nothing\n").unwrap().len(), 0);
+        assert_eq!(parse("SELECT ';'; SELECT 2;").unwrap().len(), 2);
+        assert!(parse("SELECT 1 SELECT 2").is_err());
+        assert!(parse_single("SELECT 1; SELECT 2").is_err());
+        assert!(parse_single("").is_err());
+    }
+}

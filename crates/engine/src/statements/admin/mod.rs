@@ -1,0 +1,15 @@
+//! Statements about the session and the database.
+//!
+//! | file | what |
+//! |---|---|
+//! | `settings`, `prepare`, `transaction` | SET and SHOW; PREPARE and EXECUTE; BEGIN, COMMIT, savepoints |
+//! | `describe`, `show_create`, `system` | what there is: DESCRIBE, SHOW CREATE, system tables |
+//! | `vacuum` | VACUUM |
+
+pub(crate) mod describe;
+pub(crate) mod prepare;
+pub(crate) mod settings;
+pub(crate) mod show_create;
+pub(crate) mod system;
+pub(crate) mod transaction;
+pub(crate) mod vacuum;

@@ -1,0 +1,146 @@
+//! PREPARE, EXECUTE and DEALLOCATE: a statement is kept as it was parsed, and planned each time it is executed, so that
+//! it sees the tables of that time.
+
+use crate::session::{Outcome, PreparedStatement, StatementContext, did_you_mean};
+use crate::sql::ignored as query;
+use crate::sql::parse;
+use crate::sql::parse::Statement;
+use crate::statements::ddl::types;
+use crate::statements::dml::values;
+use crate::statements::{fold, unsupported};
+use crate::{Error, Result};
+use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::Statement as Sql;
+use std::sync::{Arc, PoisonError};
+
+/// Runs PREPARE.
+pub(crate) async fn prepare(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    let Sql::Prepare { name, data_types, mut statement } = statement else {
+        return Err(Error::Internal("not PREPARE".into()));
+    };
+    let name = fold(&name);
+    let prepared = match parse::parse_single(&statement.to_string())? {
+        Statement::Refused(error) => return Err(Error::Unsupported(error)),
+        prepared => prepared,
+    };
+    match statement.as_mut() {
+        Sql::Query(inner) if query::changes(inner) => {}
+        Sql::Query(inner) => {
+            query::refuse_ignored(inner)?;
+            context.plan(DataFusionStatement::Statement(statement.clone()), None).await?;
+        }
+        Sql::Insert(_) | Sql::Update(_) | Sql::Delete(_) => {}
+        other => {
+            let text = other.to_string();
+            let kind: Vec<&str> = text.split_whitespace().take(2).collect();
+            return Err(unsupported(format!("PREPARE of {}", kind.join(" "))));
+        }
+    }
+    let types = data_types
+        .iter()
+        .enumerate()
+        .map(|(position, data_type)| Ok(types::logical_type(&format!("${}", position + 1), data_type)?.to_arrow()))
+        .collect::<Result<Vec<_>>>()?;
+    let needed = query::parameters(&mut statement)?.len();
+    if !types.is_empty() && types.len() != needed {
+        return Err(Error::InvalidInput(format!(
+            "PREPARE {name} gives {} types, but the statement has {needed} parameters",
+            types.len()
+        )));
+    }
+    let mut all = context.session.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+    if all.contains_key(&name) {
+        return Err(Error::InvalidInput(format!(
+            "prepared statement '{name}' already exists; DEALLOCATE {name} first"
+        )));
+    }
+    all.insert(name, Arc::new(PreparedStatement { statement: prepared, parameters: needed, types }));
+    Ok(Outcome::Done)
+}
+
+/// Runs EXECUTE.
+pub(crate) async fn execute(
+    context: &StatementContext,
+    statement: Sql,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    let Sql::Execute {
+        name: Some(name),
+        parameters: arguments,
+        has_parentheses: _,
+        immediate: false,
+        into,
+        using,
+        output: false,
+        default: false,
+    } = statement
+    else {
+        return Err(unsupported("EXECUTE other than of a prepared statement".into()));
+    };
+    if !into.is_empty() || !using.is_empty() {
+        return Err(unsupported("EXECUTE with INTO or USING".into()));
+    }
+    let name = match name.0.as_slice() {
+        [part] => part.as_ident().map(fold),
+        _ => None,
+    };
+    let name = name.ok_or_else(|| Error::InvalidInput("EXECUTE names a prepared statement".into()))?;
+    let prepared = find(context, &name)?;
+    let needed = prepared.parameters;
+    if arguments.len() != needed {
+        return Err(Error::InvalidInput(format!(
+            "prepared statement '{name}' has {needed} parameters, but EXECUTE gives {} values",
+            arguments.len()
+        )));
+    }
+    let mut given = Vec::with_capacity(arguments.len());
+    for (position, value) in values::evaluate(context, &arguments, parameters).await?.into_iter().enumerate() {
+        given.push(match prepared.types.get(position) {
+            Some(data_type) => cast(&name, position, &value, data_type)?,
+            None => value,
+        });
+    }
+    Box::pin(crate::statements::run(context, prepared.statement.clone(), Some(ParamValues::from(given)))).await
+}
+
+fn cast(
+    name: &str,
+    position: usize,
+    value: &ScalarValue,
+    data_type: &arrow::datatypes::DataType,
+) -> Result<ScalarValue> {
+    value.cast_to(data_type).map_err(|error| {
+        Error::InvalidInput(format!(
+            "parameter ${} of prepared statement '{name}': {}",
+            position + 1,
+            Error::from(error)
+        ))
+    })
+}
+
+fn find(context: &StatementContext, name: &str) -> Result<Arc<PreparedStatement>> {
+    let all = context.session.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get(name).cloned().ok_or_else(|| unknown(name, all.keys().map(String::as_str)))
+}
+
+fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Error {
+    Error::InvalidInput(format!("prepared statement '{name}' does not exist{}", did_you_mean(name, names)))
+}
+
+/// Runs DEALLOCATE.
+pub(crate) fn deallocate(context: &StatementContext, statement: &Sql) -> Result<Outcome> {
+    let Sql::Deallocate { name, prepare: _ } = statement else {
+        return Err(Error::Internal("not DEALLOCATE".into()));
+    };
+    let mut all = context.session.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+    if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("all") {
+        all.clear();
+        return Ok(Outcome::Done);
+    }
+    let name = fold(name);
+    match all.remove(&name) {
+        Some(_) => Ok(Outcome::Done),
+        None => Err(unknown(&name, all.keys().map(String::as_str))),
+    }
+}

@@ -1,0 +1,180 @@
+//! SHOW CREATE TABLE and SHOW CREATE VIEW: the statement that makes the same again, and those of a table's indexes.
+
+use crate::session::{Outcome, StatementContext, names_schema};
+use crate::sql::dialect::Gingham;
+use crate::statements::admin::{describe, system};
+use crate::statements::ddl::layout;
+use crate::statements::{table_reference, unsupported};
+use crate::{Error, Result};
+use datafusion::catalog::SchemaProvider;
+use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, ShowCreateObject, Statement as Sql};
+use datafusion::sql::sqlparser::keywords::{RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE_ALIAS};
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::{Token, Word};
+use gingham_storage::model::ViewDefinition;
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::{
+    ColumnDefinition, ColumnId, DEFAULT_SCHEMA, LogicalType, ReferenceDefinition, TableDefinition, TableName,
+};
+
+/// Runs SHOW CREATE TABLE and SHOW CREATE VIEW; each takes tables and views.
+pub(crate) fn run(context: &StatementContext, kind: &ShowCreateObject, name: &ObjectName) -> Result<Outcome> {
+    if !matches!(kind, ShowCreateObject::Table | ShowCreateObject::View) {
+        return Err(unsupported(format!("SHOW CREATE {kind}")));
+    }
+    let reference = table_reference(name)?;
+    let name = context.name(&reference)?;
+    let temp = context.temp.iter().filter(|_| !names_schema(&reference));
+    let snapshots = temp.map(|temp| (temp, true)).chain([(&context.snapshot, false)]);
+    for (snapshot, temporary) in snapshots {
+        let text = match (snapshot.tables.get(&name), snapshot.views.get(&name)) {
+            (Some(table), _) => table_statement(&table.definition, snapshot, temporary)?,
+            (None, Some(view)) => view_statement(view, temporary),
+            (None, None) => continue,
+        };
+        return describe::rows(["table_name", "create_statement"], &[[Some(name.to_string()), Some(text)]]);
+    }
+    if name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table) {
+        return Err(unsupported(format!("SHOW CREATE of an external table ('{name}')")));
+    }
+    if name.schema == "information_schema" || system::NAMES.contains(&name.table.as_str()) {
+        return Err(Error::InvalidInput(format!("'{name}' is a system table, which no statement makes")));
+    }
+    Err(context.unknown_table(&name))
+}
+
+fn view_statement(view: &ViewDefinition, temporary: bool) -> String {
+    let columns: Vec<String> = view.columns.iter().map(|column| quoted(column)).collect();
+    let columns = if columns.is_empty() { String::new() } else { format!(" ({})", columns.join(", ")) };
+    format!("CREATE {}VIEW {}{columns} AS {}", temp(temporary), full_name(&view.name), view.query)
+}
+
+fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary: bool) -> Result<String> {
+    let mut parts: Vec<String> = definition.columns.iter().map(column).collect();
+    for key in &definition.keys {
+        let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
+        parts.push(format!("CONSTRAINT {} {kind} {}", quoted(&key.name), list(definition, &key.columns)));
+    }
+    for check in &definition.checks {
+        parts.push(format!("CONSTRAINT {} CHECK ({})", quoted(&check.name), check.condition));
+    }
+    for reference in &definition.references {
+        parts.push(foreign_key(definition, reference, snapshot)?);
+    }
+    let sort_by: Vec<String> = names(definition, &definition.sort_by).map(quoted).collect();
+    let options = [
+        ("layout", definition.design.text(definition)),
+        ("encoding", definition.design.encodings_text(definition)),
+        ("sort_by", sort_by.join(", ")),
+    ];
+    let pages = layout::page_options(&definition.design);
+    let options = options.iter().chain(&pages).filter(|(_, text)| !text.is_empty());
+    let options: Vec<String> = options.map(|(name, text)| format!("{name} = '{}'", text.replace('\'', "''"))).collect();
+    let (name, parts) = (full_name(&definition.name), parts.join(",\n  "));
+    let mut text = format!("CREATE {}TABLE {name} (\n  {parts}\n) WITH ({})", temp(temporary), options.join(", "));
+    for index in definition.indexes.iter().filter(|index| !index.of_constraint) {
+        let (unique, columns) = (if index.unique { "UNIQUE " } else { "" }, list(definition, &index.columns));
+        text += &format!(";\nCREATE {unique}INDEX {} ON {name} {columns}", quoted(&index.name));
+    }
+    Ok(text)
+}
+
+fn temp(temporary: bool) -> &'static str {
+    if temporary { "TEMP " } else { "" }
+}
+
+fn column(column: &ColumnDefinition) -> String {
+    let mut text = format!("{} {}", quoted(&column.name), type_name(&column.logical_type));
+    if !column.nullable {
+        text += " NOT NULL";
+    }
+    if let Some(default) = &column.default {
+        text += &format!(" DEFAULT {default}");
+    }
+    text
+}
+
+/// The type without the zone's name, which CREATE TABLE does not take: zones differ in how values are shown alone.
+fn type_name(logical_type: &LogicalType) -> String {
+    match logical_type {
+        LogicalType::Timestamp(unit, Some(_)) => format!("TIMESTAMP({}) WITH TIME ZONE", unit.digits()),
+        other => other.to_string(),
+    }
+}
+
+fn foreign_key(definition: &TableDefinition, reference: &ReferenceDefinition, snapshot: &Snapshot) -> Result<String> {
+    let Some(referred) = snapshot.table_by_id(reference.table) else {
+        return Err(Error::Internal(format!("constraint '{}' refers to a table that is gone", reference.name)));
+    };
+    Ok(format!(
+        "CONSTRAINT {} FOREIGN KEY {} REFERENCES {} {}",
+        quoted(&reference.name),
+        list(definition, &reference.columns),
+        full_name(&referred.definition.name),
+        list(&referred.definition, &reference.referred)
+    ))
+}
+
+fn names<'a>(definition: &'a TableDefinition, columns: &'a [ColumnId]) -> impl Iterator<Item = &'a str> {
+    columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str())
+}
+
+fn list(definition: &TableDefinition, columns: &[ColumnId]) -> String {
+    format!("({})", names(definition, columns).map(quoted).collect::<Vec<_>>().join(", "))
+}
+
+fn full_name(name: &TableName) -> String {
+    if name.schema == DEFAULT_SCHEMA {
+        quoted(&name.table)
+    } else {
+        format!("{}.{}", quoted(&name.schema), quoted(&name.table))
+    }
+}
+
+/// A name as SQL takes it: bare where the parser takes that for the same name wherever names stand.
+fn quoted(name: &str) -> String {
+    let is_plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if is_plain && is_unreserved(name) {
+        return name.to_owned();
+    }
+    Ident::with_quote('"', name).to_string()
+}
+
+fn is_unreserved(word: &str) -> bool {
+    let reserved =
+        |keyword| RESERVED_FOR_COLUMN_ALIAS.contains(&keyword) || RESERVED_FOR_TABLE_ALIAS.contains(&keyword);
+    if matches!(Token::make_word(word, None), Token::Word(Word { keyword, .. }) if reserved(keyword)) {
+        return false;
+    }
+    let parse = |sql: &str| Parser::new(&Gingham).try_with_sql(sql);
+    let as_value = parse(word).and_then(|mut parser| parser.parse_expr());
+    let as_names = Parser::parse_sql(
+        &Gingham,
+        &format!(
+            "CREATE TABLE {word} ({word} INT, CONSTRAINT {word} UNIQUE ({word}), FOREIGN KEY ({word}) REFERENCES {word} ({word}))"
+        ),
+    );
+    let is_table = |statement: &Sql| match statement {
+        Sql::CreateTable(table) => table.columns.len() == 1 && table.constraints.len() == 2,
+        _ => false,
+    };
+    matches!(as_value, Ok(Expr::Identifier(ident)) if ident.value == word)
+        && as_names.is_ok_and(|statements| statements.first().is_some_and(is_table))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_where_they_must_be() {
+        for name in ["a", "name", "date", "value", "l_orderkey", "_x1"] {
+            assert_eq!(quoted(name), name);
+        }
+        for name in ["select", "primary", "check", "constraint", "true", "current_date", "Upper", "a b", "1a", ""] {
+            assert_eq!(quoted(name), format!("\"{name}\""), "{name}");
+        }
+        assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
+    }
+}

@@ -1,0 +1,392 @@
+//! System tables, visible in every schema: what each table, column, segment and index is, and how it is stored; which
+//! transactions are open.
+
+use crate::Result;
+use crate::session::Session;
+use crate::table::scalar;
+use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewArray};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use datafusion::catalog::{MemTable, TableProvider};
+use gingham_storage::encoding::Encoding;
+use gingham_storage::model::HeapLayout;
+use gingham_storage::pages::{Attribute, Kind};
+use gingham_storage::segment::{ColumnMeta, GroupMeta, Segment};
+use gingham_storage::snapshot::{Snapshot, TableSnapshot};
+use gingham_storage::store::Store;
+use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Packing, TableDefinition};
+use std::sync::Arc;
+
+/// Names of the system tables.
+pub(crate) const NAMES: &[&str] =
+    &["gingham_tables", "gingham_columns", "gingham_segments", "gingham_indexes", "gingham_transactions"];
+
+/// The system table of that name over `snapshot` and the session's TEMP tables; `None` when there is none.
+pub(crate) fn table(
+    name: &str,
+    session: &Session,
+    snapshot: &Snapshot,
+    temporary: Option<&Snapshot>,
+) -> Result<Option<Arc<dyn TableProvider>>> {
+    let both = [(snapshot, false)].into_iter().chain(temporary.map(|snapshot| (snapshot, true)));
+    let all: Vec<Described<'_>> = both
+        .flat_map(|(snapshot, temporary)| snapshot.tables.values().map(move |table| Described { table, temporary }))
+        .collect();
+    let batch = match name {
+        "gingham_tables" => tables(&all, &session.engine.store)?,
+        "gingham_columns" => columns(&all)?,
+        "gingham_segments" => segments(&all)?,
+        "gingham_transactions" => transactions(session)?,
+        "gingham_indexes" => indexes(&all)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
+}
+
+struct Described<'a> {
+    table: &'a TableSnapshot,
+    temporary: bool,
+}
+
+impl Described<'_> {
+    /// Segments, then delta blocks.
+    fn parts(&self) -> impl Iterator<Item = &Arc<Segment>> {
+        self.table.segments.iter().chain(&self.table.delta)
+    }
+
+    /// Bytes on disk; of heap pages those that were made, with what LMDB puts before each.
+    fn bytes(&self) -> u64 {
+        let pages = self
+            .table
+            .heap
+            .as_ref()
+            .map_or(0, |heap| heap.pages * heap.options.page_bytes.next_multiple_of(4096) as u64);
+        pages + self.parts().map(|part| part.bytes()).sum::<u64>()
+    }
+
+    /// Bytes that hold nothing any more: the share of deleted records in segments and delta blocks, what is free in heap pages.
+    /// `None` where that is not known: in dsm.
+    fn dead_bytes(&self) -> Result<Option<u64>> {
+        if let Some(pages) = &self.table.pages {
+            return Ok(pages.free_bytes()?);
+        }
+        let dead = self.parts().map(|part| {
+            let (bytes, deleted) = (u128::from(part.bytes()), u128::from(self.table.deleted_rows(part)));
+            (bytes * deleted / (part.rows() as u128).max(1)) as u64
+        });
+        Ok((self.table.heap.is_none()).then(|| dead.sum()))
+    }
+
+    /// Age of the oldest reader that sees the table's pages as they were before its last change.
+    fn oldest_reader_ms(&self, store: &Store) -> Option<u64> {
+        let in_pages = self.table.heap.is_some() && !self.temporary;
+        let age = in_pages.then(|| store.oldest_reader(self.table.version)).flatten()?;
+        u64::try_from(age.as_millis()).ok()
+    }
+}
+
+/// Columns of a system table as they are filled.
+#[derive(Default)]
+pub(crate) struct Columns(Vec<(&'static str, ArrayRef, bool)>);
+
+impl Columns {
+    pub(crate) fn text<'a>(
+        &mut self,
+        name: &'static str,
+        values: impl Iterator<Item = Option<std::borrow::Cow<'a, str>>>,
+    ) {
+        self.0.push((name, Arc::new(values.collect::<StringViewArray>()), true));
+    }
+
+    pub(crate) fn number(&mut self, name: &'static str, values: impl Iterator<Item = Option<u64>>) {
+        let values = values.map(|value| value.and_then(|value| i64::try_from(value).ok()));
+        self.0.push((name, Arc::new(values.collect::<Int64Array>()), true));
+    }
+
+    fn flag(&mut self, name: &'static str, values: impl Iterator<Item = Option<bool>>) {
+        self.0.push((name, Arc::new(values.collect::<BooleanArray>()), true));
+    }
+
+    pub(crate) fn batch(self) -> Result<RecordBatch> {
+        Ok(RecordBatch::try_from_iter_with_nullable(self.0)?)
+    }
+}
+
+fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
+    let definition = |table: &Described<'_>| Arc::clone(&table.table.definition);
+    let rows = |table: &TableSnapshot| Some(table.delta.iter().map(|block| table.live_rows(block)).sum());
+    let deleted = |table: &Described<'_>| Some(table.parts().map(|part| table.table.deleted_rows(part)).sum());
+    let mut columns = Columns::default();
+    columns.text("table_schema", all.iter().map(|table| Some(definition(table).name.schema.clone().into())));
+    columns.text("table_name", all.iter().map(|table| Some(definition(table).name.table.clone().into())));
+    columns.flag("temporary", all.iter().map(|table| Some(table.temporary)));
+    columns.text("layout", all.iter().map(|table| Some(definition(table).design.text(&definition(table)).into())));
+    columns.text(
+        "encodings",
+        all.iter().map(|table| {
+            let encodings = definition(table).design.encodings_text(&definition(table));
+            (!encodings.is_empty()).then(|| encodings.into())
+        }),
+    );
+    columns.text(
+        "sort_by",
+        all.iter().map(|table| {
+            let definition = definition(table);
+            let names = definition.sort_by.iter().filter_map(|id| definition.column_by_id(*id));
+            let names: Vec<&str> = names.map(|column| column.name.as_str()).collect();
+            (!names.is_empty()).then(|| names.join(",").into())
+        }),
+    );
+    columns.number("columns", all.iter().map(|table| Some(definition(table).columns.len() as u64)));
+    columns.number("rows", all.iter().map(|table| Some(table.table.rows())));
+    columns.number("segments", all.iter().map(|table| Some(table.table.segments.len() as u64)));
+    columns.number("delta_blocks", all.iter().map(|table| Some(table.table.delta.len() as u64)));
+    columns.number("delta_rows", all.iter().map(|table| rows(table.table)));
+    columns.number("deleted_rows", all.iter().map(deleted));
+    columns.number("pages", all.iter().map(|table| table.table.heap.as_ref().map(|heap| heap.pages)));
+    columns.number("bytes", all.iter().map(|table| Some(table.bytes())));
+    columns
+        .number("delta_bytes", all.iter().map(|table| Some(table.table.delta.iter().map(|part| part.bytes()).sum())));
+    let dead = all.iter().map(Described::dead_bytes).collect::<Result<Vec<_>>>()?;
+    columns.number("dead_bytes", dead.into_iter());
+    columns.number("oldest_reader_ms", all.iter().map(|table| table.oldest_reader_ms(store)));
+    columns.batch()
+}
+
+/// Transactions that are open: those of any age keep what they see from being reused, and who writes keeps others waiting.
+fn transactions(session: &Session) -> Result<RecordBatch> {
+    let open = session.engine.open_transactions();
+    let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).ok();
+    let mut columns = Columns::default();
+    columns.flag("own", open.iter().map(|transaction| Some(session.is_in(transaction))));
+    columns.flag("writes", open.iter().map(|transaction| Some(transaction.writes())));
+    columns.number("age_ms", open.iter().map(|transaction| milliseconds(transaction.since.elapsed())));
+    columns.number("idle_ms", open.iter().map(|transaction| milliseconds(transaction.idle())));
+    columns.batch()
+}
+
+/// One column over all segments of its table.
+pub(crate) struct ColumnRow<'a> {
+    table: &'a TableSnapshot,
+    column: &'a ColumnDefinition,
+    position: usize,
+    parts: Vec<(&'a ColumnMeta, &'a GroupMeta)>,
+}
+
+impl<'a> ColumnRow<'a> {
+    /// The columns of a table, in order.
+    pub(crate) fn all(table: &'a TableSnapshot) -> impl Iterator<Item = Self> {
+        // A delta block says little of how a column is stored, unless there is nothing else.
+        let kept = if table.segments.is_empty() { &table.delta } else { &table.segments };
+        table.definition.columns.iter().enumerate().map(move |(position, column)| {
+            let parts = kept.iter().filter_map(|part| Some((part.column(column.id)?, part.group_of(column.id)?)));
+            Self { table, column, position, parts: parts.collect() }
+        })
+    }
+
+    /// Distinct descriptions over the segments, in order of appearance.
+    fn each(&self, describe: impl Fn(&ColumnMeta, &GroupMeta) -> String) -> Option<String> {
+        let mut found: Vec<String> = Vec::new();
+        for (meta, group) in &self.parts {
+            let description = describe(meta, group);
+            if !found.contains(&description) {
+                found.push(description);
+            }
+        }
+        (!found.is_empty()).then(|| found.join(","))
+    }
+
+    /// How its attributes lie, of a heap table.
+    fn in_pages(&self) -> Option<(HeapLayout, Kind)> {
+        let heap = self.table.heap.as_ref()?;
+        Some((heap.options.layout, Attribute::new(self.column).kind))
+    }
+
+    /// Where its attributes lie.
+    pub(crate) fn layout(&self) -> Option<String> {
+        if let Some((layout, _)) = self.in_pages() {
+            return Some(layout.to_string());
+        }
+        self.each(|_, group| group.layout.to_string())
+    }
+
+    /// Number of its column group in the table's design, from 1.
+    fn group(&self) -> Option<u64> {
+        let definition = &self.table.definition;
+        if definition.design.heap.is_some() {
+            return None;
+        }
+        let columns: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
+        let groups = definition.design.resolve(&columns);
+        let place = groups.iter().position(|group| group.columns.contains(&self.column.id))?;
+        Some(place as u64 + 1)
+    }
+
+    /// How its codes are packed.
+    pub(crate) fn packing(&self) -> Option<String> {
+        match self.in_pages() {
+            Some((_, Kind::Fixed(width))) => return Some(format!("native{}", 8 * width)),
+            Some((_, Kind::Variable)) => return Some("none".to_owned()),
+            None => {}
+        }
+        self.each(packing)
+    }
+
+    /// Value <-> code.
+    pub(crate) fn encoding(&self) -> Option<String> {
+        if self.in_pages().is_some() {
+            return Some(encoding(&Encoding::Plain).to_owned());
+        }
+        self.each(|meta, _| encoding(&meta.encoding).to_owned())
+    }
+
+    /// Bits of the widest segment's codes.
+    pub(crate) fn code_bits(&self) -> Option<u64> {
+        if let Some((_, Kind::Fixed(width))) = self.in_pages() {
+            return Some(8 * width as u64);
+        }
+        self.parts.iter().map(|(meta, _)| u64::from(meta.code_bits)).max()
+    }
+
+    /// Bytes on disk; `None` where columns share pages.
+    pub(crate) fn stored_bytes(&self) -> Option<u64> {
+        let shared = self.table.heap.is_some();
+        (!shared).then(|| self.parts.iter().map(|(meta, _)| meta.stored_bytes).sum())
+    }
+
+    /// Bytes in memory once all is read.
+    fn memory_bytes(&self) -> Option<u64> {
+        let shared = self.table.heap.is_some();
+        (!shared).then(|| self.parts.iter().map(|(meta, _)| meta.native_bytes).sum())
+    }
+}
+
+fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
+    let rows: Vec<ColumnRow<'_>> = all.iter().flat_map(|table| ColumnRow::all(table.table)).collect();
+    let summaries: Vec<_> = rows.iter().map(|row| row.table.summary(row.column.id)).collect();
+    let name = |row: &ColumnRow<'_>| row.table.definition.name.clone();
+    let bound = |pick: fn(&gingham_storage::model::ColumnSummary) -> &Datum| {
+        rows.iter().zip(&summaries).map(move |(row, summary)| {
+            let shown = show(pick(summary.as_ref()?), &row.column.logical_type)?;
+            Some(shown.into())
+        })
+    };
+    let mut columns = Columns::default();
+    columns.text("table_schema", rows.iter().map(|row| Some(name(row).schema.into())));
+    columns.text("table_name", rows.iter().map(|row| Some(name(row).table.into())));
+    columns.text("column_name", rows.iter().map(|row| Some(row.column.name.as_str().into())));
+    columns.number("position", rows.iter().map(|row| Some(row.position as u64 + 1)));
+    columns.text("data_type", rows.iter().map(|row| Some(row.column.logical_type.to_string().into())));
+    columns.flag("nullable", rows.iter().map(|row| Some(row.column.nullable)));
+    columns.text("column_default", rows.iter().map(|row| row.column.default.as_deref().map(Into::into)));
+    columns.text("layout", rows.iter().map(|row| row.layout().map(Into::into)));
+    columns.number("column_group", rows.iter().map(ColumnRow::group));
+    columns.text("encoding", rows.iter().map(|row| row.encoding().map(Into::into)));
+    columns.text("packing", rows.iter().map(|row| row.packing().map(Into::into)));
+    columns.number("code_bits", rows.iter().map(ColumnRow::code_bits));
+    columns.number("stored_bytes", rows.iter().map(ColumnRow::stored_bytes));
+    columns.number("memory_bytes", rows.iter().map(ColumnRow::memory_bytes));
+    columns.text("min", bound(|summary| &summary.min));
+    columns.text("max", bound(|summary| &summary.max));
+    columns.flag("min_max_exact", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.exact)));
+    columns.number(
+        "nulls",
+        summaries
+            .iter()
+            .map(|summary| summary.as_ref().filter(|summary| summary.nulls_exact).map(|summary| summary.nulls)),
+    );
+    columns.number("distinct_values", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.distinct)));
+    columns
+        .flag("distinct_exact", summaries.iter().map(|summary| summary.as_ref().map(|summary| summary.distinct_exact)));
+    columns.number(
+        "dictionary_entries",
+        rows.iter()
+            .map(|row| row.table.dictionaries.get(&row.column.id).map(|dictionary| dictionary.distinct() as u64)),
+    );
+    columns.batch()
+}
+
+fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
+    let rows: Vec<(&Described<'_>, &Arc<Segment>)> =
+        all.iter().flat_map(|table| table.parts().map(move |part| (table, part))).collect();
+    let name = |row: &(&Described<'_>, &Arc<Segment>)| row.0.table.definition.name.clone();
+    let mut columns = Columns::default();
+    columns.text("table_schema", rows.iter().map(|row| Some(name(row).schema.into())));
+    columns.text("table_name", rows.iter().map(|row| Some(name(row).table.into())));
+    columns.number("segment", rows.iter().map(|(_, part)| Some(part.id())));
+    columns.flag("delta", rows.iter().map(|(_, part)| Some(part.is_delta())));
+    columns.number("rows", rows.iter().map(|(table, part)| Some(table.table.live_rows(part))));
+    columns.number("deleted_rows", rows.iter().map(|(table, part)| Some(table.table.deleted_rows(part))));
+    columns.number("zones", rows.iter().map(|(_, part)| Some(part.zones() as u64)));
+    columns.number("bytes", rows.iter().map(|(_, part)| Some(part.bytes())));
+    columns.number("filter_bytes", rows.iter().map(|(_, part)| Some(part.filter_bytes())));
+    columns.text("layout", rows.iter().map(|(table, part)| Some(groups(&table.table.definition, part).into())));
+    columns.batch()
+}
+
+fn indexes(all: &[Described<'_>]) -> Result<RecordBatch> {
+    let mut rows: Vec<(&TableDefinition, &IndexDefinition)> = Vec::new();
+    for Described { table, .. } in all {
+        rows.extend(table.definition.indexes.iter().map(|index| (&*table.definition, index)));
+    }
+    let names = |(definition, index): &(&TableDefinition, &IndexDefinition)| {
+        let columns = index.columns.iter().filter_map(|id| definition.column_by_id(*id));
+        columns.map(|column| column.name.as_str()).collect::<Vec<_>>().join(",")
+    };
+    let mut columns = Columns::default();
+    columns.text("table_schema", rows.iter().map(|(table, _)| Some(table.name.schema.as_str().into())));
+    columns.text("table_name", rows.iter().map(|(table, _)| Some(table.name.table.as_str().into())));
+    columns.text("index_name", rows.iter().map(|(_, index)| Some(index.name.as_str().into())));
+    columns.text("columns", rows.iter().map(|row| Some(names(row).into())));
+    columns.flag("is_unique", rows.iter().map(|(_, index)| Some(index.unique)));
+    columns.flag("of_constraint", rows.iter().map(|(_, index)| Some(index.of_constraint)));
+    columns.batch()
+}
+
+/// The column groups of a segment: `(a, b) row, (c) byteslice`.
+fn groups(definition: &TableDefinition, part: &Segment) -> String {
+    let name = |place: &usize| {
+        let column = part.columns().get(*place).and_then(|meta| definition.column_by_id(meta.column));
+        // A column that was dropped is in the segments from before.
+        column.map_or("dropped", |column| column.name.as_str())
+    };
+    let groups = part.groups().iter().map(|group| {
+        let names: Vec<&str> = group.columns.iter().map(name).collect();
+        format!("({}) {group}", names.join(", "))
+    });
+    groups.collect::<Vec<_>>().join(", ")
+}
+
+fn encoding(encoding: &Encoding) -> &'static str {
+    match encoding {
+        Encoding::FrameOfReference { .. } => "frame_of_reference",
+        Encoding::ScaledFloat { .. } => "scaled_float",
+        Encoding::FloatOrder { .. } => "float_order",
+        Encoding::Dictionary => "dictionary",
+        Encoding::Plain => "plain",
+    }
+}
+
+/// How codes lie in memory; values of the plain encoding are no codes.
+fn packing(meta: &ColumnMeta, group: &GroupMeta) -> String {
+    match (&meta.encoding, meta.code_bits) {
+        _ if group.packing != Packing::Native => group.to_string(),
+        (Encoding::Plain, _) => "none".into(),
+        (_, bits @ 0..=64) => format!("native{}", u32::from(bits.max(1)).next_power_of_two().max(8)),
+        _ => "native128".into(),
+    }
+}
+
+/// A value as text; `None` for NULL.
+fn show(value: &Datum, logical_type: &LogicalType) -> Option<String> {
+    if let (Datum::Bytes(bytes), LogicalType::Char(_) | LogicalType::Varchar(_)) = (value, logical_type) {
+        // A bound may be cut within a character.
+        return Some(String::from_utf8_lossy(bytes).into_owned());
+    }
+    if value.is_null() {
+        return None;
+    }
+    let array = scalar(value, logical_type)?.to_array().ok()?;
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
+    Some(formatter.value(0).to_string())
+}

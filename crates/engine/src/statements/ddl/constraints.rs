@@ -1,0 +1,306 @@
+//! PRIMARY KEY, UNIQUE, CHECK and REFERENCES of CREATE TABLE and ADD COLUMN: resolved, named, and refused where they make no sense.
+
+use crate::session::{StatementContext, did_you_mean};
+use crate::statements::ddl::{definition, expression};
+use crate::statements::{fold, table_reference, unsupported};
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::ast::{
+    CheckConstraint, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, Expr, ForeignKeyConstraint,
+    Ident, IndexColumn, NullsDistinctOption, ReferentialAction, TableConstraint,
+};
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::{CheckDefinition, ColumnId, KeyDefinition, LogicalType, ReferenceDefinition, TableDefinition};
+
+/// What a definition is resolved against.
+pub(crate) struct Scope<'a> {
+    /// The statement.
+    pub(crate) context: &'a StatementContext,
+    /// The store that the table goes to: a table refers to tables of its own store.
+    pub(crate) snapshot: &'a Snapshot,
+}
+
+/// Constraints as they were read, before their columns are known.
+#[derive(Debug, Default)]
+pub(crate) struct Constraints {
+    keys: Vec<Key>,
+    checks: Vec<(Option<String>, Option<String>, Expr)>,
+    references: Vec<(Option<String>, ForeignKeyConstraint)>,
+}
+
+#[derive(Debug)]
+struct Key {
+    name: Option<String>,
+    columns: Vec<String>,
+    primary: bool,
+}
+
+impl Constraints {
+    /// Adds a constraint that stands behind column `column`.
+    pub(crate) fn add_of_column(&mut self, column: &Ident, name: Option<&Ident>, option: &ColumnOption) -> Result<()> {
+        let own_name = name.map(fold);
+        match option {
+            ColumnOption::PrimaryKey(key) => {
+                refuse_characteristics(key.characteristics.as_ref())?;
+                self.keys.push(Key { name: own_name, columns: vec![fold(column)], primary: true });
+            }
+            ColumnOption::Unique(key) => {
+                refuse_characteristics(key.characteristics.as_ref())?;
+                refuse_nulls(&key.nulls_distinct)?;
+                self.keys.push(Key { name: own_name, columns: vec![fold(column)], primary: false });
+            }
+            ColumnOption::Check(check) => self.add_check(own_name, Some(fold(column)), check)?,
+            ColumnOption::ForeignKey(reference) => {
+                let mut reference = reference.clone();
+                reference.columns = vec![column.clone()];
+                self.references.push((own_name, reference));
+            }
+            other => return Err(unsupported(other.to_string())),
+        }
+        Ok(())
+    }
+
+    /// Adds a constraint of the table.
+    pub(crate) fn add(&mut self, constraint: &TableConstraint) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                refuse_characteristics(key.characteristics.as_ref())?;
+                if key.index_type.is_some() || !key.index_options.is_empty() || key.index_name.is_some() {
+                    return Err(unsupported(format!("an index for a key ({})", definition::show(constraint))));
+                }
+                let columns = key_columns(&key.columns)?;
+                self.keys.push(Key { name: key.name.as_ref().map(fold), columns, primary: true });
+            }
+            TableConstraint::Unique(key) => {
+                refuse_characteristics(key.characteristics.as_ref())?;
+                refuse_nulls(&key.nulls_distinct)?;
+                if key.index_type.is_some() || !key.index_options.is_empty() || key.index_name.is_some() {
+                    return Err(unsupported(format!("an index for a key ({})", definition::show(constraint))));
+                }
+                let columns = key_columns(&key.columns)?;
+                self.keys.push(Key { name: key.name.as_ref().map(fold), columns, primary: false });
+            }
+            TableConstraint::Check(check) => self.add_check(check.name.as_ref().map(fold), None, check)?,
+            TableConstraint::ForeignKey(reference) => {
+                self.references.push((reference.name.as_ref().map(fold), reference.clone()));
+            }
+            other => return Err(unsupported(definition::show(other))),
+        }
+        Ok(())
+    }
+
+    fn add_check(&mut self, name: Option<String>, column: Option<String>, check: &CheckConstraint) -> Result<()> {
+        if check.enforced == Some(false) {
+            return Err(unsupported(format!("a constraint that is NOT ENFORCED ({check})")));
+        }
+        self.checks.push((name, column, (*check.expr).clone()));
+        Ok(())
+    }
+
+    /// Resolves all of them and adds them to `definition`.
+    pub(crate) fn apply(self, scope: &Scope<'_>, definition: &mut TableDefinition) -> Result<()> {
+        let mut names = Names::of(definition);
+        for key in self.keys {
+            add_key(definition, key, &mut names)?;
+        }
+        let schema = definition.arrow_schema();
+        for (name, column, condition) in self.checks {
+            let parts: Vec<&str> = column.iter().map(String::as_str).chain(["check"]).collect();
+            let name = names.give(name, &parts)?;
+            let condition = condition.to_string();
+            expression::check(&scope.context.state, &name, &schema, &condition)?;
+            definition.checks.push(CheckDefinition { name, condition });
+        }
+        for (name, reference) in self.references {
+            let reference = resolve(scope, definition, name, &reference, &mut names)?;
+            definition.references.push(reference);
+        }
+        Ok(())
+    }
+}
+
+/// Names of constraints: given, or made of table, columns and kind.
+struct Names {
+    table: String,
+    used: Vec<String>,
+}
+
+impl Names {
+    fn of(definition: &TableDefinition) -> Self {
+        let keys = definition.keys.iter().map(|key| &key.name);
+        let checks = definition.checks.iter().map(|check| &check.name);
+        let references = definition.references.iter().map(|reference| &reference.name);
+        Self { table: definition.name.table.clone(), used: keys.chain(checks).chain(references).cloned().collect() }
+    }
+
+    fn give(&mut self, given: Option<String>, parts: &[&str]) -> Result<String> {
+        let name = match given {
+            Some(name) if self.used.contains(&name) => {
+                return Err(Error::InvalidInput(format!("constraint '{name}' appears twice")));
+            }
+            Some(name) => name,
+            None => {
+                let base = format!("{}_{}", self.table, parts.join("_"));
+                let numbered = (1..).map(|number| format!("{base}{number}"));
+                let free = std::iter::once(base.clone()).chain(numbered).find(|name| !self.used.contains(name));
+                free.unwrap_or(base)
+            }
+        };
+        self.used.push(name.clone());
+        Ok(name)
+    }
+}
+
+fn refuse_characteristics(characteristics: Option<&ConstraintCharacteristics>) -> Result<()> {
+    match characteristics {
+        Some(characteristics) => Err(unsupported(format!("a constraint that is {characteristics}"))),
+        None => Ok(()),
+    }
+}
+
+fn refuse_nulls(nulls: &NullsDistinctOption) -> Result<()> {
+    match nulls {
+        NullsDistinctOption::NotDistinct => Err(unsupported("UNIQUE with NULLS NOT DISTINCT".into())),
+        NullsDistinctOption::None | NullsDistinctOption::Distinct => Ok(()),
+    }
+}
+
+/// Names of a key's columns; an order or an expression among them is refused.
+pub(crate) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>> {
+    let name = |column: &IndexColumn| match &column.column.expr {
+        Expr::Identifier(ident) if column.to_string() == ident.to_string() => Ok(fold(ident)),
+        _ => Err(unsupported(format!("a key over {column}, which is not just a column,"))),
+    };
+    columns.iter().map(name).collect()
+}
+
+fn add_key(definition: &mut TableDefinition, key: Key, names: &mut Names) -> Result<()> {
+    let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
+    if key.primary && definition.keys.iter().any(|key| key.primary) {
+        return Err(Error::InvalidInput(format!("table '{}' has two PRIMARY KEYs", definition.name)));
+    }
+    let columns = find_columns(definition, &key.columns, kind)?;
+    if key.primary {
+        for column in &mut definition.columns {
+            column.nullable &= !columns.contains(&column.id);
+        }
+    }
+    let mut parts: Vec<&str> = if key.primary { vec![] } else { key.columns.iter().map(String::as_str).collect() };
+    parts.push(if key.primary { "pkey" } else { "key" });
+    let name = names.give(key.name, &parts)?;
+    definition.keys.push(KeyDefinition { name, columns, primary: key.primary });
+    Ok(())
+}
+
+/// Numbers of the columns of those names, each once.
+pub(crate) fn find_columns(definition: &TableDefinition, names: &[String], what: &str) -> Result<Vec<ColumnId>> {
+    let mut columns = Vec::with_capacity(names.len());
+    for name in names {
+        let existing = definition.columns.iter().map(|column| column.name.as_str());
+        let column = definition.column(name).ok_or_else(|| {
+            Error::InvalidInput(format!(
+                "{what} names column '{name}', which table '{}' does not have{}",
+                definition.name,
+                did_you_mean(name, existing)
+            ))
+        })?;
+        if columns.contains(&column.id) {
+            return Err(Error::InvalidInput(format!("{what} names column '{name}' twice")));
+        }
+        columns.push(column.id);
+    }
+    Ok(columns)
+}
+
+fn resolve(
+    scope: &Scope<'_>,
+    definition: &TableDefinition,
+    name: Option<String>,
+    reference: &ForeignKeyConstraint,
+    names: &mut Names,
+) -> Result<ReferenceDefinition> {
+    refuse_characteristics(reference.characteristics.as_ref())?;
+    for (event, action) in [("DELETE", &reference.on_delete), ("UPDATE", &reference.on_update)] {
+        if let Some(action) = action
+            && !matches!(action, ReferentialAction::NoAction | ReferentialAction::Restrict)
+        {
+            return Err(unsupported(format!("REFERENCES with ON {event} {action}")));
+        }
+    }
+    if let Some(kind) = &reference.match_kind
+        && *kind != ConstraintReferenceMatchKind::Simple
+    {
+        return Err(unsupported(format!("REFERENCES with {kind}")));
+    }
+    let own: Vec<String> = reference.columns.iter().map(fold).collect();
+    let columns = find_columns(definition, &own, "FOREIGN KEY")?;
+    let referred_name = scope.context.name(&table_reference(&reference.foreign_table)?)?;
+    let target = match scope.snapshot.tables.get(&referred_name) {
+        // The table itself has no number before it is created, and is looked at as it will be.
+        _ if referred_name == definition.name => definition,
+        Some(table) => &table.definition,
+        None => {
+            return Err(match scope.context.find_table(&referred_name) {
+                Some(_) => unsupported(format!(
+                    "a reference between a temporary and a permanent table ('{}' to '{referred_name}')",
+                    definition.name
+                )),
+                None => scope.context.unknown_table(&referred_name),
+            });
+        }
+    };
+    let primary = || target.keys.iter().find(|key| key.primary).map(|key| key.columns.clone());
+    let referred = if reference.referred_columns.is_empty() {
+        primary().ok_or_else(|| {
+            Error::InvalidInput(format!("table '{referred_name}' has no PRIMARY KEY; name the columns referred to"))
+        })?
+    } else {
+        let theirs: Vec<String> = reference.referred_columns.iter().map(fold).collect();
+        find_columns(target, &theirs, "REFERENCES")?
+    };
+    if referred.len() != columns.len() {
+        return Err(Error::InvalidInput(format!(
+            "FOREIGN KEY ({}) refers to {} of '{referred_name}'; both sides have as many columns",
+            own.join(", "),
+            if referred.len() == 1 { "1 column".to_owned() } else { format!("{} columns", referred.len()) }
+        )));
+    }
+    let same = |key: &KeyDefinition| {
+        key.columns.len() == referred.len() && referred.iter().all(|column| key.columns.contains(column))
+    };
+    if !target.keys.iter().any(same) {
+        return Err(Error::InvalidInput(format!(
+            "REFERENCES {referred_name} ({}): these columns are not its PRIMARY KEY and not UNIQUE",
+            column_names(target, &referred).join(", ")
+        )));
+    }
+    same_types(definition, &columns, target, &referred)?;
+    let parts: Vec<&str> = own.iter().map(String::as_str).chain(["fkey"]).collect();
+    Ok(ReferenceDefinition { name: names.give(name, &parts)?, columns, table: target.id, referred })
+}
+
+fn column_names<'a>(definition: &'a TableDefinition, columns: &[ColumnId]) -> Vec<&'a str> {
+    columns.iter().filter_map(|id| definition.column_by_id(*id)).map(|column| column.name.as_str()).collect()
+}
+
+/// A reference compares stored values, so both sides are of one type; lengths of strings may differ.
+fn same_types(
+    definition: &TableDefinition,
+    columns: &[ColumnId],
+    target: &TableDefinition,
+    referred: &[ColumnId],
+) -> Result<()> {
+    for (own, theirs) in columns.iter().zip(referred) {
+        let (Some(own), Some(theirs)) = (definition.column_by_id(*own), target.column_by_id(*theirs)) else { continue };
+        if !comparable(&own.logical_type, &theirs.logical_type) {
+            return Err(Error::InvalidInput(format!(
+                "column '{}' is {}, but refers to '{}.{}', which is {}; give both the same type",
+                own.name, own.logical_type, target.name, theirs.name, theirs.logical_type
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn comparable(a: &LogicalType, b: &LogicalType) -> bool {
+    a.to_arrow() == b.to_arrow()
+}

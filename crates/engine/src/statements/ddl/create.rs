@@ -1,0 +1,158 @@
+//! CREATE TABLE and CREATE TABLE AS.
+
+use crate::session::{Outcome, StatementContext, names_schema};
+use crate::statements::ddl::constraints::Scope;
+use crate::statements::ddl::definition;
+use crate::statements::dml::ingest::Ingest;
+use crate::statements::dml::pipeline;
+use crate::statements::{table_reference, write};
+use crate::{Error, Result};
+use datafusion::catalog::SchemaProvider;
+use datafusion::common::{ParamValues, TableReference};
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{CreateTable, Query, Statement as Sql};
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::store::Store;
+use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
+use std::sync::Arc;
+
+/// Where a new table or view goes.
+pub(crate) struct Place {
+    /// Schema and name.
+    pub(crate) name: TableName,
+    /// The database's store, or that of the session's TEMP tables.
+    pub(crate) store: Arc<Store>,
+    /// What is there already.
+    pub(crate) snapshot: Arc<Snapshot>,
+}
+
+/// Finds the place and refuses names that are taken by something that can't be replaced.
+pub(crate) fn place(context: &StatementContext, reference: &TableReference, temporary: bool) -> Result<Place> {
+    let name = context.name(reference)?;
+    let (store, snapshot) = if temporary {
+        if names_schema(reference) {
+            return Err(Error::InvalidInput(format!("a temporary table has no schema; name it '{}'", name.table)));
+        }
+        let store = context.session.temp_store()?;
+        let snapshot = match &context.temp {
+            Some(known) => Arc::clone(known),
+            None => store.snapshot()?,
+        };
+        (store, snapshot)
+    } else {
+        (Arc::clone(&context.session.engine.store), Arc::clone(&context.snapshot))
+    };
+    if name.table.is_empty() {
+        return Err(Error::InvalidInput("the name of a table or view can't be empty".into()));
+    }
+    if name.schema == "information_schema" {
+        return Err(Error::InvalidInput("schema 'information_schema' takes no tables or views of others".into()));
+    }
+    if name.schema != DEFAULT_SCHEMA && !snapshot.schemas.contains(&name.schema) {
+        return Err(context.unknown_table(&name));
+    }
+    if crate::statements::admin::system::NAMES.contains(&name.table.as_str()) {
+        return Err(Error::InvalidInput(format!("'{name}' is a system table; choose another name")));
+    }
+    if name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table) {
+        return Err(Error::InvalidInput(format!("'{name}' already exists as an external table")));
+    }
+    Ok(Place { name, store, snapshot })
+}
+
+/// Runs CREATE TABLE.
+pub(crate) async fn run(
+    context: &StatementContext,
+    statement: CreateTable,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    definition::refuse_clauses(&statement)?;
+    if statement.or_replace && statement.if_not_exists {
+        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+    }
+    let reference = table_reference(&statement.name)?;
+    let place = place(context, &reference, statement.temporary)?;
+    if place.snapshot.views.contains_key(&place.name) {
+        return Err(Error::InvalidInput(format!("'{}' already exists and is a view", place.name)));
+    }
+    let exists = place.snapshot.tables.contains_key(&place.name);
+    if exists && statement.if_not_exists {
+        return Ok(if statement.query.is_some() { Outcome::Affected(0) } else { Outcome::Done });
+    }
+    if exists && !statement.or_replace {
+        return Err(Error::InvalidInput(format!("table '{}' already exists", place.name)));
+    }
+    match statement.query.clone() {
+        Some(query) => create_as(context, statement, place, *query, parameters).await,
+        None => {
+            let scope = Scope { context, snapshot: &place.snapshot };
+            let definition = definition::build(&scope, place.name, &statement, None)?;
+            let replace = statement.or_replace;
+            write(context, &place.store, move |transaction| create(transaction, definition, replace).map(|_| ()))
+                .await?;
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+/// The table that a load makes, and its store: `columns` are as in CREATE TABLE; without them there are none yet, and no
+/// layout ([`crate::statements::set_layout`]).
+pub(crate) fn for_load(
+    context: &StatementContext,
+    reference: &TableReference,
+    columns: Option<&str>,
+) -> Result<(Arc<Store>, TableDefinition)> {
+    let place = place(context, reference, false)?;
+    let columns_text = columns.unwrap_or("c INT");
+    let wrong = |why: String| Error::InvalidInput(format!("the schema '{columns_text}' is not a list of columns{why}"));
+    let parsed = crate::statements::parse_single(&format!("CREATE TABLE t ({columns_text})"));
+    let crate::statements::Statement::Sql(statement) = parsed.map_err(|error| wrong(format!(": {error}")))? else {
+        return Err(wrong(String::new()));
+    };
+    let DataFusionStatement::Statement(statement) = *statement else { return Err(wrong(String::new())) };
+    let Sql::CreateTable(statement) = *statement else { return Err(wrong(String::new())) };
+    if statement.query.is_some() {
+        return Err(wrong(String::new()));
+    }
+    definition::refuse_clauses(&statement)?;
+    let scope = Scope { context, snapshot: &place.snapshot };
+    let mut definition = definition::build(&scope, place.name, &statement, None)?;
+    if columns.is_none() {
+        (definition.columns, definition.next_column) = (Vec::new(), 0);
+    }
+    Ok((place.store, definition))
+}
+
+/// Creates a table within a transaction, instead of the one of that name when `replace`.
+fn create(
+    transaction: &mut gingham_storage::write::Transaction<'_>,
+    definition: TableDefinition,
+    replace: bool,
+) -> Result<u64> {
+    if replace && transaction.base().tables.contains_key(&definition.name) {
+        transaction.drop_table(&definition.name)?;
+    }
+    Ok(transaction.create_table(definition)?)
+}
+
+async fn create_as(
+    context: &StatementContext,
+    statement: CreateTable,
+    place: Place,
+    mut query: Query,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    crate::sql::ignored::refuse_ignored(&mut query)?;
+    let bound = context.bind(query, parameters).await?;
+    let source = bound.names.rename(bound.plan.schema().as_arrow());
+    let scope = Scope { context, snapshot: &place.snapshot };
+    let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
+    let plan = pipeline::sorted(bound.plan, &definition, None)?;
+    let physical = context.physical_plan(plan).await?;
+    let ingest = Ingest::for_new_table(context, &place.store, definition, None)?;
+    ingest.converter().accept(&physical.schema())?;
+    let ingest = pipeline::fill(context, physical, ingest).await?;
+    let replace = statement.or_replace;
+    let rows = context.in_line(&place.store, move || ingest.finish_creating(replace)).await?;
+    Ok(Outcome::Affected(rows))
+}

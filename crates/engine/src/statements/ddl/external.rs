@@ -1,0 +1,132 @@
+//! Files and folders read in place by DataFusion: CREATE EXTERNAL TABLE, for this session, and names of files in FROM.
+
+use crate::session::{Outcome, StatementContext};
+use crate::statements::{fold, unsupported};
+use crate::{Error, Result};
+use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl};
+use datafusion::execution::SessionState;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::sql::parser::{CreateExternalTable, Statement as DataFusionStatement};
+use gingham_storage::DEFAULT_SCHEMA;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs CREATE EXTERNAL TABLE.
+pub(crate) async fn create(context: &StatementContext, statement: CreateExternalTable) -> Result<Outcome> {
+    let refused = [
+        (statement.temporary, "TEMPORARY; an external table is the session's anyway"),
+        (statement.unbounded, "UNBOUNDED"),
+    ];
+    if let Some((_, clause)) = refused.iter().find(|(given, _)| *given) {
+        return Err(unsupported(format!("CREATE EXTERNAL TABLE with {clause}")));
+    }
+    refuse_constraints(&statement)?;
+    statement.locations.iter().try_for_each(|location| local(location))?;
+    if statement.or_replace && statement.if_not_exists {
+        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+    }
+    let name = context.name(&crate::statements::table_reference(&statement.name)?)?;
+    if name.schema != DEFAULT_SCHEMA {
+        return Err(unsupported(format!("an external table in another schema than {DEFAULT_SCHEMA} ('{name}')")));
+    }
+    if crate::statements::admin::system::NAMES.contains(&name.table.as_str()) {
+        return Err(Error::InvalidInput(format!("'{name}' is a system table; choose another name")));
+    }
+    if context.find_table(&name).is_some() || crate::statements::is_view(context, &name) {
+        return Err(Error::InvalidInput(format!("'{name}' already exists and is not an external table")));
+    }
+    let externals = &context.session.externals;
+    if externals.table_exist(&name.table) {
+        if statement.if_not_exists {
+            return Ok(Outcome::Done);
+        }
+        if !statement.or_replace {
+            return Err(Error::InvalidInput(format!("external table '{name}' already exists")));
+        }
+    }
+    let plan = context.plan(DataFusionStatement::CreateExternalTable(statement), None).await?;
+    let LogicalPlan::Ddl(DdlStatement::CreateExternalTable(command)) = plan else {
+        return Err(Error::Internal("CREATE EXTERNAL TABLE was planned as something else".into()));
+    };
+    let file_type = command.file_type.to_ascii_uppercase();
+    let missing = |location: &&String| !exists(location);
+    if let Some(location) = command.locations.iter().find(missing) {
+        return Err(Error::InvalidInput(format!(
+            "external table '{name}': there is no file or folder at '{location}'"
+        )));
+    }
+    let factory = context.state.table_factories().get(&file_type).ok_or_else(|| {
+        Error::InvalidInput(format!("STORED AS {file_type} does not exist; files are PARQUET, CSV, JSON and ARROW"))
+    })?;
+    let table = factory.create(context.state.as_ref(), &command).await?;
+    if table.schema().fields().is_empty() {
+        return Err(Error::InvalidInput(format!(
+            "external table '{name}' has no columns: there is no file at '{}'",
+            command.locations.join("', '")
+        )));
+    }
+    externals.deregister_table(&name.table)?;
+    externals.register_table(name.table.clone(), table)?;
+    Ok(Outcome::Done)
+}
+
+/// Refuses what nobody would see to: the records of files are not looked at before they are read.
+fn refuse_constraints(statement: &CreateExternalTable) -> Result<()> {
+    if !statement.order_exprs.is_empty() {
+        return Err(Error::Unsupported(
+            "CREATE EXTERNAL TABLE takes no WITH ORDER, since the order of a file's records is not checked; let the query \
+             sort them with ORDER BY"
+                .into(),
+        ));
+    }
+    let of_columns = statement.columns.iter().flat_map(|column| {
+        column.options.iter().map(|option| format!("column '{}': {}", fold(&column.name), option.option))
+    });
+    match of_columns.chain(statement.constraints.iter().map(ToString::to_string)).next() {
+        None => Ok(()),
+        Some(constraint) => Err(Error::Unsupported(format!(
+            "CREATE EXTERNAL TABLE takes no constraints and defaults ({constraint}), since a file's records are not checked; \
+             load the file into a table that has them"
+        ))),
+    }
+}
+
+/// Refuses a location that is not on this machine.
+pub(crate) fn local(location: &str) -> Result<()> {
+    match location.split_once("://") {
+        Some((scheme, _)) if scheme != "file" => Err(Error::Unsupported(format!(
+            "'{location}' is not supported: locations are files and folders of this machine, not of {scheme}"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether there is something at a location; patterns with `*` are taken at their word.
+fn exists(location: &str) -> bool {
+    let path = location.strip_prefix("file://").unwrap_or(location);
+    path.contains(['*', '?', '[']) || Path::new(path).exists()
+}
+
+/// File names that `SELECT … FROM 'file'` reads in place.
+const READABLE: &[&str] = &[".parquet", ".csv", ".json", ".ndjson"];
+
+/// The file or folder at `path` as a table, for `SELECT … FROM 'path'`; `None` for what is no path of a readable file.
+/// A folder ends in `/`.
+pub(crate) async fn file(path: &str, state: &SessionState) -> Result<Option<Arc<dyn TableProvider>>> {
+    let is_path = |path: &str| READABLE.iter().any(|ending| path.ends_with(ending)) || path.ends_with('/');
+    if path.strip_suffix(".gz").is_some_and(is_path) {
+        return Err(Error::Unsupported(format!("'{path}' is compressed, which is not read in place; unpack it first")));
+    }
+    if !is_path(path) {
+        return Ok(None);
+    }
+    local(path)?;
+    if !exists(path) {
+        return Err(Error::InvalidInput(format!("file '{path}' does not exist")));
+    }
+    let url = ListingTableUrl::parse(path)?;
+    let config = ListingTableConfig::new(url).infer_options(state).await?;
+    let config = config.infer_partitions_from_path(state).await?.infer_schema(state).await?;
+    Ok(Some(Arc::new(ListingTable::try_new(config)?)))
+}

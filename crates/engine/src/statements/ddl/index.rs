@@ -1,0 +1,152 @@
+//! CREATE INDEX and DROP INDEX, of tables in heap pages.
+
+use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::statements::ddl::constraints;
+use crate::statements::{fold, table_reference, unsupported, writable, write};
+use crate::{Error, Result};
+use datafusion::sql::sqlparser::ast::{CreateIndex, IndexType, ObjectName};
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::store::Store;
+use gingham_storage::{ColumnId, TableDefinition, TableId};
+use std::sync::Arc;
+
+/// Runs CREATE INDEX.
+pub(crate) async fn create(context: &StatementContext, statement: CreateIndex) -> Result<Outcome> {
+    let CreateIndex {
+        name,
+        table_name,
+        using,
+        columns,
+        unique,
+        concurrently,
+        if_not_exists,
+        include,
+        nulls_distinct,
+        with,
+        predicate,
+        index_options,
+        alter_options,
+    } = statement;
+    let refused = [
+        (concurrently, "CONCURRENTLY"),
+        (!matches!(using, None | Some(IndexType::BTree)), "a method other than btree"),
+        (!include.is_empty(), "INCLUDE"),
+        (nulls_distinct == Some(false), "NULLS NOT DISTINCT"),
+        (!with.is_empty() || !index_options.is_empty() || !alter_options.is_empty(), "options"),
+        (predicate.is_some(), "WHERE"),
+    ];
+    if let Some((_, clause)) = refused.iter().find(|(given, _)| *given) {
+        return Err(unsupported(format!("CREATE INDEX with {clause}")));
+    }
+    let target = writable(context, &table_name, "CREATE INDEX")?;
+    let definition = &target.table.definition;
+    let names = constraints::key_columns(&columns)?;
+    let columns = constraints::find_columns(definition, &names, "CREATE INDEX")?;
+    let given = name.as_ref().map(index_name).transpose()?;
+    let snapshot = if Arc::ptr_eq(&target.store, &context.session.engine.store) {
+        &context.snapshot
+    } else {
+        context.temp.as_ref().unwrap_or(&context.snapshot)
+    };
+    let name = match given {
+        Some(name) => {
+            if let Some((table, _)) = find(snapshot, &definition.name.schema, &name) {
+                if if_not_exists {
+                    return Ok(Outcome::Done);
+                }
+                return Err(Error::InvalidInput(format!("index '{name}' already exists, of table '{}'", table.name)));
+            }
+            name
+        }
+        None if if_not_exists => {
+            return Err(Error::InvalidInput("CREATE INDEX IF NOT EXISTS needs the name of the index".into()));
+        }
+        None => free_name(snapshot, definition, &columns),
+    };
+    let (table, cancel) = (definition.id, context.cancel.clone());
+    write(context, &target.store, move |transaction| {
+        Ok(transaction.create_index(table, &name, columns, unique, &|| !cancel.is_cancelled())?)
+    })
+    .await?;
+    Ok(Outcome::Done)
+}
+
+/// The name of an index, which stands in the schema of its table.
+fn index_name(name: &ObjectName) -> Result<String> {
+    match name.0.as_slice() {
+        [part] => part.as_ident().map(fold),
+        _ => None,
+    }
+    .filter(|name| !name.is_empty())
+    .ok_or_else(|| Error::InvalidInput(format!("'{name}' is not the name of an index, which stands without a schema")))
+}
+
+/// `table_a_b_idx`, or that with a number behind it.
+fn free_name(snapshot: &Snapshot, definition: &TableDefinition, columns: &[ColumnId]) -> String {
+    let mut name = definition.name.table.clone();
+    for column in columns.iter().filter_map(|id| definition.column_by_id(*id)) {
+        name = format!("{name}_{}", column.name);
+    }
+    let candidates = std::iter::once(format!("{name}_idx")).chain((1..).map(|number| format!("{name}_idx{number}")));
+    let mut free = candidates.filter(|name| find(snapshot, &definition.name.schema, name).is_none());
+    free.next().unwrap_or(name)
+}
+
+/// The table of a schema's index, and whether the index came with a constraint; of two with the name one that did not, since a
+/// constraint may take a name that an index has.
+fn find<'s>(snapshot: &'s Snapshot, schema: &str, name: &str) -> Option<(&'s TableDefinition, bool)> {
+    let tables = snapshot.tables.values().map(|table| &*table.definition);
+    let own = tables.filter(|table| table.name.schema == schema);
+    let named = own.filter_map(|table| {
+        let index = table.indexes.iter().find(|index| index.name == name)?;
+        Some((table, index.of_constraint))
+    });
+    named.min_by_key(|(_, of_constraint)| *of_constraint)
+}
+
+/// Runs DROP INDEX: all that are named, or none; those of TEMP tables apart.
+pub(crate) async fn drop_indexes(context: &StatementContext, names: &[ObjectName], if_exists: bool) -> Result<()> {
+    let engine = &context.session.engine.store;
+    let temp = context.temp.as_ref().zip(context.session.existing_temp_store());
+    let stores: Vec<(&Arc<Snapshot>, &Arc<Store>)> = temp.into_iter().chain([(&context.snapshot, engine)]).collect();
+    let mut found: Vec<(Arc<Store>, TableId, String)> = Vec::new();
+    for name in names {
+        let place = context.name(&table_reference(name)?)?;
+        let holder = stores.iter().find_map(|(snapshot, store)| {
+            find(snapshot, &place.schema, &place.table).map(|(table, of_constraint)| (*store, table, of_constraint))
+        });
+        match holder {
+            Some((_, table, true)) => {
+                return Err(Error::Constraint(format!(
+                    "index '{}' can't be dropped: constraint '{}' of table '{}' needs it",
+                    place.table, place.table, table.name
+                )));
+            }
+            Some((store, table, false)) => found.push((Arc::clone(store), table.id, place.table)),
+            None if if_exists => {}
+            None => {
+                let tables = stores.iter().flat_map(|(snapshot, _)| snapshot.tables.values());
+                let known: Vec<String> =
+                    tables.flat_map(|table| table.definition.indexes.iter().map(|index| index.name.clone())).collect();
+                return Err(Error::InvalidInput(format!(
+                    "index '{place}' does not exist{}",
+                    did_you_mean(&place.table, known.iter().map(String::as_str))
+                )));
+            }
+        }
+    }
+    for (_, store) in stores {
+        let own: Vec<(TableId, String)> = found
+            .iter()
+            .filter(|(of, ..)| Arc::ptr_eq(of, store))
+            .map(|(_, table, name)| (*table, name.clone()))
+            .collect();
+        if !own.is_empty() {
+            write(context, store, move |transaction| {
+                own.iter().try_for_each(|(table, name)| Ok(transaction.drop_index(*table, name)?))
+            })
+            .await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Statements that define: tables, columns, constraints, indexes, views, schemas, layouts.
+//!
+//! | file | what |
+//! |---|---|
+//! | `create`, `definition`, `types`, `constraints` | CREATE TABLE: its columns, their types, keys and CHECKs |
+//! | `expression` | DEFAULT and CHECK, kept as text |
+//! | `alter`, `existing` | ALTER TABLE, and CHECKs over records that exist |
+//! | `layout`, `alter_design` | the text of a layout, and tables that are given another one |
+//! | `index`, `view`, `external` | indexes, views, files that are read in place |
+//! | `objects` | schemas, and what removes things |
+
+pub(crate) mod alter;
+pub(crate) mod alter_design;
+pub(crate) mod constraints;
+pub(crate) mod create;
+pub(crate) mod definition;
+pub(crate) mod existing;
+pub(crate) mod expression;
+pub(crate) mod external;
+pub(crate) mod index;
+pub(crate) mod layout;
+pub(crate) mod objects;
+pub(crate) mod types;
+pub(crate) mod view;

@@ -1,0 +1,290 @@
+//! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
+
+use crate::session::{BARE_NAMES, Outcome, StatementContext, Target, did_you_mean, names_schema};
+use crate::statements::ddl::index;
+use crate::statements::{fold, table_reference, unsupported, write};
+use crate::{Error, Result};
+use datafusion::catalog::SchemaProvider;
+use datafusion::common::TableReference;
+use datafusion::sql::sqlparser::ast::{
+    CascadeOption, ObjectName, ObjectType, SchemaName, Statement as Sql, Truncate, TruncateIdentityOption,
+};
+use gingham_storage::store::Store;
+use gingham_storage::write::Transaction;
+use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
+use std::sync::Arc;
+
+/// Runs CREATE SCHEMA.
+pub(crate) async fn create_schema(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    let Sql::CreateSchema { schema_name, if_not_exists, with, options, default_collate_spec, clone } = statement else {
+        return Err(Error::Internal("not CREATE SCHEMA".into()));
+    };
+    if with.is_some() || options.is_some() || default_collate_spec.is_some() || clone.is_some() {
+        return Err(unsupported("CREATE SCHEMA with options".into()));
+    }
+    let SchemaName::Simple(name) = &schema_name else {
+        return Err(unsupported("CREATE SCHEMA with AUTHORIZATION".into()));
+    };
+    let name = schema_of(name)?;
+    if name.is_empty() {
+        return Err(Error::InvalidInput("the name of a schema can't be empty".into()));
+    }
+    if name == BARE_NAMES {
+        return Err(Error::InvalidInput(format!("schema '{name}' is Gingham's own; choose another name")));
+    }
+    if name == "information_schema" || name == DEFAULT_SCHEMA || context.snapshot.schemas.contains(&name) {
+        if if_not_exists {
+            return Ok(Outcome::Done);
+        }
+        return Err(Error::InvalidInput(format!("schema '{name}' already exists")));
+    }
+    write(context, &context.session.engine.store, move |transaction| Ok(transaction.create_schema(&name)?)).await?;
+    Ok(Outcome::Done)
+}
+
+/// The name of a schema, without a catalog before it.
+fn schema_of(name: &ObjectName) -> Result<String> {
+    match name.0.as_slice() {
+        [part] => match part.as_ident() {
+            Some(ident) => Ok(fold(ident)),
+            None => Err(Error::InvalidInput(format!("'{name}' is not the name of a schema"))),
+        },
+        _ => Err(Error::InvalidInput(format!("'{name}' is not the name of a schema; a schema stands within no other"))),
+    }
+}
+
+/// Runs DROP.
+pub(crate) async fn drop_objects(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    let Sql::Drop { object_type, if_exists, names, cascade, restrict: _, purge, temporary, table } = statement else {
+        return Err(Error::Internal("not DROP".into()));
+    };
+    if purge || temporary || table.is_some() {
+        return Err(unsupported(format!("DROP {object_type} with PURGE, TEMPORARY or ON")));
+    }
+    match object_type {
+        ObjectType::Schema => {
+            let names = names.iter().map(schema_of).collect::<Result<Vec<_>>>()?;
+            drop_schemas(context, &names, if_exists, cascade).await?;
+        }
+        ObjectType::Table | ObjectType::View => {
+            if cascade {
+                return Err(unsupported(format!("DROP {object_type} with CASCADE")));
+            }
+            drop_relations(context, object_type == ObjectType::View, &names, if_exists).await?;
+        }
+        ObjectType::Index => {
+            if cascade {
+                return Err(unsupported("DROP INDEX with CASCADE".into()));
+            }
+            index::drop_indexes(context, &names, if_exists).await?;
+        }
+        other => return Err(unsupported(format!("DROP {other}"))),
+    }
+    Ok(Outcome::Done)
+}
+
+/// Drops schemas: all that are named, or none.
+async fn drop_schemas(context: &StatementContext, names: &[String], if_exists: bool, cascade: bool) -> Result<()> {
+    let mut going: Vec<String> = Vec::new();
+    for name in names {
+        if name == DEFAULT_SCHEMA || name == "information_schema" {
+            return Err(Error::InvalidInput(format!("schema '{name}' can't be dropped")));
+        }
+        if !context.snapshot.schemas.contains(name) {
+            if if_exists {
+                continue;
+            }
+            let schemas = context.snapshot.schemas.iter().map(String::as_str);
+            return Err(Error::InvalidInput(format!("schema '{name}' does not exist{}", did_you_mean(name, schemas))));
+        }
+        let mut inside = context.snapshot.tables.keys().chain(context.snapshot.views.keys());
+        if !cascade && inside.any(|key| key.schema == *name) {
+            return Err(Error::InvalidInput(format!(
+                "schema '{name}' is not empty; DROP SCHEMA {name} CASCADE drops all that is in it"
+            )));
+        }
+        if !going.contains(name) {
+            going.push(name.clone());
+        }
+    }
+    write(context, &context.session.engine.store, move |transaction| {
+        going.iter().try_for_each(|name| Ok(transaction.drop_schema(name, cascade)?))
+    })
+    .await
+}
+
+/// A table or view that is to go.
+enum Found {
+    Kept { store: Arc<Store>, name: TableName },
+    External(String),
+}
+
+/// Drops tables or views: all that are named, or none.
+async fn drop_relations(context: &StatementContext, views: bool, names: &[ObjectName], if_exists: bool) -> Result<()> {
+    let mut found = Vec::new();
+    for name in names {
+        match find(context, views, &table_reference(name)?)? {
+            Some(one) => found.push(one),
+            None if if_exists => {}
+            None if views => {
+                let name = context.name(&table_reference(name)?)?;
+                let known = context.snapshot.views.keys().map(ToString::to_string).collect::<Vec<_>>();
+                let suggestion = did_you_mean(&name.to_string(), known.iter().map(String::as_str));
+                return Err(Error::InvalidInput(format!("view '{name}' does not exist{suggestion}")));
+            }
+            None => return Err(context.unknown_table(&context.name(&table_reference(name)?)?)),
+        }
+    }
+    let mut by_store: Vec<(Arc<Store>, Vec<TableName>)> = Vec::new();
+    let mut externals = Vec::new();
+    for one in found {
+        match one {
+            Found::External(name) => externals.push(name),
+            Found::Kept { store, name } => match by_store.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &store)) {
+                Some((_, names)) if names.contains(&name) => {}
+                Some((_, names)) => names.push(name),
+                None => by_store.push((store, vec![name])),
+            },
+        }
+    }
+    for (store, names) in by_store {
+        write(context, &store, move |transaction| {
+            if views {
+                return names.iter().try_for_each(|name| Ok(transaction.drop_view(name)?));
+            }
+            let snapshot = transaction.base();
+            let tables = names.iter().filter_map(|name| snapshot.tables.get(name));
+            let tables = referring_first(tables.map(|table| Arc::clone(&table.definition)).collect());
+            tables.iter().try_for_each(|table| Ok(transaction.drop_table(&table.name)?))
+        })
+        .await?;
+    }
+    for name in externals {
+        context.session.externals.deregister_table(&name)?;
+    }
+    Ok(())
+}
+
+/// Finds a table or view; one of the other kind is an error.
+fn find(context: &StatementContext, views: bool, reference: &TableReference) -> Result<Option<Found>> {
+    let name = context.name(reference)?;
+    let session = &context.session;
+    let temp = context.temp.as_ref().zip(session.existing_temp_store()).filter(|_| !names_schema(reference));
+    let kept = temp.into_iter().chain([(&context.snapshot, &session.engine.store)]);
+    for (snapshot, store) in kept {
+        let (is_table, is_view) = (snapshot.tables.contains_key(&name), snapshot.views.contains_key(&name));
+        if is_table && views {
+            return Err(Error::InvalidInput(format!("'{name}' is a table; use DROP TABLE")));
+        }
+        if is_view && !views {
+            return Err(Error::InvalidInput(format!("'{name}' is a view; use DROP VIEW")));
+        }
+        if is_table || is_view {
+            return Ok(Some(Found::Kept { store: Arc::clone(store), name }));
+        }
+        if name.schema == DEFAULT_SCHEMA && session.externals.table_exist(&name.table) {
+            if views {
+                return Err(Error::InvalidInput(format!("'{name}' is an external table; use DROP TABLE")));
+            }
+            return Ok(Some(Found::External(name.table)));
+        }
+    }
+    if crate::statements::admin::system::NAMES.contains(&name.table.as_str()) || name.schema == "information_schema" {
+        return Err(Error::InvalidInput(format!("'{name}' is a system table and can't be dropped")));
+    }
+    Ok(None)
+}
+
+/// Runs TRUNCATE.
+pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) -> Result<Outcome> {
+    let Truncate { table_names, partitions, table: _, if_exists, identity, cascade, on_cluster } = statement;
+    if partitions.is_some() || on_cluster.is_some() {
+        return Err(unsupported("TRUNCATE with PARTITION or ON CLUSTER".into()));
+    }
+    if matches!(identity, Some(TruncateIdentityOption::Restart)) {
+        return Err(unsupported("TRUNCATE with RESTART IDENTITY".into()));
+    }
+    if matches!(cascade, Some(CascadeOption::Cascade)) {
+        return Err(unsupported("TRUNCATE with CASCADE".into()));
+    }
+    let mut targets = Vec::new();
+    for target in &table_names {
+        let reference = table_reference(&target.name)?;
+        match crate::statements::writable(context, &target.name, "TRUNCATE") {
+            Ok(target) => targets.push(target),
+            Err(_) if if_exists && !exists(context, &context.name(&reference)?) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let mut removed = 0;
+    while let Some(first) = targets.first() {
+        let store = Arc::clone(&first.store);
+        let (same, others) = targets.into_iter().partition(|target: &Target| Arc::ptr_eq(&target.store, &store));
+        targets = others;
+        removed += write(context, &store, move |transaction| remove_all(transaction, &same)).await?;
+    }
+    Ok(Outcome::Affected(removed))
+}
+
+/// Truncates tables of one store, those that refer to others first.
+fn remove_all(transaction: &mut Transaction<'_>, targets: &[Target]) -> Result<u64> {
+    let tables = targets.iter().map(|target| Arc::clone(&target.table.definition)).collect();
+    let mut removed = 0;
+    for table in referring_first(tables) {
+        removed += transaction.truncate(table.id)?;
+    }
+    Ok(removed)
+}
+
+/// Tables in an order in which each stands before those that it refers to.
+fn referring_first(mut tables: Vec<Arc<TableDefinition>>) -> Vec<Arc<TableDefinition>> {
+    let mut ordered = Vec::with_capacity(tables.len());
+    while !tables.is_empty() {
+        let free = tables.iter().position(|table| {
+            let refers = |other: &Arc<TableDefinition>| {
+                other.id != table.id && other.references.iter().any(|reference| reference.table == table.id)
+            };
+            !tables.iter().any(refers)
+        });
+        ordered.push(tables.remove(free.unwrap_or(0)));
+    }
+    ordered
+}
+
+pub(crate) fn exists(context: &StatementContext, name: &TableName) -> bool {
+    context.find_table(name).is_some()
+        || crate::statements::is_view(context, name)
+        || (name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table))
+}
+
+/// Runs OPTIMIZE.
+pub(crate) async fn optimize(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+    let Sql::OptimizeTable {
+        name,
+        has_table_keyword: _,
+        on_cluster,
+        partition,
+        include_final,
+        deduplicate,
+        predicate,
+        zorder,
+    } = statement
+    else {
+        return Err(Error::Internal("not OPTIMIZE".into()));
+    };
+    if on_cluster.is_some()
+        || partition.is_some()
+        || include_final
+        || deduplicate.is_some()
+        || predicate.is_some()
+        || zorder.is_some()
+    {
+        return Err(unsupported("OPTIMIZE with anything behind the table's name".into()));
+    }
+    context.require_alone("OPTIMIZE")?;
+    let target = crate::statements::writable(context, &name, "OPTIMIZE")?;
+    let options = context.write_options();
+    let store = Arc::clone(&target.store);
+    context.in_line(&store, move || Ok(target.store.optimize_with(&target.table.definition.name, &options)?)).await?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,140 @@
+//! CREATE VIEW: planned, so that a wrong one is refused, and stored as text.
+
+use crate::session::{Outcome, StatementContext, names_schema};
+use crate::statements::ddl::create;
+use crate::statements::{fold, table_reference, unsupported, write};
+use crate::{Error, Result};
+use datafusion::catalog::SchemaProvider;
+use datafusion::sql::parser::Statement as DataFusionStatement;
+use datafusion::sql::sqlparser::ast::{CreateTableOptions, CreateView, Query, Statement as Sql};
+use gingham_storage::model::ViewDefinition;
+use gingham_storage::snapshot::Snapshot;
+use gingham_storage::{DEFAULT_SCHEMA, TableName};
+use std::sync::Arc;
+
+/// Runs CREATE VIEW.
+pub(crate) async fn run(context: &StatementContext, statement: CreateView) -> Result<Outcome> {
+    refuse_clauses(&statement)?;
+    let CreateView { or_replace, name, columns, mut query, if_not_exists, temporary, .. } = statement;
+    if or_replace && if_not_exists {
+        return Err(Error::InvalidInput("OR REPLACE and IF NOT EXISTS exclude each other".into()));
+    }
+    let place = create::place(context, &table_reference(&name)?, temporary)?;
+    if place.snapshot.tables.contains_key(&place.name) {
+        return Err(Error::InvalidInput(format!("'{}' already exists and is a table", place.name)));
+    }
+    if place.snapshot.views.contains_key(&place.name) {
+        if if_not_exists {
+            return Ok(Outcome::Done);
+        }
+        if !or_replace {
+            return Err(Error::InvalidInput(format!("view '{}' already exists", place.name)));
+        }
+    }
+    let mut names = Vec::with_capacity(columns.len());
+    for column in &columns {
+        if column.data_type.is_some() || column.options.is_some() {
+            return Err(unsupported(format!("a view's column with a type or options ({column})")));
+        }
+        names.push(fold(&column.name));
+    }
+    crate::sql::ignored::refuse_ignored(&mut query)?;
+    let columns = validate(context, &place.name, &query, names, temporary).await?;
+    let view = ViewDefinition { name: place.name, query: query.to_string(), columns };
+    write(context, &place.store, move |transaction| Ok(transaction.create_view(view, or_replace)?)).await?;
+    Ok(Outcome::Done)
+}
+
+/// Refuses a query that can't be a view's; gives the names of its first columns that the query's plan does not have
+/// itself, beginning with those that the statement gives.
+async fn validate(
+    context: &StatementContext,
+    name: &TableName,
+    query: &Query,
+    mut names: Vec<String>,
+    temporary: bool,
+) -> Result<Vec<String>> {
+    let statement = DataFusionStatement::Statement(Box::new(Sql::Query(Box::new(query.clone()))));
+    for reference in context.state.resolve_table_references(&statement)? {
+        let used = context.name(&reference)?;
+        if used == *name && (!temporary || !names_schema(&reference)) {
+            return Err(Error::InvalidInput(format!("view '{name}' refers to itself")));
+        }
+        let is_temp = |temp: &Arc<Snapshot>| temp.tables.contains_key(&used) || temp.views.contains_key(&used);
+        let is_external = || used.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&used.table);
+        let of_session = (!names_schema(&reference) && context.temp.as_ref().is_some_and(is_temp)) || is_external();
+        if of_session && !temporary {
+            return Err(Error::InvalidInput(format!(
+                "view '{name}' refers to '{used}', which only this session has; use CREATE TEMP VIEW"
+            )));
+        }
+    }
+    let bound = context.defining(name.clone(), temporary).bind(query.clone(), None).await?;
+    if let Some(parameter) = bound.plan.get_parameter_names()?.into_iter().next() {
+        return Err(Error::InvalidInput(format!("view '{name}' has the parameter {parameter}; a view has none")));
+    }
+    let all = &bound.names.0;
+    if names.len() > all.len() {
+        return Err(Error::InvalidInput(format!(
+            "view '{name}' is given {} columns, but its query has {}",
+            names.len(),
+            all.len()
+        )));
+    }
+    // What a text stands for may be called otherwise by a later version.
+    let is_plain = |name: &String| name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if !all.iter().skip(names.len()).all(is_plain) {
+        names.extend(all.iter().skip(names.len()).cloned());
+    }
+    let mut seen: Vec<&str> = Vec::new();
+    for (position, heading) in all.iter().enumerate() {
+        let column = names.get(position).unwrap_or(heading).as_str();
+        if seen.contains(&column) {
+            return Err(Error::InvalidInput(format!(
+                "column '{column}' appears twice in view '{name}'; give one another name with AS"
+            )));
+        }
+        seen.push(column);
+    }
+    Ok(names)
+}
+
+/// Refuses the clauses of CREATE VIEW that nothing here reads. Destructured whole, so that a clause that a later parser
+/// adds is not overlooked.
+fn refuse_clauses(statement: &CreateView) -> Result<()> {
+    let CreateView {
+        or_alter,
+        or_replace: _,
+        materialized,
+        secure,
+        name: _,
+        name_before_not_exists: _,
+        columns: _,
+        query: _,
+        options,
+        cluster_by,
+        comment,
+        with_no_schema_binding,
+        if_not_exists: _,
+        temporary: _,
+        copy_grants,
+        to,
+        params,
+    } = statement;
+    let clauses = [
+        (*or_alter, "OR ALTER"),
+        (*materialized, "MATERIALIZED"),
+        (*secure, "SECURE"),
+        (*options != CreateTableOptions::None, "options"),
+        (!cluster_by.is_empty(), "CLUSTER BY"),
+        (comment.is_some(), "COMMENT"),
+        (*with_no_schema_binding, "WITH NO SCHEMA BINDING"),
+        (*copy_grants, "COPY GRANTS"),
+        (to.is_some(), "TO"),
+        (params.is_some(), "ALGORITHM, DEFINER or SQL SECURITY"),
+    ];
+    match clauses.iter().find(|(given, _)| *given) {
+        Some((_, clause)) => Err(unsupported(format!("CREATE VIEW with {clause}"))),
+        None => Ok(()),
+    }
+}

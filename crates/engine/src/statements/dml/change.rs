@@ -1,0 +1,297 @@
+//! UPDATE and DELETE.
+//!
+//! What is to be changed is found by a query: `UPDATE t SET a = x WHERE c` reads `SELECT x FROM t WHERE c`, in whose plan the
+//! table gives the ids of its records too. So conditions are those of every query, subqueries and all, and the records are
+//! known before the first one is written. They are written in one transaction, unless somebody has changed the table since
+//! it was read; then it is read anew, while nobody else can write. Records of heap pages change in place; of other tables they are
+//! deleted, and whole new ones go the way of every INSERT.
+//!
+//! | file | what |
+//! |---|---|
+//! | `assign` | SET |
+//! | `find` | reading the records that go and what comes in their place |
+//! | `plan` | what such a query may have |
+//! | `returning`, `beside` | RETURNING, and the other tables that it sees |
+
+mod assign;
+mod beside;
+mod find;
+mod plan;
+mod returning;
+
+pub(crate) use crate::statements::dml::change::assign::assignments;
+pub(crate) use crate::statements::dml::change::find::{Found, New, find};
+pub(crate) use crate::statements::dml::change::plan::{EXCLUDED, refuse_volatile};
+pub(crate) use crate::statements::dml::change::returning::{Returned, Returning, from_table, select};
+
+use crate::session::{Outcome, StatementContext, Target, blocking};
+use crate::statements::dml::conflict::Upsert;
+use crate::statements::dml::merge::Merging;
+use crate::statements::dml::point;
+use crate::statements::{unsupported, writable, write};
+use crate::{Error, Result};
+use datafusion::catalog::TableProvider;
+use datafusion::common::ParamValues;
+use datafusion::sql::sqlparser::ast::{
+    Delete, Expr as SqlExpr, FromTable, ObjectName, TableFactor, TableWithJoins, Update, UpdateTableFromKind, With,
+};
+use std::sync::Arc;
+
+/// What becomes of the records that a condition holds for.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    /// UPDATE or DELETE.
+    pub(crate) verb: &'static str,
+    /// The table's name.
+    pub(crate) table: ObjectName,
+    /// The table as the condition knows it, and what stands beside it there: in FROM or USING.
+    pub(crate) from: Vec<TableWithJoins>,
+    /// UPDATE: columns and their new values; none for DELETE.
+    pub(crate) assignments: Vec<(String, SqlExpr)>,
+    pub(crate) condition: Option<SqlExpr>,
+    pub(crate) returning: Option<Returning>,
+    /// What `excluded` stands for, of ON CONFLICT.
+    pub(crate) excluded: Option<Arc<dyn TableProvider>>,
+    /// Records are replaced, not changed in place: others are inserted with them.
+    pub(crate) replaces: bool,
+    /// The WITH before the statement.
+    pub(crate) with: Option<With>,
+    /// Other queries of the statement read `from` and what `condition` looks at too, and must find the same.
+    pub(crate) repeated: bool,
+}
+
+impl Change {
+    /// A change of the records of `from` for which a condition holds.
+    pub(crate) fn of(verb: &'static str, table: ObjectName, from: Vec<TableWithJoins>) -> Self {
+        let (assignments, condition, returning) = (Vec::new(), None, None);
+        Self {
+            verb,
+            table,
+            from,
+            assignments,
+            condition,
+            returning,
+            excluded: None,
+            replaces: false,
+            with: None,
+            repeated: false,
+        }
+    }
+}
+
+/// Runs UPDATE.
+pub(crate) async fn update(
+    context: &StatementContext,
+    statement: Update,
+    with: Option<With>,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    let Update {
+        update_token: _,
+        optimizer_hints,
+        table,
+        assignments,
+        from,
+        selection: condition,
+        returning,
+        output,
+        or,
+        order_by,
+        limit,
+    } = statement;
+    refuse(
+        "UPDATE",
+        &[
+            (!optimizer_hints.is_empty(), "optimizer hints"),
+            (output.is_some(), "OUTPUT"),
+            (or.is_some(), "OR …"),
+            (!order_by.is_empty(), "ORDER BY"),
+            (limit.is_some(), "LIMIT"),
+        ],
+    )?;
+    let name = plain_table("UPDATE", &table)?;
+    let assignments = crate::statements::dml::change::assignments(assignments)?;
+    let returning = Returning::of(&table, returning, with.as_ref());
+    let others = match from {
+        None => Vec::new(),
+        Some(UpdateTableFromKind::AfterSet(others)) => others,
+        Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("UPDATE with FROM before SET".into())),
+    };
+    let from = std::iter::once(table).chain(others).collect();
+    let change = Change { assignments, condition, returning, with, ..Change::of("UPDATE", name, from) };
+    run(context, Work::Change(Box::new(change)), parameters).await
+}
+
+/// Runs DELETE.
+pub(crate) async fn delete(
+    context: &StatementContext,
+    statement: Delete,
+    with: Option<With>,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    let Delete {
+        delete_token: _,
+        optimizer_hints,
+        tables,
+        from,
+        using,
+        selection: condition,
+        returning,
+        output,
+        order_by,
+        limit,
+    } = statement;
+    let (FromTable::WithFromKeyword(mut from) | FromTable::WithoutKeyword(mut from)) = from;
+    refuse(
+        "DELETE",
+        &[
+            (!optimizer_hints.is_empty(), "optimizer hints"),
+            (!tables.is_empty() || from.len() != 1, "several tables"),
+            (output.is_some(), "OUTPUT"),
+            (!order_by.is_empty(), "ORDER BY"),
+            (limit.is_some(), "LIMIT"),
+        ],
+    )?;
+    let from = from.swap_remove(0);
+    let name = plain_table("DELETE", &from)?;
+    let returning = Returning::of(&from, returning, with.as_ref());
+    let from = std::iter::once(from).chain(using.into_iter().flatten()).collect();
+    let change = Change { condition, returning, with, ..Change::of("DELETE", name, from) };
+    run(context, Work::Change(Box::new(change)), parameters).await
+}
+
+pub(crate) fn refuse(verb: &str, clauses: &[(bool, &str)]) -> Result<()> {
+    match clauses.iter().find(|(given, _)| *given) {
+        Some((_, clause)) => Err(unsupported(format!("{verb} with {clause}"))),
+        None => Ok(()),
+    }
+}
+
+/// The name of the one table that a statement changes. An alias may not rename its columns: SET and RETURNING know them by the
+/// names that the table gives them.
+pub(crate) fn plain_table(verb: &str, table: &TableWithJoins) -> Result<ObjectName> {
+    match &table.relation {
+        TableFactor::Table { alias: Some(alias), .. } if !alias.columns.is_empty() => {
+            Err(unsupported(format!("{verb} of a table whose alias names columns ({alias})")))
+        }
+        TableFactor::Table { name, args: None, with_hints, version: None, partitions, sample: None, .. }
+            if table.joins.is_empty() && with_hints.is_empty() && partitions.is_empty() =>
+        {
+            Ok(name.clone())
+        }
+        _ => Err(unsupported(format!("{verb} of anything but one table"))),
+    }
+}
+
+/// What is read anew when others have changed the table meanwhile.
+pub(crate) enum Work {
+    Change(Box<Change>),
+    Upsert(Box<Upsert>),
+    Merge(Box<Merging>),
+}
+
+impl Work {
+    fn verb(&self) -> &'static str {
+        match self {
+            Self::Change(change) => change.verb,
+            Self::Upsert(_) => "INSERT",
+            Self::Merge(_) => "MERGE",
+        }
+    }
+
+    fn table(&self) -> &ObjectName {
+        match self {
+            Self::Change(change) => &change.table,
+            Self::Upsert(upsert) => &upsert.table,
+            Self::Merge(merging) => &merging.table,
+        }
+    }
+
+    fn returning(&self) -> Option<&Returning> {
+        match self {
+            Self::Change(change) => change.returning.as_ref(),
+            Self::Upsert(upsert) => upsert.returning.as_ref(),
+            Self::Merge(_) => None,
+        }
+    }
+
+    async fn find(
+        &self,
+        context: &StatementContext,
+        target: &Target,
+        parameters: Option<ParamValues>,
+    ) -> Result<Found> {
+        match self {
+            Self::Change(change) => find(context, target, change, parameters).await,
+            Self::Upsert(upsert) => upsert.find(context, target, parameters).await,
+            Self::Merge(merging) => merging.find(context, target, parameters).await,
+        }
+    }
+}
+
+/// Finds what a statement changes, and writes it. When others have changed the table between the two, it is read again with the
+/// turn to write, so that nobody can.
+pub(crate) async fn run(context: &StatementContext, work: Work, parameters: Option<ParamValues>) -> Result<Outcome> {
+    let target = writable(context, work.table(), work.verb())?;
+    if let Work::Change(change) = &work
+        && let Some(records) = point::change(context, &target, change, parameters.as_ref()).await?
+    {
+        return Ok(Outcome::Affected(records));
+    }
+    if let Some(outcome) = attempt(context, &work, parameters.clone()).await? {
+        return Ok(outcome);
+    }
+    if context.transaction.is_some() {
+        return Err(Error::Conflict(format!(
+            "another statement of this connection has changed table '{}' meanwhile; run this one again",
+            work.table()
+        )));
+    }
+    let (context, transaction) = context.as_writer(&target.store).await?;
+    let outcome = attempt(&context, &work, parameters).await?;
+    let outcome = outcome.ok_or_else(|| Error::Internal("a table was changed by two at once".into()))?;
+    blocking(move || transaction.commit()).await?;
+    Ok(outcome)
+}
+
+/// Reads the table and writes the changes; `None` when others have changed it between the two.
+async fn attempt(context: &StatementContext, work: &Work, parameters: Option<ParamValues>) -> Result<Option<Outcome>> {
+    let target = writable(context, work.table(), work.verb())?;
+    let mut found = work.find(context, &target, parameters.clone()).await?;
+    let returned = match work.returning() {
+        Some(returning) => {
+            let (rows, tables) = found.take_returned();
+            Some(returning.rows(context, &target, rows, tables, parameters).await?)
+        }
+        None => None,
+    };
+    let records = apply(context, &target, found).await?;
+    Ok(records.map(|records| returned.map_or(Outcome::Affected(records), Returned::outcome)))
+}
+
+/// Writes the changes; `None` when the table is not as it was read.
+async fn apply(context: &StatementContext, target: &Target, found: Found) -> Result<Option<u64>> {
+    let Found { mut change, new, referred, records, held } = found;
+    if records == 0 {
+        return Ok(Some(0));
+    }
+    change.threads = context.settings().threads;
+    let (table, version) = (target.table.definition.id, target.table.version);
+    let cancel = context.cancel.clone();
+    write(context, &target.store, move |transaction| {
+        let now = transaction.base().table_by_id(table).map(|table| table.version);
+        if now != Some(version) || transaction.referred_columns(table)? != referred {
+            return Ok(None);
+        }
+        let wanted = || !cancel.is_cancelled();
+        match new {
+            New::Rows(rows) => transaction.change(table, &change, rows, &wanted)?,
+            New::InPlace { read, ids, batches } => {
+                transaction.change_in_place(&change, &ids, &read, &batches, &wanted)?;
+            }
+        }
+        drop(held);
+        Ok(Some(records))
+    })
+    .await
+}

@@ -1,0 +1,424 @@
+//! The records that a statement changes and what comes in their place: read by one query, whose partitions hand new records to
+//! the lanes of a writer as those of INSERT do.
+
+use crate::bind::{Beside, Instead};
+use crate::session::{StatementContext, Target, blocking};
+use crate::statements::dml::change::Change;
+use crate::statements::dml::change::beside;
+use crate::statements::dml::change::beside::known_as;
+use crate::statements::dml::change::plan::refuse_volatile;
+use crate::statements::dml::change::returning::select;
+use crate::statements::dml::ingest::Converter;
+use crate::statements::dml::{insert, pipeline};
+use crate::{Error, Result};
+use arrow::array::{AsArray, BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
+use arrow::datatypes::{Field, Int64Type, Schema};
+use datafusion::common::ParamValues;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem, SetExpr};
+use gingham_storage::lmdb::RecordId;
+use gingham_storage::scan::batch_bytes;
+use gingham_storage::write::{Change as Changed, NewValues, TableWriter, WrittenRows};
+use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The records of a table that are to be changed.
+pub(crate) struct Found {
+    pub(crate) change: Changed,
+    pub(crate) new: New,
+    /// The columns that tables refer to, as far as the statement knew.
+    pub(crate) referred: Vec<ColumnId>,
+    /// Records that the statement changes.
+    pub(crate) records: u64,
+    /// What is held, of the memory limit.
+    pub(crate) held: Held,
+}
+
+/// What comes in the place of the records.
+pub(crate) enum New {
+    /// New records, or none.
+    Rows(WrittenRows),
+    /// The columns `read` of the records `ids`, of a table in heap pages.
+    InPlace { read: Arc<TableDefinition>, ids: Vec<RecordId>, batches: Vec<RecordBatch> },
+}
+
+/// What a query gave, and what it takes of the memory limit.
+pub(crate) struct Held {
+    ids: Vec<u64>,
+    /// Old values of the columns that are referred to.
+    referred: Vec<RecordBatch>,
+    /// New values, where they are not written at once.
+    batches: Vec<RecordBatch>,
+    /// Whole rows for RETURNING, with the columns of the tables beside the one that changes.
+    returned: Vec<RecordBatch>,
+    /// These tables.
+    beside: Vec<Beside>,
+    reservation: MemoryReservation,
+    others: Vec<MemoryReservation>,
+}
+
+impl Found {
+    /// Adds what another query found, and new records behind all.
+    pub(crate) fn absorb(&mut self, mut other: Self) {
+        self.change.ids.append(&mut other.change.ids);
+        self.change.ids.sort_unstable();
+        self.change.referred.append(&mut other.change.referred);
+        self.records += other.records;
+        self.held.returned.append(&mut other.held.returned);
+        self.held.others.push(other.held.reservation);
+        if let (New::Rows(rows), New::Rows(others)) = (&mut self.new, other.new) {
+            rows.absorb(others);
+        }
+        // The new ones are successors of some records at most.
+        self.change.columns = None;
+    }
+
+    /// New records alone.
+    pub(crate) fn of_new(
+        context: &StatementContext,
+        target: &Target,
+        new: New,
+        records: u64,
+        returned: Vec<RecordBatch>,
+    ) -> Result<Self> {
+        let mut held = Held::new(context, "insert");
+        held.reservation.try_grow(returned.iter().map(batch_bytes).sum())?;
+        held.returned = returned;
+        let referred = referred_columns(context, target);
+        Ok(Self { change: Changed::default(), new, referred, records, held })
+    }
+
+    /// Refuses a change that takes a record twice.
+    pub(crate) fn require_once(&self, target: &Target, verb: &str) -> Result<()> {
+        if self.change.ids.is_sorted_by(|a, b| a < b) {
+            return Ok(());
+        }
+        Err(taken_twice(target, verb))
+    }
+
+    /// The rows that RETURNING is about, and the tables beside the one that changes whose columns they have too.
+    pub(crate) fn take_returned(&mut self) -> (Vec<RecordBatch>, Vec<Beside>) {
+        (std::mem::take(&mut self.held.returned), std::mem::take(&mut self.held.beside))
+    }
+}
+
+/// Finds the records, and their new values as they are stored.
+pub(crate) async fn find(
+    context: &StatementContext,
+    target: &Target,
+    change: &Change,
+    parameters: Option<ParamValues>,
+) -> Result<Found> {
+    let referred = referred_columns(context, target);
+    let reading = Reading::new(context, target, change, &referred, true)?;
+    let alone = reading.alone;
+    let found = match read(context, target, change, reading, parameters.clone()).await {
+        // Whole records are written while they are read.
+        Err(Error::OutOfMemory(_)) if alone => {
+            let reading = Reading::new(context, target, change, &referred, false)?;
+            read(context, target, change, reading, parameters).await?
+        }
+        found => found?,
+    };
+    Ok(Found { referred, ..found })
+}
+
+/// The same as `reading` says; which columns are referred to is left to the caller.
+async fn read(
+    context: &StatementContext,
+    target: &Target,
+    change: &Change,
+    reading: Reading,
+    parameters: Option<ParamValues>,
+) -> Result<Found> {
+    let reading = Arc::new(reading);
+    let (query, id) = reading.query(change, target)?;
+    let table = Instead::Table(Arc::new(target.table.with_record_ids(id)));
+    let instead = std::iter::once(table).chain(change.excluded.clone().map(Instead::Rows)).collect();
+    let bound = context.bind_instead(*query, instead, change.verb, parameters).await?;
+    let (plan, tables) = (bound.plan, bound.beside);
+    if change.repeated {
+        refuse_volatile(&plan)?;
+    }
+    reading.accept(&plan)?;
+    let physical = context.physical_plan(plan).await?;
+    let held = Arc::new(Mutex::new(Held::new(context, change.verb)));
+    let (work, into) = (Arc::clone(&reading), Arc::clone(&held));
+    pipeline::each(context, physical, move |lane, batch| work.take(lane, &batch, &into)).await?;
+    let held = Arc::into_inner(held).ok_or_else(|| Error::Internal("a lane of a change is still at work".into()))?;
+    let reading = Arc::into_inner(reading).ok_or_else(|| Error::Internal("a writer is still at work".into()))?;
+    let mut held = held.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if reading.beside {
+        held.beside = tables;
+    }
+    if reading.alone {
+        return write_alone(context, target, change, reading, held).await;
+    }
+    let columns = reading.changed(change);
+    let (read, returning) = (Arc::clone(&reading.read), reading.returning);
+    let new = match reading.writer {
+        Some(writer) => New::Rows(blocking(move || Ok(writer.finish()?)).await?),
+        None => {
+            let (ids, batches) = (held.ids.clone(), std::mem::take(&mut held.batches));
+            New::InPlace { read, ids, batches }
+        }
+    };
+    let met = if returning { held.ids.clone() } else { Vec::new() };
+    let mut ids = std::mem::take(&mut held.ids);
+    // Batches of ascending ids: a sort that merges runs is done soon.
+    ids.sort();
+    let rows = ids.len();
+    ids.dedup();
+    if ids.len() < rows {
+        // A DELETE alone may meet a record several times.
+        if change.replaces || !change.assignments.is_empty() {
+            return Err(taken_twice(target, change.verb));
+        }
+        held.return_once(&met)?;
+    }
+    let records = ids.len() as u64;
+    let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns, ..Changed::default() };
+    Ok(Found { change, new, referred: Vec::new(), records, held })
+}
+
+/// Writes the new values of columns that were read alone.
+async fn write_alone(
+    context: &StatementContext,
+    target: &Target,
+    change: &Change,
+    reading: Reading,
+    mut held: Held,
+) -> Result<Found> {
+    let columns: Vec<ColumnId> = reading.read.columns.iter().map(|column| column.id).collect();
+    let (ids, batches) = (std::mem::take(&mut held.ids), std::mem::take(&mut held.batches));
+    let (records, referred) = (ids.len() as u64, Vec::new());
+    if records == 0 {
+        let (new, change) = (New::InPlace { read: reading.read, ids, batches }, Changed::default());
+        return Ok(Found { change, new, referred, records, held });
+    }
+    // They are put in the order of their records.
+    held.reservation.try_grow(batches.iter().map(batch_bytes).sum())?;
+    let (store, table, own) = (Arc::clone(&target.store), Arc::clone(&target.table), columns.clone());
+    let (threads, cancel) = (context.settings().threads, context.cancel.clone());
+    let written = blocking(move || {
+        let values = NewValues::new(own, ids, batches)?;
+        if !values.ids().is_sorted_by(|a, b| a < b) {
+            return Ok(None);
+        }
+        Ok(Some(store.write_values(&table, &values, threads, &|| !cancel.is_cancelled())?))
+    });
+    let written = written.await?.ok_or_else(|| taken_twice(target, change.verb))?;
+    let change = Changed { ids: written.ids, columns: Some(columns), ..Changed::default() };
+    Ok(Found { change, new: New::Rows(written.rows), referred, records, held })
+}
+
+fn taken_twice(target: &Target, verb: &str) -> Error {
+    Error::InvalidInput(format!(
+        "{verb} of table '{}': several rows match one of its rows; make the condition choose one of them",
+        target.table.definition.name
+    ))
+}
+
+/// The columns of a table that others refer to, in the statement's snapshot.
+pub(crate) fn referred_columns(context: &StatementContext, target: &Target) -> Vec<ColumnId> {
+    let kept = Arc::ptr_eq(&target.store, &context.session.engine.store);
+    let snapshot = context.temp.as_ref().filter(|_| !kept).unwrap_or(&context.snapshot);
+    snapshot.referred_columns(target.table.definition.id)
+}
+
+impl Held {
+    fn new(context: &StatementContext, verb: &str) -> Self {
+        let reservation = MemoryConsumer::new(format!("records to {verb}")).register(context.task().memory_pool());
+        Self {
+            ids: Vec::new(),
+            referred: Vec::new(),
+            batches: Vec::new(),
+            returned: Vec::new(),
+            beside: Vec::new(),
+            reservation,
+            others: Vec::new(),
+        }
+    }
+}
+
+impl Held {
+    /// Leaves of the rows for RETURNING, which are those of the records `met`, one for each record.
+    fn return_once(&mut self, met: &[u64]) -> Result<()> {
+        let (mut seen, mut rest) = (HashSet::new(), met);
+        for batch in &mut self.returned {
+            let (own, others) = rest.split_at(batch.num_rows());
+            let first: BooleanArray = own.iter().map(|id| Some(seen.insert(*id))).collect();
+            *batch = filter_record_batch(batch, &first)?;
+            rest = others;
+        }
+        Ok(())
+    }
+}
+
+/// What a query reads of the records: new values, then old ones, then the ids, then the columns of other tables.
+struct Reading {
+    /// The table with the columns whose new values are read: those that change, or all. Of DELETE none.
+    read: Arc<TableDefinition>,
+    converter: Option<Converter>,
+    /// Whether the columns that change are read alone, and written when all of their values are known.
+    alone: bool,
+    /// Where new records go; `None` when they change in place, or their columns alone.
+    writer: Option<TableWriter>,
+    /// Columns whose old values are read: those that are referred to, or for RETURNING of DELETE all.
+    old: Vec<ColumnDefinition>,
+    /// Of `old`, the places of those that are referred to.
+    referred: Vec<usize>,
+    /// RETURNING.
+    returning: bool,
+    /// RETURNING sees the columns of other tables: those behind the ids.
+    beside: bool,
+}
+
+impl Reading {
+    /// `alone` says whether the columns that change may be read alone, where nothing else needs the others.
+    fn new(
+        context: &StatementContext,
+        target: &Target,
+        change: &Change,
+        referred: &[ColumnId],
+        alone: bool,
+    ) -> Result<Self> {
+        let definition = &target.table.definition;
+        let names: Vec<String> = change.assignments.iter().map(|(name, _)| name.clone()).collect();
+        insert::check_columns(definition, &names)?;
+        let assigned = |id: &ColumnId| definition.column_by_id(*id).is_some_and(|column| names.contains(&column.name));
+        let (deletes, returning) = (names.is_empty(), change.returning.is_some());
+        let in_place = target.table.heap.is_some() && !deletes && !change.replaces;
+        let constraints = definition.keys.iter().map(|key| &key.columns);
+        let constraints = constraints.chain(definition.references.iter().map(|reference| &reference.columns));
+        let constrained = constraints.flatten().chain(referred).any(assigned);
+        // A CHECK may look at every column, a key or a reference at some.
+        let others = returning || constrained || !definition.checks.is_empty();
+        let changed: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).filter(assigned).collect();
+        let alone = alone && !deletes && !change.replaces && !others && target.table.takes_values(&changed);
+        let all = others || !(in_place || alone);
+        let mut read = TableDefinition::clone(definition);
+        read.columns.retain(|column| !deletes && (all || names.contains(&column.name)));
+        let converter = if deletes { None } else { Some(Converter::new(&context.state, &read, None)?) };
+        let is_old = |column: &&ColumnDefinition| {
+            (deletes && returning) || (referred.contains(&column.id) && (deletes || referred.iter().any(assigned)))
+        };
+        let old: Vec<ColumnDefinition> = definition.columns.iter().filter(is_old).cloned().collect();
+        let referred = (0..old.len()).filter(|at| referred.contains(&old[*at].id)).collect();
+        let writer = if in_place || alone { None } else { Some(target.store.table_writer(&target.table)?) };
+        let is_joined = change.from.len() > 1 || change.from.iter().any(|from| !from.joins.is_empty());
+        let beside = returning && is_joined && change.excluded.is_none();
+        Ok(Self { read: Arc::new(read), converter, alone, writer, old, referred, returning, beside })
+    }
+
+    /// The columns that change; `None` for DELETE.
+    fn changed(&self, change: &Change) -> Option<Vec<ColumnId>> {
+        let column = |(name, _): &(String, SqlExpr)| Some(self.read.column(name)?.id);
+        (!change.assignments.is_empty()).then(|| change.assignments.iter().filter_map(column).collect())
+    }
+
+    /// `SELECT x AS a, …, b AS "old b", …, t."record id" FROM t, … WHERE c`, and what it calls the ids of the records.
+    fn query(&self, change: &Change, target: &Target) -> Result<(Box<Query>, String)> {
+        let table = change.from.first().map(|from| known_as(&from.relation)).unwrap_or_default();
+        let of_table = |name: &str| {
+            let column = std::iter::once(Ident::with_quote('"', name));
+            SqlExpr::CompoundIdentifier(table.iter().cloned().chain(column).collect())
+        };
+        let item = |expr, alias: &str| SelectItem::ExprWithAlias { expr, alias: Ident::with_quote('"', alias) };
+        let new = self.read.columns.iter().map(|column| {
+            let given = change.assignments.iter().find(|(known, _)| *known == column.name);
+            item(given.map_or_else(|| of_table(&column.name), |(_, value)| value.clone()), &column.name)
+        });
+        let mut prefix = "old ".to_owned();
+        while self.read.columns.iter().any(|column| column.name.starts_with(&prefix)) {
+            prefix.push('_');
+        }
+        let old = self.old.iter().map(|column| item(of_table(&column.name), &format!("{prefix}{}", column.name)));
+        let mut items: Vec<SelectItem> = new.chain(old).collect();
+        let mut query = select(change.from.clone(), items.clone())?;
+        if let SetExpr::Select(select) = &mut *query.body {
+            select.selection = change.condition.clone();
+        }
+        query.with.clone_from(&change.with);
+        crate::sql::ignored::refuse_ignored(&mut query)?;
+        let (mut id, text) = ("record id".to_owned(), query.to_string());
+        while text.contains(&id) || target.table.definition.column(&id).is_some() {
+            id.push('_');
+        }
+        if let SetExpr::Select(select) = &mut *query.body {
+            items.push(SelectItem::UnnamedExpr(of_table(&id)));
+            items.extend(beside::items(&change.from).into_iter().filter(|_| self.beside));
+            select.projection = items;
+        }
+        Ok((query, id))
+    }
+
+    /// Refuses values whose types don't convert.
+    fn accept(&self, plan: &LogicalPlan) -> Result<()> {
+        let Some(converter) = &self.converter else { return Ok(()) };
+        let places: Vec<usize> = (0..self.read.columns.len()).collect();
+        converter.accept(&plan.schema().as_arrow().project(&places)?)
+    }
+
+    /// Takes what the query gave: new records are written, or kept.
+    fn take(&self, lane: usize, batch: &RecordBatch, held: &Mutex<Held>) -> Result<()> {
+        let new = self.read.columns.len();
+        let at = new + self.old.len();
+        let ids = batch.column(at).as_primitive::<Int64Type>();
+        let converted = match &self.converter {
+            Some(converter) => Some(converter.convert(&batch.project(&(0..new).collect::<Vec<_>>())?)?),
+            None => None,
+        };
+        let returned = match &converted {
+            _ if !self.returning => None,
+            Some(converted) => Some(converted.clone()),
+            None => Some(self.old_of(batch, 0..self.old.len())?),
+        };
+        let returned = match returned {
+            Some(rows) if self.beside => Some(beside::with_columns(&rows, batch, at + 1)?),
+            other => other,
+        };
+        let referred = match self.referred.as_slice() {
+            [] => None,
+            places => Some(self.old_of(batch, places.iter().copied())?),
+        };
+        let kept = match (&self.writer, converted) {
+            (Some(writer), Some(rows)) if rows.num_rows() > 0 => {
+                writer.append(lane, rows)?;
+                None
+            }
+            (Some(_), _) => None,
+            (None, converted) => converted,
+        };
+        let bytes = [&kept, &returned, &referred].into_iter().flatten().map(batch_bytes);
+        let bytes = bytes.sum::<usize>() + size_of::<u64>() * ids.len();
+        let mut held = lock(held);
+        held.reservation.try_grow(bytes)?;
+        held.ids.extend(ids.values().iter().map(|id| *id as u64));
+        held.batches.extend(kept);
+        held.returned.extend(returned);
+        held.referred.extend(referred);
+        Ok(())
+    }
+}
+
+impl Reading {
+    /// Some of the old columns that a query gave.
+    fn old_of(&self, batch: &RecordBatch, places: impl Iterator<Item = usize>) -> Result<RecordBatch> {
+        let new = self.read.columns.len();
+        let column = |at: usize| {
+            let column = &self.old[at];
+            let field = Field::new(&column.name, column.logical_type.to_arrow(), column.nullable);
+            (field, Arc::clone(batch.column(new + at)))
+        };
+        let (fields, arrays): (Vec<_>, Vec<_>) = places.map(column).unzip();
+        Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)?)
+    }
+}
+
+fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,109 @@
+//! Single values: which types convert to which, and how values are shown in messages.
+
+use crate::casts::{Failing, convert};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use gingham_storage::LogicalType;
+
+/// Characters of a value that a message shows.
+const SHOWN: usize = 60;
+
+/// What a value is, as far as conversion goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Null,
+    Boolean,
+    Number,
+    Text,
+    Binary,
+    Date,
+    Time,
+    Timestamp,
+}
+
+/// The kind of a type's values; `None` for what no column keeps.
+pub(super) fn kind(data_type: &DataType) -> Option<Kind> {
+    Some(match data_type {
+        DataType::Null => Kind::Null,
+        DataType::Boolean => Kind::Boolean,
+        numeric if numeric.is_numeric() => Kind::Number,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => Kind::Binary,
+        DataType::Date32 | DataType::Date64 => Kind::Date,
+        DataType::Time32(_) | DataType::Time64(_) => Kind::Time,
+        DataType::Timestamp(..) => Kind::Timestamp,
+        DataType::Dictionary(_, values) => return kind(values),
+        _ => return None,
+    })
+}
+
+/// Whether values of type `source` may be written to a column of type `target` without a cast in the statement. Each
+/// value must still fit.
+pub(crate) fn assignable(source: &DataType, target: &LogicalType) -> bool {
+    let (Some(source), Some(target)) = (kind(source), kind(&target.to_arrow())) else { return false };
+    match source {
+        Kind::Null | Kind::Text => true,
+        Kind::Boolean | Kind::Number => matches!(target, Kind::Boolean | Kind::Number | Kind::Text),
+        Kind::Binary => matches!(target, Kind::Binary | Kind::Text),
+        Kind::Date => matches!(target, Kind::Date | Kind::Timestamp | Kind::Text),
+        Kind::Timestamp => matches!(target, Kind::Timestamp | Kind::Date | Kind::Text),
+        Kind::Time => matches!(target, Kind::Time | Kind::Text),
+    }
+}
+
+/// A value as text; empty for NULL.
+pub(super) fn show(values: &ArrayRef, row: usize) -> String {
+    if values.is_null(row) {
+        return String::new();
+    }
+    if values.data_type().is_temporal()
+        && let Ok(texts) = convert(&values.slice(row, 1), &DataType::Utf8View, Failing::Null)
+    {
+        return texts.as_string_view().value(0).to_owned();
+    }
+    let options = FormatOptions::default();
+    match ArrayFormatter::try_new(values.as_ref(), &options) {
+        Ok(formatter) => formatter.value(row).to_string(),
+        Err(_) => format!("of type {}", values.data_type()),
+    }
+}
+
+/// A value between quotes, cut when it is long.
+pub(super) fn quote(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => format!("'{text}'"),
+        Some((end, _)) => format!("'{}…'", &text[..end]),
+    }
+}
+
+/// The values of a row, by column.
+pub(super) fn row(batch: &RecordBatch, row: usize) -> String {
+    let shown: Vec<String> = batch
+        .schema_ref()
+        .fields()
+        .iter()
+        .zip(batch.columns())
+        .map(|(field, values)| {
+            let value = if values.is_null(row) {
+                "NULL".to_owned()
+            } else if values.as_string_view_opt().is_some() {
+                quote(&show(values, row))
+            } else {
+                show(values, row)
+            };
+            format!("{} = {value}", field.name())
+        })
+        .collect();
+    format!("({})", shown.join(", "))
+}
+
+/// "1 column", "2 columns".
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// "1 value is", "2 values are".
+pub(super) fn count_are(number: usize, noun: &str) -> String {
+    format!("{} {}", count(number, noun), if number == 1 { "is" } else { "are" })
+}

@@ -1,0 +1,237 @@
+//! INSERT INTO … VALUES and INSERT INTO … SELECT, with RETURNING. ON CONFLICT is in `conflict`.
+
+use crate::session::{Outcome, StatementContext, Target, blocking};
+use crate::statements::dml::change;
+use crate::statements::dml::change::{Returned, Returning, Work, from_table};
+use crate::statements::dml::conflict::Upsert;
+use crate::statements::dml::ingest::{Converter, Ingest};
+use crate::statements::dml::pipeline;
+use crate::statements::dml::values;
+use crate::statements::dml::values::Rows;
+use crate::statements::{fold, unsupported};
+use crate::{Error, Result};
+use datafusion::common::ParamValues;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::sql::sqlparser::ast::{Insert, OnInsert, Query, SetExpr, TableObject, With};
+use gingham_storage::TableDefinition;
+use std::sync::Arc;
+
+/// Runs INSERT.
+pub(crate) async fn run(
+    context: &StatementContext,
+    statement: Insert,
+    with: Option<With>,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    refuse_clauses(&statement)?;
+    let TableObject::TableName(name) = &statement.table else {
+        return Err(unsupported("INSERT INTO a function or a query".into()));
+    };
+    let target = crate::statements::writable(context, name, "INSERT")?;
+    let given = match &statement.source {
+        Some(_) => columns(&target.table.definition, &statement)?,
+        // DEFAULT VALUES: one row of nothing but defaults.
+        None => Some(Vec::new()),
+    };
+    let returning = Returning::of(&from_table(name)?, statement.returning, with.as_ref());
+    let name = name.clone();
+    let source = statement.source.map(|source| behind(with.clone(), source));
+    let rows = rows(context, &target, given.as_deref(), source, parameters.clone()).await?;
+    let conflict = match statement.on {
+        None => None,
+        Some(OnInsert::OnConflict(conflict)) => Some(conflict),
+        Some(_) => return Err(unsupported("INSERT with ON DUPLICATE KEY UPDATE".into())),
+    };
+    let ingest = Ingest::new(context, &target.store, &target.table, given.as_deref())?;
+    if let Some(on) = conflict {
+        let proposed = rows.fill(context, ingest.keeping(context.task().memory_pool(), false)).await?;
+        let (proposed, written_for) = (proposed.kept(), Arc::clone(&target.table.definition));
+        let upsert = Upsert { table: name, on, returning, with, proposed, written_for };
+        return change::run(context, Work::Upsert(Box::new(upsert)), parameters).await;
+    }
+    let ingest = if returning.is_some() { ingest.keeping(context.task().memory_pool(), true) } else { ingest };
+    let ingest = rows.fill(context, ingest).await?;
+    let returned = match &returning {
+        Some(returning) => Some(returning.rows(context, &target, ingest.kept(), Vec::new(), parameters).await?),
+        None => None,
+    };
+    let inserted = context.in_line(&target.store, move || ingest.finish()).await?;
+    Ok(returned.map_or(Outcome::Affected(inserted), Returned::outcome))
+}
+
+/// A query behind the WITH of the statement that it is a part of.
+fn behind(with: Option<With>, query: Box<Query>) -> Box<Query> {
+    match with {
+        None => query,
+        Some(_) if query.with.is_none() => Box::new(Query { with, ..*query }),
+        Some(_) => Box::new(Query {
+            with,
+            body: Box::new(SetExpr::Query(query)),
+            order_by: None,
+            limit_clause: None,
+            fetch: None,
+            locks: Vec::new(),
+            for_clause: None,
+            settings: None,
+            format_clause: None,
+            pipe_operators: Vec::new(),
+        }),
+    }
+}
+
+/// Rows to insert: spelled out in the statement, or a query's.
+enum Source {
+    Values(Rows),
+    Query(Arc<dyn ExecutionPlan>),
+}
+
+/// Reads what stands behind INSERT INTO t (a, b).
+async fn rows(
+    context: &StatementContext,
+    target: &Target,
+    given: Option<&[String]>,
+    query: Option<Box<Query>>,
+    parameters: Option<ParamValues>,
+) -> Result<Source> {
+    let definition = &target.table.definition;
+    let Some(mut query) = query else { return Ok(Source::Values(Rows::defaults())) };
+    if let Some(rows) = plain_values(&query) {
+        let width = given.map_or(definition.columns.len(), <[String]>::len);
+        return Ok(Source::Values(values::read(context, definition, given, width, rows, parameters).await?));
+    }
+    crate::sql::ignored::refuse_ignored(&mut query)?;
+    let plan = context.bind(*query, parameters).await?.plan;
+    Converter::new(&context.state, definition, given)?.accept(plan.schema().as_arrow())?;
+    let plan = pipeline::sorted(plan, definition, given)?;
+    Ok(Source::Query(context.physical_plan(plan).await?))
+}
+
+impl Source {
+    /// Writes the rows.
+    async fn fill(self, context: &StatementContext, ingest: Ingest) -> Result<Ingest> {
+        match self {
+            Self::Query(plan) => pipeline::fill(context, plan, ingest).await,
+            Self::Values(rows) => {
+                let cancel = context.cancel.clone();
+                blocking(move || {
+                    let mut first = 1;
+                    for chunk in rows.batches(ingest.converter())? {
+                        cancel.check()?;
+                        ingest.batch(0, &chunk, Some(first))?;
+                        first += chunk.num_rows() as u64;
+                    }
+                    Ok(ingest)
+                })
+                .await
+            }
+        }
+    }
+}
+
+/// The columns that INSERT INTO t (a, b) names; `None` for all.
+fn columns(definition: &TableDefinition, statement: &Insert) -> Result<Option<Vec<String>>> {
+    if statement.columns.is_empty() {
+        return Ok(None);
+    }
+    let mut columns = Vec::with_capacity(statement.columns.len());
+    for name in &statement.columns {
+        let ident = match name.0.as_slice() {
+            [part] => part.as_ident(),
+            _ => None,
+        };
+        let Some(ident) = ident else {
+            return Err(Error::InvalidInput(format!("'{name}' is not the name of a column")));
+        };
+        columns.push(fold(ident));
+    }
+    check_columns(definition, &columns)?;
+    Ok(Some(columns))
+}
+
+/// Refuses column names that are unknown or appear twice.
+pub(crate) fn check_columns(definition: &TableDefinition, names: &[String]) -> Result<()> {
+    for (position, name) in names.iter().enumerate() {
+        crate::statements::ddl::alter::find(definition, name)?;
+        if names[..position].contains(name) {
+            return Err(Error::InvalidInput(format!("column '{name}' appears twice in the list of columns")));
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a query that is just VALUES.
+fn plain_values(query: &Query) -> Option<&datafusion::sql::sqlparser::ast::Values> {
+    let Query { with, body, order_by, limit_clause, fetch, locks, for_clause, settings, format_clause, pipe_operators } =
+        query;
+    let plain = with.is_none()
+        && order_by.is_none()
+        && limit_clause.is_none()
+        && fetch.is_none()
+        && locks.is_empty()
+        && for_clause.is_none()
+        && settings.is_none()
+        && format_clause.is_none()
+        && pipe_operators.is_empty();
+    match body.as_ref() {
+        SetExpr::Values(values) if plain => Some(values),
+        _ => None,
+    }
+}
+
+/// Refuses the clauses of INSERT that nothing here reads. Destructured whole, so that a clause that a later parser adds
+/// is not overlooked.
+fn refuse_clauses(statement: &Insert) -> Result<()> {
+    let Insert {
+        insert_token: _,
+        optimizer_hints,
+        or,
+        ignore,
+        into: _,
+        table: _,
+        table_alias,
+        columns: _,
+        overwrite,
+        source: _,
+        assignments,
+        partitioned,
+        after_columns,
+        has_table_keyword: _,
+        on: _,
+        returning: _,
+        output,
+        replace_into,
+        priority,
+        insert_alias,
+        settings,
+        format_clause,
+        multi_table_insert_type,
+        multi_table_into_clauses,
+        multi_table_when_clauses,
+        multi_table_else_clause,
+    } = statement;
+    let clauses = [
+        (!optimizer_hints.is_empty(), "optimizer hints"),
+        (or.is_some(), "OR …"),
+        (*ignore, "IGNORE"),
+        (table_alias.is_some() || insert_alias.is_some(), "an alias"),
+        (*overwrite, "OVERWRITE"),
+        (!assignments.is_empty(), "SET"),
+        (partitioned.is_some() || !after_columns.is_empty(), "PARTITION"),
+        (output.is_some(), "OUTPUT"),
+        (*replace_into, "REPLACE"),
+        (priority.is_some(), "a priority"),
+        (settings.is_some(), "SETTINGS"),
+        (format_clause.is_some(), "FORMAT"),
+        (
+            multi_table_insert_type.is_some()
+                || !multi_table_into_clauses.is_empty()
+                || !multi_table_when_clauses.is_empty()
+                || multi_table_else_clause.is_some(),
+            "several tables",
+        ),
+    ];
+    match clauses.iter().find(|(given, _)| *given) {
+        Some((_, clause)) => Err(unsupported(format!("INSERT with {clause}"))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,289 @@
+//! The rows of INSERT … VALUES. Each value keeps the type that it has, so that `(1), ('2')` fills an INTEGER column and
+//! an error names its row; DataFusion's VALUES would first bring a column's values to one type.
+
+use crate::session::StatementContext;
+use crate::statements::ddl::expression;
+use crate::statements::dml::ingest::{ConvertError, Converter};
+use crate::statements::query_of;
+use crate::{Error, Result};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::sql::sqlparser::ast::{Expr, GroupByExpr, Ident, SelectItem, SetExpr, UnaryOperator, Value, Values};
+use futures::TryStreamExt;
+use gingham_storage::TableDefinition;
+use std::sync::Arc;
+
+/// Rows of a batch.
+const CHUNK: usize = 8192;
+/// Values that one query computes.
+const COMPUTED_AT_ONCE: usize = 512;
+
+/// Rows, each of the same number of values.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    width: usize,
+    rows: usize,
+    /// Row by row.
+    values: Vec<ScalarValue>,
+}
+
+impl Rows {
+    /// One row without values: all columns take their defaults.
+    pub(crate) fn defaults() -> Self {
+        Self { width: 0, rows: 1, values: Vec::new() }
+    }
+
+    /// As batches. A column whose values are of several types within a batch is cast value by value.
+    pub(crate) fn batches(&self, converter: &Converter) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        for start in (0..self.rows).step_by(CHUNK) {
+            let rows = start..self.rows.min(start + CHUNK);
+            let mut fields = Vec::with_capacity(self.width);
+            let mut arrays = Vec::with_capacity(self.width);
+            for column in 0..self.width {
+                let values = rows.clone().map(|row| (row, &self.values[row * self.width + column]));
+                let array = self.column(converter, column, values.collect())?;
+                fields.push(Field::new(format!("column{}", column + 1), array.data_type().clone(), true));
+                arrays.push(array);
+            }
+            let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+            batches.push(RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?);
+        }
+        Ok(batches)
+    }
+
+    fn column(&self, converter: &Converter, column: usize, values: Vec<(usize, &ScalarValue)>) -> Result<ArrayRef> {
+        let mut types: Vec<DataType> = Vec::new();
+        for (_, value) in &values {
+            let data_type = value.data_type();
+            if !data_type.is_null() && !types.contains(&data_type) {
+                types.push(data_type);
+            }
+        }
+        let nulls_of = |value: &ScalarValue, data_type: &DataType| -> Result<ScalarValue> {
+            Ok(if value.is_null() { ScalarValue::try_from(data_type)? } else { value.clone() })
+        };
+        match types.as_slice() {
+            [] => Ok(arrow::array::new_null_array(&DataType::Null, values.len())),
+            [one] => {
+                let scalars = values.iter().map(|(_, value)| nulls_of(value, one)).collect::<Result<Vec<_>>>()?;
+                Ok(ScalarValue::iter_to_array(scalars)?)
+            }
+            _ => {
+                let mut cast = Vec::with_capacity(values.len());
+                for (row, value) in values {
+                    let array = converter.cast_input(column, &value.to_array()?).map_err(|error| match error {
+                        ConvertError::Row(bad) => bad.into_error(&format!("row {}", row + 1)),
+                        ConvertError::Other(error) => error,
+                    })?;
+                    cast.push(ScalarValue::try_from_array(&array, 0)?);
+                }
+                Ok(ScalarValue::iter_to_array(cast)?)
+            }
+        }
+    }
+}
+
+/// Reads the rows of VALUES: literals and parameters as they are, the rest computed by a query.
+pub(crate) async fn read(
+    context: &StatementContext,
+    definition: &TableDefinition,
+    given: Option<&[String]>,
+    width: usize,
+    rows: &Values,
+    parameters: Option<ParamValues>,
+) -> Result<Rows> {
+    let mut values = Vec::with_capacity(width * rows.rows.len());
+    let mut computed: Vec<(usize, Expr)> = Vec::new();
+    for (number, row) in rows.rows.iter().enumerate() {
+        if row.content.len() != width {
+            return Err(Error::InvalidInput(format!(
+                "row {} has {}, but {} to be filled",
+                number + 1,
+                count(row.content.len(), "value"),
+                if width == 1 { "1 column is".to_owned() } else { format!("{width} columns are") },
+            )));
+        }
+        for (position, expression) in row.content.iter().enumerate() {
+            let value = if is_default(expression) {
+                default_of(context, definition, given, position)?
+            } else {
+                match literal(expression, parameters.as_ref())? {
+                    Some(value) => value,
+                    None => {
+                        computed.push((values.len(), expression.clone()));
+                        ScalarValue::Null
+                    }
+                }
+            };
+            values.push(value);
+        }
+    }
+    for chunk in computed.chunks(COMPUTED_AT_ONCE) {
+        let results = match compute(context, chunk, parameters.clone()).await {
+            Ok(results) => results,
+            Err(error) => return Err(blame(context, definition, given, width, chunk, parameters, error).await),
+        };
+        for ((position, _), value) in chunk.iter().zip(results) {
+            values[*position] = value;
+        }
+    }
+    Ok(Rows { width, rows: rows.rows.len(), values })
+}
+
+/// The error of the first of several expressions that fails on its own, with its row and column.
+async fn blame(
+    context: &StatementContext,
+    definition: &TableDefinition,
+    given: Option<&[String]>,
+    width: usize,
+    expressions: &[(usize, Expr)],
+    parameters: Option<ParamValues>,
+    all: Error,
+) -> Error {
+    for one in expressions {
+        let Err(Error::InvalidInput(detail)) = compute(context, std::slice::from_ref(one), parameters.clone()).await
+        else {
+            continue;
+        };
+        let (row, position) = (one.0 / width + 1, one.0 % width);
+        let column = match given {
+            None => definition.columns.get(position).map(|column| column.name.as_str()),
+            Some(given) => given.get(position).map(String::as_str),
+        };
+        return Error::InvalidInput(format!("row {row}, column '{}': {detail}", column.unwrap_or_default()));
+    }
+    all
+}
+
+/// The values of expressions without columns: arguments of EXECUTE.
+pub(crate) async fn evaluate(
+    context: &StatementContext,
+    expressions: &[Expr],
+    parameters: Option<ParamValues>,
+) -> Result<Vec<ScalarValue>> {
+    if expressions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let numbered: Vec<(usize, Expr)> = expressions.iter().cloned().enumerate().collect();
+    compute(context, &numbered, parameters).await
+}
+
+fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// The keyword DEFAULT, which the parser takes for a column.
+fn is_default(expression: &Expr) -> bool {
+    matches!(expression, Expr::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+fn default_of(
+    context: &StatementContext,
+    definition: &TableDefinition,
+    given: Option<&[String]>,
+    position: usize,
+) -> Result<ScalarValue> {
+    let column = match given {
+        None => definition.columns.get(position),
+        Some(given) => given.get(position).and_then(|name| definition.column(name)),
+    };
+    match column.and_then(|column| Some((column, column.default.as_deref()?))) {
+        None => Ok(ScalarValue::Null),
+        Some((column, text)) => {
+            let planned = expression::default(&context.state, &column.name, text)?;
+            let options = RecordBatchOptions::new().with_row_count(Some(1));
+            let row = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), vec![], &options)?;
+            Ok(ScalarValue::try_from_array(&planned.evaluate(&row)?.into_array(1)?, 0)?)
+        }
+    }
+}
+
+/// The value of a literal that needs no planning.
+fn literal(expression: &Expr, parameters: Option<&ParamValues>) -> Result<Option<ScalarValue>> {
+    Ok(match expression {
+        Expr::Value(value) => match &value.value {
+            Value::Null => Some(ScalarValue::Null),
+            Value::Boolean(value) => Some(ScalarValue::Boolean(Some(*value))),
+            Value::SingleQuotedString(text) => Some(ScalarValue::Utf8(Some(text.clone()))),
+            Value::Number(digits, false) => number(digits),
+            Value::Placeholder(name) => match parameters {
+                Some(parameters) => Some(parameters.get_placeholders_with_values(name)?.value),
+                None => return Err(Error::InvalidInput(format!("parameter {name} has no value"))),
+            },
+            _ => None,
+        },
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match expr.as_ref() {
+            Expr::Value(value) => match &value.value {
+                Value::Number(digits, false) => number(&format!("-{digits}")),
+                _ => None,
+            },
+            _ => None,
+        },
+        Expr::Nested(inner) => literal(inner, parameters)?,
+        _ => None,
+    })
+}
+
+/// A number: an integer, a DOUBLE when it has an exponent, else an exact decimal; `None` leaves it to DataFusion.
+fn number(digits: &str) -> Option<ScalarValue> {
+    if let Ok(value) = digits.parse::<i64>() {
+        return Some(ScalarValue::Int64(Some(value)));
+    }
+    if let Ok(value) = digits.parse::<u64>() {
+        return Some(ScalarValue::UInt64(Some(value)));
+    }
+    if digits.contains(['e', 'E']) {
+        // What is too large for a DOUBLE is left to DataFusion, which says so.
+        let value = digits.parse::<f64>().ok().filter(|value| value.is_finite());
+        return value.map(|value| ScalarValue::Float64(Some(value)));
+    }
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let unscaled: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let figures = unscaled.unsigned_abs().checked_ilog10().map_or(1, |log| log as usize + 1);
+    let precision = u8::try_from(figures.max(fraction.len()).max(1)).ok().filter(|precision| *precision <= 38)?;
+    Some(ScalarValue::Decimal128(Some(unscaled), precision, i8::try_from(fraction.len()).ok()?))
+}
+
+/// Computes expressions as one query without a table.
+async fn compute(
+    context: &StatementContext,
+    expressions: &[(usize, Expr)],
+    parameters: Option<ParamValues>,
+) -> Result<Vec<ScalarValue>> {
+    let items = expressions.iter().enumerate().map(|(number, (_, expression))| SelectItem::ExprWithAlias {
+        expr: expression.clone(),
+        alias: Ident::with_quote('"', format!("value {number}")),
+    });
+    let mut query = query_of("SELECT 1")?;
+    let SetExpr::Select(select) = query.body.as_mut() else {
+        return Err(Error::Internal("SELECT was not parsed as a SELECT".into()));
+    };
+    select.projection = items.collect();
+    select.group_by = GroupByExpr::Expressions(vec![], vec![]);
+    let plan = context.bind(query, parameters).await?.plan;
+    let batches: Vec<RecordBatch> = context.rows(plan).await?.try_collect().await?;
+    let row = batches.iter().find(|batch| batch.num_rows() > 0);
+    let row = row.ok_or_else(|| Error::Internal("a SELECT without a table gave no row".into()))?;
+    row.columns().iter().map(|column| Ok(ScalarValue::try_from_array(column, 0)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        assert_eq!(number("12"), Some(ScalarValue::Int64(Some(12))));
+        assert_eq!(number("-9223372036854775808"), Some(ScalarValue::Int64(Some(i64::MIN))));
+        assert_eq!(number("18446744073709551615"), Some(ScalarValue::UInt64(Some(u64::MAX))));
+        assert_eq!(number("18446744073709551616"), Some(ScalarValue::Decimal128(Some(1 << 64), 20, 0)));
+        assert_eq!(number("1.50"), Some(ScalarValue::Decimal128(Some(150), 3, 2)));
+        assert_eq!(number("-.05"), Some(ScalarValue::Decimal128(Some(-5), 2, 2)));
+        assert_eq!(number("0.0"), Some(ScalarValue::Decimal128(Some(0), 1, 1)));
+        assert_eq!(number("1e3"), Some(ScalarValue::Float64(Some(1000.0))));
+        assert_eq!(number("1_000"), None);
+        assert_eq!(number(&"9".repeat(39)), None);
+    }
+}

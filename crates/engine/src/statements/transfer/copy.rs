@@ -1,0 +1,213 @@
+//! COPY: a table from a file, or a table or query to a file. Options are taken in the spelling of DataFusion
+//! (`STORED AS CSV OPTIONS ('format.has_header' 'true')`), Postgres and DuckDB (`(FORMAT csv, HEADER true)`).
+
+use crate::sql::depth;
+use crate::sql::parse::Statement;
+use crate::{Error, Result};
+use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Value};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+/// COPY t FROM 'file'.
+#[derive(Debug, Clone)]
+pub(crate) struct CopyFrom {
+    /// The table.
+    pub(crate) table: ObjectName,
+    /// Columns that the file's columns fill, in order; empty for all.
+    pub(crate) columns: Vec<Ident>,
+    /// The file.
+    pub(crate) file: String,
+    /// Options, names in lower case.
+    pub(crate) options: Vec<(String, String)>,
+}
+
+/// Whether the parser stands at COPY.
+pub(crate) fn starts(parser: &Parser<'_>) -> bool {
+    matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::COPY)
+}
+
+/// Parses COPY in either direction.
+pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Statement> {
+    parse_copy(parser).map_err(|error| Error::InvalidInput(format!("COPY: {}", text(error))))?
+}
+
+fn text(error: ParserError) -> String {
+    match error {
+        ParserError::ParserError(text) | ParserError::TokenizerError(text) => text,
+        other => other.to_string(),
+    }
+}
+
+fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError> {
+    parser.expect_keyword(Keyword::COPY)?;
+    let source = if parser.consume_token(&Token::LParen) {
+        let mut query = parser.parse_query()?;
+        parser.expect_token(&Token::RParen)?;
+        if let Err(error) = depth::limit(query.as_mut()) {
+            return Ok(Err(error));
+        }
+        CopyToSource::Query(query)
+    } else {
+        CopyToSource::Relation(parser.parse_object_name(true)?)
+    };
+    let columns = match &source {
+        CopyToSource::Relation(_) if parser.consume_token(&Token::LParen) => {
+            let columns = parser.parse_comma_separated(Parser::parse_identifier)?;
+            parser.expect_token(&Token::RParen)?;
+            columns
+        }
+        _ => Vec::new(),
+    };
+    let from = match parser.parse_one_of_keywords(&[Keyword::FROM, Keyword::TO]) {
+        Some(Keyword::FROM) => true,
+        Some(_) => false,
+        None => return parser.expected_ref("FROM or TO", parser.peek_token_ref()),
+    };
+    if let Some(place) = parser.parse_one_of_keywords(&[Keyword::STDIN, Keyword::STDOUT, Keyword::PROGRAM]) {
+        return Ok(Err(Error::Unsupported(format!("COPY with {place:?} is not supported, only with a file"))));
+    }
+    let file = parser.parse_literal_string()?;
+    let mut stored_as = None;
+    let mut partitioned_by = Vec::new();
+    let mut options = Vec::new();
+    loop {
+        if parser.parse_keywords(&[Keyword::STORED, Keyword::AS]) {
+            stored_as = Some(parser.next_token().to_string().to_ascii_uppercase());
+        } else if parser.parse_keywords(&[Keyword::PARTITIONED, Keyword::BY]) {
+            parser.expect_token(&Token::LParen)?;
+            let columns = parser.parse_comma_separated(Parser::parse_identifier)?;
+            partitioned_by = columns.iter().map(crate::statements::fold).collect();
+            parser.expect_token(&Token::RParen)?;
+        } else if parser.peek_token_ref().token == Token::LParen
+            || parser.parse_one_of_keywords(&[Keyword::WITH, Keyword::OPTIONS]).is_some()
+        {
+            options.extend(parse_options(parser)?);
+        } else {
+            break;
+        }
+    }
+    if let Some(position) = options.iter().position(|(name, _)| name == "format") {
+        let (_, format) = options.remove(position);
+        if stored_as.replace(format.to_ascii_uppercase()).is_some() {
+            return Ok(Err(Error::InvalidInput("COPY: the format is given twice".into())));
+        }
+    }
+    Ok(match (from, source) {
+        (true, CopyToSource::Relation(table)) if partitioned_by.is_empty() => {
+            options.extend(stored_as.map(|format| ("format".to_owned(), format.to_ascii_lowercase())));
+            Ok(Statement::CopyFrom(Box::new(CopyFrom { table, columns, file, options })))
+        }
+        (true, CopyToSource::Relation(_)) => {
+            Err(Error::Unsupported("COPY FROM with PARTITIONED BY is not supported".into()))
+        }
+        (true, CopyToSource::Query(_)) => Err(Error::InvalidInput("COPY can't load into a query, only a table".into())),
+        (false, _) if !columns.is_empty() => {
+            Err(Error::Unsupported("COPY t (columns) TO is not supported; use COPY (SELECT columns FROM t) TO".into()))
+        }
+        (false, source) => to_statement(source, file, stored_as, partitioned_by, options),
+    })
+}
+
+/// `(name value, name = value, name, …)`, with or without the brackets' content quoted.
+fn parse_options(parser: &mut Parser<'_>) -> Result<Vec<(String, String)>, ParserError> {
+    parser.expect_token(&Token::LParen)?;
+    let mut options = Vec::new();
+    while parser.peek_token_ref().token != Token::RParen {
+        let mut name = option_word(parser)?;
+        while parser.consume_token(&Token::Period) {
+            name = format!("{name}.{}", option_word(parser)?);
+        }
+        let _ = parser.consume_token(&Token::Eq) || parser.consume_token(&Token::Colon);
+        let value = match parser.peek_token_ref().token {
+            Token::Comma | Token::RParen => "true".to_owned(),
+            _ => option_word(parser)?,
+        };
+        options.push((name.to_ascii_lowercase(), value));
+        if !parser.consume_token(&Token::Comma) {
+            break;
+        }
+    }
+    parser.expect_token(&Token::RParen)?;
+    Ok(options)
+}
+
+fn option_word(parser: &mut Parser<'_>) -> Result<String, ParserError> {
+    let token = parser.next_token();
+    match token.token {
+        Token::Word(word) => Ok(word.value),
+        Token::SingleQuotedString(text) | Token::EscapedStringLiteral(text) | Token::DoubleQuotedString(text) => {
+            Ok(text)
+        }
+        Token::Number(digits, _) => Ok(digits),
+        _ => parser.expected("an option", token),
+    }
+}
+
+/// Names that Postgres and DuckDB give to options, and DataFusion's.
+const WRITE_OPTIONS: &[(&str, &str)] = &[
+    ("header", "format.has_header"),
+    ("delimiter", "format.delimiter"),
+    ("delim", "format.delimiter"),
+    ("sep", "format.delimiter"),
+    ("null", "format.null_value"),
+    ("nullstr", "format.null_value"),
+    ("quote", "format.quote"),
+    ("escape", "format.escape"),
+    ("compression", "format.compression"),
+    ("dateformat", "format.date_format"),
+    ("timestampformat", "format.timestamp_format"),
+    ("row_group_size", "format.max_row_group_size"),
+];
+
+/// An option's value as DataFusion takes it.
+fn write_value(name: &str, value: String, is_parquet: bool) -> Result<String> {
+    match (name, value.to_ascii_lowercase().as_str()) {
+        ("format.has_header", "true" | "on" | "yes" | "1") => Ok("true".into()),
+        ("format.has_header", "false" | "off" | "no" | "0") => Ok("false".into()),
+        ("format.has_header", _) => {
+            Err(Error::InvalidInput(format!("COPY TO: option 'header' is true or false, not '{value}'")))
+        }
+        // Parquet's default levels, which DataFusion wants spelt out.
+        ("format.compression", "zstd") if is_parquet => Ok("zstd(1)".into()),
+        ("format.compression", "gzip") if is_parquet => Ok("gzip(6)".into()),
+        _ => Ok(value),
+    }
+}
+
+/// COPY … TO as DataFusion has it.
+fn to_statement(
+    source: CopyToSource,
+    target: String,
+    stored_as: Option<String>,
+    partitioned_by: Vec<String>,
+    options: Vec<(String, String)>,
+) -> Result<Statement> {
+    let is_parquet = stored_as.as_deref().map_or_else(|| target.ends_with(".parquet"), |format| format == "PARQUET");
+    let mut translated = Vec::with_capacity(options.len());
+    for (name, value) in options {
+        let name = match WRITE_OPTIONS.iter().find(|(theirs, _)| *theirs == name) {
+            Some((_, ours)) => (*ours).to_owned(),
+            None if name.contains('.') => name,
+            None => {
+                let names = WRITE_OPTIONS.iter().map(|(theirs, _)| *theirs).chain(["format"]);
+                let list: Vec<&str> = names.clone().collect();
+                return Err(Error::InvalidInput(format!(
+                    "COPY TO has no option '{name}' (the options are {} and DataFusion's 'format.…'){}",
+                    list.join(", "),
+                    crate::session::did_you_mean(&name, names)
+                )));
+            }
+        };
+        let value = write_value(&name, value, is_parquet)?;
+        translated.push((name, Value::SingleQuotedString(value)));
+    }
+    Ok(Statement::Sql(Box::new(DataFusionStatement::CopyTo(CopyToStatement {
+        source,
+        target,
+        partitioned_by,
+        stored_as,
+        options: translated,
+    }))))
+}

@@ -1,0 +1,9 @@
+//! COPY: from files and to files.
+//!
+//! | file | what |
+//! |---|---|
+//! | `copy` | its text and options |
+//! | `run` | running it |
+
+pub(crate) mod copy;
+pub(crate) mod run;

@@ -1,0 +1,171 @@
+//! Running COPY: records of files into a table, and of a query into a file.
+
+use crate::load::{FileFormat, LoadOptions, load_files};
+use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::statements::dml::insert;
+use crate::statements::transfer::copy::CopyFrom;
+use crate::statements::{all_of, fold, query_of, writable};
+use crate::{Error, Result};
+use arrow::array::AsArray;
+use arrow::datatypes::{DataType, Field, UInt64Type};
+use datafusion::common::{Column, ParamValues, TableReference};
+use datafusion::functions::encoding::expr_fn::encode;
+use datafusion::logical_expr::dml::CopyTo;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, binary_expr, cast, lit};
+use datafusion::sql::parser::{CopyToSource, CopyToStatement, Statement as DataFusionStatement};
+use futures::TryStreamExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Formats that COPY reads and writes.
+const FORMATS: &str = "csv, tbl, parquet, arrow and json";
+/// Options of COPY FROM.
+const READ_OPTIONS: &[&str] = &["format", "header", "delimiter", "null", "date_format", "encoding", "skip_bad"];
+
+/// Runs COPY … FROM: all records, or none.
+pub(crate) async fn from(context: &StatementContext, copy: CopyFrom) -> Result<Outcome> {
+    let target = writable(context, &copy.table, "COPY")?;
+    let definition = &target.table.definition;
+    let listed: Vec<String> = copy.columns.iter().map(fold).collect();
+    insert::check_columns(definition, &listed)?;
+    let listed = (!listed.is_empty()).then_some(listed);
+    let options = read_options(&copy)?;
+    let name = &definition.name;
+    let quoted = |part: &str| format!("\"{}\"", part.replace('"', "\"\""));
+    let temporary = !Arc::ptr_eq(&target.store, &context.session.engine.store);
+    let schema = if temporary { String::new() } else { format!("{}.", quoted(&name.schema)) };
+    let table = schema + &quoted(&name.table);
+    let options = LoadOptions { table, ..options };
+    let (own, store) = (context.clone(), Arc::clone(&target.store));
+    let report = context
+        .in_line(&store, move || load_files(&own, &[PathBuf::from(copy.file)], &options, listed.as_deref(), &()))
+        .await?;
+    Ok(Outcome::Affected(report.rows))
+}
+
+/// Options as a load takes them.
+fn read_options(copy: &CopyFrom) -> Result<LoadOptions> {
+    let mut options = LoadOptions::default();
+    for (name, value) in &copy.options {
+        let wrong =
+            |expected: &str| Error::InvalidInput(format!("COPY FROM: option '{name}' is {expected}, not '{value}'"));
+        match name.strip_prefix("format.").unwrap_or(name) {
+            "format" => {
+                options.format = Some(match value.to_ascii_lowercase().as_str() {
+                    "csv" => FileFormat::Csv,
+                    "tbl" => FileFormat::Tbl,
+                    "parquet" => FileFormat::Parquet,
+                    "arrow" => FileFormat::Arrow,
+                    "json" | "ndjson" | "jsonl" => FileFormat::Json,
+                    _ => return Err(wrong(FORMATS)),
+                });
+            }
+            "header" | "has_header" => {
+                options.header = Some(match value.to_ascii_lowercase().as_str() {
+                    "true" | "on" | "1" | "yes" => true,
+                    "false" | "off" | "0" | "no" => false,
+                    _ => return Err(wrong("true or false")),
+                });
+            }
+            "delimiter" | "delim" | "sep" => {
+                let bytes = if value == "\\t" { b"\t" } else { value.as_bytes() };
+                options.delimiter = match bytes {
+                    [byte] => Some(*byte),
+                    _ => return Err(wrong("one character")),
+                };
+            }
+            "null" | "nullstr" | "null_value" => options.null = Some(value.clone()),
+            "date_format" | "dateformat" => options.date_format = Some(value.clone()),
+            "encoding" => options.encoding = Some(value.clone()),
+            "skip_bad" => options.skip_bad = value.parse().map_err(|_| wrong("a number of lines"))?,
+            "quote" | "escape" if value == "\"" => {}
+            "quote" | "escape" => return Err(wrong("a double quote")),
+            _ => {
+                return Err(Error::InvalidInput(format!(
+                    "COPY FROM has no option '{name}' (the options are {}){}",
+                    READ_OPTIONS.join(", "),
+                    did_you_mean(name, READ_OPTIONS.iter().copied())
+                )));
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// Runs COPY … TO: a file of that name is replaced. Gives the number of records written.
+pub(crate) async fn to(
+    context: &StatementContext,
+    mut statement: CopyToStatement,
+    parameters: Option<ParamValues>,
+) -> Result<Outcome> {
+    if let CopyToSource::Query(query) = &mut statement.source {
+        crate::sql::ignored::refuse_ignored(query)?;
+    }
+    crate::statements::ddl::external::local(&statement.target)?;
+    let plan = values_as_text(copied(context, statement, parameters).await?)?;
+    let batches: Vec<_> = context.rows(plan).await?.try_collect().await?;
+    let mut records = 0;
+    for batch in &batches {
+        if let Some(counts) = batch.columns().first().and_then(|counts| counts.as_primitive_opt::<UInt64Type>()) {
+            records += counts.values().iter().sum::<u64>();
+        }
+    }
+    Ok(Outcome::Affected(records))
+}
+
+/// The plan of COPY … TO: DataFusion's for a query without a table, with the plan of the query that is copied in the place of
+/// that.
+async fn copied(
+    context: &StatementContext,
+    mut statement: CopyToStatement,
+    parameters: Option<ParamValues>,
+) -> Result<LogicalPlan> {
+    let one = CopyToSource::Query(Box::new(query_of("SELECT 1")?));
+    let query = match std::mem::replace(&mut statement.source, one) {
+        CopyToSource::Query(query) => *query,
+        CopyToSource::Relation(name) => all_of(&name)?,
+    };
+    let bound = context.bind(query, parameters).await?;
+    let names = &bound.names.0;
+    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+        return Err(Error::InvalidInput(format!(
+            "column '{}' appears twice in COPY; give one another name with AS",
+            names[twice]
+        )));
+    }
+    match context.plan(DataFusionStatement::CopyTo(statement), None).await? {
+        LogicalPlan::Copy(copy) => Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(bound.with_names()?), ..copy })),
+        _ => Err(Error::Internal("COPY was planned as something else".into())),
+    }
+}
+
+/// A COPY to a text format with the texts that COPY FROM takes back: BINARY as `\x` and hexadecimal digits, dates, times and
+/// intervals as a cast to text writes them, infinite ones too.
+fn values_as_text(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let LogicalPlan::Copy(copy) = plan else { return Ok(plan) };
+    let schema = Arc::clone(copy.input.schema());
+    let interval = schema.fields().iter().find(|field| matches!(field.data_type(), DataType::Interval(_)));
+    if let Some(field) = interval.filter(|_| copy.file_type.get_ext() == "parquet") {
+        return Err(Error::Unsupported(format!(
+            "column '{}' is an INTERVAL, which a Parquet file can't hold; write it as CAST(… AS VARCHAR)",
+            field.name()
+        )));
+    }
+    let is_text = matches!(copy.file_type.get_ext().as_str(), "csv" | "json");
+    if !is_text || !schema.fields().iter().any(|field| field.data_type().is_binary() || field.data_type().is_temporal())
+    {
+        return Ok(LogicalPlan::Copy(copy));
+    }
+    let column = |(qualifier, field): (Option<&TableReference>, &Arc<Field>)| {
+        let column = Expr::Column(Column::from((qualifier, field)));
+        let text = match field.data_type() {
+            own if own.is_binary() => binary_expr(lit("\\x"), Operator::StringConcat, encode(column, lit("hex"))),
+            own if own.is_temporal() => cast(column, DataType::Utf8View),
+            _ => return column,
+        };
+        text.alias_qualified(qualifier.cloned(), field.name())
+    };
+    let columns: Vec<Expr> = schema.iter().map(column).collect();
+    let input = LogicalPlanBuilder::new_from_arc(Arc::clone(&copy.input)).project(columns)?.build()?;
+    Ok(LogicalPlan::Copy(CopyTo { input: Arc::new(input), ..copy }))
+}
