@@ -1,16 +1,14 @@
 //! A connection: statements in, batches out.
 
-use crate::load;
 use crate::load::{LoadOptions, LoadReport, Progress};
 use crate::session::{
     CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, finished, finished_change,
     start, start_kept, wait,
 };
 use crate::sql::split;
-use crate::statements;
 use crate::statements::Statement;
 use crate::statements::dml::point;
-use crate::{Error, QueryResult, Result};
+use crate::{Error, QueryResult, Result, load, statements};
 use datafusion::common::{ParamValues, ScalarValue, TableReference};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;

@@ -3,8 +3,10 @@
 
 mod common;
 
-use arrow::array::{ArrayRef, AsArray, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch};
-use arrow::array::{BinaryViewArray, StringViewArray};
+use arrow::array::{
+    ArrayRef, AsArray, BinaryViewArray, Decimal128Array, Float64Array, Int32Array, Int64Array, RecordBatch,
+    StringViewArray,
+};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
 use common::{copy, create, delete, is_whole, name, open, segment_files, table};

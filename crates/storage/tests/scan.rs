@@ -8,8 +8,7 @@ use gingham_storage::encoding::Encoding;
 use gingham_storage::io::MemoryBudget;
 use gingham_storage::model::DictionaryVersion;
 use gingham_storage::scan::TableScan;
-use gingham_storage::segment::BlockCache;
-use gingham_storage::segment::{Segment, write_segment_file, write_segment_image};
+use gingham_storage::segment::{BlockCache, Segment, write_segment_file, write_segment_image};
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{
     ColumnDefinition, ColumnTest, Datum, FloatBits, IntegerSet, LogicalType, Predicate, Result, TableDefinition,

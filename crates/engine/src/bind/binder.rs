@@ -162,6 +162,11 @@ impl Bound {
 }
 
 impl Binder<'_> {
+    /// A plan behind the rules that set types: no rule but those of its own plan sets those of its columns.
+    pub(super) fn analyzed(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        Ok(self.state.analyzer().execute_and_check(plan, self.state.config_options(), |_, _| {})?)
+    }
+
     /// `expression` as a column of a plan: under its own name when no column has that, else under one near to `wanted`.
     pub(super) fn named(&mut self, expression: Expr, wanted: &str) -> Expr {
         if self.has_own_name(&expression) {

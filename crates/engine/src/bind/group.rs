@@ -4,14 +4,13 @@
 //! the aggregation, where it becomes a column of its own.
 
 use crate::bind::binder::{Binder, column_of};
-use crate::bind::error;
 use crate::bind::expression::{Around, refuse_calls};
 use crate::bind::items::Item;
-use crate::bind::keys;
 use crate::bind::order::{number, same_text};
 use crate::bind::scope::{Scope, fold};
 use crate::bind::select::Parts;
 use crate::bind::unnest::has_unnest;
+use crate::bind::{error, keys};
 use crate::{Error, Result};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};

@@ -2,12 +2,11 @@
 
 use crate::Result;
 use crate::bind::binder::{Binder, Bound, Place};
-use crate::bind::error;
 use crate::bind::expression::Around;
 use crate::bind::order::{By, Key};
 use crate::bind::scope::{Relation, Scope};
 use crate::bind::select::once;
-use crate::bind::{pipe, with};
+use crate::bind::{error, pipe, with};
 use crate::sql::walk::{Tree, Visit};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Sort};

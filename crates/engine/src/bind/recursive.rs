@@ -95,15 +95,13 @@ impl Binder<'_> {
     }
 
     /// The types that the columns of a UNION of both parts have.
-    fn types_of_both(&mut self, first: &Bound, second: &Bound) -> Result<Vec<DataType>> {
+    fn types_of_both(&self, first: &Bound, second: &Bound) -> Result<Vec<DataType>> {
         let union = LogicalPlanBuilder::from(first.plan.clone()).union(second.plan.clone())?.build()?;
-        // Rules of the analyzer set the types of some operators.
-        let analyzed = self.state.analyzer().execute_and_check(union, self.state.config_options(), |_, _| {})?;
-        Ok(types_of(&analyzed))
+        Ok(types_of(&self.analyzed(union)?))
     }
 
     /// A plan whose columns have these types.
-    fn cast_to(&mut self, plan: LogicalPlan, types: &[DataType]) -> Result<LogicalPlan> {
+    fn cast_to(&self, plan: LogicalPlan, types: &[DataType]) -> Result<LogicalPlan> {
         let fields: Vec<_> = plan.schema().columns().into_iter().zip(types_of(&plan)).zip(types).collect();
         let mut columns = Vec::with_capacity(fields.len());
         for ((column, own), wanted) in fields {

@@ -2,15 +2,13 @@
 
 use crate::Result;
 use crate::bind::binder::{Binder, Bound, Place, column_of};
-use crate::bind::error;
 use crate::bind::expression::{Around, refuse_calls};
 use crate::bind::from::From;
 use crate::bind::group::replaced;
 use crate::bind::items::{Item, inner_names};
-use crate::bind::keys;
 use crate::bind::order::{By, Key};
 use crate::bind::scope::Named;
-use crate::bind::window;
+use crate::bind::{error, keys, window};
 use datafusion::common::Column;
 use datafusion::common::tree_node::TreeNode;
 use datafusion::functions_window::row_number::row_number;

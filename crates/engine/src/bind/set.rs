@@ -2,12 +2,11 @@
 //! query calls them.
 
 use crate::bind::binder::{Binder, Bound, Place};
-use crate::bind::error;
 use crate::bind::expression::Around;
 use crate::bind::functions::looks_outside;
-use crate::bind::keys;
 use crate::bind::scope::Scope;
 use crate::bind::tables::name_of;
+use crate::bind::{error, keys};
 use crate::statements::all_of;
 use crate::{Error, Result};
 use datafusion::common::ScalarValue;

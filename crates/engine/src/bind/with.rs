@@ -1,10 +1,9 @@
 //! WITH: each query is bound anew wherever it is named, unless its rows are shared (`shared`) or it reads its own (`recursive`).
 
 use crate::bind::binder::{Binder, Bound, Place, With, WithSource};
-use crate::bind::error;
 use crate::bind::from::From;
 use crate::bind::scope::{Relation, fold};
-use crate::bind::shared;
+use crate::bind::{error, shared};
 use crate::shared::SharedRows;
 use crate::{Error, Result};
 use datafusion::common::TableReference;
@@ -107,9 +106,8 @@ impl Binder<'_> {
         if !(is_kept || may_differ || is_dear) || !shared::is_alone(&bound.plan)? {
             return Ok(None);
         }
-        // Its types are those of the columns that others see, and no rule but those of its own plan sets them.
-        let plan =
-            self.state.analyzer().execute_and_check(bound.plan.clone(), self.state.config_options(), |_, _| {})?;
+        // Its types are those of the columns that others see.
+        let plan = self.analyzed(bound.plan.clone())?;
         Ok(Some(SharedRows::new(plan, is_kept)))
     }
 

@@ -1,4 +1,4 @@
-//! What a column is called that is the result of a function of ours: as the operator is written for which the function stands.
+//! Names of columns that are results of functions of ours: a function that stands for an operator is written as that.
 //!
 //! DataFusion asks for the names of all expressions within an expression, one by one. A name is therefore written in one
 //! pass into one text: names made of the finished names of the parts take a cube of the steps for a sum of many terms.

@@ -3,15 +3,12 @@
 //! Each lane reads a part of the files, which begins and ends with a record, and parses it a buffer at a time, column by
 //! column.
 
-use crate::load::LoadOptions;
-use crate::load::chunks;
 use crate::load::chunks::{Chunks, RECORD_BYTES, Records};
 use crate::load::classify::Types;
-use crate::load::parse;
 use crate::load::parse::{Misfit, TextOptions};
 use crate::load::sink::{Place, Sink, run_lanes, without};
-use crate::load::sniff;
 use crate::load::sniff::{Known, Sniffed};
+use crate::load::{LoadOptions, chunks, parse, sniff};
 use crate::session::CancelToken;
 use crate::statements::dml::ingest::BadRow;
 use crate::{Error, Result};
@@ -260,7 +257,7 @@ fn described(sniffed: &Sniffed) -> String {
     }
 }
 
-/// What the beginning of a file looks like, the file's length, and whether the beginning is all of it.
+/// Looks at the beginning of a file. Gives its shape, the file's length in bytes, and whether the beginning is all of it.
 fn look(path: &Path, known: &Known<'_>, text: &TextOptions) -> Result<(Sniffed, u64, bool)> {
     let name = path.display().to_string();
     let mut file = File::open(path).map_err(|error| chunks::io(path, &error))?;

@@ -1,7 +1,6 @@
 //! Where the records of a load go, whatever they are read from: into the table, or, when they are bad, on a list.
 
-use crate::load::Progress;
-use crate::load::chunks;
+use crate::load::{Progress, chunks};
 use crate::session::CancelToken;
 use crate::statements::dml::ingest::{BadRow, ConvertError, Ingest};
 use crate::{Error, Result};

@@ -2,8 +2,7 @@
 
 use crate::load::{FileFormat, LoadOptions, tpch};
 use crate::session::{StatementContext, Target, did_you_mean};
-use crate::statements;
-use crate::{Error, Result};
+use crate::{Error, Result, statements};
 use datafusion::common::TableReference;
 use gingham_storage::store::Store;
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition};

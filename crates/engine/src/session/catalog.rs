@@ -1,17 +1,15 @@
 //! Schemas, tables and views of the pinned snapshots, as DataFusion looks them up by name.
 
-use crate::Error;
-use crate::bind;
 use crate::bind::{FoundView, Known, Looked, Lookup};
-use crate::session::information_schema;
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{Session, did_you_mean};
+use crate::session::{Session, did_you_mean, information_schema};
 use crate::sql::literals::make_plannable;
 use crate::statements::admin::system;
 use crate::statements::ddl::external;
 use crate::statements::{limit_depth, query_of_view};
 use crate::table::GinghamTable;
+use crate::{Error, bind};
 use async_trait::async_trait;
 use datafusion::catalog::view::ViewTable;
 use datafusion::catalog::{CatalogProvider, CatalogProviderList, SchemaProvider, TableProvider};

@@ -6,7 +6,6 @@ use crate::arithmetic::{
 use crate::casts::OwnCasts;
 use crate::compile::{CompilePipelines, UnlessWhole};
 use crate::equality::{ListsOfColumns, OneForm};
-use crate::functions;
 use crate::guards::GuardExpressions;
 use crate::optimizer::{
     JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, UnlimitOneGroup, in_passes, is_needed, only_where_wanted,
@@ -17,10 +16,10 @@ use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
 use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
-use crate::temporal;
 use crate::temporal::zones::ZONE;
 use crate::unnest::UnnestSubqueries;
 use crate::windows::{EqualWindows, OrderedStrings, SlidingAggregates};
+use crate::{functions, temporal};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::optimizer::eliminate_cross_join::EliminateCrossJoin;

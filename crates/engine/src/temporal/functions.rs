@@ -3,10 +3,9 @@
 
 use crate::casts::{Failing, convert};
 use crate::functions::{Compute, Function, typed};
-use crate::temporal::interval;
-use crate::temporal::moment;
 use crate::temporal::moment::{Toward, units_of_day};
 use crate::temporal::operators::INTERVAL;
+use crate::temporal::{interval, moment};
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Decimal128Array, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{

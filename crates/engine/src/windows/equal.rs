@@ -48,7 +48,7 @@ impl OptimizerRule for EqualWindows {
     }
 }
 
-/// What an expression is called is no part of it.
+/// The expression itself, without the name that it is given.
 fn bare(expression: &Expr) -> &Expr {
     match expression {
         Expr::Alias(alias) => bare(&alias.expr),

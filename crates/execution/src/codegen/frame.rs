@@ -4,8 +4,7 @@
 //! and it borrows them for as long as it lives.
 
 use crate::codegen::{Access, Validity, Variant};
-use crate::data::source::Field;
-use crate::data::source::{Records, Vector};
+use crate::data::source::{Field, Records, Vector};
 use crate::operators::aggregate::States;
 use crate::program::stage::{ColumnUse, Stage};
 use crate::{Error, Result};

@@ -2,9 +2,8 @@
 
 use crate::Result;
 use crate::codegen::code::Code;
-use crate::codegen::frame;
 use crate::codegen::frame::Frame;
-use crate::codegen::{Generator, Loops, Scratch, defect, weave};
+use crate::codegen::{Generator, Loops, Scratch, defect, frame, weave};
 use crate::data::relation::Relation;
 use crate::data::source::Vector;
 use crate::operators::aggregate::States;

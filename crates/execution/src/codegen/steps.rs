@@ -1,10 +1,8 @@
 //! Steps as instructions, for one record of a loop.
 
 use crate::Result;
-use crate::codegen::defect;
-use crate::codegen::floats;
 use crate::codegen::frame::{column_word, input_word};
-use crate::codegen::{Access, Validity, Variant};
+use crate::codegen::{Access, Validity, Variant, defect, floats};
 use crate::data::limits::Limits;
 use crate::data::value_map::Cells;
 use crate::program::expression::{Arithmetic, Comparison};

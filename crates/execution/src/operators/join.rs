@@ -6,8 +6,7 @@
 
 use crate::data::limits::Limits;
 use crate::data::relation::{Facts, Relation};
-use crate::data::source::Field;
-use crate::data::source::{Input, Records, VECTOR, Vector};
+use crate::data::source::{Field, Input, Records, VECTOR, Vector};
 use crate::operators::interpret::Interpreter;
 use crate::plan::stages::TableChoice;
 use crate::program::expression::{Arithmetic, Comparison, Expression};

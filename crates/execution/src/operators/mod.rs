@@ -1,4 +1,4 @@
-//! What pipelines probe and end in, and the interpreter.
+//! Operators: the tables that pipelines probe, the groups and orders that they end in, and the interpreter.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,7 +1,6 @@
 //! A pipeline ready to run: its stages, planned when all that it probes is there. Ranges, row counts and duplicates of the
 //! build sides are known by then, which the paper's planner (relaxed operator fusion paper, section 4.4) has to guess.
 
-use crate::codegen;
 use crate::codegen::{Generator, Spent};
 use crate::data::relation::{Facts, Relation};
 use crate::data::source::Field;
@@ -12,7 +11,7 @@ use crate::plan::query::{Pipeline, Probe, Sink, Step};
 use crate::plan::stages::{Cut, Stages};
 use crate::program::stage::{ColumnUse, Draft, Stage, used_by};
 use crate::program::steps::Builder;
-use crate::{Error, Expression, JoinKind, Limits, Result};
+use crate::{Error, Expression, JoinKind, Limits, Result, codegen};
 use gingham_kernels::key_table::Probing;
 
 /// What is known of the inputs of a pipeline.

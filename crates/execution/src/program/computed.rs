@@ -5,8 +5,7 @@
 
 use crate::data::relation::Facts;
 use crate::data::rows::{Column, Values};
-use crate::data::source::Field;
-use crate::data::source::{Input, Records, Vector};
+use crate::data::source::{Field, Input, Records, Vector};
 use crate::{Error, Limits, Memory, Result};
 use arrow::array::{BinaryViewArray, BooleanBufferBuilder};
 use arrow::buffer::{BooleanBuffer, Buffer};

@@ -1,4 +1,4 @@
-//! What is computed of a record: expressions, and the steps that they become.
+//! Programs: expressions over a record's columns, and the steps that they become.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,9 +1,8 @@
 //! A stage: a part of a pipeline that is one loop (relaxed operator fusion paper, section 4.1). It looks at each record of
 //! a vector, drops those that fail its filter, and computes what the next stage or the sink needs of the others.
 
-use crate::Field;
 use crate::program::steps::{Builder, Operation, Program, StepId};
-use crate::{Error, Expression, Result};
+use crate::{Error, Expression, Field, Result};
 
 /// What is read of a column.
 #[derive(Debug, Clone, Copy, Default)]

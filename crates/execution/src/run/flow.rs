@@ -2,7 +2,6 @@
 //! list for each input; it is handed on when it is full, across as many vectors of the stage before as that takes (relaxed
 //! operator fusion paper, section 4: stages deliver full vectors), and at the end of a morsel.
 
-use crate::codegen;
 use crate::codegen::{Chain, Out, Scratch};
 use crate::data::relation::Relation;
 use crate::data::source::{Input, Records, Vector};
@@ -14,7 +13,7 @@ use crate::program::computed::{Compute, Computing};
 use crate::program::mode::FEW_ROWS;
 use crate::run::level::{LevelState, Runner, has_rows, select};
 use crate::schedule::pool::give_way;
-use crate::{Error, JoinKind, Memory, Mode, Result};
+use crate::{Error, JoinKind, Memory, Mode, Result, codegen};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Resume;
 use gingham_storage::model::ColumnView;

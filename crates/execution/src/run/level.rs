@@ -1,6 +1,5 @@
 //! One level of a thread's way through a pipeline: the stage before a probe, and what is staged behind it.
 
-use crate::codegen;
 use crate::codegen::{Loops, Scratch};
 use crate::data::source::{Input, Vector};
 use crate::operators::inequality::Ends;
@@ -9,7 +8,7 @@ use crate::operators::join::{JoinTable, Keys};
 use crate::plan::ready::{Level, LevelKind, Part};
 use crate::program::stage::Stage;
 use crate::run::flow::Course;
-use crate::{Error, JoinKind, Result};
+use crate::{Error, JoinKind, Result, codegen};
 use gingham_kernels::key_table::{Pairs, Resume};
 use std::ops::Range;
 use std::sync::Arc;

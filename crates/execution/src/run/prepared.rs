@@ -1,7 +1,5 @@
 //! A query that may run, what a run of it is given, and what it tells.
 
-use crate::Memory;
-use crate::Mode;
 use crate::data::relation;
 use crate::data::relation::{Facts, Relation};
 use crate::data::rows::Rows;
@@ -14,7 +12,7 @@ use crate::plan::stages::Stages;
 use crate::program::computed::Compute;
 use crate::run::query_run::{Run, no_table};
 use crate::schedule::pool::Pool;
-use crate::{Error, Expression, FixedStages, Limits, Result};
+use crate::{Error, Expression, FixedStages, Limits, Memory, Mode, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Probing;
 use gingham_storage::scan::TableScan;

@@ -5,8 +5,7 @@
 use crate::decode::access::{Strings, misfit, slice, with_code, with_codes};
 use crate::decode::gather::{from_chunks, from_packed, packed, spans};
 use crate::model::dictionary::DictionaryVersion;
-use crate::model::view::code_bytes;
-use crate::model::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
+use crate::model::view::{ColumnView, Meaning, Shape, code_bytes, float_from_order, real_from_order};
 use crate::{Datum, Error, LogicalType, Result};
 use arrow::array::*;
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};

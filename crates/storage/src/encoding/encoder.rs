@@ -1,14 +1,11 @@
 //! A column that is being encoded: what was chosen for it, its codes zone by zone, and its statistics at the end.
 
 use crate::encoding::bounds::{integer_limits, lower_bound, upper_bound};
-use crate::encoding::floats;
 use crate::encoding::floats::FloatCoding;
-use crate::encoding::integers;
-use crate::encoding::meta::ColumnStatistics;
-use crate::encoding::meta::Encoding;
+use crate::encoding::meta::{ColumnStatistics, Encoding};
 use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
-use crate::encoding::strings;
 use crate::encoding::strings::{DictionaryCodes, Entries};
+use crate::encoding::{floats, integers, strings};
 use crate::model::design::{ColumnChoice, EncodingChoice, plain_bits};
 use crate::model::view::{float_from_order, real_from_order};
 use crate::{Datum, Error, FloatBits, LogicalType, Result, ValueClass};

@@ -11,10 +11,9 @@
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::records;
 use crate::lmdb::records::State;
-use crate::lmdb::walker;
 use crate::lmdb::walker::Trusted;
+use crate::lmdb::{records, walker};
 use crate::segment::SegmentId;
 use crate::{DEFAULT_SCHEMA, Error, Result, TableId};
 use std::collections::HashSet;

@@ -21,20 +21,13 @@
 //! | `kept_views` | views for who asks for the same again |
 //! | `direct` | pages as the paper's operators read them, for experiments |
 
-use crate::Result;
-use crate::TableDefinition;
-use crate::TableId;
-use crate::lmdb::environment::Environment;
-use crate::lmdb::environment::Name;
-use crate::lmdb::heap_keys::CHUNKS;
-use crate::lmdb::heap_keys::SPACE;
-use crate::lmdb::heap_keys::key;
-use crate::lmdb::records;
-use crate::lmdb::values;
-use crate::model::heap_options::HeapLayout;
-use crate::model::heap_options::HeapOptions;
+use crate::lmdb::environment::{Environment, Name};
+use crate::lmdb::heap_keys::{CHUNKS, SPACE, key};
+use crate::lmdb::{records, values};
+use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::pages::attribute::Attribute;
 use crate::pages::bounds::ColumnBounds;
+use crate::{Result, TableDefinition, TableId};
 use heed::RoTxn;
 use serde::{Deserialize, Serialize};
 

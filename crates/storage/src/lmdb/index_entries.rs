@@ -1,9 +1,9 @@
 //! Entries of indexes of heap tables: keys and payloads.
 
-use crate::IndexDefinition;
-use crate::TableId;
 use crate::lmdb::heap_record::RecordId;
 use crate::pages::index::IndexKey;
+use crate::{IndexDefinition, TableId};
+
 /// The key of an entry: table, index, columns, and the record's id where records may have the same columns.
 pub(crate) fn entry_key(table: TableId, index: &IndexDefinition, key: &IndexKey, id: RecordId) -> Vec<u8> {
     let mut bytes = entry_head(table, index.number).to_vec();
@@ -14,7 +14,7 @@ pub(crate) fn entry_key(table: TableId, index: &IndexDefinition, key: &IndexKey,
     bytes
 }
 
-/// What the keys of all entries of an index begin with.
+/// The bytes that the keys of all entries of an index begin with.
 pub(crate) fn entry_head(table: TableId, number: u32) -> [u8; 12] {
     let mut head = [0; 12];
     head[..8].copy_from_slice(&table.to_be_bytes());

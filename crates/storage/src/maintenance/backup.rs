@@ -5,9 +5,8 @@
 
 use crate::io::lmdb::Access;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::folder;
 use crate::lmdb::folder::Kind;
-use crate::lmdb::records;
+use crate::lmdb::{folder, records};
 use crate::open::shared::Store;
 use crate::segment::SegmentId;
 use crate::write::unfinished;

@@ -1,9 +1,8 @@
 //! `check`: LMDB's structure, every catalog value and what it refers to, every block of every segment.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records;
 use crate::lmdb::records::{SegmentRecord, TableRecord, id_of_key, pair_of_key, table_of_contents};
-use crate::lmdb::{folder, values, walker};
+use crate::lmdb::{folder, records, values, walker};
 use crate::maintenance::report::CheckReport;
 use crate::model::dictionary::Dictionary;
 use crate::model::table::ViewDefinition;

@@ -1,10 +1,7 @@
 //! Indexes of heap tables as `check` finds them.
 
-use crate::lmdb::environment::Name;
-use crate::lmdb::index_entries::entry_head;
-use crate::lmdb::index_entries::entry_key;
-use crate::lmdb::index_entries::entry_payload;
-use crate::lmdb::index_entries::entry_record;
+use crate::lmdb::environment::{Environment, Name};
+use crate::lmdb::index_entries::{entry_head, entry_key, entry_payload, entry_record};
 use crate::lmdb::values;
 use crate::maintenance::report::CheckReport;
 use crate::open::shared::Store;
@@ -68,12 +65,7 @@ impl Store {
 
 impl HeapReader {
     /// Reports the records that an index lacks; returns the number of its entries.
-    fn check_index(
-        &self,
-        index: &IndexDefinition,
-        environment: &crate::lmdb::environment::Environment,
-        report: &mut CheckReport,
-    ) -> Result<u64> {
+    fn check_index(&self, index: &IndexDefinition, environment: &Environment, report: &mut CheckReport) -> Result<u64> {
         let attributes = self.schema().attributes();
         let place = |column: &ColumnId| attributes.iter().position(|own| own.column == *column);
         let places: Vec<usize> = index.columns.iter().filter_map(place).collect();

@@ -1,10 +1,9 @@
 //! Heap pages as `check` finds them.
 
 use crate::lmdb::environment::Name;
-use crate::lmdb::heap_keys as keys;
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records::TableRecord;
-use crate::lmdb::values;
+use crate::lmdb::{heap_keys as keys, values};
 use crate::maintenance::check::Checking;
 use crate::model::heap_options::HeapLayout;
 use crate::pages::attribute::PageSchema;

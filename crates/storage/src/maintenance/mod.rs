@@ -1,4 +1,4 @@
-//! What is done to a database besides reading and writing records.
+//! Maintenance of a database: all that is done to it besides reading and writing records.
 //!
 //! | file | what |
 //! |---|---|

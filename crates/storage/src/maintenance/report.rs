@@ -1,6 +1,7 @@
-//! What a check found.
+//! The report of a check.
 
 use crate::Error;
+
 /// What `check` found.
 #[derive(Debug, Default)]
 pub struct CheckReport {

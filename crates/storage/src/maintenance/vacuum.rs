@@ -7,10 +7,9 @@
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::walker;
 use crate::lmdb::walker::Trusted;
 use crate::lmdb::walker::seal::Sealer;
-use crate::lmdb::{folder, records};
+use crate::lmdb::{folder, records, walker};
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::{Error, Result};

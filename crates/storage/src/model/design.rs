@@ -6,6 +6,7 @@
 
 use crate::model::heap_options::HeapOptions;
 use crate::{ColumnId, LogicalType, TableDefinition};
+
 /// Records of a full segment.
 pub const SEGMENT_ROWS: usize = 1 << 20;
 /// Records of a zone.

@@ -6,8 +6,7 @@
 //! each version's codes to the newest, so joins and groups can compare codes of different segments.
 
 use crate::{Error, Result};
-use arrow::array::{Array, ArrayRef, AsArray, GenericByteViewArray};
-use arrow::array::{BinaryViewArray, StringViewArray};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, GenericByteViewArray, StringViewArray};
 use arrow::datatypes::{ByteViewType, DataType};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the heap pages of a table are like.
+//! Options of a table's heap pages: layout, length, and how deletions are done.
 
 /// What a heap table's pages are like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

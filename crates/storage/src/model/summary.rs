@@ -1,4 +1,4 @@
-//! What is known of a column over a whole table.
+//! The summary of a column: its bounds, NULLs and distinct values over a whole table.
 
 use crate::Datum;
 

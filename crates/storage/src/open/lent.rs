@@ -5,8 +5,7 @@ use crate::Result;
 use crate::io::lmdb::ReadPin;
 use crate::open::shared::Store;
 use crate::snapshot::heap::reader::HeapReader;
-use crate::snapshot::pin::Pin;
-use crate::snapshot::pin::Seen;
+use crate::snapshot::pin::{Pin, Seen};
 use crate::snapshot::table_snapshot::Snapshot;
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 
 use crate::Error;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
 /// How a transaction writes.
 #[derive(Debug, Clone, Default)]
 pub struct WriteOptions {

@@ -3,15 +3,11 @@
 use crate::Result;
 use crate::lmdb::records;
 use crate::open::shared::Store;
-use crate::snapshot::pin::Pin;
-use crate::snapshot::pin::Seen;
+use crate::snapshot::pin::{Pin, Seen};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
 /// The readers of a store: the commit that each sees, and when it began.
 #[derive(Debug, Default)]
 pub(crate) struct Readers(Mutex<List>);

@@ -1,21 +1,14 @@
 //! The state of an open database.
 
-use crate::Error;
-use crate::Result;
-use crate::TableId;
 use crate::io::memory::MemoryBudget;
 use crate::lmdb::environment::{Environment, Owner};
-use crate::lmdb::folder;
 use crate::lmdb::folder::WriterLock;
-use crate::lmdb::records;
+use crate::lmdb::{folder, records};
 use crate::open::current::Current;
 use crate::open::latest::Latest;
-use crate::open::line::Entered;
-use crate::open::line::Line;
-use crate::open::line::Turn;
+use crate::open::line::{Entered, Line, Turn};
 use crate::open::options::WriteOptions;
-use crate::open::pending::FileKeeper;
-use crate::open::pending::WrittenFiles;
+use crate::open::pending::{FileKeeper, WrittenFiles};
 use crate::open::readers::Readers;
 use crate::open::registry::Registration;
 use crate::open::vacuums::Vacuums;
@@ -24,14 +17,12 @@ use crate::segment::cache::BlockCache;
 use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::heap::verified::Verified;
 use crate::snapshot::load_snapshot::Loader;
+use crate::{Error, Result, TableId};
 use std::collections::HashSet;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
 /// An open database. One per path and process; opening the same path again gives the same store.
 #[derive(Debug)]
 pub struct Store {

@@ -1,15 +1,11 @@
-//! What is known of the VACUUMs of a store.
+//! The state of a store's VACUUMs: whether one is under way, and when the next may be.
 
-use crate::Error;
-use crate::Result;
+use crate::{Error, Result};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
 /// Part of the time that copies may take, of which nobody asked for.
 const ONE_IN: u32 = 20;
 /// Pause after one that failed.

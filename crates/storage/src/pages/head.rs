@@ -1,8 +1,7 @@
 //! The 48 bytes that every heap page begins with. With the 16 bytes that LMDB puts before a value they make a cache line's
 //! end: byte 48 of a page lies on a line of the map.
 
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
+use crate::model::heap_options::{Deletes, HeapLayout};
 use crate::{Error, Result, TableId};
 
 /// Version of the pages' format that this build writes and reads.

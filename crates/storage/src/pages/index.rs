@@ -6,9 +6,8 @@
 //! checksum of the whole behind it, so that an entry may be found that was not asked for, but none is missed. Who looks an
 //! entry up compares the record. docs/formats/catalog.md is the byte map.
 
-use crate::model::view::float_order;
-use crate::model::view::real_order;
-use crate::pages::attribute::{Attribute, Field, PageSchema};
+use crate::model::view::{float_order, real_order};
+use crate::pages::attribute::{Attribute, Field, Kind, PageSchema};
 use crate::{ColumnId, Datum, LogicalType, Predicate};
 use std::ops::Bound;
 
@@ -70,9 +69,9 @@ fn push(bytes: &mut Vec<u8>, own: &Attribute, field: &Field<'_>) {
     let (code, width) = match (&own.logical_type, own.kind) {
         (LogicalType::Float32, _) if code == u128::from(real_order(-0.0)) => (real_order(0.0).into(), 4),
         (LogicalType::Float64, _) if code == u128::from(float_order(-0.0)) => (float_order(0.0).into(), 8),
-        (_, crate::pages::attribute::Kind::Fixed(16)) => (code ^ 1 << 127, 16),
-        (_, crate::pages::attribute::Kind::Fixed(width)) => (code, width),
-        (_, crate::pages::attribute::Kind::Variable) => (code, 16),
+        (_, Kind::Fixed(16)) => (code ^ 1 << 127, 16),
+        (_, Kind::Fixed(width)) => (code, width),
+        (_, Kind::Variable) => (code, 16),
     };
     bytes.extend_from_slice(&code.to_be_bytes()[16 - width..]);
 }

@@ -1,8 +1,7 @@
 //! Bulk loading (section 4.2): pages are filled one after the other, and the minipages of each are made for values as long
 //! as those of the page before.
 
-use crate::model::heap_options::HeapLayout;
-use crate::model::heap_options::HeapOptions;
+use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::pages::attribute::{Field, Kind, PageSchema};
 use crate::pages::field_column::FieldColumn;
 use crate::pages::nsm::NsmPage;

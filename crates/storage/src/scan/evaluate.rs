@@ -8,8 +8,7 @@
 use crate::decode::access::{Strings, misfit, slice, with_code, with_codes};
 use crate::decode::arrays::{Selection, values};
 use crate::decode::gather::{check_chunks, from_chunks, from_packed, packed, spans};
-use crate::model::view::code_bytes;
-use crate::model::view::{ColumnView, Place, Shape};
+use crate::model::view::{ColumnView, Place, Shape, code_bytes};
 use crate::scan::code::{CodePredicate, CodeTest, Junction, Leaf};
 use crate::scan::condition::{Condition, is_true, run_test};
 use crate::scan::observe::Tally;

@@ -40,7 +40,7 @@ pub(crate) mod source;
 mod tests;
 pub(crate) mod translate;
 
-use crate::decode::arrays::Selection;
+use crate::decode::arrays::{Selection, values};
 use crate::model::view::ColumnView;
 use crate::scan::code::CodePredicate;
 use crate::scan::estimate::Metadata;
@@ -357,7 +357,7 @@ impl MorselBatches {
                 tids => Selection::Tids(tids),
             },
         };
-        let value = |view: &ColumnView| crate::decode::arrays::values(view, &selection, self.scan.isa);
+        let value = |view: &ColumnView| values(view, &selection, self.scan.isa);
         let columns = self.views.iter().map(value).collect::<Result<Vec<_>>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.scan.schema), columns, &options)?)

@@ -2,8 +2,7 @@
 //! zones all have the table's bounds for a map.
 
 use crate::encoding::meta::Encoding;
-use crate::model::view::code_bytes;
-use crate::model::view::{ColumnView, Format, Meaning};
+use crate::model::view::{ColumnView, Format, Meaning, code_bytes};
 use crate::pages::attribute::Kind;
 use crate::scan::code::Reach;
 use crate::scan::keyed::Asked;
@@ -13,10 +12,8 @@ use crate::scan::translate::Facts;
 use crate::segment::group::GroupMeta;
 use crate::segment::reader::Segment;
 use crate::segment::{ColumnMeta, ZoneMap};
-use crate::snapshot::deleted::Deleted;
-use crate::snapshot::deleted::DeletedZone;
-use crate::snapshot::heap::zones::PageZones;
-use crate::snapshot::heap::zones::RECORD_IDS;
+use crate::snapshot::deleted::{Deleted, DeletedZone};
+use crate::snapshot::heap::zones::{PageZones, RECORD_IDS};
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Predicate, Result};
 use std::ops::Range;

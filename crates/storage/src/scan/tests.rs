@@ -1,7 +1,6 @@
 //! Scans of views built by hand against the same condition on plain values, one record at a time.
 
-use crate::decode::decode;
-use crate::decode::lookup;
+use crate::decode::{decode, lookup};
 use crate::model::dictionary::DictionaryVersion;
 use crate::model::view::{ColumnView, Meaning, Shape, float_order, real_order};
 use crate::scan::code::{CodePredicate, Junction, Reach};

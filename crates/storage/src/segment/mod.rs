@@ -4,8 +4,7 @@
 //! checksum. docs/formats/segment.md is the byte map. An UPDATE of many records writes the columns that it changes as a file of their
 //! own, and the segment has the others in the files that were there.
 
-use crate::encoding::meta::ColumnStatistics;
-use crate::encoding::meta::Encoding;
+use crate::encoding::meta::{ColumnStatistics, Encoding};
 use crate::{ColumnId, LogicalType};
 use serde::{Deserialize, Serialize};
 

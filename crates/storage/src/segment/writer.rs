@@ -2,8 +2,7 @@
 
 use crate::encoding::bounds::{may_be_wide, too_wide};
 use crate::encoding::encoder::{ColumnEncoder, ZoneKind, ZoneValues};
-use crate::model::design::ZONE_ROWS;
-use crate::model::design::{ColumnChoice, EncodingChoice, SEGMENT_BITS};
+use crate::model::design::{ColumnChoice, EncodingChoice, SEGMENT_BITS, ZONE_ROWS};
 use crate::segment::block::BlockWriter;
 use crate::segment::directory::{Directory, MAX_STRING_BYTES};
 use crate::segment::filter::{FilterMeta, KeyHashes, apart};

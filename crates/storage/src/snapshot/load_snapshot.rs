@@ -2,9 +2,8 @@
 //! did the segments, delta blocks and dictionaries that stayed.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records;
 use crate::lmdb::records::{DeletedRecord, SegmentRecord, State, TableRecord, pair_key};
-use crate::lmdb::{folder, values};
+use crate::lmdb::{folder, records, values};
 use crate::model::dictionary::{Dictionary, DictionaryVersion};
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;

@@ -5,8 +5,7 @@ use crate::model::summary::ColumnSummary;
 use crate::snapshot::table_snapshot::TableSnapshot;
 
 use crate::decode::decode;
-use crate::encoding::meta::ColumnStatistics;
-use crate::encoding::meta::Encoding;
+use crate::encoding::meta::{ColumnStatistics, Encoding};
 use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
 use crate::pages::attribute::Attribute;
 use crate::segment::reader::Segment;

@@ -5,12 +5,12 @@ use crate::lmdb::environment::Environment;
 use crate::lmdb::folder;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
-use crate::snapshot::table_snapshot::Snapshot;
-use crate::snapshot::table_snapshot::TableSnapshot;
+use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
 use crate::write::table_writer::TableWriter;
 use crate::write::transaction::Transaction;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
 impl Store {
     /// Runs `work` as the one writer and commits when it returns `Ok`; nothing is visible otherwise. Blocks while
     /// another writer is at work.
@@ -18,7 +18,7 @@ impl Store {
         self.write_with(&WriteOptions::default(), work)
     }
 
-    /// The same in another way.
+    /// Runs `work` as [`write`](Self::write) does, in the way that `options` say.
     pub(crate) fn write_with<R>(
         self: &Arc<Self>,
         options: &WriteOptions,
@@ -42,7 +42,7 @@ impl Store {
         self.begin_on(environment, Self::pinned, options)
     }
 
-    /// The same, on the latest snapshot as `base` takes it.
+    /// Begins the write transaction on the latest snapshot as `base` takes it.
     pub(crate) fn begin_on<'t>(
         self: &'t Arc<Self>,
         environment: &'t Arc<Environment>,

@@ -2,9 +2,8 @@
 //! files before of which columns are still read. All that goes by a segment's number sees another segment.
 
 use crate::lmdb::environment::Name;
-use crate::lmdb::records;
 use crate::lmdb::records::{DeletedRecord, PartRecord, SegmentRecord, TableRecord, pair_key};
-use crate::lmdb::{folder, values};
+use crate::lmdb::{folder, records, values};
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
 use crate::segment::writer::WrittenSegment;

@@ -2,9 +2,8 @@
 //! left is written anew.
 
 use crate::lmdb::environment::Name;
-use crate::lmdb::records;
 use crate::lmdb::records::{DeletedRecord, TableRecord, pair_key};
-use crate::lmdb::{folder, values};
+use crate::lmdb::{folder, records, values};
 use crate::scan::rows::{read_rows, sort_rows};
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;

@@ -2,8 +2,7 @@
 
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records::TableRecord;
-use crate::model::heap_options::HeapLayout;
-use crate::model::heap_options::HeapOptions;
+use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::pages::attribute::{Attribute, Kind, OverflowReference, PageSchema};
 use crate::pages::head::is_page_length;
 use crate::pages::run::PageRun;

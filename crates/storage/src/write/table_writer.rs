@@ -4,8 +4,7 @@
 use crate::io::memory::MemoryBudget;
 use crate::lmdb::folder;
 use crate::model::design::SEGMENT_ROWS;
-use crate::model::heap_options::HeapLayout;
-use crate::model::heap_options::HeapOptions;
+use crate::model::heap_options::{HeapLayout, HeapOptions};
 use crate::open::pending::WrittenFiles;
 use crate::open::shared::Store;
 use crate::pages::run::{PageRun, RunWriter};

@@ -3,9 +3,8 @@
 //! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records;
 use crate::lmdb::records::{SegmentRecord, State, TableRecord, id_key, pair_key};
-use crate::lmdb::{folder, values};
+use crate::lmdb::{folder, records, values};
 use crate::model::table::ViewDefinition;
 use crate::open::latest::Known;
 use crate::open::options::WriteOptions;

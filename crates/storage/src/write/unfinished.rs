@@ -4,11 +4,9 @@
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_keys::{OVERFLOW, PAGES, SPACE, key};
 use crate::lmdb::heap_record::{HeapRecord, RecordId};
-use crate::lmdb::index_entries::entry_head;
-use crate::lmdb::index_entries::entry_record;
-use crate::lmdb::records;
+use crate::lmdb::index_entries::{entry_head, entry_record};
 use crate::lmdb::records::TableRecord;
-use crate::lmdb::values;
+use crate::lmdb::{records, values};
 use crate::model::heap_options::HeapLayout;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;

@@ -2,9 +2,8 @@
 //! it sees the tables of that time.
 
 use crate::session::{Outcome, PreparedStatement, StatementContext, did_you_mean};
-use crate::sql::ignored as query;
-use crate::sql::parse;
 use crate::sql::parse::Statement;
+use crate::sql::{ignored as query, parse};
 use crate::statements::ddl::types;
 use crate::statements::dml::values;
 use crate::statements::{fold, unsupported};

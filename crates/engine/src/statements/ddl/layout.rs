@@ -14,8 +14,7 @@
 
 use crate::session::did_you_mean;
 use crate::{Error, Result};
-use gingham_storage::model::has_segments;
-use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
+use gingham_storage::model::{Deletes, HeapLayout, HeapOptions, has_segments};
 use gingham_storage::pages::is_page_length;
 use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableDefinition};
 

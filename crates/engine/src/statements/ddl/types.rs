@@ -2,8 +2,9 @@
 
 use crate::temporal::zones::ZONE;
 use crate::{Error, Result};
-use datafusion::sql::sqlparser::ast::TimezoneInfo;
-use datafusion::sql::sqlparser::ast::{BinaryLength, CharLengthUnits, CharacterLength, DataType, ExactNumberInfo};
+use datafusion::sql::sqlparser::ast::{
+    BinaryLength, CharLengthUnits, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo,
+};
 use gingham_storage::{LogicalType, Unit};
 
 /// Precision and scale of DECIMAL without any, as DataFusion's casts have it.

@@ -1,13 +1,11 @@
 //! INSERT INTO … VALUES and INSERT INTO … SELECT, with RETURNING. ON CONFLICT is in `conflict`.
 
 use crate::session::{Outcome, StatementContext, Target, blocking};
-use crate::statements::dml::change;
 use crate::statements::dml::change::{Returned, Returning, Work, from_table};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::ingest::{Converter, Ingest};
-use crate::statements::dml::pipeline;
-use crate::statements::dml::values;
 use crate::statements::dml::values::Rows;
+use crate::statements::dml::{change, pipeline, values};
 use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;

@@ -2,10 +2,9 @@
 //! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
 
 use crate::session::{Outcome, StatementContext, Target, blocking};
-use crate::statements::dml::change;
 use crate::statements::dml::change::{Change, Found, New, Work, find, select};
 use crate::statements::dml::ingest::Ingest;
-use crate::statements::dml::{insert, pipeline};
+use crate::statements::dml::{change, insert, pipeline};
 use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;

@@ -13,11 +13,10 @@ pub(crate) use crate::lmdb::walker::seal::is_sealed;
 
 use crate::io::system::read_at;
 use crate::lmdb::environment::Name;
-use crate::lmdb::records;
 use crate::lmdb::records::State;
-use crate::lmdb::values;
 use crate::lmdb::walker::page::Meta;
 use crate::lmdb::walker::tree::Trees;
+use crate::lmdb::{records, values};
 use crate::{Error, Result};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};

@@ -5,9 +5,8 @@
 //! A large commit is not read again to be sealed: it is noted beforehand, and its pages are synced before its meta page is written.
 //! docs/decisions/0040-sealed-commits.md says why, docs/formats/catalog.md has the bytes.
 
-use crate::lmdb::walker::PageFile;
-use crate::lmdb::walker::page;
 use crate::lmdb::walker::page::{BIG_DATA, BRANCH, DATABASE_RECORD, DatabaseRecord, LEAF, Meta, NO_PAGE, SUB_DATABASE};
+use crate::lmdb::walker::{PageFile, page};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;

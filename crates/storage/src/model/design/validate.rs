@@ -1,7 +1,8 @@
 //! What a design can't be, refused by name.
 
-use crate::model::design::SEGMENT_ROWS;
-use crate::model::design::{ColumnDesign, Design, EncodingChoice, GroupText, Layout, Packing, plain_bits};
+use crate::model::design::{
+    ColumnDesign, Design, EncodingChoice, GroupText, Layout, Packing, SEGMENT_ROWS, plain_bits,
+};
 use crate::{ColumnDefinition, ColumnId, Error, Result, TableDefinition, ValueClass};
 
 impl Design {

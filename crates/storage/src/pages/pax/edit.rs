@@ -1,7 +1,6 @@
 //! Changes to a PAX page: section 4.2's insertions, updates and deletions.
 
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
+use crate::model::heap_options::{Deletes, HeapLayout};
 use crate::pages::attribute::{Field, Kind, PageSchema};
 use crate::pages::bit;
 use crate::pages::head::{HEAD, Head, put_u16};

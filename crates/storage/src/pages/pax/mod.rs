@@ -10,8 +10,7 @@ pub(crate) mod edit;
 pub(crate) mod fill;
 pub(crate) mod frame;
 
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
+use crate::model::heap_options::{Deletes, HeapLayout};
 use crate::pages::attribute::{Field, Kind, OverflowReference, PageSchema};
 use crate::pages::bit;
 use crate::pages::head::{HEAD, Head, put_u16, u16_at, u32_at};

@@ -1,8 +1,7 @@
 //! The pages in tests/compat: today's build must read what the first build of their format version wrote.
 
 use super::*;
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
+use crate::model::heap_options::{Deletes, HeapLayout};
 use std::path::{Path, PathBuf};
 
 fn kept(layout: &str) -> PathBuf {

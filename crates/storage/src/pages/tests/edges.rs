@@ -2,9 +2,7 @@
 
 use super::*;
 use crate::Error;
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
-use crate::model::heap_options::HeapOptions;
+use crate::model::heap_options::{Deletes, HeapLayout, HeapOptions};
 
 /// Records of random values, of which every page layout gets the same.
 pub(super) fn records(schema: &PageSchema, count: usize, longest: usize, seed: u64) -> Vec<Vec<Datum>> {

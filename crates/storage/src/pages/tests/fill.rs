@@ -1,9 +1,7 @@
 //! Pages filled a column at a time against the same pages filled record by record.
 
 use super::*;
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
-use crate::model::heap_options::HeapOptions;
+use crate::model::heap_options::{Deletes, HeapLayout, HeapOptions};
 use crate::pages::field_column::FieldColumn;
 use crate::pages::load::Placed;
 use crate::pages::tests::edges::{plain, records, relations};

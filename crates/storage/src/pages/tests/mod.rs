@@ -6,8 +6,7 @@ pub(crate) mod fill;
 pub(crate) mod model;
 
 use super::*;
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
+use crate::model::heap_options::{Deletes, HeapLayout};
 use crate::{ColumnDefinition, Datum, FloatBits, LogicalType, Unit};
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,8 +2,7 @@
 //! map does.
 
 use super::*;
-use crate::model::heap_options::Deletes;
-use crate::model::heap_options::HeapLayout;
+use crate::model::heap_options::{Deletes, HeapLayout};
 use crate::pages::nsm::SLOT;
 
 /// How values that are too long lie in the model: some byte strings of 12 bytes are taken for references.

@@ -13,8 +13,7 @@ use crate::model::dictionary::Dictionary;
 use crate::model::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
 use crate::segment::cache::BlockCache;
 use crate::segment::reader::Segment;
-use crate::segment::writer::WrittenSegment;
-use crate::segment::writer::{write_file, write_image};
+use crate::segment::writer::{WrittenSegment, write_file, write_image};
 use crate::{
     ColumnDefinition, Datum, Design, Error, FloatBits, LogicalType, Result, TableDefinition, TableName, Unit,
     ValueClass,

@@ -2,10 +2,7 @@
 
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::heap_record::RecordId;
-use crate::lmdb::index_entries::entry_head;
-use crate::lmdb::index_entries::entry_key;
-use crate::lmdb::index_entries::entry_record;
-use crate::lmdb::index_entries::is_alone;
+use crate::lmdb::index_entries::{entry_head, entry_key, entry_record, is_alone};
 use crate::lmdb::values;
 use crate::pages::attribute::PageSchema;
 use crate::pages::index::{IndexKey, KeyRange, ranges};

@@ -2,11 +2,11 @@
 
 use crate::lmdb::heap_record::RecordId;
 use crate::model::heap_options::HeapLayout;
-use crate::pages::attribute::Field;
-use crate::pages::attribute::PageSchema;
+use crate::pages::attribute::{Field, PageSchema};
 use crate::pages::page::Page;
 use std::ops::Deref;
 use std::sync::Arc;
+
 /// The schemas of the pages of a table's relations; none where records are not torn apart.
 pub(crate) fn schemas_of_pairs(schema: &PageSchema, layout: HeapLayout) -> Vec<Arc<PageSchema>> {
     match layout {

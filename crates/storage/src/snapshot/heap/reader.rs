@@ -4,21 +4,19 @@
 use crate::lmdb::environment::Environment;
 use crate::lmdb::heap_keys::PAGES;
 use crate::lmdb::heap_record;
-use crate::lmdb::heap_record::free_bytes;
-use crate::lmdb::heap_record::{HeapRecord, RecordId, place_of, record_id};
+use crate::lmdb::heap_record::{HeapRecord, RecordId, free_bytes, place_of, record_id};
 use crate::model::heap_options::HeapLayout;
 use crate::model::view::ColumnView;
 use crate::pages::attribute::{Field, OverflowReference, PageSchema};
 use crate::pages::columns::gathered;
 use crate::pages::head::Head;
+use crate::pages::owned_field::OwnedField;
 use crate::pages::page::Page;
 use crate::snapshot::heap::kept_views::KeptViews;
 use crate::snapshot::heap::overlay::Overlay;
 use crate::snapshot::heap::page_source::PageSource;
-use crate::snapshot::heap::pairs::schemas_of_pairs;
-use crate::snapshot::heap::pairs::slot_of;
-use crate::snapshot::heap::verified::Verified;
-use crate::snapshot::heap::verified::{Checked, TablePages, once};
+use crate::snapshot::heap::pairs::{schemas_of_pairs, slot_of};
+use crate::snapshot::heap::verified::{Checked, TablePages, Verified, once};
 use crate::snapshot::pin::Pin;
 use crate::{Datum, Error, Result, TableDefinition, TableId};
 use arrow::buffer::Buffer;
@@ -338,7 +336,7 @@ impl HeapZone<'_> {
                         let place = format!("column '{}' of table {}", own.name, reader.schema.table);
                         return Err(Error::corrupt(place, format!("record {id} is not where other columns have it")));
                     }
-                    fields.push(crate::pages::owned_field::OwnedField::from(field));
+                    fields.push(OwnedField::from(field));
                     Ok(())
                 })?;
                 if fields.len() != ids.len() {
@@ -348,7 +346,7 @@ impl HeapZone<'_> {
                         format!("{} of {} records from {start} on", fields.len(), ids.len()),
                     ));
                 }
-                gathered(own, ids.len(), fields.iter().map(crate::pages::owned_field::OwnedField::field), &fetch)
+                gathered(own, ids.len(), fields.iter().map(OwnedField::field), &fetch)
             }
         }
     }

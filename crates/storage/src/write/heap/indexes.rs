@@ -3,9 +3,7 @@
 
 use crate::lmdb::environment::Name;
 use crate::lmdb::heap_record::RecordId;
-use crate::lmdb::index_entries::entry_key;
-use crate::lmdb::index_entries::entry_payload;
-use crate::lmdb::index_entries::is_alone;
+use crate::lmdb::index_entries::{entry_key, entry_payload, is_alone};
 use crate::lmdb::values;
 use crate::pages::attribute::{Attribute, Field};
 use crate::pages::index::IndexKey;

@@ -2,8 +2,7 @@
 //! emptiest page has, so that an insertion looks at few bytes instead of at pages.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::heap_keys::CHUNKS;
-use crate::lmdb::heap_keys::{SPACE, key};
+use crate::lmdb::heap_keys::{CHUNKS, SPACE, key};
 use crate::lmdb::values;
 use crate::{Result, TableId};
 use heed::{RoTxn, RwTxn};

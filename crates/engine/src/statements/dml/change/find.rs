@@ -3,11 +3,10 @@
 
 use crate::bind::{Beside, Instead};
 use crate::session::{StatementContext, Target, blocking};
-use crate::statements::dml::change::Change;
-use crate::statements::dml::change::beside;
 use crate::statements::dml::change::beside::known_as;
 use crate::statements::dml::change::plan::refuse_volatile;
 use crate::statements::dml::change::returning::select;
+use crate::statements::dml::change::{Change, beside};
 use crate::statements::dml::ingest::Converter;
 use crate::statements::dml::{insert, pipeline};
 use crate::{Error, Result};
