@@ -10,7 +10,7 @@ use crate::progress::{Step, bytes, thousands};
 use clap::Args;
 use gingham::{Database, DatabaseOptions};
 use gingham_lab::machine::Machine;
-use gingham_lab::tpch::{self, Table};
+use gingham_lab::tpch::{self, TpchTable};
 use gingham_reference::Reference;
 use measure::Measurement;
 use report::Report;
@@ -117,14 +117,14 @@ fn reference_failed(error: impl std::fmt::Display) -> Failure {
     Failure::failed(format!("DataFusion, which the answers are checked against, failed: {error}"))
 }
 
-type Tables = Vec<(Table, Vec<arrow::array::RecordBatch>)>;
+type Tables = Vec<(TpchTable, Vec<arrow::array::RecordBatch>)>;
 
 fn rows(tables: &Tables) -> u64 {
     tables.iter().flat_map(|(_, batches)| batches).map(|batch| batch.num_rows() as u64).sum()
 }
 
 fn generate(scale: f64, threads: usize) -> (Tables, Duration) {
-    let expected = Table::ALL.iter().map(|table| table.rows(scale)).sum();
+    let expected = TpchTable::ALL.iter().map(|table| table.rows(scale)).sum();
     let step = Step::start(format!("Generating TPC-H at scale {scale}"), expected);
     let tables = tpch::generate_all(scale, threads, |rows| step.advance(rows));
     let elapsed = step.finish(&format!("{} records in 8 tables", thousands(rows(&tables))));

@@ -2,8 +2,8 @@
 
 use crate::load::{LoadOptions, LoadReport, Progress};
 use crate::session::{
-    CancelToken, KeptPlan, Session, Started, StatementContext, StatementProgress, Stopwatch, finished, finished_change,
-    start, start_kept, wait,
+    CachedPlan, CancelToken, Session, Started, StatementContext, StatementProgress, Stopwatch, finished,
+    finished_change, start, start_kept, wait,
 };
 use crate::sql::split;
 use crate::statements::Statement;
@@ -267,7 +267,7 @@ impl Connection {
     /// Starts one statement, by a plan that was kept when there is one.
     fn run_text(&self, sql: &str, caller: Caller) -> Result<Started> {
         let watch = Stopwatch::start();
-        if let Some(kept) = KeptPlan::find(&self.session, sql)? {
+        if let Some(kept) = CachedPlan::find(&self.session, sql)? {
             return start_kept(&self.session, watch, kept);
         }
         let begun = Instant::now();

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 /// A code in its native width: `u8`, `u16`, `u32` or `u64`, and nothing else.
-pub trait Code: Value + Ord + crate::scan::Lanes + crate::packing::PackedCodes {
+pub trait Code: Value + Ord + crate::scan::CodeWord + crate::packing::PackedCodes {
     /// Bits of the native width.
     const BITS: u32;
     /// The largest code.

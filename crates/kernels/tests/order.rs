@@ -98,7 +98,7 @@ fn widened<C: Code>(codes: &[C]) -> Vec<u64> {
 /// What sorts: memory that is used again and again, so that what an earlier sort left in it shows.
 #[derive(Default)]
 struct Sorter {
-    scratch: slices::Scratch,
+    scratch: slices::SliceScratch,
     out: Ordered,
     native: order::Scratch,
     tids: Vec<u32>,
@@ -189,7 +189,7 @@ fn sorts_parts() {
     let part = packed.part(rows.clone()).unwrap();
     let expected = sorted_by(&codes[rows.clone()], |code| code);
     let mut out = Ordered::default();
-    slices::sort(part, &mut slices::Scratch::default(), &mut out);
+    slices::sort(part, &mut slices::SliceScratch::default(), &mut out);
     assert_eq!(out.tids, expected);
     let mut found = Vec::<u64>::new();
     packing::unpack(Isa::Scalar, out.packed(format(19)), 0..rows.len(), &mut found);

@@ -21,8 +21,8 @@ mod kernels;
 
 use gingham::load::LoadOptions;
 use gingham::{Connection, Database, DatabaseOptions};
-use gingham_lab::tpch::answers::Answer;
-use gingham_lab::tpch::{self, Table};
+use gingham_lab::tpch::answers::QueryAnswer;
+use gingham_lab::tpch::{self, TpchTable};
 use gingham_reference::Reference;
 use kernels::Kernels;
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ fn main() -> Result<()> {
 
 fn generate(files: &Path, scale: f64, threads: usize) -> Result<()> {
     std::fs::create_dir_all(files)?;
-    for table in Table::ALL {
+    for table in TpchTable::ALL {
         let bytes = tpch::write_parquet(table, scale, threads, files)?;
         println!("{}: {bytes} bytes", table.name());
     }
@@ -67,7 +67,7 @@ trait Engine {
     fn open(&mut self) -> Result<()>;
     /// Runs to the last row and returns the number of rows.
     fn query(&mut self, sql: &str) -> Result<usize>;
-    fn answer(&mut self, sql: &str) -> Result<Answer>;
+    fn answer(&mut self, sql: &str) -> Result<QueryAnswer>;
     /// Runs statements without a result.
     fn execute(&mut self, _sql: &str) -> Result<()> {
         Err("this engine takes no statements".into())
@@ -118,11 +118,11 @@ impl Responder for Kernels {
     }
 }
 
-fn rows_of(answer: Answer) -> Value {
+fn rows_of(answer: QueryAnswer) -> Value {
     json!({ "columns": answer.columns(), "rows": answer.rows() })
 }
 
-fn file(folder: &Path, table: Table) -> PathBuf {
+fn file(folder: &Path, table: TpchTable) -> PathBuf {
     folder.join(format!("{}.parquet", table.name()))
 }
 
@@ -145,7 +145,7 @@ impl Engine for Gingham {
         self.open()?;
         let connection = self.connection()?;
         tpch::create_tables(connection)?;
-        for table in Table::ALL {
+        for table in TpchTable::ALL {
             let options = LoadOptions { table: table.name().to_string(), ..LoadOptions::default() };
             connection.load(&[file(&self.files, table)], &options, &())?;
         }
@@ -169,10 +169,10 @@ impl Engine for Gingham {
         Ok(self.connection()?.execute(sql).map(|_| ())?)
     }
 
-    fn answer(&mut self, sql: &str) -> Result<Answer> {
+    fn answer(&mut self, sql: &str) -> Result<QueryAnswer> {
         let result = self.connection()?.query(sql)?;
         let schema = result.schema();
-        Ok(Answer::new(&schema, &result.collect_batches()?)?)
+        Ok(QueryAnswer::new(&schema, &result.collect_batches()?)?)
     }
 }
 
@@ -184,7 +184,7 @@ struct DataFusion {
 
 impl Engine for DataFusion {
     fn load(&mut self) -> Result<()> {
-        for table in Table::ALL {
+        for table in TpchTable::ALL {
             let (name, path) = (table.name(), file(&self.files, table));
             if self.memory {
                 let parquet = format!("{name}_parquet");
@@ -206,7 +206,7 @@ impl Engine for DataFusion {
         Ok(batches.iter().map(|batch| batch.num_rows()).sum())
     }
 
-    fn answer(&mut self, sql: &str) -> Result<Answer> {
-        Ok(Answer::of_datafusion(&self.reference, sql)?)
+    fn answer(&mut self, sql: &str) -> Result<QueryAnswer> {
+        Ok(QueryAnswer::of_datafusion(&self.reference, sql)?)
     }
 }

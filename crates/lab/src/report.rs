@@ -2,7 +2,7 @@
 //! its verdict and the figures behind it.
 
 use crate::experiment::{Bench, Figure, FigureKind, Outcome, Point, Verdict};
-use crate::plot::{Bar, Line, LinePlot, Mark, SERIES, escaped, page, upright_bars};
+use crate::plot::{Bar, LinePlot, Mark, PlotLine, SERIES, escaped, page, upright_bars};
 use crate::statistics::Summary;
 use std::collections::BTreeSet;
 
@@ -186,7 +186,7 @@ fn lines(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String
         let mut marks: Vec<Mark> =
             of_level.filter_map(|point| mark(&point)).filter(|mark| mark.x.is_finite()).collect();
         marks.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Line { class, marks }
+        PlotLine { class, marks }
     };
     let unit = outcome.factors.iter().find(|factor| factor.name == figure.x).map_or("", |factor| factor.unit);
     LinePlot {

@@ -7,7 +7,7 @@ mod factors;
 
 use factors::Setting;
 use gingham::{Connection, Database};
-use gingham_lab::tpch::answers::Answer;
+use gingham_lab::tpch::answers::QueryAnswer;
 use gingham_lab::tpch::{create_tables, generate_all, load, published, queries};
 use gingham_reference::Reference;
 use std::collections::BTreeSet;
@@ -20,10 +20,10 @@ fn golden_file(number: usize) -> PathBuf {
     root.join(format!("tests/tpch/sf0.01/q{number:02}.csv"))
 }
 
-fn golden(number: usize) -> Answer {
+fn golden(number: usize) -> QueryAnswer {
     let path = golden_file(number);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    Answer::from_csv(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    QueryAnswer::from_csv(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn datafusion_gives_the_golden_answers() {
         reference.register_memory(table.name(), &batches).unwrap();
     }
     for number in queries::NUMBERS {
-        let answer = Answer::of_datafusion(&reference, &queries::text(number, SCALE)).unwrap();
+        let answer = QueryAnswer::of_datafusion(&reference, &queries::text(number, SCALE)).unwrap();
         if std::env::var_os("UPDATE_ANSWERS").is_some() {
             std::fs::create_dir_all(golden_file(number).parent().unwrap()).unwrap();
             std::fs::write(golden_file(number), answer.to_csv()).unwrap();
@@ -43,12 +43,12 @@ fn datafusion_gives_the_golden_answers() {
 }
 
 /// Runs query `number` on Gingham.
-fn gingham_answer(connection: &Connection, number: usize, scale: f64) -> Answer {
+fn gingham_answer(connection: &Connection, number: usize, scale: f64) -> QueryAnswer {
     let result =
         connection.query(&queries::text(number, scale)).unwrap_or_else(|error| panic!("query {number}: {error}"));
     let schema = result.schema();
     let batches = result.collect_batches().unwrap_or_else(|error| panic!("query {number}: {error}"));
-    Answer::new(&schema, &batches).unwrap()
+    QueryAnswer::new(&schema, &batches).unwrap()
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn published_answers_at_scale_1() {
         reference.register_memory(table.name(), &batches).unwrap();
     }
     for number in queries::NUMBERS {
-        let expected = Answer::of_datafusion(&reference, &queries::text(number, 1.0)).unwrap();
+        let expected = QueryAnswer::of_datafusion(&reference, &queries::text(number, 1.0)).unwrap();
         published::check(number, &expected).unwrap_or_else(|error| panic!("DataFusion, query {number}: {error}"));
         let found = gingham_answer(&connection, number, 1.0);
         published::check(number, &found).unwrap_or_else(|error| panic!("Gingham, query {number}: {error}"));

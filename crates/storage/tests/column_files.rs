@@ -15,7 +15,7 @@ use gingham_storage::model::Group;
 use gingham_storage::scan::TableScan;
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::store::Store;
-use gingham_storage::write::{Change, NewValues};
+use gingham_storage::write::{NewValues, RowChange};
 use gingham_storage::{
     ColumnDefinition, ColumnId, Datum, Design, Error, Layout, LogicalType, Packing, Predicate, Result, TableDefinition,
 };
@@ -132,7 +132,7 @@ fn update(store: &Arc<Store>, model: &mut Model, columns: &[ColumnId], chosen: i
     }
     let new = NewValues::new(columns.to_vec(), numbers, batches).unwrap();
     let written = store.write_values(&table, &new, 2, &|| true).unwrap();
-    let change = Change { ids: written.ids, columns: Some(columns.to_vec()), ..Change::default() };
+    let change = RowChange { ids: written.ids, columns: Some(columns.to_vec()), ..RowChange::default() };
     store.write(|transaction| transaction.change(table.definition.id, &change, written.rows, &|| true)).unwrap();
 }
 
@@ -254,7 +254,7 @@ fn columns_come_and_go_beside_others() {
     let batch = RecordBatch::try_from_iter([("added", new)]).unwrap();
     let new = NewValues::new(vec![9], (0..15_000).collect(), vec![batch]).unwrap();
     let written = store.write_values(&table_now(), &new, 1, &|| true).unwrap();
-    let change = Change { ids: written.ids, columns: Some(vec![9]), ..Change::default() };
+    let change = RowChange { ids: written.ids, columns: Some(vec![9]), ..RowChange::default() };
     store.write(|transaction| transaction.change(id, &change, written.rows, &|| true)).unwrap();
     let read = read(&table_now(), vec![9]);
     let expected = Int32Array::from_iter_values((0..15_000).chain(std::iter::repeat_n(7, 5000)));

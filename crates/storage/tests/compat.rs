@@ -11,7 +11,7 @@ use gingham_storage::io::MemoryBudget;
 use gingham_storage::model::{ColumnDesign, Group, HeapLayout, HeapOptions, ViewDefinition};
 use gingham_storage::scan::HeapScan;
 use gingham_storage::store::{OpenOptions, Store, WriteOptions};
-use gingham_storage::write::{Change, NewValues};
+use gingham_storage::write::{NewValues, RowChange};
 use gingham_storage::{Datum, Design, EncodingChoice, Error, Layout, Packing, Predicate, Result, TableDefinition};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -290,7 +290,7 @@ fn write_labels(store: &Arc<Store>, places: std::ops::Range<usize>, label: impl 
     let new = NewValues::new(vec![2], ids.iter().map(|id| *id as u64).collect(), vec![batch]).unwrap();
     let written = store.write_values(&table, &new, 1, &|| true).unwrap();
     assert!(written.ids.is_empty(), "no record goes");
-    let change = Change { columns: Some(vec![2]), ..Change::default() };
+    let change = RowChange { columns: Some(vec![2]), ..RowChange::default() };
     store.write(|transaction| transaction.change(table.definition.id, &change, written.rows, &|| true)).unwrap();
 }
 

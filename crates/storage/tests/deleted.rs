@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use gingham_storage::store::Store;
-use gingham_storage::write::Change;
+use gingham_storage::write::RowChange;
 use gingham_storage::{Design, Error, Layout, Packing};
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ fn records_are_deleted_once_and_only_such_as_there_are() {
     delete(&store, "t", [7]).unwrap();
     let table = table(&store.snapshot().unwrap(), "t");
     for numbers in [vec![7], vec![5, 5], vec![100_050]] {
-        let change = Change { ids: numbers, ..Change::default() };
+        let change = RowChange { ids: numbers, ..RowChange::default() };
         let none = store.table_writer(&table).unwrap().finish().unwrap();
         let failed = store.write(|transaction| transaction.change(table.definition.id, &change, none, &|| true));
         assert!(matches!(failed, Err(Error::InvalidInput(_))), "{failed:?}");
@@ -99,7 +99,7 @@ fn a_deletion_that_nobody_wants_writes_no_segment_anew() {
     let folder = tempfile::tempdir().unwrap();
     let store = filled(folder.path());
     let table = table(&store.snapshot().unwrap(), "t");
-    let change = Change { ids: (0..90_000).collect(), ..Change::default() };
+    let change = RowChange { ids: (0..90_000).collect(), ..RowChange::default() };
     let none = store.table_writer(&table).unwrap().finish().unwrap();
     let failed = store.write(|transaction| transaction.change(table.definition.id, &change, none, &|| false));
     assert!(matches!(failed, Err(Error::Cancelled)), "{failed:?}");
@@ -143,7 +143,7 @@ fn optimize_beside_deletions_loses_none() {
             let (id, version) = (table.definition.id, table.version);
             // The first record that is there: numbers change with each rewrite, and with them the version.
             let gone = table.deleted.values().map(|deleted| deleted.rows()).sum();
-            let change = Change { ids: vec![gone], ..Change::default() };
+            let change = RowChange { ids: vec![gone], ..RowChange::default() };
             let none = store.table_writer(&table).unwrap().finish().unwrap();
             let work = |transaction: &mut gingham_storage::write::Transaction<'_>| {
                 if transaction.base().table_by_id(id).is_none_or(|table| table.version != version) {

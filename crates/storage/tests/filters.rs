@@ -7,7 +7,7 @@ use common::*;
 use gingham_kernels::Isa;
 use gingham_storage::scan::TableScan;
 use gingham_storage::store::Store;
-use gingham_storage::write::{Change, Conflicts};
+use gingham_storage::write::{Conflicts, RowChange};
 use gingham_storage::{Datum, KeyDefinition, Predicate, TableDefinition};
 use std::path::Path;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ fn keys_of_records_that_go_are_free() {
         let table = table(&store.snapshot().unwrap(), "t");
         let writer = store.table_writer(&table).unwrap();
         writer.append(0, batch(&table.definition, new.iter().copied(), plain_label)).unwrap();
-        let (rows, change) = (writer.finish().unwrap(), Change { ids: gone.to_vec(), ..Change::default() });
+        let (rows, change) = (writer.finish().unwrap(), RowChange { ids: gone.to_vec(), ..RowChange::default() });
         store.write(|transaction| transaction.change(table.definition.id, &change, rows, &|| true))
     };
     let last = (SEGMENTS * ROWS) as u64;

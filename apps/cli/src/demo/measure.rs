@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::progress::Step;
 use gingham::Connection;
 use gingham_lab::statistics::{geometric_mean, median};
-use gingham_lab::tpch::answers::Answer;
+use gingham_lab::tpch::answers::QueryAnswer;
 use gingham_lab::tpch::queries;
 use gingham_reference::Reference;
 use std::time::{Duration, Instant};
@@ -88,8 +88,8 @@ fn check_answer(connection: &Connection, reference: &Reference, number: usize, s
     let result = connection.query(&sql).map_err(|error| failed(error.to_string()))?;
     let schema = result.schema();
     let batches = result.collect_batches().map_err(|error| failed(error.to_string()))?;
-    let found = Answer::new(&schema, &batches)?;
-    let expected = Answer::of_datafusion(reference, &sql).map_err(reference_failed)?;
+    let found = QueryAnswer::new(&schema, &batches)?;
+    let expected = QueryAnswer::of_datafusion(reference, &sql).map_err(reference_failed)?;
     expected
         .check(number, &found)
         .map_err(|error| failed(format!("Gingham's answer is not DataFusion's: {error} (expected is DataFusion's)")))?;

@@ -67,7 +67,7 @@ fn address(view: &ColumnView, tid: usize, bit: u8) -> Option<Address> {
 }
 
 /// Which chunk a record is in, and where that starts.
-fn chunk(place: gingham::storage::model::Place, tid: usize) -> String {
+fn chunk(place: gingham::storage::model::AttributeAddress, tid: usize) -> String {
     let (records, start) = (place.records(), tid / place.records() * place.chunk());
     match records {
         1 => format!("record at {start}: "),

@@ -1,7 +1,7 @@
 //! Checked `+`, `-`, `*` of decimals that may leave 38 digits. Products of values that fit 64 bits, which is nearly all
 //! of them, need one multiplication and no check.
 
-use crate::arithmetic::integer::{Operand, map, shape};
+use crate::arithmetic::integer::{IntegerOperand, map, shape};
 use arrow::array::{Array, ArrayRef, Datum, PrimitiveArray};
 use arrow::compute::kernels::numeric;
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, DecimalType};
@@ -26,7 +26,7 @@ pub(super) fn checked(operator: Operator, left: &dyn Datum, right: &dyn Datum) -
 
 /// The products when all values fit 64 bits: then no product can leave 38 digits.
 fn short_product(left: &dyn Datum, right: &dyn Datum) -> Result<Option<ArrayRef>, ArrowError> {
-    let (left, right) = (Operand::<Decimal128Type>::new(left)?, Operand::<Decimal128Type>::new(right)?);
+    let (left, right) = (IntegerOperand::<Decimal128Type>::new(left)?, IntegerOperand::<Decimal128Type>::new(right)?);
     let (rows, nulls) = shape(&left, &right);
     let (DataType::Decimal128(p1, s1), DataType::Decimal128(p2, s2)) =
         (left.array.data_type(), right.array.data_type())
@@ -48,7 +48,7 @@ fn short_product(left: &dyn Datum, right: &dyn Datum) -> Result<Option<ArrayRef>
 }
 
 /// True when all values, those under NULLs too, fit 64 bits.
-fn is_short(operand: &Operand<'_, Decimal128Type>) -> bool {
+fn is_short(operand: &IntegerOperand<'_, Decimal128Type>) -> bool {
     // All upper halves must be copies of the lower half's sign.
     let excess = operand.array.values().iter().fold(0, |excess, value| excess | ((value >> 64) ^ (value << 64 >> 127)));
     excess == 0
@@ -76,8 +76,9 @@ fn in_range(
         values.ok_or_else(|| ArrowError::InvalidArgumentError(format!("{} is no decimal", array.data_type())))?;
     let outside = |row: usize| values.value(row).unsigned_abs() > LARGEST.unsigned_abs();
     if let Some(row) = (0..values.len()).find(|row| outside(*row) && values.is_valid(*row)) {
-        let (left, right) = (Operand::<Decimal128Type>::new(left)?, Operand::<Decimal128Type>::new(right)?);
-        let show = |operand: &Operand<'_, Decimal128Type>| {
+        let (left, right) =
+            (IntegerOperand::<Decimal128Type>::new(left)?, IntegerOperand::<Decimal128Type>::new(right)?);
+        let show = |operand: &IntegerOperand<'_, Decimal128Type>| {
             let row = if operand.is_scalar { 0 } else { row };
             operand.array.value_as_string(row)
         };

@@ -13,12 +13,12 @@ use gingham_storage::LogicalType;
 use std::sync::Arc;
 
 /// One operand: values, or one value for all rows.
-pub(super) struct Operand<'a, T: ArrowPrimitiveType> {
+pub(super) struct IntegerOperand<'a, T: ArrowPrimitiveType> {
     pub(super) array: &'a PrimitiveArray<T>,
     pub(super) is_scalar: bool,
 }
 
-impl<'a, T: ArrowPrimitiveType> Operand<'a, T> {
+impl<'a, T: ArrowPrimitiveType> IntegerOperand<'a, T> {
     pub(super) fn new(datum: &'a dyn Datum) -> Result<Self, ArrowError> {
         let (array, is_scalar) = datum.get();
         let array = array.as_primitive_opt::<T>().ok_or_else(|| {
@@ -40,8 +40,8 @@ impl<'a, T: ArrowPrimitiveType> Operand<'a, T> {
 
 /// Rows of the result, and which of them are NULL.
 pub(super) fn shape<T: ArrowPrimitiveType>(
-    left: &Operand<'_, T>,
-    right: &Operand<'_, T>,
+    left: &IntegerOperand<'_, T>,
+    right: &IntegerOperand<'_, T>,
 ) -> (usize, Option<NullBuffer>) {
     let rows = if left.is_scalar { right.array.len() } else { left.array.len() };
     let nulls = match (left.is_scalar, right.is_scalar) {
@@ -56,8 +56,8 @@ pub(super) fn shape<T: ArrowPrimitiveType>(
 
 /// The values of a binary operation on all rows, by the shape of its operands.
 pub(super) fn map<T: ArrowPrimitiveType>(
-    left: &Operand<'_, T>,
-    right: &Operand<'_, T>,
+    left: &IntegerOperand<'_, T>,
+    right: &IntegerOperand<'_, T>,
     mut compute: impl FnMut(T::Native, T::Native) -> T::Native,
 ) -> Vec<T::Native> {
     match (left.is_scalar, right.is_scalar) {
@@ -121,7 +121,7 @@ fn compute<T: ArrowPrimitiveType>(
 where
     T::Native: ArrowNativeTypeOp,
 {
-    let (left, right) = (Operand::<T>::new(left)?, Operand::<T>::new(right)?);
+    let (left, right) = (IntegerOperand::<T>::new(left)?, IntegerOperand::<T>::new(right)?);
     let (rows, nulls) = shape(&left, &right);
     if left.is_null_constant() || right.is_null_constant() {
         return Ok(Arc::new(PrimitiveArray::<T>::new_null(rows)));

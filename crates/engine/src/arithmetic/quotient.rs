@@ -5,7 +5,7 @@
 //! do not hold on the way is computed in 256.
 
 use crate::arithmetic::decimal::LARGEST;
-use crate::arithmetic::integer::{Operand, shape};
+use crate::arithmetic::integer::{IntegerOperand, shape};
 use arrow::array::{Array, ArrayRef, Datum, PrimitiveArray};
 use arrow::datatypes::{DECIMAL128_MAX_PRECISION, DataType, Decimal128Type, i256};
 use arrow::error::ArrowError;
@@ -69,7 +69,7 @@ pub(super) fn operand_type(literal: Option<&ScalarValue>, data_type: &DataType) 
 
 /// `left / right`, both decimals of 128 bits.
 pub(super) fn quotients(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef, ArrowError> {
-    let (left, right) = (Operand::<Decimal128Type>::new(left)?, Operand::<Decimal128Type>::new(right)?);
+    let (left, right) = (IntegerOperand::<Decimal128Type>::new(left)?, IntegerOperand::<Decimal128Type>::new(right)?);
     let (from, by) = (left.array.data_type(), right.array.data_type());
     let (Some(result), DataType::Decimal128(_, s1), DataType::Decimal128(_, s2)) = (quotient_type(from, by), from, by)
     else {
@@ -92,7 +92,7 @@ pub(super) fn quotients(left: &dyn Datum, right: &dyn Datum) -> Result<ArrayRef,
         }
         let quotient = factor.quotient(a, b).filter(|value| value.unsigned_abs() <= LARGEST.unsigned_abs());
         values.push(quotient.ok_or_else(|| {
-            let show = |operand: &Operand<'_, Decimal128Type>| {
+            let show = |operand: &IntegerOperand<'_, Decimal128Type>| {
                 operand.array.value_as_string(if operand.is_scalar { 0 } else { row })
             };
             ArrowError::ArithmeticOverflow(format!(

@@ -46,7 +46,7 @@ struct Rounding {
 
 /// Digits behind the point that are asked for: without them, none.
 #[derive(Debug, Clone, Copy)]
-enum Digits {
+enum RoundingDigits {
     /// A number that is the same in every row; `None` is NULL.
     Same(Option<i64>),
     /// The digits of a column, row by row.
@@ -54,10 +54,10 @@ enum Digits {
 }
 
 /// The type of a decimal that is rounded to so many digits.
-fn rounded_type(precision: u8, scale: i8, digits: Digits) -> DataType {
+fn rounded_type(precision: u8, scale: i8, digits: RoundingDigits) -> DataType {
     let kept = match digits {
-        Digits::Same(digits) => digits.unwrap_or_default().clamp(0, i64::from(scale.max(0))) as i8,
-        Digits::Own => scale,
+        RoundingDigits::Same(digits) => digits.unwrap_or_default().clamp(0, i64::from(scale.max(0))) as i8,
+        RoundingDigits::Own => scale,
     };
     // One more digit before the point for a carry.
     let before = (i16::from(precision) - i16::from(scale)).max(0) + 1;
@@ -249,9 +249,9 @@ impl ScalarUDFImpl for Rounding {
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let digits = match arguments.scalar_arguments.get(1) {
-            None => Digits::Same(Some(0)),
-            Some(None) => Digits::Own,
-            Some(Some(value)) => Digits::Same(match value.cast_to(&DataType::Int64)? {
+            None => RoundingDigits::Same(Some(0)),
+            Some(None) => RoundingDigits::Own,
+            Some(Some(value)) => RoundingDigits::Same(match value.cast_to(&DataType::Int64)? {
                 ScalarValue::Int64(digits) => digits,
                 _ => None,
             }),

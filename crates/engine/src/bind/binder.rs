@@ -2,9 +2,9 @@
 
 use crate::Result;
 use crate::bind::mentioned::Mentioned;
-use crate::bind::names::Names;
+use crate::bind::names::TakenNames;
 use crate::bind::outer::OuterCall;
-use crate::bind::scope::{Level, Named, Relation};
+use crate::bind::scope::{FromRelation, Level, Named};
 use crate::bind::tables::Tables;
 use crate::shared::SharedRows;
 use arrow::datatypes::FieldRef;
@@ -34,7 +34,7 @@ pub(crate) enum Instead {
 /// A table beside the first one of a statement's FROM.
 #[derive(Debug, Clone)]
 pub(crate) struct Beside {
-    pub(super) relation: Relation,
+    pub(super) relation: FromRelation,
     pub(super) fields: Vec<FieldRef>,
 }
 
@@ -53,7 +53,7 @@ impl Beside {
 /// Binds the queries of one statement.
 pub(super) struct Binder<'a> {
     pub(super) state: &'a SessionState,
-    pub(super) names: Names,
+    pub(super) names: TakenNames,
     pub(super) mentioned: Rc<Mentioned>,
     /// Samples of tables, which all places that name a table share.
     pub(super) samples: HashMap<usize, crate::table::Samples>,
@@ -65,7 +65,7 @@ pub(super) struct Binder<'a> {
 
 /// Where a query stands.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct QueryContext {
     /// The tables that names stand for: the statement's, or those of a view.
     pub(super) tables: TablesOf,
     /// The queries around this one.
@@ -113,7 +113,7 @@ pub(super) enum WithSource {
     Query {
         query: Box<Query>,
         columns: Vec<String>,
-        place: Place,
+        place: QueryContext,
         is_recursive: bool,
         /// AS MATERIALIZED, or NOT.
         materialized: Option<bool>,
@@ -124,7 +124,7 @@ pub(super) enum WithSource {
     Rounds { table: Arc<CteWorkTable>, columns: Vec<String>, was_read: Cell<bool> },
 }
 
-impl Place {
+impl QueryContext {
     /// The same place for a query within this one, which sees `outer` around it.
     pub(super) fn inner(&self, outer: Option<Rc<Level>>) -> Self {
         Self {

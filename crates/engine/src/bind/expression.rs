@@ -4,11 +4,11 @@
 //! the statement, so that DataFusion finds it whatever else there is; each subquery, and each alias of the select list that
 //! is named, becomes a stand-in, in whose place its own expression is put afterwards.
 
-use crate::bind::binder::{Binder, Place, schema_of};
+use crate::bind::binder::{Binder, QueryContext, schema_of};
 use crate::bind::error;
-use crate::bind::items::Item;
-use crate::bind::scope::{Scope, fold, resolve};
-use crate::sql::walk::{Tree, Visit};
+use crate::bind::items::OutputItem;
+use crate::bind::scope::{NameScope, fold, resolve};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use arrow::datatypes::FieldRef;
 use datafusion::common::Column;
@@ -22,18 +22,18 @@ use std::collections::HashMap;
 
 /// What names in an expression may mean.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
-    pub(super) scope: &'a Scope,
-    pub(super) place: &'a Place,
+pub(super) struct NameContext<'a> {
+    pub(super) scope: &'a NameScope,
+    pub(super) place: &'a QueryContext,
     /// Items of the select list whose aliases count where no column has the name.
-    pub(super) aliases: &'a [Item],
+    pub(super) aliases: &'a [OutputItem],
     /// The query's WINDOW clause.
     pub(super) windows: &'a [NamedWindowDefinition],
 }
 
-impl<'a> Around<'a> {
+impl<'a> NameContext<'a> {
     /// Columns alone.
-    pub(super) fn of(scope: &'a Scope, place: &'a Place) -> Self {
+    pub(super) fn of(scope: &'a NameScope, place: &'a QueryContext) -> Self {
         Self { scope, place, aliases: &[], windows: &[] }
     }
 }
@@ -50,7 +50,7 @@ struct StandIn {
 
 struct Replacing<'r, 'a> {
     binder: &'r mut Binder<'a>,
-    around: Around<'r>,
+    around: NameContext<'r>,
     columns: Vec<(Column, FieldRef)>,
     /// Columns of queries around this one, by their names.
     outer: HashMap<String, FieldRef>,
@@ -61,7 +61,7 @@ struct Replacing<'r, 'a> {
 
 impl Binder<'_> {
     /// Plans an expression.
-    pub(super) fn expression(&mut self, expression: &Expr, around: Around<'_>) -> Result<Planned> {
+    pub(super) fn expression(&mut self, expression: &Expr, around: NameContext<'_>) -> Result<Planned> {
         let mut tree = expression.clone();
         let mut replacing = Replacing {
             binder: self,
@@ -84,7 +84,7 @@ impl Binder<'_> {
     }
 
     /// Plans a condition.
-    pub(super) fn condition(&mut self, condition: &Expr, around: Around<'_>, clause: &str) -> Result<Planned> {
+    pub(super) fn condition(&mut self, condition: &Expr, around: NameContext<'_>, clause: &str) -> Result<Planned> {
         let before = self.calls.len();
         let planned = self.expression(condition, around)?;
         refuse_calls(&planned, clause, condition)?;

@@ -1,13 +1,13 @@
 //! The members of FROM: tables, views, queries of WITH, derived tables.
 
-use crate::bind::binder::{Beside, Binder, Bound, Instead, Place, TablesOf, With};
+use crate::bind::binder::{Beside, Binder, Bound, Instead, QueryContext, TablesOf, With};
 use crate::bind::error;
 use crate::bind::items::has_wildcard;
 use crate::bind::mentioned::constraint;
 use crate::bind::row::ROWS;
-use crate::bind::scope::{Level, Named, Relation, Scope, fold, schema_name};
+use crate::bind::scope::{FromRelation, Level, NameScope, Named, fold, schema_name};
 use crate::bind::subquery::as_subquery;
-use crate::bind::tables::{Known, View, reference};
+use crate::bind::tables::{KnownRelation, View, reference};
 use crate::table::GinghamTable;
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
@@ -25,13 +25,13 @@ use std::sync::Arc;
 /// What a FROM, or a part of it, gives.
 pub(super) struct From {
     pub(super) plan: LogicalPlan,
-    pub(super) scope: Scope,
+    pub(super) scope: NameScope,
 }
 
 /// Where a member of FROM stands.
 #[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) place: &'a Place,
+pub(super) struct FromContext<'a> {
+    pub(super) place: &'a QueryContext,
     /// What stands before it, which LATERAL sees.
     pub(super) before: Option<&'a From>,
     /// Whether its columns may be meant without being named.
@@ -41,23 +41,23 @@ pub(super) struct Member<'a> {
 impl From {
     /// The one row without columns that a query without FROM reads.
     fn nothing() -> Result<Self> {
-        Ok(Self { plan: LogicalPlanBuilder::empty(true).build()?, scope: Scope::empty() })
+        Ok(Self { plan: LogicalPlanBuilder::empty(true).build()?, scope: NameScope::empty() })
     }
 
-    pub(super) fn of(relation: Relation, plan: LogicalPlan) -> Self {
-        Self { scope: Scope::of(relation, &plan), plan }
+    pub(super) fn of(relation: FromRelation, plan: LogicalPlan) -> Self {
+        Self { scope: NameScope::of(relation, &plan), plan }
     }
 }
 
 impl Binder<'_> {
     /// Binds the FROM of a SELECT.
-    pub(super) fn from(&mut self, select: &Select, place: &Place) -> Result<From> {
+    pub(super) fn from(&mut self, select: &Select, place: &QueryContext) -> Result<From> {
         let is_whole = has_wildcard(&select.projection) || select.from.iter().any(is_natural);
         let mut all: Option<From> = None;
         for tables in &select.from {
             // The first tables are those that others stand in for.
-            let later = all.as_ref().map(|_| Place { instead: Rc::from([]), ..place.clone() });
-            let member = Member { place: later.as_ref().unwrap_or(place), before: all.as_ref(), is_whole };
+            let later = all.as_ref().map(|_| QueryContext { instead: Rc::from([]), ..place.clone() });
+            let member = FromContext { place: later.as_ref().unwrap_or(place), before: all.as_ref(), is_whole };
             let next = self.tables(tables, member)?;
             all = Some(match all {
                 None => next,
@@ -75,18 +75,18 @@ impl Binder<'_> {
     }
 
     /// Binds a table and what is joined to it.
-    fn tables(&mut self, tables: &TableWithJoins, member: Member<'_>) -> Result<From> {
+    fn tables(&mut self, tables: &TableWithJoins, member: FromContext<'_>) -> Result<From> {
         let mut left = self.factor(&tables.relation, member)?;
         for (number, join) in tables.joins.iter().enumerate() {
             let instead = member.place.instead.iter().skip(number + 1).cloned().collect();
-            let place = Place { instead, ..member.place.clone() };
-            left = self.join(left, join, Member { place: &place, ..member })?;
+            let place = QueryContext { instead, ..member.place.clone() };
+            left = self.join(left, join, FromContext { place: &place, ..member })?;
         }
         Ok(left)
     }
 
     /// Binds one member of FROM.
-    pub(super) fn factor(&mut self, factor: &TableFactor, member: Member<'_>) -> Result<From> {
+    pub(super) fn factor(&mut self, factor: &TableFactor, member: FromContext<'_>) -> Result<From> {
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => self.table(name, alias.as_ref(), member),
             TableFactor::Table { name, alias, args: Some(arguments), .. } => {
@@ -100,7 +100,7 @@ impl Binder<'_> {
                 let outer = if *lateral { self.seen_by_lateral(member) } else { member.place.outer.clone() };
                 let bound = self.unordered(subquery, &member.place.inner(outer))?;
                 let bound = if *lateral { self.dependent(bound)? } else { bound };
-                let relation = Relation { columns: bound.columns, ..Relation::default() };
+                let relation = FromRelation { columns: bound.columns, ..FromRelation::default() };
                 if let Some(alias) = alias.filter(|alias| alias.name.value == ROWS) {
                     same_length(alias.columns.len(), relation.columns.len(), subquery)?;
                 }
@@ -111,7 +111,7 @@ impl Binder<'_> {
                 match alias {
                     None => Ok(from),
                     Some(alias) => {
-                        let relation = Relation { columns: from.scope.shown, ..Relation::default() };
+                        let relation = FromRelation { columns: from.scope.shown, ..FromRelation::default() };
                         aliased(From::of(relation, from.plan), Some(alias))
                     }
                 }
@@ -129,7 +129,7 @@ impl Binder<'_> {
     }
 
     /// What a LATERAL member sees around it: the members before it, then the queries around.
-    pub(super) fn seen_by_lateral(&self, member: Member<'_>) -> Option<Rc<Level>> {
+    pub(super) fn seen_by_lateral(&self, member: FromContext<'_>) -> Option<Rc<Level>> {
         let next = member.place.outer.clone();
         match member.before {
             None => next,
@@ -137,7 +137,7 @@ impl Binder<'_> {
         }
     }
 
-    fn table(&mut self, name: &ObjectName, alias: Option<&TableAlias>, member: Member<'_>) -> Result<From> {
+    fn table(&mut self, name: &ObjectName, alias: Option<&TableAlias>, member: FromContext<'_>) -> Result<From> {
         let reference = reference(name)?;
         if let Some(instead) = member.place.instead.first() {
             return self.stand_in_for(&instead.clone(), &reference, alias, member);
@@ -150,22 +150,22 @@ impl Binder<'_> {
             return aliased(from, alias);
         }
         match member.place.tables.get().find(&reference).map_err(|error| located(error, name))?.clone() {
-            Known::Table { table, is_temporary } => {
+            KnownRelation::Table { table, is_temporary } => {
                 let is_whole = member.is_whole || alias.is_some_and(|alias| !alias.columns.is_empty());
                 let mut from = self.scan(table, &reference, is_whole)?;
                 from.scope.relations[0].schema = schema_name(reference.schema(), is_temporary);
                 from.scope.relations[0].is_bare = reference.schema().is_none();
                 aliased(from, alias)
             }
-            Known::Other(provider) => aliased(self.rows_of(provider, &reference)?, alias),
-            Known::View(view) => {
+            KnownRelation::Other(provider) => aliased(self.rows_of(provider, &reference)?, alias),
+            KnownRelation::View(view) => {
                 let bound = self.view(&view)?;
-                let relation = Relation {
+                let relation = FromRelation {
                     name: Some(reference.table().to_owned()),
                     schema: schema_name(reference.schema(), false),
                     columns: bound.columns,
                     is_bare: reference.schema().is_none(),
-                    ..Relation::default()
+                    ..FromRelation::default()
                 };
                 aliased(From::of(relation, bound.plan), alias)
             }
@@ -177,7 +177,7 @@ impl Binder<'_> {
         instead: &Instead,
         reference: &TableReference,
         alias: Option<&TableAlias>,
-        member: Member<'_>,
+        member: FromContext<'_>,
     ) -> Result<From> {
         let (mut from, tables): (From, &[Beside]) = match instead {
             Instead::Table(table) => (self.scan(Arc::clone(table), reference, member.is_whole)?, &[]),
@@ -194,7 +194,7 @@ impl Binder<'_> {
             let rest = others.split_off(fields.len());
             let names = relation.columns.iter().map(|own| own.name.clone());
             let columns = others.into_iter().zip(names).map(|(own, name)| Named { name, ..own }).collect();
-            let relation = Relation { columns, key: Vec::new(), ..relation.clone() };
+            let relation = FromRelation { columns, key: Vec::new(), ..relation.clone() };
             from.scope.shown.extend(relation.columns.iter().cloned());
             from.scope.relations.push(relation);
             others = rest;
@@ -203,7 +203,7 @@ impl Binder<'_> {
     }
 
     /// Notes the tables beside the first one of a statement that changes records.
-    pub(super) fn note_beside(&mut self, scope: &Scope) -> Result<()> {
+    pub(super) fn note_beside(&mut self, scope: &NameScope) -> Result<()> {
         for relation in scope.relations.iter().skip(1) {
             let fields = relation.columns.iter().map(|own| scope.field(&own.column)).collect::<Result<_>>()?;
             self.beside.push(Beside { relation: relation.clone(), fields });
@@ -235,12 +235,12 @@ impl Binder<'_> {
             };
             key.columns.iter().map(|id| column(*id)).collect::<Option<Vec<Column>>>()
         });
-        let relation = Relation {
+        let relation = FromRelation {
             name: Some(reference.table().to_owned()),
             columns,
             key: key.unwrap_or_default(),
             all,
-            ..Relation::default()
+            ..FromRelation::default()
         };
         Ok(From::of(relation, plan))
     }
@@ -252,7 +252,10 @@ impl Binder<'_> {
         let names: Vec<String> = plan.schema().fields().iter().map(|field| field.name().clone()).collect();
         let plan = self.own_names(plan)?;
         let columns = Bound::of(plan.clone(), names).columns;
-        Ok(From::of(Relation { name: Some(reference.table().to_owned()), columns, ..Relation::default() }, plan))
+        Ok(From::of(
+            FromRelation { name: Some(reference.table().to_owned()), columns, ..FromRelation::default() },
+            plan,
+        ))
     }
 
     /// A plan whose columns have names that occur once.
@@ -284,7 +287,7 @@ impl Binder<'_> {
     }
 
     fn view(&mut self, view: &Arc<View>) -> Result<Bound> {
-        let place = Place {
+        let place = QueryContext {
             tables: TablesOf::View(Arc::clone(view)),
             outer: None,
             with: None,
@@ -330,9 +333,9 @@ fn cross(left: From, right: From) -> Result<From> {
 }
 
 /// Refuses a table that goes by the same name as another: names of columns would mean either.
-pub(super) fn once(left: &Scope, right: &Scope) -> Result<()> {
+pub(super) fn once(left: &NameScope, right: &NameScope) -> Result<()> {
     for relation in &right.relations {
-        let is_same = |other: &&Relation| other.name == relation.name && other.schema == relation.schema;
+        let is_same = |other: &&FromRelation| other.name == relation.name && other.schema == relation.schema;
         if let Some(name) = relation.name.as_ref().filter(|_| left.relations.iter().any(|other| is_same(&other))) {
             return Err(Error::InvalidInput(format!(
                 "'{name}' is the name of two tables of this FROM; give one of them an alias"

@@ -3,9 +3,9 @@
 use crate::Result;
 use crate::bind::binder::{Binder, Bound};
 use crate::bind::error;
-use crate::bind::expression::Around;
-use crate::bind::from::{From, Member, aliased};
-use crate::bind::scope::{Relation, Scope};
+use crate::bind::expression::NameContext;
+use crate::bind::from::{From, FromContext, aliased};
+use crate::bind::scope::{FromRelation, NameScope};
 use crate::bind::tables::reference;
 use arrow::datatypes::DataType;
 use datafusion::catalog::TableFunctionArgs;
@@ -24,11 +24,11 @@ impl Binder<'_> {
         name: &ObjectName,
         arguments: &[FunctionArg],
         alias: Option<&TableAlias>,
-        member: Member<'_>,
+        member: FromContext<'_>,
     ) -> Result<From> {
         let reference = reference(name)?;
         let function = reference.table().to_owned();
-        let scope = Scope::empty();
+        let scope = NameScope::empty();
         let empty = DFSchema::empty();
         // It may look at what stands before it.
         let place = member.place.inner(self.seen_by_lateral(member));
@@ -42,7 +42,7 @@ impl Binder<'_> {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
                 return Err(error::unsupported(format!("argument {argument} of {function} in FROM")));
             };
-            given.push(self.expression(argument, Around::of(&scope, &place))?);
+            given.push(self.expression(argument, NameContext::of(&scope, &place))?);
         }
         if given.iter().any(looks_outside) {
             return self.listed_rows(&function, given, alias);
@@ -83,13 +83,13 @@ impl Binder<'_> {
         &mut self,
         arrays: &[Expr],
         alias: Option<&TableAlias>,
-        member: Member<'_>,
+        member: FromContext<'_>,
     ) -> Result<From> {
         let place = member.place.inner(self.seen_by_lateral(member));
-        let scope = Scope::empty();
+        let scope = NameScope::empty();
         let mut items = Vec::with_capacity(arrays.len());
         for array in arrays {
-            let planned = self.expression(array, Around::of(&scope, &place))?;
+            let planned = self.expression(array, NameContext::of(&scope, &place))?;
             items.push(Planned::Unnest(datafusion::logical_expr::expr::Unnest::new(planned)));
         }
         self.elements(items, "unnest", None, alias)
@@ -110,7 +110,8 @@ impl Binder<'_> {
         let names: Vec<String> = columns.iter().map(name_of).collect();
         let bound = Bound::of(self.project(plan, columns)?, names);
         let bound = self.dependent(bound)?;
-        let relation = Relation { name: Some(function.to_owned()), columns: bound.columns, ..Relation::default() };
+        let relation =
+            FromRelation { name: Some(function.to_owned()), columns: bound.columns, ..FromRelation::default() };
         aliased(From::of(relation, bound.plan), alias)
     }
 }

@@ -4,11 +4,11 @@
 //! the aggregation, where it becomes a column of its own.
 
 use crate::bind::binder::{Binder, column_of};
-use crate::bind::expression::{Around, refuse_calls};
-use crate::bind::items::Item;
+use crate::bind::expression::{NameContext, refuse_calls};
+use crate::bind::items::OutputItem;
 use crate::bind::order::{number, same_text};
-use crate::bind::scope::{Scope, fold};
-use crate::bind::select::Parts;
+use crate::bind::scope::{NameScope, fold};
+use crate::bind::select::SelectParts;
 use crate::bind::unnest::has_unnest;
 use crate::bind::{error, keys};
 use crate::{Error, Result};
@@ -59,7 +59,12 @@ impl Grouping {
 
 impl Binder<'_> {
     /// Plans GROUP BY; `None` without one.
-    pub(super) fn grouping(&mut self, select: &Select, items: &[Item], around: Around<'_>) -> Result<Option<Grouping>> {
+    pub(super) fn grouping(
+        &mut self,
+        select: &Select,
+        items: &[OutputItem],
+        around: NameContext<'_>,
+    ) -> Result<Option<Grouping>> {
         let mut grouping = Grouping::default();
         match &select.group_by {
             GroupByExpr::Expressions(keys, _) if keys.is_empty() => return Ok(None),
@@ -91,8 +96,8 @@ impl Binder<'_> {
         part: &Expr,
         grouping: &mut Grouping,
         select: &Select,
-        items: &[Item],
-        around: Around<'_>,
+        items: &[OutputItem],
+        around: NameContext<'_>,
     ) -> Result<Vec<Vec<usize>>> {
         let mut all = |binder: &mut Self, parts: &[Expr]| -> Result<Vec<usize>> {
             let mut set = Vec::new();
@@ -150,8 +155,8 @@ impl Binder<'_> {
         text: &Expr,
         grouping: &mut Grouping,
         select: &Select,
-        items: &[Item],
-        around: Around<'_>,
+        items: &[OutputItem],
+        around: NameContext<'_>,
     ) -> Result<usize> {
         let list = &select.projection;
         let item = match text {
@@ -176,8 +181,8 @@ impl Binder<'_> {
         plan: LogicalPlan,
         mut grouping: Grouping,
         calls: Vec<Planned>,
-        parts: &mut Parts,
-        scope: &Scope,
+        parts: &mut SelectParts,
+        scope: &NameScope,
     ) -> Result<LogicalPlan> {
         let mut computed: Vec<(Planned, Column)> = Vec::new();
         let plan = keys::forgotten(plan)?;
@@ -272,7 +277,7 @@ impl Binder<'_> {
         calls: &[Planned],
         grouping: &mut Grouping,
         computed: &[(Planned, Column)],
-        scope: &Scope,
+        scope: &NameScope,
     ) -> Result<()> {
         let mut wanted: Vec<Column> = Vec::new();
         for expression in expressions {
@@ -306,7 +311,7 @@ impl Binder<'_> {
 }
 
 /// The item of that name.
-fn alias<'i>(ident: &Ident, items: &'i [Item]) -> Result<Option<&'i Item>> {
+fn alias<'i>(ident: &Ident, items: &'i [OutputItem]) -> Result<Option<&'i OutputItem>> {
     let name = fold(ident);
     let mut named = items.iter().filter(|item| item.name == name);
     let found = named.next();

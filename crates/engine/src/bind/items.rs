@@ -3,8 +3,8 @@
 use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::error;
-use crate::bind::expression::Around;
-use crate::bind::scope::{Named, Relation, Scope, fold};
+use crate::bind::expression::NameContext;
+use crate::bind::scope::{FromRelation, NameScope, Named, fold};
 use crate::bind::tables::reference;
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::sqlparser::ast::{
@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 
 /// An item of a select list.
 #[derive(Debug, Clone)]
-pub(super) struct Item {
+pub(super) struct OutputItem {
     /// What its column is called: by its alias, its column, or its text.
     pub(super) name: String,
     pub(super) expression: Planned,
@@ -24,7 +24,7 @@ pub(super) struct Item {
     pub(super) has_alias: bool,
 }
 
-impl Item {
+impl OutputItem {
     /// A column of another query.
     pub(super) fn of(own: &Named) -> Self {
         let expression = Planned::Column(own.column.clone());
@@ -57,7 +57,7 @@ pub(super) fn has_wildcard(items: &[SelectItem]) -> bool {
 
 impl Binder<'_> {
     /// Plans a select list.
-    pub(super) fn items(&mut self, list: &[SelectItem], around: Around<'_>) -> Result<Vec<Item>> {
+    pub(super) fn items(&mut self, list: &[SelectItem], around: NameContext<'_>) -> Result<Vec<OutputItem>> {
         let mut items = Vec::with_capacity(list.len());
         for item in list {
             match item {
@@ -67,7 +67,7 @@ impl Binder<'_> {
                     let has_alias = matches!(item, SelectItem::ExprWithAlias { .. });
                     let is_cast = !has_alias && last_name(text).is_none();
                     let casts = cast_column(text).filter(|_| is_cast).map(fold);
-                    items.push(Item { name, expression, casts, has_alias });
+                    items.push(OutputItem { name, expression, casts, has_alias });
                 }
                 SelectItem::Wildcard(options) => {
                     if around.scope.relations.is_empty() {
@@ -93,8 +93,8 @@ impl Binder<'_> {
         &mut self,
         columns: Vec<Named>,
         options: &WildcardAdditionalOptions,
-        around: Around<'_>,
-    ) -> Result<Vec<Item>> {
+        around: NameContext<'_>,
+    ) -> Result<Vec<OutputItem>> {
         let WildcardAdditionalOptions {
             wildcard_token: _,
             opt_ilike,
@@ -116,11 +116,11 @@ impl Binder<'_> {
         }
         let replaced = self.replaced(&columns, opt_replace.as_ref(), around)?;
         let kept = columns.into_iter().filter(|own| !left_out.iter().any(|ident| fold(ident) == own.name));
-        let items: Vec<Item> = kept
+        let items: Vec<OutputItem> = kept
             .map(|own| {
                 let other = replaced.iter().find(|(name, _)| *name == own.name);
                 let expression = other.map_or_else(|| Planned::Column(own.column), |(_, other)| other.clone());
-                Item { name: own.name, expression, casts: None, has_alias: false }
+                OutputItem { name: own.name, expression, casts: None, has_alias: false }
             })
             .collect();
         if items.is_empty() && !left_out.is_empty() {
@@ -134,7 +134,7 @@ impl Binder<'_> {
         &mut self,
         columns: &[Named],
         replace: Option<&ReplaceSelectItem>,
-        around: Around<'_>,
+        around: NameContext<'_>,
     ) -> Result<Vec<(String, Planned)>> {
         let mut replaced = Vec::new();
         for element in replace.into_iter().flat_map(|replace| &replace.items) {
@@ -149,9 +149,9 @@ impl Binder<'_> {
     }
 }
 
-impl Scope {
+impl NameScope {
     /// The member of FROM that stands before `.*`.
-    pub(super) fn relation(&self, kind: &SelectItemQualifiedWildcardKind) -> Result<&Relation> {
+    pub(super) fn relation(&self, kind: &SelectItemQualifiedWildcardKind) -> Result<&FromRelation> {
         let SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
             return Err(error::unsupported(format!("* of an expression ({kind})")));
         };
@@ -199,7 +199,7 @@ fn cast_column(mut expression: &Expr) -> Option<&Ident> {
 
 /// The names of a list whose query stands within another. A cast of a column goes by the column's name where no other does,
 /// and what is there twice is numbered, so that queries around it can name each.
-pub(super) fn inner_names(items: &[Item]) -> Vec<String> {
+pub(super) fn inner_names(items: &[OutputItem]) -> Vec<String> {
     let taken: Vec<&String> = items.iter().map(|item| item.casts.as_ref().unwrap_or(&item.name)).collect();
     let mut seen: Vec<(&Planned, &String)> = Vec::new();
     let mut names: Vec<String> = Vec::new();

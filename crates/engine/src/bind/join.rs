@@ -6,9 +6,9 @@
 use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::error;
-use crate::bind::expression::Around;
-use crate::bind::from::{From, Member, once};
-use crate::bind::scope::{Named, Scope, fold};
+use crate::bind::expression::NameContext;
+use crate::bind::from::{From, FromContext, once};
+use crate::bind::scope::{NameScope, Named, fold};
 use datafusion::common::Column;
 use datafusion::functions::core::expr_fn::coalesce;
 use datafusion::logical_expr::{Expr as Planned, JoinType, LogicalPlan, LogicalPlanBuilder};
@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 impl Binder<'_> {
     /// Binds what is joined to `left`.
-    pub(super) fn join(&mut self, left: From, join: &Join, member: Member<'_>) -> Result<From> {
+    pub(super) fn join(&mut self, left: From, join: &Join, member: FromContext<'_>) -> Result<From> {
         let (kind, constraint) = kind(&join.join_operator)?;
         let lateral = is_lateral(&join.relation);
         let right = if lateral {
             let before = self.before(member, &left)?;
-            let right = self.factor(&join.relation, Member { before: Some(&before), ..member })?;
+            let right = self.factor(&join.relation, FromContext { before: Some(&before), ..member })?;
             let depends = matches!(right.plan, LogicalPlan::Subquery(_));
             if depends && !matches!(kind, JoinType::Inner | JoinType::Left) {
                 return Err(error::unsupported(format!("LATERAL on the right of {kind} JOIN")));
@@ -36,7 +36,7 @@ impl Binder<'_> {
             JoinConstraint::On(condition) => {
                 let fields = Arc::new(left.scope.fields.join(&right.scope.fields)?);
                 let both = left.scope.clone().beside(right.scope.clone(), fields);
-                let planned = self.condition(condition, Around::of(&both, member.place), "ON")?;
+                let planned = self.condition(condition, NameContext::of(&both, member.place), "ON")?;
                 joined(left, right, kind, vec![planned])
             }
             JoinConstraint::None => joined(left, right, kind, Vec::new()),
@@ -58,7 +58,7 @@ impl Binder<'_> {
     }
 
     /// What a LATERAL member that is joined to `left` sees: what stands before that in FROM, and `left`.
-    fn before(&self, member: Member<'_>, left: &From) -> Result<From> {
+    fn before(&self, member: FromContext<'_>, left: &From) -> Result<From> {
         let plan = left.plan.clone();
         let scope = match member.before {
             None => left.scope.clone(),
@@ -80,7 +80,7 @@ impl Binder<'_> {
             .iter()
             .map(|(left, right)| Planned::Column(left.column.clone()).eq(Planned::Column(right.column.clone())));
         let is_merged = |own: &Named| names.iter().any(|ident| fold(ident) == own.name);
-        let rest = |scope: &Scope| scope.shown.iter().filter(|own| !is_merged(own)).cloned().collect::<Vec<_>>();
+        let rest = |scope: &NameScope| scope.shown.iter().filter(|own| !is_merged(own)).cloned().collect::<Vec<_>>();
         let (rest_left, rest_right) = (rest(&left.scope), rest(&right.scope));
         let equal = equal.collect();
         let mut from = joined(left, right, kind, equal)?;
@@ -119,15 +119,15 @@ fn joined(left: From, right: From, kind: JoinType, on: Vec<Planned>) -> Result<F
     };
     let fields = Arc::clone(plan.schema());
     let scope = match kind {
-        JoinType::LeftSemi | JoinType::LeftAnti => Scope { fields, ..left.scope },
-        JoinType::RightSemi | JoinType::RightAnti => Scope { fields, ..right.scope },
+        JoinType::LeftSemi | JoinType::LeftAnti => NameScope { fields, ..left.scope },
+        JoinType::RightSemi | JoinType::RightAnti => NameScope { fields, ..right.scope },
         _ => left.scope.beside(right.scope, fields),
     };
     Ok(From { plan, scope })
 }
 
 /// The column that USING means on one side.
-fn one(scope: &Scope, ident: &Ident, side: &str) -> Result<Named> {
+fn one(scope: &NameScope, ident: &Ident, side: &str) -> Result<Named> {
     let name = fold(ident);
     let mut own = scope.shown.iter().filter(|own| own.name == name);
     match (own.next(), own.next()) {

@@ -6,7 +6,7 @@
 //! them where its query may mean a column without naming it (docs/decisions/0049-named-columns.md).
 
 use crate::Result;
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{Expr, JoinConstraint, JoinOperator, Select, TableFactor, TableWithJoins};
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(super) struct Mentioned {
 
 impl Mentioned {
     /// The names in a tree.
-    pub(super) fn of(tree: &mut impl Tree) -> Result<Self> {
+    pub(super) fn of(tree: &mut impl SyntaxTree) -> Result<Self> {
         let mut mentioned = Self::default();
         tree.walk(&mut mentioned)?;
         Ok(mentioned)

@@ -56,4 +56,4 @@ pub(crate) use binder::{Beside, Instead};
 pub(crate) use items::heading;
 pub(crate) use scope::fold;
 pub(crate) use statement::{BoundQuery, OutputNames, bind, give_as};
-pub(crate) use tables::{FoundView, Known, Looked, Lookup};
+pub(crate) use tables::{FoundView, KnownRelation, Looked, Lookup};

@@ -8,12 +8,12 @@ use std::collections::HashSet;
 
 /// The names of columns that a statement's plan has so far.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct TakenNames {
     /// In small letters: DataFusion reads some names again as if they stood in SQL, where capital letters are small ones.
     taken: HashSet<String>,
 }
 
-impl Names {
+impl TakenNames {
     /// Takes `name` as it is; false when another column has it.
     pub(super) fn take(&mut self, name: &str) -> bool {
         self.taken.insert(name.to_lowercase())
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn names_are_numbered_when_taken() {
-        let mut names = Names::default();
+        let mut names = TakenNames::default();
         let given: Vec<String> = ["a", "a", "A", "a_1", "b.c", "b_c"].map(|name| names.fresh(name)).into();
         assert_eq!(given, ["a", "a_1", "A_2", "a_1_1", "b_c", "b_c_1"]);
         assert!(!names.take("B_C_1"));

@@ -3,8 +3,8 @@
 use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::error;
-use crate::bind::expression::Around;
-use crate::bind::items::Item;
+use crate::bind::expression::NameContext;
+use crate::bind::items::OutputItem;
 use crate::bind::scope::fold;
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::planner::NullOrdering;
@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
 
 /// A value that rows are put in order by, or told apart by.
 #[derive(Debug, Clone)]
-pub(super) enum By {
+pub(super) enum OrderValue {
     /// That item of the select list.
     Item(usize),
     Value(Planned),
@@ -22,8 +22,8 @@ pub(super) enum By {
 
 /// A part of ORDER BY.
 #[derive(Debug, Clone)]
-pub(super) struct Key {
-    pub(super) by: By,
+pub(super) struct OrderKey {
+    pub(super) by: OrderValue,
     pub(super) ascending: bool,
     pub(super) nulls_first: bool,
 }
@@ -34,21 +34,21 @@ impl Binder<'_> {
         &mut self,
         order: &OrderBy,
         list: &[SelectItem],
-        items: &[Item],
-        around: Around<'_>,
-    ) -> Result<Vec<Key>> {
+        items: &[OutputItem],
+        around: NameContext<'_>,
+    ) -> Result<Vec<OrderKey>> {
         if order.interpolate.is_some() {
             return Err(error::unsupported("ORDER BY … INTERPOLATE"));
         }
-        let key = |binder: &Self, by: By, options: &OrderByOptions| {
+        let key = |binder: &Self, by: OrderValue, options: &OrderByOptions| {
             let ascending = options.asc.unwrap_or(true);
             let config = binder.state.config_options().sql_parser.default_null_ordering.as_str();
             let nulls_first = options.nulls_first.unwrap_or_else(|| NullOrdering::from(config).nulls_first(ascending));
-            Key { by, ascending, nulls_first }
+            OrderKey { by, ascending, nulls_first }
         };
         match &order.kind {
             OrderByKind::All(options) => {
-                Ok((0..items.len()).map(|number| key(self, By::Item(number), options)).collect())
+                Ok((0..items.len()).map(|number| key(self, OrderValue::Item(number), options)).collect())
             }
             OrderByKind::Expressions(keys) => {
                 let mut planned = Vec::with_capacity(keys.len());
@@ -70,12 +70,12 @@ impl Binder<'_> {
         &mut self,
         text: &Expr,
         list: &[SelectItem],
-        items: &[Item],
-        around: Around<'_>,
+        items: &[OutputItem],
+        around: NameContext<'_>,
         clause: &str,
-    ) -> Result<By> {
+    ) -> Result<OrderValue> {
         if let Some(number) = number(text, items.len(), clause)? {
-            return Ok(By::Item(number));
+            return Ok(OrderValue::Item(number));
         }
         if let Expr::Identifier(ident) = text {
             let name = fold(ident);
@@ -84,15 +84,15 @@ impl Binder<'_> {
                 if named.any(|(_, other)| other.expression != item.expression) {
                     return Err(error::ambiguous(std::slice::from_ref(ident)));
                 }
-                return Ok(By::Item(at));
+                return Ok(OrderValue::Item(at));
             }
         }
         if let Some(at) = same_text(text, list).filter(|_| list.len() == items.len()) {
-            return Ok(By::Item(at));
+            return Ok(OrderValue::Item(at));
         }
-        let value = self.expression(text, Around { aliases: items, ..around })?;
+        let value = self.expression(text, NameContext { aliases: items, ..around })?;
         let same = items.iter().position(|item| item.expression == value);
-        Ok(same.map_or(By::Value(value), By::Item))
+        Ok(same.map_or(OrderValue::Value(value), OrderValue::Item))
     }
 }
 

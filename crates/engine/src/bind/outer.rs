@@ -3,7 +3,7 @@
 //! sees a column.
 
 use crate::Result;
-use crate::bind::binder::{Binder, Place};
+use crate::bind::binder::{Binder, QueryContext};
 use crate::bind::scope::Level;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -19,7 +19,7 @@ pub(super) struct OuterCall {
 
 impl Binder<'_> {
     /// An expression in which aggregates over columns of a query around it are columns of that query.
-    pub(super) fn outer_calls(&mut self, expression: Planned, place: &Place) -> Result<Planned> {
+    pub(super) fn outer_calls(&mut self, expression: Planned, place: &QueryContext) -> Result<Planned> {
         if place.outer.is_none() || !expression.exists(|part| Ok(matches!(part, Planned::AggregateFunction(_))))? {
             return Ok(expression);
         }
@@ -61,7 +61,7 @@ impl Binder<'_> {
 
 /// The innermost query around `place` whose columns an aggregate is about; `None` for one that has columns of its own query,
 /// or none at all.
-fn owner(call: &Planned, place: &Place) -> datafusion::error::Result<Option<Rc<Level>>> {
+fn owner(call: &Planned, place: &QueryContext) -> datafusion::error::Result<Option<Rc<Level>>> {
     let (mut is_own, mut outer) = (false, Vec::new());
     call.apply(|part| {
         match part {

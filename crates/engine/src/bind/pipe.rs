@@ -1,11 +1,11 @@
 //! `query |> WHERE … |> SELECT …`: each operator is a SELECT over the rows of what stands before it.
 
-use crate::bind::binder::{Binder, Bound, Place};
+use crate::bind::binder::{Binder, Bound, QueryContext};
 use crate::bind::error;
-use crate::bind::expression::Around;
-use crate::bind::from::{From, Member};
+use crate::bind::expression::NameContext;
+use crate::bind::from::{From, FromContext};
 use crate::bind::query::scope_of;
-use crate::bind::scope::{Relation, Scope, fold};
+use crate::bind::scope::{FromRelation, NameScope, fold};
 use crate::statements::query_of;
 use crate::{Error, Result};
 use datafusion::logical_expr::{Filter, LogicalPlan};
@@ -20,7 +20,7 @@ pub(super) fn all(
     binder: &mut Binder<'_>,
     mut bound: Bound,
     operators: &[PipeOperator],
-    place: &Place,
+    place: &QueryContext,
 ) -> Result<Bound> {
     let mut name = None;
     for operator in operators {
@@ -39,12 +39,12 @@ fn one(
     bound: Bound,
     name: Option<String>,
     operator: &PipeOperator,
-    place: &Place,
+    place: &QueryContext,
 ) -> Result<Bound> {
     match operator {
         PipeOperator::Where { expr } => {
             let from = as_from(bound.clone(), name);
-            let condition = binder.condition(expr, Around::of(&from.scope, place), "WHERE")?;
+            let condition = binder.condition(expr, NameContext::of(&from.scope, place), "WHERE")?;
             let plan = LogicalPlan::Filter(Filter::try_new(condition, Arc::new(bound.plan))?);
             Ok(Bound { plan, columns: bound.columns })
         }
@@ -84,7 +84,8 @@ fn one(
             combined(binder, bound, SetOperator::Except, *set_quantifier, queries, place)
         }
         PipeOperator::Join(join) => {
-            let joined = binder.join(as_from(bound, name), join, Member { place, before: None, is_whole: true })?;
+            let joined =
+                binder.join(as_from(bound, name), join, FromContext { place, before: None, is_whole: true })?;
             Ok(Bound { plan: joined.plan, columns: joined.scope.shown })
         }
         other => Err(error::unsupported(format!("|> {other}"))),
@@ -95,8 +96,8 @@ fn as_from(bound: Bound, name: Option<String>) -> From {
     let scope = match name {
         None => scope_of(&bound),
         Some(name) => {
-            let relation = Relation { name: Some(name), columns: bound.columns, ..Relation::default() };
-            Scope::of(relation, &bound.plan)
+            let relation = FromRelation { name: Some(name), columns: bound.columns, ..FromRelation::default() };
+            NameScope::of(relation, &bound.plan)
         }
     };
     From { plan: bound.plan, scope }
@@ -108,7 +109,7 @@ fn combined(
     operator: SetOperator,
     quantifier: SetQuantifier,
     queries: &[Query],
-    place: &Place,
+    place: &QueryContext,
 ) -> Result<Bound> {
     for query in queries {
         let right = binder.unordered(query, place)?;

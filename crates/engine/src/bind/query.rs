@@ -1,13 +1,13 @@
 //! A query: WITH before it, ORDER BY and LIMIT behind it.
 
 use crate::Result;
-use crate::bind::binder::{Binder, Bound, Place};
-use crate::bind::expression::Around;
-use crate::bind::order::{By, Key};
-use crate::bind::scope::{Relation, Scope};
+use crate::bind::binder::{Binder, Bound, QueryContext};
+use crate::bind::expression::NameContext;
+use crate::bind::order::{OrderKey, OrderValue};
+use crate::bind::scope::{FromRelation, NameScope};
 use crate::bind::select::once;
 use crate::bind::{error, pipe, with};
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder, Sort};
 use datafusion::sql::sqlparser::ast::{Distinct, Expr, LimitClause, OrderBy, OrderByKind, Query, SetExpr};
@@ -15,12 +15,12 @@ use std::sync::Arc;
 
 impl Binder<'_> {
     /// Binds a query.
-    pub(super) fn query(&mut self, query: &Query, place: &Place) -> Result<Bound> {
+    pub(super) fn query(&mut self, query: &Query, place: &QueryContext) -> Result<Bound> {
         self.ordered_by(query, query.order_by.as_ref(), place)
     }
 
     /// Binds a query of whose rows the order does not matter: it is heeded only where it says which rows there are.
-    pub(super) fn unordered(&mut self, query: &Query, place: &Place) -> Result<Bound> {
+    pub(super) fn unordered(&mut self, query: &Query, place: &QueryContext) -> Result<Bound> {
         let chooses = query.limit_clause.is_some()
             || query.fetch.is_some()
             || !query.pipe_operators.is_empty()
@@ -34,8 +34,8 @@ impl Binder<'_> {
 
     /// Whether an order is by aggregates, which make one group of rows that have no GROUP BY.
     fn calls_aggregates(&self, order: &OrderBy) -> Result<bool> {
-        struct Calls<'s>(&'s SessionState, bool);
-        impl Visit for Calls<'_> {
+        struct FindsCall<'s>(&'s SessionState, bool);
+        impl Visit for FindsCall<'_> {
             fn expression(&mut self, expression: &mut Expr) -> Result<()> {
                 if let Expr::Function(call) = expression
                     && call.over.is_none()
@@ -45,7 +45,7 @@ impl Binder<'_> {
                 Ok(())
             }
         }
-        let mut calls = Calls(self.state, false);
+        let mut calls = FindsCall(self.state, false);
         if let OrderByKind::Expressions(keys) = &order.kind {
             for key in keys {
                 key.expr.clone().walk(&mut calls)?;
@@ -54,7 +54,7 @@ impl Binder<'_> {
         Ok(calls.1)
     }
 
-    fn ordered_by(&mut self, query: &Query, order: Option<&OrderBy>, place: &Place) -> Result<Bound> {
+    fn ordered_by(&mut self, query: &Query, order: Option<&OrderBy>, place: &QueryContext) -> Result<Bound> {
         let behind;
         let place = match &query.with {
             None => place,
@@ -83,7 +83,7 @@ impl Binder<'_> {
     }
 
     /// Binds what stands between WITH and ORDER BY.
-    pub(super) fn body(&mut self, body: &SetExpr, place: &Place) -> Result<Bound> {
+    pub(super) fn body(&mut self, body: &SetExpr, place: &QueryContext) -> Result<Bound> {
         match body {
             SetExpr::Select(select) => self.select(select, None, place),
             SetExpr::Query(query) => self.query(query, place),
@@ -95,17 +95,17 @@ impl Binder<'_> {
     }
 
     /// Puts the rows of VALUES, of UNION and the like in order, by their columns.
-    pub(super) fn order_rows(&mut self, bound: Bound, order: &OrderBy, place: &Place) -> Result<Bound> {
+    pub(super) fn order_rows(&mut self, bound: Bound, order: &OrderBy, place: &QueryContext) -> Result<Bound> {
         let scope = scope_of(&bound);
-        let items: Vec<_> = bound.columns.iter().map(crate::bind::items::Item::of).collect();
-        let keys = self.order(order, &[], &items, Around::of(&scope, place))?;
+        let items: Vec<_> = bound.columns.iter().map(crate::bind::items::OutputItem::of).collect();
+        let keys = self.order(order, &[], &items, NameContext::of(&scope, place))?;
         let mut columns: Vec<_> = items.iter().map(|item| item.expression.clone()).collect();
         let listed = columns.len();
         let mut sort = Vec::with_capacity(keys.len());
-        for Key { by, ascending, nulls_first } in keys {
+        for OrderKey { by, ascending, nulls_first } in keys {
             let value = match by {
-                By::Item(at) => columns[at].clone(),
-                By::Value(value) => {
+                OrderValue::Item(at) => columns[at].clone(),
+                OrderValue::Value(value) => {
                     let named = self.named(value, "order");
                     columns.push(named.clone());
                     datafusion::logical_expr::Expr::Column(crate::bind::binder::column_of(&named))
@@ -119,7 +119,12 @@ impl Binder<'_> {
         Ok(Bound { plan: self.project(sorted, columns)?, columns: bound.columns })
     }
 
-    pub(super) fn limit(&mut self, plan: LogicalPlan, limit: &LimitClause, place: &Place) -> Result<LogicalPlan> {
+    pub(super) fn limit(
+        &mut self,
+        plan: LogicalPlan,
+        limit: &LimitClause,
+        place: &QueryContext,
+    ) -> Result<LogicalPlan> {
         let (limit, offset) = match limit {
             LimitClause::LimitOffset { limit, offset, limit_by: _ } => {
                 (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
@@ -129,10 +134,10 @@ impl Binder<'_> {
         if limit.is_none() && offset.is_none() {
             return Ok(plan);
         }
-        let scope = Scope::empty();
+        let scope = NameScope::empty();
         let mut number = |text: Option<&Expr>| match text {
             None => Ok(None),
-            Some(text) => self.condition(text, Around::of(&scope, place), "LIMIT").map(Some),
+            Some(text) => self.condition(text, NameContext::of(&scope, place), "LIMIT").map(Some),
         };
         let (skip, fetch) = (number(offset)?, number(limit)?);
         Ok(LogicalPlanBuilder::from(plan).limit_by_expr(skip, fetch)?.build()?)
@@ -140,6 +145,6 @@ impl Binder<'_> {
 }
 
 /// The columns of a query as a scope of their own.
-pub(super) fn scope_of(bound: &Bound) -> Scope {
-    Scope::of(Relation { columns: bound.columns.clone(), ..Relation::default() }, &bound.plan)
+pub(super) fn scope_of(bound: &Bound) -> NameScope {
+    NameScope::of(FromRelation { columns: bound.columns.clone(), ..FromRelation::default() }, &bound.plan)
 }

@@ -3,7 +3,7 @@
 //! The columns take the types of both parts, as those of any UNION do. The second part's types depend on the columns that it
 //! reads, so it is bound again once these are known.
 
-use crate::bind::binder::{Binder, Bound, Place, With, WithSource};
+use crate::bind::binder::{Binder, Bound, QueryContext, With, WithSource};
 use crate::bind::error;
 use crate::bind::with::behind;
 use crate::type_name::type_name;
@@ -17,7 +17,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The second part of a recursive query.
-struct Rounds {
+struct RecursivePart {
     /// DataFusion finds the rows of the round before by this name, of which there may be one.
     table: String,
     bound: Bound,
@@ -27,7 +27,13 @@ struct Rounds {
 
 impl Binder<'_> {
     /// Binds a query of WITH RECURSIVE, which reads its own rows in the second part of a UNION, or not at all.
-    pub(super) fn recursive(&mut self, name: &str, query: &Query, columns: &[String], place: &Place) -> Result<Bound> {
+    pub(super) fn recursive(
+        &mut self,
+        name: &str,
+        query: &Query,
+        columns: &[String],
+        place: &QueryContext,
+    ) -> Result<Bound> {
         let SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right } = query.body.as_ref() else {
             return self.unordered(query, place);
         };
@@ -80,18 +86,18 @@ impl Binder<'_> {
     }
 
     /// Binds the second part of a query, over rows like those of the first.
-    fn rounds(&mut self, name: &str, first: &Bound, second: &SetExpr, place: &Place) -> Result<Rounds> {
+    fn rounds(&mut self, name: &str, first: &Bound, second: &SetExpr, place: &QueryContext) -> Result<RecursivePart> {
         let called = self.names.fresh(name);
         let fields = first.plan.schema().fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
         let table = Arc::new(CteWorkTable::new(&called, Arc::new(Schema::new(fields.collect::<Vec<Field>>()))));
         let columns = first.columns.iter().map(|own| own.name.clone()).collect();
         let source = WithSource::Rounds { table, columns, was_read: Cell::new(false) };
         let with = Rc::new(With { name: name.to_owned(), source, is_named: Cell::new(true), next: place.with.clone() });
-        let bound = self.body(second, &Place { with: Some(Rc::clone(&with)), ..place.clone() })?;
+        let bound = self.body(second, &QueryContext { with: Some(Rc::clone(&with)), ..place.clone() })?;
         let WithSource::Rounds { was_read, .. } = &with.source else {
             return Err(Error::Internal("a recursive query lost its rounds".into()));
         };
-        Ok(Rounds { table: called, bound, reads: was_read.get() })
+        Ok(RecursivePart { table: called, bound, reads: was_read.get() })
     }
 
     /// The types that the columns of a UNION of both parts have.

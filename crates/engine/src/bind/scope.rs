@@ -27,7 +27,7 @@ pub(crate) struct Named {
 
 /// A member of FROM.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Relation {
+pub(super) struct FromRelation {
     /// Its alias, or the table's name; `None` for a query without an alias.
     pub(super) name: Option<String>,
     /// The schema that may stand before the name; `None` behind an alias.
@@ -42,7 +42,7 @@ pub(super) struct Relation {
     pub(super) key: Vec<Column>,
 }
 
-impl Relation {
+impl FromRelation {
     /// The names of all of its columns, behind its own name if they are to be qualified.
     fn names(&self, qualified: bool) -> Vec<String> {
         let names = self.columns.iter().map(|own| &own.name).chain(&self.all);
@@ -55,8 +55,8 @@ impl Relation {
 
 /// The columns that one query can name.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
-    pub(super) relations: Vec<Relation>,
+pub(super) struct NameScope {
+    pub(super) relations: Vec<FromRelation>,
     /// What `*` stands for, and what names that stand alone may mean.
     pub(super) shown: Vec<Named>,
     /// The columns of the plan.
@@ -66,7 +66,7 @@ pub(super) struct Scope {
 /// The scope of a query and those around it.
 #[derive(Debug)]
 pub(super) struct Level {
-    pub(super) scope: Scope,
+    pub(super) scope: NameScope,
     /// Aggregates that the query computes for those within it.
     pub(super) calls: RefCell<Vec<OuterCall>>,
     pub(super) next: Option<Rc<Level>>,
@@ -74,14 +74,14 @@ pub(super) struct Level {
 
 impl Level {
     /// The scope of a query, and of those around it.
-    pub(super) fn new(scope: Scope, next: Option<Rc<Level>>) -> Rc<Self> {
+    pub(super) fn new(scope: NameScope, next: Option<Rc<Level>>) -> Rc<Self> {
         Rc::new(Self { scope, calls: RefCell::default(), next })
     }
 }
 
 /// What a name was found to mean.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct ResolvedName {
     pub(super) column: Column,
     pub(super) field: FieldRef,
     /// It is a column of a query around this one.
@@ -104,14 +104,14 @@ enum Search {
     Ambiguous,
 }
 
-impl Scope {
+impl NameScope {
     /// The scope of a query without FROM.
     pub(super) fn empty() -> Self {
         Self { relations: Vec::new(), shown: Vec::new(), fields: Arc::new(DFSchema::empty()) }
     }
 
     /// The scope of one member of FROM.
-    pub(super) fn of(relation: Relation, plan: &LogicalPlan) -> Self {
+    pub(super) fn of(relation: FromRelation, plan: &LogicalPlan) -> Self {
         let shown = relation.columns.clone();
         Self { relations: vec![relation], shown, fields: Arc::clone(plan.schema()) }
     }
@@ -136,7 +136,7 @@ impl Scope {
 
     /// The relations that the parts before the last of a qualified name mean: `t`, `schema.t` or `catalog.schema.t`.
     pub(super) fn named(&self, qualifier: &[String]) -> Vec<usize> {
-        let means = |relation: &Relation| match qualifier {
+        let means = |relation: &FromRelation| match qualifier {
             [table] => relation.name.as_ref() == Some(table),
             [schema, table] | [_, schema, table] => {
                 relation.name.as_ref() == Some(table) && relation.schema.as_ref() == Some(schema)
@@ -183,7 +183,7 @@ impl Scope {
 }
 
 /// The column that a name means in `scope`, or in one of those around it.
-pub(super) fn resolve(idents: &[Ident], scope: &Scope, outer: Option<&Rc<Level>>) -> Result<Found> {
+pub(super) fn resolve(idents: &[Ident], scope: &NameScope, outer: Option<&Rc<Level>>) -> Result<ResolvedName> {
     let parts: Vec<String> = idents.iter().map(fold).collect();
     let mut own = Some(scope);
     let mut next = outer;
@@ -193,7 +193,7 @@ pub(super) fn resolve(idents: &[Ident], scope: &Scope, outer: Option<&Rc<Level>>
         match scope.search(&parts) {
             Search::Found { column, parts } => {
                 let field = scope.field(&column)?;
-                return Ok(Found { column, field, is_outer, parts });
+                return Ok(ResolvedName { column, field, is_outer, parts });
             }
             Search::Ambiguous => return Err(error::ambiguous(idents)),
             Search::NoColumn { relation } => {

@@ -1,12 +1,12 @@
 //! SELECT: FROM, WHERE, GROUP BY, HAVING, windows, QUALIFY, the list, DISTINCT and ORDER BY, in that order.
 
 use crate::Result;
-use crate::bind::binder::{Binder, Bound, Place, column_of};
-use crate::bind::expression::{Around, refuse_calls};
+use crate::bind::binder::{Binder, Bound, QueryContext, column_of};
+use crate::bind::expression::{NameContext, refuse_calls};
 use crate::bind::from::From;
 use crate::bind::group::replaced;
-use crate::bind::items::{Item, inner_names};
-use crate::bind::order::{By, Key};
+use crate::bind::items::{OutputItem, inner_names};
+use crate::bind::order::{OrderKey, OrderValue};
 use crate::bind::scope::Named;
 use crate::bind::{error, keys, window};
 use datafusion::common::Column;
@@ -22,23 +22,23 @@ use std::sync::Arc;
 
 /// What a SELECT computes of its rows.
 #[derive(Debug)]
-pub(super) struct Parts {
-    pub(super) items: Vec<Item>,
+pub(super) struct SelectParts {
+    pub(super) items: Vec<OutputItem>,
     pub(super) having: Option<Planned>,
     pub(super) qualify: Option<Planned>,
-    pub(super) order: Vec<Key>,
+    pub(super) order: Vec<OrderKey>,
     /// DISTINCT ON.
-    pub(super) on: Vec<By>,
+    pub(super) on: Vec<OrderValue>,
     /// What WINDOW defines windows by, whether a function names them or not.
     pub(super) windows: Vec<Planned>,
 }
 
-impl Parts {
+impl SelectParts {
     /// Every expression.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Planned> {
         let values = self.order.iter().map(|key| &key.by).chain(&self.on).filter_map(|by| match by {
-            By::Item(_) => None,
-            By::Value(value) => Some(value),
+            OrderValue::Item(_) => None,
+            OrderValue::Value(value) => Some(value),
         });
         let items = self.items.iter().map(|item| &item.expression);
         items.chain(&self.having).chain(&self.qualify).chain(values).chain(&self.windows)
@@ -47,8 +47,8 @@ impl Parts {
     /// Puts columns in the place of what was computed already.
     pub(super) fn replace(&mut self, computed: &[(Planned, Column)]) -> Result<()> {
         let keys = self.order.iter_mut().map(|key| &mut key.by).chain(&mut self.on).filter_map(|by| match by {
-            By::Item(_) => None,
-            By::Value(value) => Some(value),
+            OrderValue::Item(_) => None,
+            OrderValue::Value(value) => Some(value),
         });
         let items = self.items.iter_mut().map(|item| &mut item.expression);
         for own in items.chain(&mut self.having).chain(&mut self.qualify).chain(keys).chain(&mut self.windows) {
@@ -60,7 +60,7 @@ impl Parts {
 
 impl Binder<'_> {
     /// Binds a SELECT.
-    pub(super) fn select(&mut self, select: &Select, order: Option<&OrderBy>, place: &Place) -> Result<Bound> {
+    pub(super) fn select(&mut self, select: &Select, order: Option<&OrderBy>, place: &QueryContext) -> Result<Bound> {
         let from = self.from(select, place)?;
         self.select_from(from, select, order, place)
     }
@@ -71,7 +71,7 @@ impl Binder<'_> {
         from: From,
         select: &Select,
         order: Option<&OrderBy>,
-        place: &Place,
+        place: &QueryContext,
     ) -> Result<Bound> {
         refuse_clauses(select)?;
         let of_query_around = std::mem::take(&mut self.calls);
@@ -80,11 +80,17 @@ impl Binder<'_> {
         bound
     }
 
-    fn select_over(&mut self, from: From, select: &Select, order: Option<&OrderBy>, place: &Place) -> Result<Bound> {
+    fn select_over(
+        &mut self,
+        from: From,
+        select: &Select,
+        order: Option<&OrderBy>,
+        place: &QueryContext,
+    ) -> Result<Bound> {
         window::check(&select.named_window)?;
         let From { mut plan, scope } = from;
-        let place_of_list = Place { instead: std::rc::Rc::from([]), ..place.clone() };
-        let around = Around { windows: &select.named_window, ..Around::of(&scope, &place_of_list) };
+        let place_of_list = QueryContext { instead: std::rc::Rc::from([]), ..place.clone() };
+        let around = NameContext { windows: &select.named_window, ..NameContext::of(&scope, &place_of_list) };
         if let Some(condition) = &select.selection {
             let condition = self.condition(condition, around, "WHERE")?;
             plan = LogicalPlan::Filter(Filter::try_new(condition, Arc::new(plan))?);
@@ -119,10 +125,10 @@ impl Binder<'_> {
         self.listed(plan, parts, select.distinct.as_ref(), place.is_top)
     }
 
-    fn parts(&mut self, select: &Select, order: Option<&OrderBy>, around: Around<'_>) -> Result<Parts> {
+    fn parts(&mut self, select: &Select, order: Option<&OrderBy>, around: NameContext<'_>) -> Result<SelectParts> {
         let list = &select.projection;
         let items = self.items(list, around)?;
-        let with_aliases = Around { aliases: &items, ..around };
+        let with_aliases = NameContext { aliases: &items, ..around };
         let having = select.having.as_ref().map(|having| self.expression(having, with_aliases)).transpose()?;
         let qualify = select.qualify.as_ref().map(|qualify| self.expression(qualify, with_aliases)).transpose()?;
         if let (Some(planned), Some(text)) = (&having, &select.having) {
@@ -142,12 +148,18 @@ impl Binder<'_> {
         for value in window::values(&select.named_window) {
             windows.push(self.expression(value, around)?);
         }
-        Ok(Parts { items, having, qualify, order, on, windows })
+        Ok(SelectParts { items, having, qualify, order, on, windows })
     }
 
     /// The select list over `plan`, without rows that are there twice where DISTINCT says so, in order.
-    fn listed(&mut self, plan: LogicalPlan, parts: Parts, distinct: Option<&Distinct>, is_top: bool) -> Result<Bound> {
-        let Parts { items, having: _, qualify: _, order, on, windows: _ } = parts;
+    fn listed(
+        &mut self,
+        plan: LogicalPlan,
+        parts: SelectParts,
+        distinct: Option<&Distinct>,
+        is_top: bool,
+    ) -> Result<Bound> {
+        let SelectParts { items, having: _, qualify: _, order, on, windows: _ } = parts;
         let names = if is_top { items.iter().map(|item| item.name.clone()).collect() } else { inner_names(&items) };
         let (plan, groups) = self.unnest(plan, items.iter().map(|item| item.expression.clone()).collect())?;
         let mut list: Vec<Planned> = Vec::new();
@@ -174,9 +186,9 @@ impl Binder<'_> {
             }
         }
         let width = list.len();
-        let mut place_of = |binder: &mut Self, by: &By| match by {
-            By::Item(number) => Planned::Column(columns[starts[*number]].column.clone()),
-            By::Value(value) => match list.iter().find(|listed| *listed == value) {
+        let mut place_of = |binder: &mut Self, by: &OrderValue| match by {
+            OrderValue::Item(number) => Planned::Column(columns[starts[*number]].column.clone()),
+            OrderValue::Value(value) => match list.iter().find(|listed| *listed == value) {
                 Some(listed) => Planned::Column(column_of(listed)),
                 None => {
                     let hidden = match value {

@@ -1,10 +1,10 @@
 //! UNION, INTERSECT and EXCEPT, VALUES, and TABLE t. Columns are put together by their positions, and called as the first
 //! query calls them.
 
-use crate::bind::binder::{Binder, Bound, Place};
-use crate::bind::expression::Around;
+use crate::bind::binder::{Binder, Bound, QueryContext};
+use crate::bind::expression::NameContext;
 use crate::bind::functions::looks_outside;
-use crate::bind::scope::Scope;
+use crate::bind::scope::NameScope;
 use crate::bind::tables::name_of;
 use crate::bind::{error, keys};
 use crate::statements::all_of;
@@ -16,14 +16,14 @@ use datafusion::sql::sqlparser::ast::{SetExpr, SetOperator, SetQuantifier, Table
 
 impl Binder<'_> {
     /// Binds a chain of UNION, INTERSECT and EXCEPT, which leans to the left and may be long.
-    pub(super) fn set_operations(&mut self, mut body: &SetExpr, place: &Place) -> Result<Bound> {
+    pub(super) fn set_operations(&mut self, mut body: &SetExpr, place: &QueryContext) -> Result<Bound> {
         let mut later = Vec::new();
         while let SetExpr::SetOperation { op, set_quantifier, left, right } = body {
             later.push((*op, *set_quantifier, right.as_ref()));
             body = left;
         }
         let mut all = self.body(body, place)?;
-        let behind = Place { is_top: false, ..place.clone() };
+        let behind = QueryContext { is_top: false, ..place.clone() };
         for (operator, quantifier, right) in later.into_iter().rev() {
             let right = self.body(right, &behind)?;
             all = self.combined(all, right, operator, quantifier)?;
@@ -127,13 +127,13 @@ impl Binder<'_> {
     }
 
     /// Binds VALUES.
-    pub(super) fn values(&mut self, values: &Values, place: &Place) -> Result<Bound> {
-        let scope = Scope::empty();
+    pub(super) fn values(&mut self, values: &Values, place: &QueryContext) -> Result<Bound> {
+        let scope = NameScope::empty();
         let mut rows: Vec<Vec<Planned>> = Vec::with_capacity(values.rows.len());
         for row in &values.rows {
             let mut planned = Vec::with_capacity(row.content.len());
             for value in &row.content {
-                planned.push(self.condition(value, Around::of(&scope, place), "VALUES")?);
+                planned.push(self.condition(value, NameContext::of(&scope, place), "VALUES")?);
             }
             if rows.first().is_some_and(|first| first.len() != planned.len()) {
                 return Err(Error::InvalidInput(format!(
@@ -166,7 +166,7 @@ impl Binder<'_> {
     }
 
     /// Binds `TABLE t`.
-    pub(super) fn whole_table(&mut self, table: &Table, place: &Place) -> Result<Bound> {
+    pub(super) fn whole_table(&mut self, table: &Table, place: &QueryContext) -> Result<Bound> {
         let name = name_of(table).ok_or_else(|| Error::InvalidInput("TABLE names a table".into()))?;
         self.query(&all_of(&name)?, place)
     }

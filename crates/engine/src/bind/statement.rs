@@ -1,9 +1,9 @@
 //! A statement's query, from looking its tables up to its plan, and the names of its columns, which lie outside the plan.
 
 use crate::Result;
-use crate::bind::binder::{Beside, Binder, Instead, Place, TablesOf};
+use crate::bind::binder::{Beside, Binder, Instead, QueryContext, TablesOf};
 use crate::bind::mentioned::Mentioned;
-use crate::bind::names::Names;
+use crate::bind::names::TakenNames;
 use crate::bind::tables::{Lookup, Tables};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -54,13 +54,13 @@ pub(crate) async fn bind(
     let mentioned = Rc::new(Mentioned::of(query)?);
     let mut binder = Binder {
         state,
-        names: Names::default(),
+        names: TakenNames::default(),
         mentioned,
         samples: HashMap::new(),
         beside: Vec::new(),
         calls: Vec::new(),
     };
-    let place = Place {
+    let place = QueryContext {
         tables: TablesOf::Statement(Rc::new(tables)),
         outer: None,
         with: None,

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::bind::binder::{Binder, Bound};
 use crate::bind::error;
-use crate::bind::expression::Around;
+use crate::bind::expression::NameContext;
 use crate::bind::row::query_of;
 use crate::bind::scope::Level;
 use arrow::datatypes::{DataType, Field, FieldRef};
@@ -18,7 +18,11 @@ use std::sync::Arc;
 
 impl Binder<'_> {
     /// Plans an expression that is about a query, and tells what it gives; `None` for one that is about an array.
-    pub(super) fn subquery(&mut self, expression: &Expr, around: Around<'_>) -> Result<Option<(Planned, FieldRef)>> {
+    pub(super) fn subquery(
+        &mut self,
+        expression: &Expr,
+        around: NameContext<'_>,
+    ) -> Result<Option<(Planned, FieldRef)>> {
         let truth = || Arc::new(Field::new("truth", DataType::Boolean, true));
         Ok(Some(match expression {
             Expr::Subquery(query) => {
@@ -55,7 +59,7 @@ impl Binder<'_> {
         operator: &BinaryOperator,
         query: &Query,
         quantifier: SetQuantifier,
-        around: Around<'_>,
+        around: NameContext<'_>,
     ) -> Result<Planned> {
         let comparison = match operator {
             BinaryOperator::Eq => Operator::Eq,
@@ -73,7 +77,7 @@ impl Binder<'_> {
     }
 
     /// Binds a query that gives one column.
-    fn column(&mut self, query: &Query, around: Around<'_>) -> Result<Bound> {
+    fn column(&mut self, query: &Query, around: NameContext<'_>) -> Result<Bound> {
         let bound = self.inner_query(query, around)?;
         match bound.columns.len() {
             1 => Ok(bound),
@@ -85,7 +89,7 @@ impl Binder<'_> {
     }
 
     /// Binds a query that sees the columns around it.
-    fn inner_query(&mut self, query: &Query, around: Around<'_>) -> Result<Bound> {
+    fn inner_query(&mut self, query: &Query, around: NameContext<'_>) -> Result<Bound> {
         let level = Level::new(around.scope.clone(), around.place.outer.clone());
         let bound = self.unordered(query, &around.place.inner(Some(Rc::clone(&level))))?;
         self.calls.append(&mut level.calls.borrow_mut());

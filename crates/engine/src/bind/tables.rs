@@ -1,7 +1,7 @@
 //! The tables and views that a statement names, looked up once before it is bound: looking up may have to wait for a file
 //! system, binding does not.
 
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use async_trait::async_trait;
 use datafusion::catalog::TableProvider;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// What a name of a table stands for.
 #[derive(Debug, Clone)]
-pub(crate) enum Known {
+pub(crate) enum KnownRelation {
     /// A table of the database, or a TEMP table.
     Table {
         /// Its state in the statement's snapshot.
@@ -55,7 +55,7 @@ pub(crate) struct FoundView {
 /// What a look-up gives.
 pub(crate) enum Looked {
     /// A table.
-    Known(Known),
+    Known(KnownRelation),
     /// A view, whose names are still to be looked up.
     View(Box<FoundView>),
 }
@@ -73,7 +73,7 @@ pub(crate) trait Lookup: Send + Sync + fmt::Debug {
 /// The names of tables in a statement, or in a view's query.
 #[derive(Debug)]
 pub(crate) struct Tables {
-    known: HashMap<TableReference, Known>,
+    known: HashMap<TableReference, KnownRelation>,
     lookup: Arc<dyn Lookup>,
 }
 
@@ -82,7 +82,7 @@ type Views = HashMap<TableName, Arc<View>>;
 
 impl Tables {
     /// Looks up what `tree` names, and what its views name.
-    pub(crate) async fn of(tree: &mut (impl Tree + Send), lookup: Arc<dyn Lookup>) -> Result<Self> {
+    pub(crate) async fn of(tree: &mut (impl SyntaxTree + Send), lookup: Arc<dyn Lookup>) -> Result<Self> {
         Self::read(names(tree)?, lookup, &mut Views::new()).await
     }
 
@@ -100,7 +100,7 @@ impl Tables {
                 let found = match lookup.look_up(&name).await? {
                     None => continue,
                     Some(Looked::Known(found)) => found,
-                    Some(Looked::View(view)) => Known::View(Self::view(*view, views).await?),
+                    Some(Looked::View(view)) => KnownRelation::View(Self::view(*view, views).await?),
                 };
                 known.insert(name, found);
             }
@@ -127,7 +127,7 @@ impl Tables {
     /// # Errors
     ///
     /// Nothing has the name.
-    pub(super) fn find(&self, reference: &TableReference) -> Result<&Known> {
+    pub(super) fn find(&self, reference: &TableReference) -> Result<&KnownRelation> {
         self.known.get(reference).ok_or_else(|| self.lookup.unknown(reference))
     }
 }
@@ -145,9 +145,9 @@ pub(super) fn name_of(table: &Table) -> Option<ObjectName> {
 }
 
 /// Every name of a table in a tree. Names of WITH queries are among them: they may be tables' names as well.
-fn names(tree: &mut impl Tree) -> Result<Vec<TableReference>> {
-    struct Found(Vec<TableReference>);
-    impl Found {
+fn names(tree: &mut impl SyntaxTree) -> Result<Vec<TableReference>> {
+    struct NamedTables(Vec<TableReference>);
+    impl NamedTables {
         fn body(&mut self, body: &SetExpr) -> Result<()> {
             match body {
                 SetExpr::Table(table) => {
@@ -163,7 +163,7 @@ fn names(tree: &mut impl Tree) -> Result<Vec<TableReference>> {
             }
         }
     }
-    impl Visit for Found {
+    impl Visit for NamedTables {
         fn query(&mut self, query: &mut Query) -> Result<()> {
             self.body(&query.body)
         }
@@ -175,7 +175,7 @@ fn names(tree: &mut impl Tree) -> Result<Vec<TableReference>> {
             Ok(())
         }
     }
-    let mut found = Found(Vec::new());
+    let mut found = NamedTables(Vec::new());
     tree.walk(&mut found)?;
     Ok(found.0)
 }

@@ -1,8 +1,8 @@
 //! WITH: each query is bound anew wherever it is named, unless its rows are shared (`shared`) or it reads its own (`recursive`).
 
-use crate::bind::binder::{Binder, Bound, Place, With, WithSource};
+use crate::bind::binder::{Binder, Bound, QueryContext, With, WithSource};
 use crate::bind::from::From;
-use crate::bind::scope::{Relation, fold};
+use crate::bind::scope::{FromRelation, fold};
 use crate::bind::{error, shared};
 use crate::shared::SharedRows;
 use crate::{Error, Result};
@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// The place of a query that stands behind a WITH.
-pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
+pub(super) fn behind(with: &WithClause, place: &QueryContext) -> Result<QueryContext> {
     let mut inner = place.clone();
     let mut names: Vec<String> = Vec::new();
     for Cte { alias, query, from: _, materialized, closing_paren_token: _ } in &with.cte_tables {
@@ -26,7 +26,7 @@ pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
         }
         let columns = alias.columns.iter().map(|column| fold(&column.name)).collect();
         let query = query.clone();
-        let own = Place { is_top: false, instead: Rc::from([]), verb: "", ..inner.clone() };
+        let own = QueryContext { is_top: false, instead: Rc::from([]), verb: "", ..inner.clone() };
         let materialized = materialized.as_ref().map(|how| matches!(how, CteAsMaterialized::Materialized));
         let (is_recursive, shared) = (with.recursive, RefCell::default());
         let source = WithSource::Query { query, columns, place: own, is_recursive, materialized, shared };
@@ -39,7 +39,7 @@ pub(super) fn behind(with: &WithClause, place: &Place) -> Result<Place> {
 
 impl Binder<'_> {
     /// Binds the queries of a WITH that nothing named, for their errors.
-    pub(super) fn unnamed(&mut self, queries: usize, place: &Place) -> Result<()> {
+    pub(super) fn unnamed(&mut self, queries: usize, place: &QueryContext) -> Result<()> {
         let mut with = place.with.clone();
         for _ in 0..queries {
             let Some(own) = with else { break };
@@ -92,8 +92,9 @@ impl Binder<'_> {
                 }
             }
         };
-        let relation = Relation { name: Some(with.name.clone()), columns: bound.columns, ..Relation::default() };
-        Ok(From { scope: crate::bind::scope::Scope::of(relation, &bound.plan), plan: bound.plan })
+        let relation =
+            FromRelation { name: Some(with.name.clone()), columns: bound.columns, ..FromRelation::default() };
+        Ok(From { scope: crate::bind::scope::NameScope::of(relation, &bound.plan), plan: bound.plan })
     }
 
     /// The rows of a query of WITH that are computed once for all who name it: AS MATERIALIZED says so, or they may be others the

@@ -1,9 +1,9 @@
 //! What a query asks for more than once, as for a WITH that it names twice, is done once: of scans and pipelines that are
 //! alike, the first is left.
 
-use crate::compile::draft::{Draft, Scanned};
-use crate::compile::functions::Function;
-use crate::compile::groups::Shown;
+use crate::compile::draft::{QueryBuilder, Scanned};
+use crate::compile::functions::CompiledFunction;
+use crate::compile::groups::OutputColumn;
 use crate::compile::translate::same_entries;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -12,11 +12,11 @@ use datafusion::physical_expr::expressions::Column;
 use gingham_execution::{Numbers, Pipeline, Source};
 use std::sync::Arc;
 
-impl Draft {
+impl QueryBuilder {
     /// Leaves out what does the same as something before.
     pub(super) fn unite_alike(&mut self) {
         let scans = firsts(&self.scans, Scanned::is_like);
-        let functions = firsts(&self.functions, Function::is_like);
+        let functions = firsts(&self.functions, CompiledFunction::is_like);
         let kept = self.kept(&scans, &functions);
         let is_needed = needed(&self.pipelines, &kept);
         let pipelines = places(&kept, &is_needed);
@@ -107,7 +107,7 @@ impl Scanned {
     }
 }
 
-impl Function {
+impl CompiledFunction {
     fn is_like(&self, other: &Self) -> bool {
         let columns = self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|(own, other)| own.is_like(other));
@@ -132,7 +132,7 @@ fn types(schema: &Schema) -> impl Iterator<Item = (&DataType, bool)> {
     schema.fields().iter().map(|field| (field.data_type(), field.is_nullable()))
 }
 
-impl Shown {
+impl OutputColumn {
     fn is_like(&self, other: &Self) -> bool {
         let trace = |shown: &Self| (shown.trace.records.clone(), shown.trace.numbered);
         same_entries(&self.entries, &other.entries)

@@ -1,8 +1,8 @@
 //! Unions, input by input: what keeps a part of the rows, or makes fewer of them, does so before they come together.
 
 use crate::compile::by_records::Earlier;
-use crate::compile::draft::{Draft, Open};
-use crate::compile::groups::{Shown, key_numbers, keys_of};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
+use crate::compile::groups::{OutputColumn, key_numbers, keys_of};
 use crate::compile::join::build_side;
 use crate::compile::joined::Joined;
 use crate::compile::translate::same_entries;
@@ -42,9 +42,9 @@ pub(super) fn keeps_a_part_of_union(join: &Joined<'_>) -> bool {
     !join.on.is_empty() && build_side(join).is_some_and(|(kind, left)| keeps_a_part(kind) && is_of_union(probing(left)))
 }
 
-impl Draft {
+impl QueryBuilder {
     /// The rows of each input of the union that an operator's rows are of; the operator's rows where there is none.
-    pub(super) fn branches(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<Open>> {
+    pub(super) fn branches(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<PipelineBuilder>> {
         if !is_of_union(plan) {
             return Some(vec![self.open(plan)?]);
         }
@@ -67,7 +67,11 @@ impl Draft {
     }
 
     /// The groups of each input of a union, as rows to be grouped again.
-    pub(super) fn by_inputs(&mut self, aggregate: &AggregateExec, schema: &Schema) -> Option<(Open, Earlier)> {
+    pub(super) fn by_inputs(
+        &mut self,
+        aggregate: &AggregateExec,
+        schema: &Schema,
+    ) -> Option<(PipelineBuilder, Earlier)> {
         if !is_of_union(aggregate.input()) {
             return None;
         }
@@ -91,7 +95,12 @@ impl Draft {
     }
 
     /// Ends the pipeline of one input in groups, where these are fewer than its rows by far.
-    fn groups_of_input(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) -> Option<Earlier> {
+    fn groups_of_input(
+        &mut self,
+        aggregate: &AggregateExec,
+        open: &mut PipelineBuilder,
+        schema: &Schema,
+    ) -> Option<Earlier> {
         let keys = keys_of(aggregate);
         if self.parts_of(&keys, open, schema).is_none() {
             let wide = self.evaluate_parts(aggregate, open, (schema, false, true));
@@ -112,7 +121,7 @@ impl Draft {
 impl Earlier {
     /// Whether the aggregates of other groups mean the same.
     fn is_like(&self, other: &Self) -> bool {
-        let alike = |(own, other): (&Shown, &Shown)| {
+        let alike = |(own, other): (&OutputColumn, &OutputColumn)| {
             (&own.data_type, own.how) == (&other.data_type, other.how) && same_entries(&own.entries, &other.entries)
         };
         let functions = |earlier: &Self| earlier.calls.aggregates.iter().map(|own| own.function).collect::<Vec<_>>();

@@ -2,8 +2,8 @@
 //! groups by the records first, which are integers, and groups of those groups by the strings. So a string, or what is
 //! computed of it, is looked at once for a group, not for each row.
 
-use crate::compile::draft::{Draft, Open};
-use crate::compile::groups::{Parts, fits, kept, keys_of, strings_to_number};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
+use crate::compile::groups::{GroupParts, fits, kept, keys_of, strings_to_number};
 use crate::compile::translate::Typed;
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 const ROWS_PER_RECORD: u64 = 2;
 
 /// What the keys of groups are made of.
-pub(super) enum Part {
+pub(super) enum KeyPart {
     /// A column of the aggregation's input.
     Column(usize),
     /// A key that is none.
@@ -27,20 +27,20 @@ pub(super) enum Part {
 /// Groups that are grouped again.
 pub(super) struct Earlier {
     /// How the calls are made of the aggregates.
-    pub(super) calls: Parts,
+    pub(super) calls: GroupParts,
     /// Keys that are no columns of the aggregation's input; they are behind these.
     pub(super) keys: Vec<Arc<dyn PhysicalExpr>>,
     /// Columns before those of the aggregates.
     pub(super) width: usize,
 }
 
-impl Draft {
+impl QueryBuilder {
     /// Groups rows by the records that their strings come from, where that pays: `open` becomes these groups' rows. The
     /// columns that keys name are where they were, those of the aggregates behind all of the input's.
     pub(super) fn by_records(
         &mut self,
         aggregate: &AggregateExec,
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         (schema, is_last): (&Schema, bool),
     ) -> Option<Earlier> {
         let keys = keys_of(aggregate);
@@ -67,15 +67,15 @@ impl Draft {
     pub(super) fn parts_of(
         &self,
         keys: &[Arc<dyn PhysicalExpr>],
-        open: &Open,
+        open: &PipelineBuilder,
         schema: &Schema,
-    ) -> Option<Vec<(Part, Typed)>> {
+    ) -> Option<Vec<(KeyPart, Typed)>> {
         let most = open.most.min(self.largest_table()?) / ROWS_PER_RECORD;
-        let mut parts: Vec<(Part, Typed)> = Vec::new();
+        let mut parts: Vec<(KeyPart, Typed)> = Vec::new();
         for key in keys {
             if let Some(typed) = open.scope.translate(key, schema).and_then(Typed::told_apart) {
                 let column = key.downcast_ref::<Column>().map(Column::index);
-                parts.push((column.map_or_else(|| Part::Key(Arc::clone(key)), Part::Column), typed));
+                parts.push((column.map_or_else(|| KeyPart::Key(Arc::clone(key)), KeyPart::Column), typed));
                 continue;
             }
             let mut columns: Vec<usize> = collect_columns(key).iter().map(Column::index).collect();
@@ -85,7 +85,7 @@ impl Draft {
             if records.is_empty() || records.iter().any(|records| records.table.rows() > most) {
                 return None;
             }
-            parts.extend(columns.into_iter().map(Part::Column).zip(typed));
+            parts.extend(columns.into_iter().map(KeyPart::Column).zip(typed));
         }
         Some(parts)
     }
@@ -95,11 +95,11 @@ impl Draft {
         &mut self,
         aggregate: &AggregateExec,
         keys: &[Arc<dyn PhysicalExpr>],
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         schema: &Schema,
     ) -> Option<Earlier> {
         self.evaluate_calls(aggregate, open, schema);
-        let mut calls = Parts { others: self.functions.len(), ..Parts::default() };
+        let mut calls = GroupParts { others: self.functions.len(), ..GroupParts::default() };
         self.add_calls(aggregate, open, (schema, &mut calls))?;
         if !calls.can_be_merged() {
             return None;
@@ -127,8 +127,8 @@ impl Draft {
         for (place, (part, typed)) in parts.into_iter().zip(typed).enumerate() {
             let typed = Typed { expression: Expression::Column(place), ..typed };
             match part {
-                Part::Column(column) => columns[column] = Some(typed),
-                Part::Key(key) => {
+                KeyPart::Column(column) => columns[column] = Some(typed),
+                KeyPart::Key(key) => {
                     keys.push(key);
                     columns.push(Some(typed));
                 }
@@ -144,7 +144,7 @@ impl Draft {
 
 impl Earlier {
     /// Tells the rows of the groups what their keys are.
-    pub(super) fn know(&self, open: &mut Open) {
+    pub(super) fn know(&self, open: &mut PipelineBuilder) {
         let first = self.width - self.keys.len();
         for (number, key) in self.keys.iter().enumerate() {
             if let Some(typed) = open.scope.column(first + number) {
@@ -154,14 +154,14 @@ impl Earlier {
     }
 
     /// The aggregates of groups of groups, whose rows these are.
-    pub(super) fn merged(&self, open: &Open, others: usize) -> Option<Parts> {
+    pub(super) fn merged(&self, open: &PipelineBuilder, others: usize) -> Option<GroupParts> {
         let column = |place| Some(open.scope.column(self.width + place)?.expression);
         let aggregates = merged(&self.calls.aggregates, column)?;
-        Some(Parts { aggregates, others, counts: self.calls.counts(), ..Parts::default() })
+        Some(GroupParts { aggregates, others, counts: self.calls.counts(), ..GroupParts::default() })
     }
 
     /// The calls, as columns of the groups of groups.
-    pub(super) fn show(self, parts: &mut Parts) {
+    pub(super) fn show(self, parts: &mut GroupParts) {
         let behind = parts.finishes.len();
         parts.finishes.extend(self.calls.finishes);
         parts.columns.extend(self.calls.columns.into_iter().map(|shown| shown.moved(&|column| column + behind)));
@@ -177,7 +177,7 @@ fn of_group(aggregates: &mut Vec<Aggregate>, typed: &Typed) -> usize {
     })
 }
 
-impl Parts {
+impl GroupParts {
     /// Whether groups of groups give the same.
     pub(super) fn can_be_merged(&self) -> bool {
         self.apart.is_empty() && self.aggregates.iter().all(|own| merging(own.function).is_some())

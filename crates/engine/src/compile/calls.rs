@@ -1,23 +1,23 @@
 //! Calls of aggregate functions as what pipelines compute: most as words of a group's state, the others kept apart.
 
-use crate::compile::draft::Open;
+use crate::compile::draft::PipelineBuilder;
 use crate::compile::evaluate::text_function;
 use crate::compile::functions::is_string;
-use crate::compile::groups::{How, Parts, Shown};
+use crate::compile::groups::{GroupParts, OutputColumn, OutputSource};
 use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
-use gingham_execution::{Apart, Arithmetic, Expression, Finish, Function, Gathering, Limits, Moment, Spread};
+use gingham_execution::{Arithmetic, Expression, Finish, Function, Gathering, Limits, Moment, OutOfLine, Spread};
 use std::sync::Arc;
 
-impl Parts {
+impl GroupParts {
     /// Adds a call. `None` for one that pipelines do not compute.
     pub(super) fn add_function(
         &mut self,
         function: &AggregateFunctionExpr,
         filter: Option<Expression>,
-        open: &Open,
+        open: &PipelineBuilder,
         schema: &Schema,
     ) -> Option<()> {
         let data_type = function.field().data_type().clone();
@@ -122,7 +122,7 @@ impl Parts {
         &mut self,
         argument: Typed,
         filter: Option<Expression>,
-        (open, is_distinct): (&Open, bool),
+        (open, is_distinct): (&PipelineBuilder, bool),
         data_type: DataType,
     ) -> Option<()> {
         match (&data_type, &argument.data_type) {
@@ -145,8 +145,8 @@ impl Parts {
                     None => self.sum_and_count((Function::FloatSum, false), argument.expression, filter),
                     Some(integer) => self.sum_and_count((sum_of(is_distinct), is_distinct), integer, filter),
                 };
-                let how = How::Mean { sum: self.finish(sum), count: self.finish(count), floats };
-                self.columns.push(Shown { data_type, how, entries: None, trace: Trace::default() });
+                let how = OutputSource::Mean { sum: self.finish(sum), count: self.finish(count), floats };
+                self.columns.push(OutputColumn { data_type, how, entries: None, trace: Trace::default() });
             }
             (DataType::Decimal128(_, scale), DataType::Decimal128(_, own)) => {
                 let digits = u32::try_from(i32::from(*scale) - i32::from(*own)).ok()?;
@@ -212,7 +212,7 @@ impl Parts {
         &mut self,
         argument: &Arc<dyn PhysicalExpr>,
         filter: Option<Expression>,
-        (open, schema): (&Open, &Schema),
+        (open, schema): (&PipelineBuilder, &Schema),
         data_type: DataType,
         largest: bool,
     ) -> Option<()> {
@@ -238,7 +238,7 @@ impl Parts {
             (Gathering::Floats { .. }, Gathering::Floats { .. }) => true,
             (known, what) => known == what,
         };
-        let alike = |known: &Apart| alike(&known.what) && known.arguments == arguments && known.filter == filter;
+        let alike = |known: &OutOfLine| alike(&known.what) && known.arguments == arguments && known.filter == filter;
         if let Some(place) = self.apart.iter().position(alike) {
             if let (Gathering::Floats { squares }, Gathering::Floats { squares: wanted }) =
                 (&mut self.apart[place].what, what)
@@ -247,7 +247,7 @@ impl Parts {
             }
             return place;
         }
-        self.apart.push(Apart { what, arguments, filter });
+        self.apart.push(OutOfLine { what, arguments, filter });
         self.apart.len() - 1
     }
 }

@@ -1,11 +1,11 @@
 //! Pipelines in the making: what each operator of a physical plan adds to the pipeline that its rows are in, and where one
 //! pipeline ends and the next begins.
 
-use crate::compile::functions::Function;
-use crate::compile::given::Given;
+use crate::compile::functions::CompiledFunction;
+use crate::compile::given::ExternalInput;
 use crate::compile::joined::Joined;
-use crate::compile::predicate::Read;
-use crate::compile::translate::{Notes, Records, Scope, Trace, Typed};
+use crate::compile::predicate::TableRead;
+use crate::compile::translate::{ColumnScope, Notes, RecordColumn, Trace, Typed};
 use crate::table::ScanExec;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// A query in the making.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct QueryBuilder {
     pub(super) pipelines: Vec<Pipeline>,
     /// Of the rows that each pipeline leaves: where the integers lie and what is NULL, as far as that is known now.
     pub(super) left: Vec<Vec<(Limits, bool)>>,
@@ -36,9 +36,9 @@ pub(super) struct Draft {
     pub(super) rows: Vec<u64>,
     pub(super) scans: Vec<Scanned>,
     /// Rows that DataFusion's operators give.
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<ExternalInput>,
     /// What DataFusion computes.
-    pub(super) functions: Vec<Function>,
+    pub(super) functions: Vec<CompiledFunction>,
     /// Why rows are given that are, where some are.
     pub(super) foreign: Option<String>,
     pub(super) notes: Notes,
@@ -64,7 +64,7 @@ pub(super) struct Scanned {
 
 /// A pipeline that has no end yet.
 #[derive(Debug, Clone)]
-pub(super) struct Open {
+pub(super) struct PipelineBuilder {
     pub(super) source: Source,
     /// Columns that the source has by itself, and what is computed of them.
     pub(super) source_columns: usize,
@@ -72,7 +72,7 @@ pub(super) struct Open {
     pub(super) fields: Vec<Field>,
     pub(super) steps: Vec<Step>,
     /// What the rows' columns are over the fields.
-    pub(super) scope: Scope,
+    pub(super) scope: ColumnScope,
     /// Inputs so far: the source and a probe's each.
     pub(super) inputs: usize,
     /// Records at most: a join may give one more than once.
@@ -80,9 +80,9 @@ pub(super) struct Open {
     pub(super) hints: Vec<Hint>,
 }
 
-impl Open {
+impl PipelineBuilder {
     /// The records of a source, with nothing done to them. The scope's facts are those of its columns.
-    pub(super) fn new(source: Source, scope: Scope) -> Self {
+    pub(super) fn new(source: Source, scope: ColumnScope) -> Self {
         let source_columns = scope.facts().len();
         let fields = (0..source_columns).map(|column| Field { input: 0, column }).collect();
         let (most, computed) = (scope.rows(), Vec::new());
@@ -96,14 +96,17 @@ impl Open {
     }
 }
 
-impl Draft {
+impl QueryBuilder {
     /// The rows of `plan`, which DataFusion's operators give where pipelines can't; `None` when they can't either.
-    pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
+    pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<PipelineBuilder> {
         self.attempt(|draft| draft.own(plan)).or_else(|| self.given(plan))
     }
 
     /// What is added to the query, or nothing at all.
-    pub(super) fn attempt(&mut self, add: impl FnOnce(&mut Self) -> Option<Open>) -> Option<Open> {
+    pub(super) fn attempt(
+        &mut self,
+        add: impl FnOnce(&mut Self) -> Option<PipelineBuilder>,
+    ) -> Option<PipelineBuilder> {
         let before = [self.pipelines.len(), self.scans.len(), self.functions.len(), self.given.len()];
         let open = add(self);
         if open.is_none() {
@@ -119,7 +122,7 @@ impl Draft {
     }
 
     /// The rows of `plan`; `None` when pipelines can't give them.
-    fn own(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
+    fn own(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<PipelineBuilder> {
         if let Some(scan) = plan.downcast_ref::<ScanExec>() {
             return match scan.is_plain() {
                 true => Some(self.scan(scan, plan)),
@@ -164,7 +167,7 @@ impl Draft {
     }
 
     /// The rows of a projection of these.
-    pub(super) fn projected(&mut self, projection: &ProjectionExec, mut open: Open) -> Open {
+    pub(super) fn projected(&mut self, projection: &ProjectionExec, mut open: PipelineBuilder) -> PipelineBuilder {
         let schema = projection.input().schema();
         self.evaluate(&mut open, projection.expr().iter().map(|column| &column.expr), &schema);
         let columns = projection.expr().iter().map(|column| open.scope.translate(&column.expr, &schema)).collect();
@@ -173,7 +176,7 @@ impl Draft {
     }
 
     /// The rows of a filter of these.
-    pub(super) fn filtered_by(&mut self, filter: &FilterExec, mut open: Open) -> Option<Open> {
+    pub(super) fn filtered_by(&mut self, filter: &FilterExec, mut open: PipelineBuilder) -> Option<PipelineBuilder> {
         self.filter(&mut open, filter.predicate(), &filter.input().schema())?;
         if let Some(projection) = filter.projection() {
             open.project(projection);
@@ -182,7 +185,12 @@ impl Draft {
     }
 
     /// Records for which a condition is not true go no further.
-    pub(super) fn filter(&mut self, open: &mut Open, condition: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<()> {
+    pub(super) fn filter(
+        &mut self,
+        open: &mut PipelineBuilder,
+        condition: &Arc<dyn PhysicalExpr>,
+        schema: &Schema,
+    ) -> Option<()> {
         let mut parts = vec![condition];
         if open.scope.translate(condition, schema).is_none() {
             // What pipelines can look at comes first: less is left for others to look at.
@@ -202,7 +210,7 @@ impl Draft {
         Some(())
     }
 
-    fn keep(&mut self, open: &mut Open, condition: Expression) {
+    fn keep(&mut self, open: &mut PipelineBuilder, condition: Expression) {
         match self.having(open) {
             Some(having) => *having = Some(Expression::and(having.take(), condition)),
             None => open.steps.push(Step::Filter(condition)),
@@ -210,7 +218,7 @@ impl Draft {
     }
 
     /// The condition under which groups are rows at all, when nothing has happened to them yet.
-    fn having(&mut self, open: &Open) -> Option<&mut Option<Expression>> {
+    fn having(&mut self, open: &PipelineBuilder) -> Option<&mut Option<Expression>> {
         let Source::Rows(groups) = open.source else { return None };
         match &mut self.pipelines.get_mut(groups)?.sink {
             Sink::Aggregate { having, .. } if open.steps.is_empty() && open.computed.is_empty() => Some(having),
@@ -218,10 +226,10 @@ impl Draft {
         }
     }
 
-    fn scan(&mut self, scan: &ScanExec, plan: &Arc<dyn ExecutionPlan>) -> Open {
+    fn scan(&mut self, scan: &ScanExec, plan: &Arc<dyn ExecutionPlan>) -> PipelineBuilder {
         let number = self.scans.len();
         let table = scan.table();
-        let mut read = Read { table, ids: Vec::new(), facts: Vec::new() };
+        let mut read = TableRead { table, ids: Vec::new(), facts: Vec::new() };
         let mut columns = Vec::new();
         for id in scan.columns() {
             let known = table.definition.column_by_id(*id).zip(integer_bounds(table, *id));
@@ -236,7 +244,7 @@ impl Draft {
             }));
         }
         let predicate = if self.own_predicates { read.predicate(scan.predicate()) } else { None };
-        let Read { ids, mut facts, .. } = read;
+        let TableRead { ids, mut facts, .. } = read;
         // Strings that have no codes are carried as the numbers of their records.
         let (mut numbers, all) = (Vec::new(), Limits::new(0, table.numbers().saturating_sub(1) as i64));
         for (column, id) in columns.iter_mut().zip(scan.columns()) {
@@ -252,22 +260,22 @@ impl Draft {
                 facts.push((all, has_nulls));
                 numbers.len() - 1
             });
-            let records = Some(Records { table: Arc::clone(table), column: *id });
+            let records = Some(RecordColumn { table: Arc::clone(table), column: *id });
             // Many records may have NULL.
             let determines = if has_nulls { Vec::new() } else { vec![number] };
             let trace = Trace { origin: Some(number), determines, records, numbered: false };
             let expression = Expression::Column(ids.len() + place);
             *column = Some(Typed { expression, data_type: definition.logical_type.to_arrow(), entries: None, trace });
         }
-        let scope = Scope::new(facts.clone(), columns, table.rows(), &self.notes);
+        let scope = ColumnScope::new(facts.clone(), columns, table.rows(), &self.notes);
         self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: ids, predicate, numbers });
-        Open::new(Source::Scan(number), scope)
+        PipelineBuilder::new(Source::Scan(number), scope)
     }
 
     /// Ends a pipeline in rows of all its columns that can be carried on. Gives its number and, by column, what it is
     /// over the columns of the rows.
-    pub(super) fn end_in_rows(&mut self, open: Open) -> Option<(usize, Vec<Option<Typed>>)> {
-        let Open { source, computed, fields, steps, scope, most, hints, .. } = open;
+    pub(super) fn end_in_rows(&mut self, open: PipelineBuilder) -> Option<(usize, Vec<Option<Typed>>)> {
+        let PipelineBuilder { source, computed, fields, steps, scope, most, hints, .. } = open;
         let mut kept: Vec<Expression> = Vec::new();
         let mut place = |typed: Typed| {
             if matches!(typed.expression, Expression::Constant(_)) {
@@ -315,9 +323,9 @@ impl Draft {
     }
 
     /// A pipeline over the rows that another left, of which these are the columns.
-    pub(super) fn over(&self, source: Source, rows: usize, columns: Vec<Option<Typed>>) -> Open {
-        let scope = Scope::new(self.left[rows].clone(), columns, self.rows[rows], &self.notes);
-        Open::new(source, scope)
+    pub(super) fn over(&self, source: Source, rows: usize, columns: Vec<Option<Typed>>) -> PipelineBuilder {
+        let scope = ColumnScope::new(self.left[rows].clone(), columns, self.rows[rows], &self.notes);
+        PipelineBuilder::new(source, scope)
     }
 }
 

@@ -6,9 +6,9 @@
 //! A string that has no codes, or codes that are not those of another column, becomes a number of the query's own the same
 //! way: the function that does nothing.
 
-use crate::compile::draft::{Draft, Open};
-use crate::compile::functions::{Function, limits};
-use crate::compile::groups::{How, Shown};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
+use crate::compile::functions::{CompiledFunction, limits};
+use crate::compile::groups::{OutputColumn, OutputSource};
 use crate::compile::translate::{Trace, Typed};
 use crate::compile::value_map::needs_only_arguments;
 use arrow::datatypes::{Field as ArrowField, Schema};
@@ -18,16 +18,16 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
-use gingham_execution::{Computed, Expression, Field, Limits, Source, Strings};
+use gingham_execution::{Computed, Expression, Field, InternedStrings, Limits, Source};
 use gingham_storage::{LogicalType, ValueClass};
 use std::sync::Arc;
 
-impl Draft {
+impl QueryBuilder {
     /// Makes columns of those expressions over an operator's input that pipelines can't compute and DataFusion can. They
     /// are there for later translations of the same expressions.
     pub(super) fn evaluate<'e>(
         &mut self,
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         expressions: impl IntoIterator<Item = &'e Arc<dyn PhysicalExpr>>,
         schema: &Schema,
     ) {
@@ -44,14 +44,14 @@ impl Draft {
     /// Makes columns of these expressions, all of them or none.
     pub(super) fn compute(
         &mut self,
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         expressions: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
     ) -> Option<()> {
         if expressions.is_empty() {
             return Some(());
         }
-        let is_at_hand = |open: &Open| {
+        let is_at_hand = |open: &PipelineBuilder| {
             let columns = expressions.iter().flat_map(collect_columns);
             open.steps.is_empty() && { columns }.all(|column| place_of(open, column.index()).is_some())
         };
@@ -80,11 +80,13 @@ impl Draft {
     /// One number for several keys of groups, for those whose ranges are too wide for one of their digits.
     pub(super) fn number_of_keys(
         &mut self,
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         keys: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
     ) -> Option<Expression> {
-        let all = |open: &Open| keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
+        let all = |open: &PipelineBuilder| {
+            keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>()
+        };
         let is_at_hand =
             |typed: &Typed| typed.trace.records.is_none() && matches!(place(open, &typed.expression), Some(Ok(_)));
         if !open.steps.is_empty() || !all(open)?.iter().all(is_at_hand) {
@@ -98,15 +100,15 @@ impl Draft {
             arguments.push(place(open, &typed.expression)?.ok()?);
             let Typed { data_type, entries, trace, .. } = typed;
             fields.push(ArrowField::new("", data_type.clone(), true));
-            columns.push(Shown { data_type, how: How::Column(number), entries, trace });
+            columns.push(OutputColumn { data_type, how: OutputSource::Column(number), entries, trace });
         }
         let schema = Arc::new(Schema::new(fields));
-        self.functions.push(Function { expression: None, schema, columns, constants: Vec::new() });
-        Some(self.add_computed(open, arguments, Strings::LIMITS))
+        self.functions.push(CompiledFunction { expression: None, schema, columns, constants: Vec::new() });
+        Some(self.add_computed(open, arguments, InternedStrings::LIMITS))
     }
 
     /// Adds a column that the last function computes.
-    fn add_computed(&mut self, open: &mut Open, arguments: Vec<usize>, limits: Limits) -> Expression {
+    fn add_computed(&mut self, open: &mut PipelineBuilder, arguments: Vec<usize>, limits: Limits) -> Expression {
         let column = open.source_columns + open.computed.len();
         open.computed.push(Computed { function: self.functions.len() - 1, arguments, limits });
         open.fields.push(Field { input: 0, column });
@@ -115,7 +117,7 @@ impl Draft {
     }
 
     /// Ends a pipeline in rows, of which a new one begins.
-    fn settle(&mut self, open: &mut Open) -> Option<()> {
+    fn settle(&mut self, open: &mut PipelineBuilder) -> Option<()> {
         let mut whole = open.clone();
         let (width, known) = (whole.scope.columns().len(), whole.scope.known().to_vec());
         let all = whole.scope.columns().iter().cloned().chain(known.iter().map(|(_, typed)| Some(typed.clone())));
@@ -135,7 +137,7 @@ impl Draft {
 }
 
 /// Where an operator's column is found before the first stage: a column of the source, or nothing but a constant.
-fn place(open: &Open, column: &Expression) -> Option<Result<usize, Option<i64>>> {
+fn place(open: &PipelineBuilder, column: &Expression) -> Option<Result<usize, Option<i64>>> {
     match column {
         Expression::Column(column) => {
             let field = open.fields.get(*column).filter(|field| field.input == 0)?;
@@ -146,12 +148,16 @@ fn place(open: &Open, column: &Expression) -> Option<Result<usize, Option<i64>>>
     }
 }
 
-fn place_of(open: &Open, column: usize) -> Option<Result<usize, Option<i64>>> {
+fn place_of(open: &PipelineBuilder, column: usize) -> Option<Result<usize, Option<i64>>> {
     place(open, &open.scope.column(column)?.expression)
 }
 
 /// An expression over columns of a pipeline's source, and which these are.
-fn function(open: &Open, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<(Function, Vec<usize>)> {
+fn function(
+    open: &PipelineBuilder,
+    expression: &Arc<dyn PhysicalExpr>,
+    schema: &Schema,
+) -> Option<(CompiledFunction, Vec<usize>)> {
     let mut used = columns_of(expression);
     // Constants come behind arguments.
     used.sort_by_key(|column| (matches!(place_of(open, *column), Some(Err(_))), *column));
@@ -168,10 +174,10 @@ fn function(open: &Open, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) ->
 
 /// An expression whose strings are looked at where a pipeline ends, and what it is of there.
 pub(super) fn text_function(
-    open: &Open,
+    open: &PipelineBuilder,
     expression: &Arc<dyn PhysicalExpr>,
     schema: &Schema,
-) -> Option<(Function, Vec<Expression>)> {
+) -> Option<(CompiledFunction, Vec<Expression>)> {
     if !is_known(expression) {
         return None;
     }
@@ -181,9 +187,9 @@ pub(super) fn text_function(
     // It is there already.
     let Typed { expression, data_type, entries, trace } = typed;
     let schema = Arc::new(Schema::new(vec![ArrowField::new("", data_type.clone(), true)]));
-    let columns = vec![Shown { data_type, how: How::Column(0), entries, trace }];
+    let columns = vec![OutputColumn { data_type, how: OutputSource::Column(0), entries, trace }];
     let itself: Arc<dyn PhysicalExpr> = Arc::new(Column::new("", 0));
-    Some((Function { expression: Some(itself), schema, columns, constants: Vec::new() }, vec![expression]))
+    Some((CompiledFunction { expression: Some(itself), schema, columns, constants: Vec::new() }, vec![expression]))
 }
 
 /// The columns that an expression is over, each once.
@@ -196,11 +202,11 @@ fn columns_of(expression: &Arc<dyn PhysicalExpr>) -> Vec<usize> {
 
 /// An expression as a function of columns of an operator, which are `used` in this order, and what these are.
 fn of_columns(
-    open: &Open,
+    open: &PipelineBuilder,
     expression: &Arc<dyn PhysicalExpr>,
     schema: &Schema,
     used: &[usize],
-) -> Option<(Function, Vec<Expression>)> {
+) -> Option<(CompiledFunction, Vec<Expression>)> {
     let (mut columns, mut arguments, mut fields) = (Vec::new(), Vec::new(), Vec::new());
     for (number, column) in used.iter().enumerate() {
         let Typed { expression, data_type, entries, trace } = open.scope.column(*column)?;
@@ -209,7 +215,7 @@ fn of_columns(
             return None;
         }
         arguments.push(expression);
-        columns.push(Shown { data_type, how: How::Column(number), entries, trace });
+        columns.push(OutputColumn { data_type, how: OutputSource::Column(number), entries, trace });
         fields.push(ArrowField::new(field.name(), field.data_type().clone(), true));
     }
     let renumbered = Arc::clone(expression).transform(|part| {
@@ -220,7 +226,7 @@ fn of_columns(
     });
     let expression = renumbered.ok()?.data;
     let (expression, schema) = (Some(expression), Arc::new(Schema::new(fields)));
-    Some((Function { expression, schema, columns, constants: Vec::new() }, arguments))
+    Some((CompiledFunction { expression, schema, columns, constants: Vec::new() }, arguments))
 }
 
 /// Whether an expression gives the same for the same values, and is of a kind that needs nothing but these.

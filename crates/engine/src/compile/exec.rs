@@ -5,13 +5,13 @@
 //! that an error has to name.
 
 use crate::compile::draft::Scanned;
-use crate::compile::functions::Function;
-use crate::compile::given::{Given, gathered};
-use crate::compile::groups::Shown;
-use crate::compile::results::{Batches, WantedRows, are_distinct, ranked};
+use crate::compile::functions::CompiledFunction;
+use crate::compile::given::{ExternalInput, gathered};
+use crate::compile::groups::OutputColumn;
+use crate::compile::results::{ResultBatches, WantedRows, are_distinct, ranked};
 use crate::compile::subtree::Subtree;
-use crate::compile::wanted::Wanted;
-use crate::session::{Notes, Settings};
+use crate::compile::wanted::OutputOrder;
+use crate::session::{PlanNotes, Settings};
 use crate::table::{ScanExec, datum};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::SortOptions;
@@ -36,7 +36,8 @@ use datafusion::physical_plan::{
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
 use gingham_execution::{
-    Error as ExecutionError, Input, Memory, Pool, Prepared, Report, Rows, ScanSource, Sink, Strings, ordered,
+    Error as ExecutionError, InternedStrings, Memory, Pool, Prepared, QueryInputs, Report, Rows, ScanSource, Sink,
+    ordered,
 };
 use gingham_kernels::Isa;
 use gingham_storage::{Datum, LogicalType};
@@ -54,39 +55,39 @@ type Rules = Arc<[Arc<dyn PhysicalOptimizerRule + Send + Sync>]>;
 /// Runs pipelines over scans.
 #[derive(Debug)]
 pub(crate) struct CompiledExec {
-    shape: Arc<Shape>,
+    shape: Arc<CompiledShape>,
     /// By number of the scan its [`ScanExec`], and behind them what gives rows.
     inputs: Vec<Arc<dyn ExecutionPlan>>,
-    wanted: Arc<Wanted>,
+    wanted: Arc<OutputOrder>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 /// What copies of the operator share.
 #[derive(Debug)]
-struct Shape {
+struct CompiledShape {
     query: Arc<Prepared>,
     replaced: Arc<dyn ExecutionPlan>,
     rest: Rules,
     scans: Vec<Scanned>,
-    given: Vec<Given>,
-    functions: Vec<Function>,
+    given: Vec<ExternalInput>,
+    functions: Vec<CompiledFunction>,
     /// What is known when the query runs: integers.
     parameters: Vec<Arc<dyn PhysicalExpr>>,
     /// What pipelines read of the scans, once it is known.
     sources: Vec<OnceLock<ScanSource>>,
-    outputs: Vec<Shown>,
+    outputs: Vec<OutputColumn>,
     doubtful: Vec<usize>,
     by_morsel: bool,
     workers: usize,
     pool: Arc<Pool>,
     /// Who wants to know of the code that is made.
-    notes: Option<Arc<Notes>>,
+    notes: Option<Arc<PlanNotes>>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
 }
 
-impl Shape {
+impl CompiledShape {
     /// Whether the query's rows come in the same order each time: those of records do, those of groups need not.
     fn is_placed(&self) -> bool {
         self.query.query().pipelines.last().is_some_and(|last| matches!(last.sink, Sink::Rows { .. }))
@@ -135,7 +136,7 @@ impl CompiledExec {
         let inputs = scans.iter().map(|scan| &scan.plan).chain(given.iter().map(|given| &given.plan));
         let inputs = inputs.cloned().collect();
         let sources = scans.iter().map(|_| OnceLock::new()).collect();
-        let shape = Shape {
+        let shape = CompiledShape {
             query,
             replaced,
             rest,
@@ -158,9 +159,9 @@ impl CompiledExec {
     }
 
     fn of(
-        shape: Arc<Shape>,
+        shape: Arc<CompiledShape>,
         inputs: Vec<Arc<dyn ExecutionPlan>>,
-        wanted: Arc<Wanted>,
+        wanted: Arc<OutputOrder>,
         properties: Arc<PlanProperties>,
     ) -> Self {
         Self { shape, inputs, wanted, properties, metrics: ExecutionPlanMetricsSet::new() }
@@ -172,7 +173,7 @@ impl CompiledExec {
     }
 
     /// The same for someone who wants other rows.
-    fn with(&self, wanted: Wanted) -> Self {
+    fn with(&self, wanted: OutputOrder) -> Self {
         let mut properties = PlanProperties::clone(&self.shape.properties);
         if let Some(order) = wanted.order() {
             let schema = Arc::clone(&self.shape.schema);
@@ -222,7 +223,7 @@ impl CompiledExec {
 
     /// What the pipelines read.
     fn sources(&self) -> crate::Result<Vec<ScanSource>> {
-        let Shape { scans, sources, .. } = &*self.shape;
+        let CompiledShape { scans, sources, .. } = &*self.shape;
         let source = |(scanned, known): (&Scanned, &OnceLock<ScanSource>)| -> crate::Result<ScanSource> {
             if let Some(source) = known.get() {
                 return Ok(source.clone());
@@ -243,13 +244,13 @@ impl CompiledExec {
     async fn answer(
         &self,
         sources: Vec<ScanSource>,
-        strings: &Arc<Strings>,
+        strings: &Arc<InternedStrings>,
         isa: Isa,
         (context, memory): (&Arc<TaskContext>, &Arc<Reserved>),
         morsels: Option<Range<usize>>,
     ) -> gingham_execution::Result<(Rows, Report)> {
         let (sender, receiver) = oneshot::channel();
-        let Shape { query, pool, workers, parameters, functions, .. } = &*self.shape;
+        let CompiledShape { query, pool, workers, parameters, functions, .. } = &*self.shape;
         let memory: Arc<dyn Memory> = Arc::<Reserved>::clone(memory);
         let functions = functions.iter().map(|function| function.running(strings, isa)).collect();
         let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
@@ -257,11 +258,12 @@ impl CompiledExec {
         let done = move |result| drop(sender.send(result));
         let enough = if self.shape.doubtful.is_empty() { self.wanted.enough() } else { None };
         let mut given = Vec::new();
-        for (plan, Given { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given) {
+        for (plan, ExternalInput { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given)
+        {
             given.push(gathered(plan, columns, context, strings, &memory).await?);
         }
         let top = self.wanted.first();
-        let input = Input { scans: sources, given, parameters, functions, enough, top, morsels, isa };
+        let input = QueryInputs { scans: sources, given, parameters, functions, enough, top, morsels, isa };
         let _stopper = Arc::clone(query).run(input, pool, *workers, memory, done);
         receiver.await.unwrap_or(Err(ExecutionError::Cancelled))
     }
@@ -286,10 +288,10 @@ impl CompiledExec {
     ) -> Result<Option<(usize, BatchIterator, Report)>> {
         let baseline = BaselineMetrics::new(&self.metrics, 0);
         let timer = baseline.elapsed_compute().timer();
-        let Shape { outputs, doubtful, schema, .. } = &*self.shape;
+        let CompiledShape { outputs, doubtful, schema, .. } = &*self.shape;
         let sources = self.sources()?;
         let isa = sources.first().map_or_else(Isa::best, |source| source.scan.isa());
-        let strings = Arc::<Strings>::default();
+        let strings = Arc::<InternedStrings>::default();
         let reservation = MemoryConsumer::new("CompiledExec").register(context.memory_pool());
         let memory = Arc::new(Reserved(Mutex::new(reservation)));
         let (rows, report) = match self.answer(sources, &strings, isa, (context, &memory), morsels).await {
@@ -318,7 +320,7 @@ impl CompiledExec {
         let (outputs, schema) = (outputs.clone(), Arc::clone(schema));
         let batch_rows = context.session_config().batch_size().max(1);
         let wanted = WantedRows { rows, places, outputs, schema, strings, isa };
-        let batches = Batches::new(wanted, Arc::clone(pool), workers);
+        let batches = ResultBatches::new(wanted, Arc::clone(pool), workers);
         // The rows are the query's until the last of them was given.
         let batches = batches.flat_map(move |batch| {
             let _memory = &memory;
@@ -396,7 +398,7 @@ fn parts(batch: crate::Result<RecordBatch>, rows: usize) -> Vec<Result<RecordBat
 
 impl DisplayAs for CompiledExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { query, schema, .. } = &*self.shape;
+        let CompiledShape { query, schema, .. } = &*self.shape;
         let pipelines = query.query().pipelines.len();
         match format {
             DisplayFormatType::TreeRender => writeln!(f, "mode={}\npipelines={pipelines}", query.mode()),

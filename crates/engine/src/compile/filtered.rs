@@ -8,9 +8,9 @@
 //! Where pipelines can't do a morsel, its records are decoded and the filter looks at them as DataFusion would: rows have
 //! left by then, so that nothing can start over.
 
-use crate::compile::draft::Draft;
+use crate::compile::draft::QueryBuilder;
 use crate::compile::exec::{BatchIterator, CompiledExec};
-use crate::compile::groups::Shown;
+use crate::compile::groups::OutputColumn;
 use crate::compile::sorted::numbers;
 use crate::table::{ScanExec, ScanSource};
 use arrow::array::{AsArray, RecordBatch};
@@ -28,9 +28,9 @@ use gingham_execution::Report;
 use gingham_storage::scan::TableScan;
 use std::sync::Arc;
 
-impl Draft {
+impl QueryBuilder {
     /// Ends the query in the rows that a filter lets through. Gives what its columns are of them.
-    pub(super) fn filtered(&mut self, plan: &Arc<dyn ExecutionPlan>, filter: &FilterExec) -> Option<Vec<Shown>> {
+    pub(super) fn filtered(&mut self, plan: &Arc<dyn ExecutionPlan>, filter: &FilterExec) -> Option<Vec<OutputColumn>> {
         if let Some(scan) = filter.input().downcast_ref::<ScanExec>() {
             let used = numbers(filter.predicate());
             let used: Vec<_> = used.iter().filter_map(|number| scan.columns().get(*number)).collect();

@@ -1,7 +1,7 @@
 //! Functions that execution asks for while a query runs: expressions that DataFusion evaluates, over columns that are
 //! integers there. Results are integers again; strings get numbers of the query's own, equal ones the same.
 
-use crate::compile::groups::Shown;
+use crate::compile::groups::OutputColumn;
 use crate::compile::numbers;
 use crate::compile::results::array;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, RecordBatch, RecordBatchOptions};
@@ -10,7 +10,9 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, SchemaRef};
 use arrow::row::{RowConverter, SortField};
 use datafusion::physical_expr::PhysicalExpr;
-use gingham_execution::{Column, Compute, Error as ExecutionError, Limits, Memory, Rows, Strings, Values, ordered};
+use gingham_execution::{
+    Column, Compute, Error as ExecutionError, InternedStrings, Limits, Memory, Rows, Values, ordered,
+};
 use gingham_kernels::Isa;
 use gingham_storage::encoding::integers_of_array;
 use gingham_storage::{LogicalType, ValueClass};
@@ -23,42 +25,42 @@ const LARGEST: i64 = 1 << 60;
 
 /// An expression and what its columns are.
 #[derive(Debug, Clone)]
-pub(super) struct Function {
+pub(super) struct CompiledFunction {
     /// Without one, the result is a number for all of the columns together, NULLs equal to each other.
     pub(super) expression: Option<Arc<dyn PhysicalExpr>>,
     /// The columns that it counts.
     pub(super) schema: SchemaRef,
     /// What they are, each of the argument with its number.
-    pub(super) columns: Vec<Shown>,
+    pub(super) columns: Vec<OutputColumn>,
     /// Those without an argument have the same value in all records; `None` is NULL.
     pub(super) constants: Vec<Option<i64>>,
 }
 
 /// A function for one run of a query.
 #[derive(Debug)]
-struct Running {
-    function: Function,
-    strings: Arc<Strings>,
+struct RunningFunction {
+    function: CompiledFunction,
+    strings: Arc<InternedStrings>,
     isa: Isa,
 }
 
-impl Function {
+impl CompiledFunction {
     /// For a run of the query that numbers `strings`.
-    pub(super) fn running(&self, strings: &Arc<Strings>, isa: Isa) -> Arc<dyn Compute> {
-        Arc::new(Running { function: self.clone(), strings: Arc::clone(strings), isa })
+    pub(super) fn running(&self, strings: &Arc<InternedStrings>, isa: Isa) -> Arc<dyn Compute> {
+        Arc::new(RunningFunction { function: self.clone(), strings: Arc::clone(strings), isa })
     }
 }
 
-impl Running {
+impl RunningFunction {
     /// The function's columns for records with these arguments.
     fn columns(&self, arguments: &[Column], rows: usize) -> gingham_execution::Result<Vec<ArrayRef>> {
-        let Function { schema, columns, constants, .. } = &self.function;
+        let CompiledFunction { schema, columns, constants, .. } = &self.function;
         let constants = constants.iter().map(|value| Column {
             values: Values::Short(vec![value.unwrap_or_default(); rows]),
             valid: value.is_none().then(|| BooleanBuffer::new_unset(rows)),
         });
         let given = Rows { rows, columns: arguments.iter().cloned().chain(constants).collect() };
-        let argument = |(column, field): (&Shown, &arrow::datatypes::FieldRef)| {
+        let argument = |(column, field): (&OutputColumn, &arrow::datatypes::FieldRef)| {
             let values = array(column, &given, &self.strings, self.isa).map_err(|error| left(&error))?;
             if values.data_type() == field.data_type() {
                 Ok(values)
@@ -84,7 +86,7 @@ impl Running {
     }
 }
 
-impl Compute for Running {
+impl Compute for RunningFunction {
     fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> gingham_execution::Result<Column> {
         let columns = self.columns(arguments, rows)?;
         match &self.function.expression {
@@ -108,7 +110,7 @@ impl Compute for Running {
 }
 
 /// Numbers of rows: equal ones for rows whose columns are equal.
-fn together(columns: &[ArrayRef], strings: &Strings, memory: &dyn Memory) -> gingham_execution::Result<Column> {
+fn together(columns: &[ArrayRef], strings: &InternedStrings, memory: &dyn Memory) -> gingham_execution::Result<Column> {
     let fields = columns.iter().map(|column| SortField::new(column.data_type().clone())).collect();
     let rows = RowConverter::new(fields).and_then(|converter| converter.convert_columns(columns));
     let rows = rows.map_err(|error| left(&error))?;
@@ -126,7 +128,7 @@ pub(super) fn left(error: &dyn fmt::Display) -> ExecutionError {
 pub(super) fn limits(data_type: &DataType) -> Option<Limits> {
     let logical_type = LogicalType::from_arrow("", data_type).ok()?;
     Some(match logical_type.class() {
-        ValueClass::Bytes if is_string(data_type) => Strings::LIMITS,
+        ValueClass::Bytes if is_string(data_type) => InternedStrings::LIMITS,
         ValueClass::Bytes => return None,
         // Whatever a function gives: infinities and NaN too.
         ValueClass::Float => Limits::new(i64::MIN + 1, i64::MAX),
@@ -156,7 +158,11 @@ pub(super) fn is_string(data_type: &DataType) -> bool {
 }
 
 /// Values as integers, as pipelines have them.
-pub(super) fn integers(array: &ArrayRef, strings: &Strings, memory: &dyn Memory) -> gingham_execution::Result<Column> {
+pub(super) fn integers(
+    array: &ArrayRef,
+    strings: &InternedStrings,
+    memory: &dyn Memory,
+) -> gingham_execution::Result<Column> {
     let valid = array.nulls().filter(|nulls| nulls.null_count() > 0).map(|nulls| nulls.inner().clone());
     let short = |values: Vec<i64>| Ok(Column { values: Values::Short(values), valid: valid.clone() });
     match array.data_type() {

@@ -5,16 +5,16 @@
 //! read, which are known when the last row is there; threads of the pool wait for nothing, so that nothing can wait for
 //! itself; and no row has left when memory runs out.
 
-use crate::compile::draft::{Draft, Open};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::{integers, is_string, left, limits};
-use crate::compile::translate::{Scope, Trace, Typed};
+use crate::compile::translate::{ColumnScope, Trace, Typed};
 use arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::placeholder_row::PlaceholderRowExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use futures::StreamExt;
-use gingham_execution::{Expression, Limits, Memory, Relation, Result, Rows, Source, Strings};
+use gingham_execution::{Expression, InternedStrings, Limits, Memory, Relation, Result, Rows, Source};
 use std::sync::Arc;
 
 /// Rows that an operator may give, for all that is known.
@@ -22,23 +22,23 @@ const MANY: u64 = 1 << 31;
 
 /// An operator that gives rows to pipelines.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct ExternalInput {
     pub(super) plan: Arc<dyn ExecutionPlan>,
     /// Which of its columns.
     pub(super) columns: Vec<usize>,
     pub(super) facts: Vec<(Limits, bool)>,
 }
 
-impl Given {
+impl ExternalInput {
     /// Rows at most.
     pub(super) fn rows(&self) -> u64 {
         MANY
     }
 }
 
-impl Draft {
+impl QueryBuilder {
     /// The rows of an operator that pipelines can't do, as was noted.
-    pub(super) fn given(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Open> {
+    pub(super) fn given(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<PipelineBuilder> {
         if !can_be_given(plan) {
             return None;
         }
@@ -57,9 +57,9 @@ impl Draft {
             facts.push((limits, field.is_nullable()));
             kept.push(number);
         }
-        let scope = Scope::new(facts.clone(), columns, MANY, &self.notes);
-        self.given.push(Given { plan: Arc::clone(plan), columns: kept, facts });
-        Some(Open::new(Source::Given(self.given.len() - 1), scope))
+        let scope = ColumnScope::new(facts.clone(), columns, MANY, &self.notes);
+        self.given.push(ExternalInput { plan: Arc::clone(plan), columns: kept, facts });
+        Some(PipelineBuilder::new(Source::Given(self.given.len() - 1), scope))
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) async fn gathered(
     plan: &Arc<dyn ExecutionPlan>,
     columns: &[usize],
     context: &Arc<TaskContext>,
-    strings: &Arc<Strings>,
+    strings: &Arc<InternedStrings>,
     memory: &Arc<dyn Memory>,
 ) -> Result<Arc<Relation>> {
     let mut tasks = JoinSet::new();
@@ -111,7 +111,7 @@ pub(super) async fn gathered(
 async fn partition_of(
     mut stream: SendableRecordBatchStream,
     columns: Vec<usize>,
-    strings: Arc<Strings>,
+    strings: Arc<InternedStrings>,
     memory: Arc<dyn Memory>,
 ) -> Result<Vec<Rows>> {
     let mut parts = Vec::new();
@@ -123,7 +123,7 @@ async fn partition_of(
     Ok(parts)
 }
 
-fn of_batch(batch: &RecordBatch, columns: &[usize], strings: &Strings, memory: &dyn Memory) -> Result<Rows> {
+fn of_batch(batch: &RecordBatch, columns: &[usize], strings: &InternedStrings, memory: &dyn Memory) -> Result<Rows> {
     let column = |number: &usize| {
         let array = batch.column(*number);
         let column = integers(array, strings, memory)?;

@@ -4,16 +4,16 @@
 //! for TPC-H's queries 3 and 13). Where nothing promises that keys differ, the same is done when the build side has several
 //! rows a key, and the join's records are grouped as they were: what was computed before is put together there.
 
-use crate::compile::draft::{Draft, Open};
-use crate::compile::groups::Parts;
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
+use crate::compile::groups::GroupParts;
 use gingham_execution::{
     Aggregate, Aggregation, Expression, Field, Finish, Function, JoinKind, Pipeline, Sink, Source, Spread, Step,
 };
 
-impl Draft {
+impl QueryBuilder {
     /// The pipeline that gives the groups, by the columns that `parts` would finish with; `None` when it is no group join,
     /// and nothing has changed then.
-    pub(super) fn group_join(&mut self, open: &mut Open, parts: &Parts) -> Option<usize> {
+    pub(super) fn group_join(&mut self, open: &mut PipelineBuilder, parts: &GroupParts) -> Option<usize> {
         let (Source::Scan(scan), 2, Some(Step::Probe(probe))) = (open.source, open.inputs, open.steps.last()) else {
             return None;
         };
@@ -63,7 +63,7 @@ impl Draft {
     /// reads them.
     fn aggregate_build(
         &mut self,
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         split: &Split<'_>,
         (build, key, columns): (usize, usize, &[Expression]),
         finishes: Vec<Finish>,
@@ -79,7 +79,7 @@ impl Draft {
         let left = match &sink {
             // They are what they would be of the joined records.
             Sink::Aggregate { columns, .. } => {
-                let Parts { keys, aggregates, .. } = split.parts;
+                let GroupParts { keys, aggregates, .. } = split.parts;
                 let joined = (open.scope.facts(), open.most);
                 columns.iter().map(|finish| finish.expected(keys, aggregates, joined)).collect::<Result<Vec<_>, _>>()
             }
@@ -123,7 +123,7 @@ const ROWS_A_KEY: i128 = 4;
 
 /// What is computed before the join, and what after it.
 struct Split<'p> {
-    parts: &'p Parts,
+    parts: &'p GroupParts,
     /// The first column of the build side.
     first: usize,
     /// Records without a match are groups too.

@@ -5,8 +5,8 @@
 //! The rows of the sets come one behind the other, as those of UNION ALL do.
 
 use crate::compile::by_records::merged;
-use crate::compile::draft::{Draft, Open};
-use crate::compile::groups::{How, Parts, Shown, fits, key_numbers, keys_of};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
+use crate::compile::groups::{GroupParts, OutputColumn, OutputSource, fits, key_numbers, keys_of};
 use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Aggregate as LogicalAggregate;
@@ -23,14 +23,14 @@ const FEWEST_BITS: u32 = 16;
 struct Finest {
     /// The pipeline that leaves them: a column for each key, and one for each aggregate behind these.
     pipeline: usize,
-    parts: Parts,
+    parts: GroupParts,
     /// What is known of the columns that `parts` has.
     facts: Vec<(Limits, bool)>,
 }
 
-impl Draft {
+impl QueryBuilder {
     /// The rows of an aggregation by several sets of keys.
-    pub(super) fn grouping_sets(&mut self, aggregate: &AggregateExec) -> Option<Open> {
+    pub(super) fn grouping_sets(&mut self, aggregate: &AggregateExec) -> Option<PipelineBuilder> {
         let group_by = aggregate.group_expr();
         let finest = self.finest(aggregate)?;
         let id_type = {
@@ -65,7 +65,7 @@ impl Draft {
         if !parts.can_be_merged() {
             return self.notes.left("grouping sets with an aggregate that groups of groups do not give");
         }
-        let Parts { keys, aggregates, .. } = &parts;
+        let GroupParts { keys, aggregates, .. } = &parts;
         let known = |finish: &Finish| finish.expected(keys, aggregates, (open.scope.facts(), open.most)).ok();
         let facts = parts.finishes.iter().map(known).collect::<Option<Vec<_>>>()?;
         let values = (0..aggregates.len()).map(Finish::Value);
@@ -80,13 +80,13 @@ impl Draft {
     fn add_all_keys(
         &mut self,
         aggregate: &AggregateExec,
-        open: &mut Open,
-        (schema, parts): (&Schema, &mut Parts),
+        open: &mut PipelineBuilder,
+        (schema, parts): (&Schema, &mut GroupParts),
         has_calls: bool,
     ) -> Option<()> {
         let keys = keys_of(aggregate);
         self.evaluate_arguments(aggregate, open, (schema, has_calls));
-        let has_no_number = |open: &Open, key| {
+        let has_no_number = |open: &PipelineBuilder, key| {
             let typed = open.scope.translate(key, schema);
             typed.is_some_and(|typed| typed.trace.records.is_some())
         };
@@ -109,7 +109,7 @@ impl Draft {
     }
 
     /// The groups of one set, which leaves out some keys.
-    fn set(&mut self, finest: &Finest, left_out: &[bool], (id, id_type): (i128, &DataType)) -> Option<Open> {
+    fn set(&mut self, finest: &Finest, left_out: &[bool], (id, id_type): (i128, &DataType)) -> Option<PipelineBuilder> {
         let Finest { pipeline, parts, facts } = finest;
         let all = parts.keys.len();
         let kept: Vec<usize> = (0..all).filter(|key| !left_out[*key]).collect();
@@ -126,7 +126,7 @@ impl Draft {
         for (number, shown) in parts.columns[..all].iter().enumerate() {
             let place = kept.iter().position(|key| *key == number).map(Expression::Column);
             let expression = place.unwrap_or(Expression::Constant(None));
-            let Shown { data_type, entries, trace, .. } = shown.clone();
+            let OutputColumn { data_type, entries, trace, .. } = shown.clone();
             columns.push(Some(Typed { expression, data_type, entries, trace }));
         }
         columns.push(Some(Typed::new(Expression::Constant(Some(id)), id_type.clone())));
@@ -143,7 +143,7 @@ impl Draft {
 }
 
 /// Expects no more strings than leave the keys a number together. Where there are more, the query is left to DataFusion.
-fn narrow_numbers(keys: &[Typed], open: &mut Open) {
+fn narrow_numbers(keys: &[Typed], open: &mut PipelineBuilder) {
     let (numbered, others): (Vec<&Typed>, Vec<&Typed>) = keys.iter().partition(|key| key.trace.numbered);
     let bits = |key: &&Typed| {
         let numbers = key_numbers(std::iter::once(*key), open);
@@ -165,7 +165,7 @@ fn narrow_numbers(keys: &[Typed], open: &mut Open) {
     }
 }
 
-impl Parts {
+impl GroupParts {
     /// Aggregates that count.
     pub(super) fn counts(&self) -> Vec<usize> {
         let counts = |number: &usize| self.aggregates[*number].function == Function::Count;
@@ -173,8 +173,8 @@ impl Parts {
     }
 
     /// Whether a column is a count, which is 0 of nothing.
-    fn is_count(&self, shown: &Shown) -> bool {
-        let How::Column(column) = shown.how else { return false };
+    fn is_count(&self, shown: &OutputColumn) -> bool {
+        let OutputSource::Column(column) = shown.how else { return false };
         matches!(self.finishes.get(column), Some(Finish::Value(number)) if self.counts().contains(number))
     }
 }

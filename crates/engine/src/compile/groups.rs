@@ -5,9 +5,9 @@
 
 use crate::compile::by_records::Earlier;
 use crate::compile::calls::is_text;
-use crate::compile::draft::{Draft, Open};
-use crate::compile::functions::Function as Evaluated;
-use crate::compile::translate::{Records, Trace, Typed};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
+use crate::compile::functions::CompiledFunction as Evaluated;
+use crate::compile::translate::{RecordColumn, Trace, Typed};
 use crate::table::CountExec;
 use arrow::array::ArrayRef;
 use arrow::datatypes::{DataType, Schema};
@@ -15,7 +15,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use gingham_execution::{
-    Aggregate, Aggregation, Apart, Expression, Finish, FloatArithmetic, Function, Limits, Pipeline, Sink, Source,
+    Aggregate, Aggregation, Expression, Finish, FloatArithmetic, Function, Limits, OutOfLine, Pipeline, Sink, Source,
 };
 use std::sync::Arc;
 
@@ -28,16 +28,16 @@ const FEW: u64 = 1 << 18;
 
 /// A column of the groups.
 #[derive(Debug, Clone)]
-pub(super) struct Shown {
+pub(super) struct OutputColumn {
     pub(super) data_type: DataType,
-    pub(super) how: How,
+    pub(super) how: OutputSource,
     pub(super) entries: Option<ArrayRef>,
     pub(super) trace: Trace,
 }
 
 /// How it is made of the columns of a pipeline's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum OutputSource {
     Column(usize),
     /// A sum by a count, as DOUBLE.
     Mean {
@@ -52,21 +52,21 @@ pub(super) enum How {
 #[derive(Debug)]
 pub(super) struct Grouped {
     pub(super) pipeline: usize,
-    pub(super) columns: Vec<Shown>,
+    pub(super) columns: Vec<OutputColumn>,
     /// Columns that tell groups apart by their records: where two of these have the same string, two groups are one.
     pub(super) doubtful: Vec<usize>,
 }
 
 /// What is computed, and how that becomes columns.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct GroupParts {
     /// Those that tell groups apart, and which records they come from.
     pub(super) keys: Vec<Expression>,
     pub(super) traces: Vec<Trace>,
     pub(super) aggregates: Vec<Aggregate>,
-    pub(super) apart: Vec<Apart>,
+    pub(super) apart: Vec<OutOfLine>,
     pub(super) finishes: Vec<Finish>,
-    pub(super) columns: Vec<Shown>,
+    pub(super) columns: Vec<OutputColumn>,
     /// What DataFusion computes for them, behind so many other functions.
     pub(super) functions: Vec<Evaluated>,
     pub(super) others: usize,
@@ -76,9 +76,9 @@ pub(super) struct Parts {
     pub(super) texts: Vec<(Arc<dyn PhysicalExpr>, usize, Vec<Expression>)>,
 }
 
-impl Draft {
+impl QueryBuilder {
     /// The rows of an aggregation in the middle of a plan.
-    pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Option<Open> {
+    pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Option<PipelineBuilder> {
         let (first, sets) = self.first_phase(aggregate)?;
         if sets {
             return self.grouping_sets(first);
@@ -96,7 +96,7 @@ impl Draft {
     pub(super) fn evaluate_parts(
         &mut self,
         aggregate: &AggregateExec,
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         (schema, is_last, has_calls): (&Schema, bool, bool),
     ) -> Option<Expression> {
         self.evaluate_arguments(aggregate, open, (schema, has_calls));
@@ -130,7 +130,7 @@ impl Draft {
     pub(super) fn evaluate_arguments(
         &mut self,
         aggregate: &AggregateExec,
-        open: &mut Open,
+        open: &mut PipelineBuilder,
         (schema, has_calls): (&Schema, bool),
     ) {
         let mut parts = keys_of(aggregate);
@@ -141,7 +141,7 @@ impl Draft {
     }
 
     /// The same for the calls alone.
-    pub(super) fn evaluate_calls(&mut self, aggregate: &AggregateExec, open: &mut Open, schema: &Schema) {
+    pub(super) fn evaluate_calls(&mut self, aggregate: &AggregateExec, open: &mut PipelineBuilder, schema: &Schema) {
         self.evaluate(open, &arguments(aggregate), schema);
     }
 
@@ -171,7 +171,7 @@ impl Draft {
         &mut self,
         aggregate: &AggregateExec,
         (schema, is_last): (&Schema, bool),
-    ) -> Option<(Open, Option<Earlier>)> {
+    ) -> Option<(PipelineBuilder, Option<Earlier>)> {
         if let Some((open, earlier)) = self.by_inputs(aggregate, schema) {
             return Some((open, Some(earlier)));
         }
@@ -181,17 +181,20 @@ impl Draft {
     }
 
     /// No keys yet, and the aggregates of groups that there are already.
-    pub(super) fn parts(&self, open: &Open, earlier: Option<&Earlier>) -> Option<Parts> {
+    pub(super) fn parts(&self, open: &PipelineBuilder, earlier: Option<&Earlier>) -> Option<GroupParts> {
         let others = self.functions.len();
-        earlier.map_or_else(|| Some(Parts { others, ..Parts::default() }), |earlier| earlier.merged(open, others))
+        earlier.map_or_else(
+            || Some(GroupParts { others, ..GroupParts::default() }),
+            |earlier| earlier.merged(open, others),
+        )
     }
 
     /// Adds the calls of an aggregation.
     pub(super) fn add_calls(
         &mut self,
         first: &AggregateExec,
-        open: &Open,
-        (schema, parts): (&Schema, &mut Parts),
+        open: &PipelineBuilder,
+        (schema, parts): (&Schema, &mut GroupParts),
     ) -> Option<()> {
         for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
             let filter = match filter {
@@ -221,7 +224,7 @@ impl Draft {
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
             return Some(Grouped { pipeline, columns: parts.columns, doubtful });
         }
-        let Parts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
+        let GroupParts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
         self.functions.extend(functions);
         let aggregation = Aggregation { filter: None, keys, aggregates, apart };
         let pipeline = self.end_in_groups(open, aggregation, finishes)?;
@@ -231,7 +234,7 @@ impl Draft {
     /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.
     pub(super) fn end_in_groups(
         &mut self,
-        open: Open,
+        open: PipelineBuilder,
         aggregation: Aggregation,
         columns: Vec<Finish>,
     ) -> Option<usize> {
@@ -244,13 +247,13 @@ impl Draft {
     /// The same where it is known what these columns have.
     pub(super) fn push_groups(
         &mut self,
-        open: Open,
+        open: PipelineBuilder,
         aggregation: Aggregation,
         columns: Vec<Finish>,
         left: Vec<(Limits, bool)>,
     ) -> usize {
         let sink = Sink::Aggregate { aggregation, columns, having: None, keys: None };
-        let Open { source, computed, fields, steps, hints, most, .. } = open;
+        let PipelineBuilder { source, computed, fields, steps, hints, most, .. } = open;
         self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
         self.left.push(left);
         self.rows.push(most);
@@ -271,12 +274,14 @@ fn arguments(aggregate: &AggregateExec) -> Vec<Arc<dyn PhysicalExpr>> {
     calls.flat_map(|(call, filter)| of(call).into_iter().chain(filter.clone())).collect()
 }
 
-impl Shown {
+impl OutputColumn {
     /// The same of columns that lie elsewhere.
     pub(super) fn moved(self, place: &dyn Fn(usize) -> usize) -> Self {
         let how = match self.how {
-            How::Column(column) => How::Column(place(column)),
-            How::Mean { sum, count, floats } => How::Mean { sum: place(sum), count: place(count), floats },
+            OutputSource::Column(column) => OutputSource::Column(place(column)),
+            OutputSource::Mean { sum, count, floats } => {
+                OutputSource::Mean { sum: place(sum), count: place(count), floats }
+            }
         };
         Self { how, ..self }
     }
@@ -285,8 +290,8 @@ impl Shown {
     pub(super) fn typed(self) -> Typed {
         let Self { data_type, how, entries, trace } = self;
         let expression = match how {
-            How::Column(column) => Expression::Column(column),
-            How::Mean { sum, count, floats } => {
+            OutputSource::Column(column) => Expression::Column(column),
+            OutputSource::Mean { sum, count, floats } => {
                 let double = |column| Expression::ToFloat { argument: Box::new(Expression::Column(column)), digits: 0 };
                 let sum = if floats { Expression::Column(sum) } else { double(sum) };
                 Expression::float(FloatArithmetic::Divide, sum, double(count))
@@ -296,12 +301,12 @@ impl Shown {
     }
 }
 
-impl Parts {
+impl GroupParts {
     /// Adds the keys. Gives those whose strings tell groups apart by their records.
     fn add_keys(
         &mut self,
         aggregate: &AggregateExec,
-        (open, together): (&Open, Option<Expression>),
+        (open, together): (&PipelineBuilder, Option<Expression>),
         schema: &Schema,
     ) -> Option<Vec<usize>> {
         let keys = aggregate.group_expr().expr().iter().map(|(key, _)| open.scope.translate(key, schema));
@@ -349,8 +354,8 @@ impl Parts {
     }
 
     pub(super) fn show(&mut self, finish: Finish, data_type: DataType, entries: Option<ArrayRef>, trace: Trace) {
-        let how = How::Column(self.finish(finish));
-        self.columns.push(Shown { data_type, how, entries, trace });
+        let how = OutputSource::Column(self.finish(finish));
+        self.columns.push(OutputColumn { data_type, how, entries, trace });
     }
 }
 
@@ -358,14 +363,14 @@ impl Parts {
 pub(super) fn strings_to_number(
     aggregate: &AggregateExec,
     (keys, is_last): (&[Arc<dyn PhysicalExpr>], bool),
-    open: &Open,
+    open: &PipelineBuilder,
     schema: &Schema,
 ) -> Vec<Arc<dyn PhysicalExpr>> {
     let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
     let Some(typed) = typed else { return Vec::new() };
     let kept = kept(&typed);
     let are_wide = !fits(kept.iter().map(|key| &typed[*key]), open);
-    let is_left = |records: &Records| are_wide || !is_last || !records.are_nearly_unique();
+    let is_left = |records: &RecordColumn| are_wide || !is_last || !records.are_nearly_unique();
     let left = kept.into_iter().filter(|key| typed[*key].trace.records.as_ref().is_some_and(is_left));
     let mut strings: Vec<_> = left.map(|key| Arc::clone(&keys[key])).collect();
     let distinct = aggregate.aggr_expr().iter().filter(|call| call.is_distinct() && !is_text(call));
@@ -379,12 +384,12 @@ pub(super) fn strings_to_number(
 }
 
 /// Whether some keys are digits of one number: fewer than 2^63 together.
-pub(super) fn fits<'t>(keys: impl Iterator<Item = &'t Typed>, open: &Open) -> bool {
+pub(super) fn fits<'t>(keys: impl Iterator<Item = &'t Typed>, open: &PipelineBuilder) -> bool {
     key_numbers(keys, open).is_some_and(|numbers| numbers < i64::MAX.into())
 }
 
 /// The numbers that keys may have together, NULLs among them.
-pub(super) fn key_numbers<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &Open) -> Option<i128> {
+pub(super) fn key_numbers<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &PipelineBuilder) -> Option<i128> {
     keys.try_fold(1i128, |numbers, key| {
         let (limits, nullable) = key.expression.facts(open.scope.facts()).ok()?;
         let own = limits.max.checked_sub(limits.min)?.checked_add(1 + i128::from(nullable))?;
@@ -392,7 +397,7 @@ pub(super) fn key_numbers<'t>(mut keys: impl Iterator<Item = &'t Typed>, open: &
     })
 }
 
-impl Records {
+impl RecordColumn {
     /// Whether nearly all records have strings of their own.
     fn are_nearly_unique(&self) -> bool {
         let (rows, summary) = (self.table.rows(), self.table.summary(self.column));

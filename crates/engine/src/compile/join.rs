@@ -6,10 +6,10 @@
 //! without a mark come behind what the probe gives. Joins without an equality are probes without keys.
 
 use crate::compile::branches::keeps_a_part_of_union;
-use crate::compile::draft::{Draft, Open};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::is_string;
 use crate::compile::joined::Joined;
-use crate::compile::translate::{Scope, Typed};
+use crate::compile::translate::{ColumnScope, Typed};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{JoinSide, JoinType};
 use datafusion::physical_expr::PhysicalExprRef;
@@ -81,9 +81,9 @@ struct Matched {
     is_late: bool,
 }
 
-impl Draft {
+impl QueryBuilder {
     /// The rows of a join.
-    pub(super) fn join(&mut self, join: &Joined<'_>) -> Option<Open> {
+    pub(super) fn join(&mut self, join: &Joined<'_>) -> Option<PipelineBuilder> {
         let Some((kind, left)) = build_side(join) else {
             return match join.join_type {
                 JoinType::LeftSemi => self.marking(join, true),
@@ -107,7 +107,7 @@ impl Draft {
     }
 
     /// The rows that a join keeps of each input of a union.
-    pub(super) fn join_each(&mut self, join: &Joined<'_>) -> Option<Vec<Open>> {
+    pub(super) fn join_each(&mut self, join: &Joined<'_>) -> Option<Vec<PipelineBuilder>> {
         let (kind, left) = build_side(join)?;
         let side = self.side(join, kind, left)?;
         let branches = self.branches(if left { join.right } else { join.left })?;
@@ -116,7 +116,7 @@ impl Draft {
     }
 
     /// The records of a pipeline, joined with a side.
-    fn joined(&mut self, join: &Joined<'_>, side: &mut Side<'_>, mut open: Open) -> Option<Open> {
+    fn joined(&mut self, join: &Joined<'_>, side: &mut Side<'_>, mut open: PipelineBuilder) -> Option<PipelineBuilder> {
         let (kind, left) = (side.kind, side.left);
         self.match_keys(side, &mut open)?;
         let (added, is_late) = self.probe(&mut open, side)?;
@@ -140,7 +140,7 @@ impl Draft {
     }
 
     /// A full join: what a left join gives, and behind it the rows of the build side that it has not marked.
-    fn full(&mut self, join: &Joined<'_>) -> Option<Open> {
+    fn full(&mut self, join: &Joined<'_>) -> Option<PipelineBuilder> {
         let mut side = self.side(join, JoinKind::Full, true)?;
         let mut open = self.open(join.right)?;
         self.match_keys(&mut side, &mut open)?;
@@ -167,13 +167,13 @@ impl Draft {
     }
 
     /// Makes keys comparable: strings get numbers in common, and NULLs that equal each other a key of their own.
-    fn match_keys(&mut self, side: &mut Side<'_>, open: &mut Open) -> Option<()> {
+    fn match_keys(&mut self, side: &mut Side<'_>, open: &mut PipelineBuilder) -> Option<()> {
         self.share_strings(side, open)?;
         if side.join.nulls_equal { self.split_keys(side, open) } else { Some(()) }
     }
 
     /// Splits the keys that may be NULL on both sides.
-    fn split_keys(&mut self, side: &mut Side<'_>, open: &Open) -> Option<()> {
+    fn split_keys(&mut self, side: &mut Side<'_>, open: &PipelineBuilder) -> Option<()> {
         let (build_schema, probe_schema) = side.schemas();
         let mut built = self.over(Source::Rows(side.pipeline), side.pipeline, side.columns.clone());
         let mut columns = built.scope.columns().to_vec();
@@ -208,7 +208,7 @@ impl Draft {
     }
 
     /// Where keys are strings that have no codes in common, makes them numbers of the query's own.
-    fn share_strings(&mut self, side: &mut Side<'_>, open: &mut Open) -> Option<()> {
+    fn share_strings(&mut self, side: &mut Side<'_>, open: &mut PipelineBuilder) -> Option<()> {
         let (build_schema, probe_schema) = side.schemas();
         let mut built = self.over(Source::Rows(side.pipeline), side.pipeline, side.columns.clone());
         let (mut builds, mut probes) = (Vec::new(), Vec::new());
@@ -241,7 +241,7 @@ impl Draft {
 
     /// Adds a probe to a pipeline. Gives what the columns of the build side are there, and whether the join's condition is
     /// left to a filter.
-    fn probe(&mut self, open: &mut Open, side: &Side<'_>) -> Option<(Vec<Option<Typed>>, bool)> {
+    fn probe(&mut self, open: &mut PipelineBuilder, side: &Side<'_>) -> Option<(Vec<Option<Typed>>, bool)> {
         let kind = side.kind;
         let Matched { mut probe, added, equal, is_late } = self.matched(open, side)?;
         if matches!(kind, JoinKind::Inner | JoinKind::Semi) {
@@ -261,11 +261,11 @@ impl Draft {
     }
 
     /// How the records of an open pipeline, to which the columns of a match are added, probe a side.
-    fn matched(&mut self, open: &mut Open, side: &Side<'_>) -> Option<Matched> {
+    fn matched(&mut self, open: &mut PipelineBuilder, side: &Side<'_>) -> Option<Matched> {
         let Side { join, kind, left, pipeline, columns, safe } = side;
         let facts = self.left[*pipeline].clone();
         let (build_schema, probe_schema) = side.schemas();
-        let build_scope = Scope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.notes);
+        let build_scope = ColumnScope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.notes);
         let (mut keys, mut build_keys, mut equal) = (Vec::new(), Vec::new(), Vec::new());
         for (position, (build, probe)) in side.keys().enumerate() {
             let build = build_scope.translate(build, &build_schema)?;
@@ -305,13 +305,13 @@ impl Draft {
     }
 
     /// A semi or anti join of the side that is built: what has a match is marked by the other side's records.
-    fn marking(&mut self, join: &Joined<'_>, marked: bool) -> Option<Open> {
+    fn marking(&mut self, join: &Joined<'_>, marked: bool) -> Option<PipelineBuilder> {
         let mut side = self.side(join, JoinKind::Semi, true)?;
         let mut open = self.open(join.right)?;
         self.match_keys(&mut side, &mut open)?;
         let Matched { probe, .. } = self.matched(&mut open, &side)?;
         self.narrow(&mut open, &probe);
-        let Open { source, computed, fields, steps, hints, .. } = open;
+        let PipelineBuilder { source, computed, fields, steps, hints, .. } = open;
         self.pipelines.push(Pipeline {
             source,
             computed,
@@ -345,7 +345,7 @@ impl Draft {
     }
 
     /// Records without a match are dropped: tells the scans that the keys come from.
-    fn narrow(&mut self, open: &mut Open, probe: &Probe) {
+    fn narrow(&mut self, open: &mut PipelineBuilder, probe: &Probe) {
         for (key, expression) in probe.keys.iter().enumerate() {
             let Expression::Column(column) = expression else { continue };
             let Some(field) = open.fields.get(*column).copied() else { continue };
@@ -418,7 +418,7 @@ pub(super) fn build_side(join: &Joined<'_>) -> Option<(JoinKind, bool)> {
     })
 }
 
-fn has_nulls(typed: &Typed, scope: &Scope) -> bool {
+fn has_nulls(typed: &Typed, scope: &ColumnScope) -> bool {
     typed.expression.facts(scope.facts()).map_or(true, |facts| facts.1)
 }
 
@@ -432,7 +432,7 @@ fn added_by(steps: &[Step], field: Field) -> Option<usize> {
     (probe.kind == JoinKind::Inner).then_some(probe.build)
 }
 
-impl Open {
+impl PipelineBuilder {
     /// The columns that a join gives.
     fn set_output(&mut self, columns: Vec<Option<Typed>>, join: &Joined<'_>) {
         self.scope.set_columns(columns);
@@ -448,7 +448,7 @@ impl Open {
 }
 
 /// Adds the columns of a match to those of a pipeline, and behind them the mark. Gives what the build side's are there.
-fn add_match(open: &mut Open, side: &Side<'_>, facts: &[(Limits, bool)]) -> Vec<Option<Typed>> {
+fn add_match(open: &mut PipelineBuilder, side: &Side<'_>, facts: &[(Limits, bool)]) -> Vec<Option<Typed>> {
     let first = open.fields.len();
     let outer = matches!(side.kind, JoinKind::Left | JoinKind::Full);
     let mut facts: Vec<_> = facts.iter().map(|(limits, null)| (*limits, *null || outer)).collect();
@@ -467,7 +467,7 @@ fn add_match(open: &mut Open, side: &Side<'_>, facts: &[(Limits, bool)]) -> Vec<
 
 /// The condition of a join over the columns of a pipeline behind the probe.
 fn condition(
-    scope: &Scope,
+    scope: &ColumnScope,
     filter: &JoinFilter,
     left: &[Option<Typed>],
     right: &[Option<Typed>],

@@ -14,13 +14,13 @@ use std::ops::Bound;
 const ENTRIES: usize = 1 << 16;
 
 /// The columns that a pipeline reads of a table: those that its operators name, and those of the predicate behind them.
-pub(super) struct Read<'t> {
+pub(super) struct TableRead<'t> {
     pub(super) table: &'t TableSnapshot,
     pub(super) ids: Vec<ColumnId>,
     pub(super) facts: Vec<(Limits, bool)>,
 }
 
-impl Read<'_> {
+impl TableRead<'_> {
     /// The expression that is 1 where a predicate holds, with the columns that it needs added. `None`, and none added,
     /// when it is over something else than integers and dictionary codes.
     pub(super) fn predicate(&mut self, predicate: &Predicate) -> Option<Expression> {

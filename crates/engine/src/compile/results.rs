@@ -1,9 +1,9 @@
 //! A query's rows as Arrow arrays: integers by their types or dictionaries, strings fetched by the numbers of their records.
 
 use crate::compile::functions::is_string;
-use crate::compile::groups::{How, Shown};
-use crate::compile::translate::Records;
-use crate::compile::wanted::Places;
+use crate::compile::groups::{OutputColumn, OutputSource};
+use crate::compile::translate::RecordColumn;
+use crate::compile::wanted::RowPositions;
 use crate::{Error, Result};
 use arrow::array::{
     Array, ArrayRef, BinaryViewBuilder, Float32Array, Float64Array, RecordBatch, RecordBatchOptions, UInt32Array,
@@ -14,7 +14,7 @@ use arrow::compute::cast;
 use arrow::compute::kernels::rank::rank;
 use arrow::datatypes::{DataType, SchemaRef};
 use arrow::row::{RowConverter, SortField};
-use gingham_execution::{Column, Pool, Rows, Strings, Values, float};
+use gingham_execution::{Column, InternedStrings, Pool, Rows, Values, float};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
 use gingham_storage::decode::array_of_integers;
@@ -30,7 +30,7 @@ const AT_ONCE: usize = 1 << 15;
 const SEVERAL: usize = 4;
 
 /// The rows that are wanted, batch by batch: made when they are asked for, as many at once as threads do.
-pub(super) struct Batches {
+pub(super) struct ResultBatches {
     wanted: Arc<WantedRows>,
     pool: Arc<Pool>,
     workers: usize,
@@ -42,15 +42,15 @@ pub(super) struct Batches {
 /// Rows and what they are to become.
 pub(super) struct WantedRows {
     pub(super) rows: Arc<Rows>,
-    pub(super) places: Places,
-    pub(super) outputs: Vec<Shown>,
+    pub(super) places: RowPositions,
+    pub(super) outputs: Vec<OutputColumn>,
     pub(super) schema: SchemaRef,
     /// Those that the query has numbered.
-    pub(super) strings: Arc<Strings>,
+    pub(super) strings: Arc<InternedStrings>,
     pub(super) isa: Isa,
 }
 
-impl Batches {
+impl ResultBatches {
     /// By as many as `workers` threads of a pool.
     pub(super) fn new(wanted: WantedRows, pool: Arc<Pool>, workers: usize) -> Self {
         Self { wanted: Arc::new(wanted), pool, workers, made: VecDeque::new(), next: 0 }
@@ -76,14 +76,14 @@ impl WantedRows {
         let outputs = self.outputs.iter().take(self.schema.fields().len());
         let mut columns = outputs.clone().map(|_| None).collect::<Vec<Option<ArrayRef>>>();
         for (number, output) in outputs.clone().enumerate() {
-            let (How::Column(own), Some(Records { table, .. }), None) =
+            let (OutputSource::Column(own), Some(RecordColumn { table, .. }), None) =
                 (output.how, &output.trace.records, &columns[number])
             else {
                 continue;
             };
             // All that is fetched of the same records.
-            let alike = |other: &&Shown| match (other.how, &other.trace.records) {
-                (How::Column(column), Some(records)) => column == own && Arc::ptr_eq(&records.table, table),
+            let alike = |other: &&OutputColumn| match (other.how, &other.trace.records) {
+                (OutputSource::Column(column), Some(records)) => column == own && Arc::ptr_eq(&records.table, table),
                 _ => false,
             };
             let ids = { outputs.clone() }.filter(alike).filter_map(|other| Some(other.trace.records.as_ref()?.column));
@@ -101,7 +101,7 @@ impl WantedRows {
     }
 }
 
-impl Iterator for Batches {
+impl Iterator for ResultBatches {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -121,8 +121,10 @@ fn numbers(rows: &Rows, number: usize) -> Result<Vec<Option<u64>>> {
 }
 
 /// True when no two records that tell groups apart by a column have the same string there.
-pub(super) fn are_distinct(rows: &Rows, output: &Shown, isa: Isa) -> Result<bool> {
-    let (How::Column(number), Some(Records { table, column: strings })) = (output.how, &output.trace.records) else {
+pub(super) fn are_distinct(rows: &Rows, output: &OutputColumn, isa: Isa) -> Result<bool> {
+    let (OutputSource::Column(number), Some(RecordColumn { table, column: strings })) =
+        (output.how, &output.trace.records)
+    else {
         return Err(Error::Internal("strings that are no column's".to_owned()));
     };
     let values = column(rows, number)?;
@@ -141,13 +143,13 @@ fn column(rows: &Rows, number: usize) -> Result<&Column> {
 }
 
 /// What an output is in some rows. Numbers of strings are those in `strings`.
-pub(super) fn array(output: &Shown, rows: &Rows, strings: &Strings, isa: Isa) -> Result<ArrayRef> {
+pub(super) fn array(output: &OutputColumn, rows: &Rows, strings: &InternedStrings, isa: Isa) -> Result<ArrayRef> {
     let values = match output.how {
-        How::Column(number) => match &output.trace.records {
-            Some(Records { table, column }) => return Ok(fetch(table, *column, &numbers(rows, number)?, isa)?),
+        OutputSource::Column(number) => match &output.trace.records {
+            Some(RecordColumn { table, column }) => return Ok(fetch(table, *column, &numbers(rows, number)?, isa)?),
             None => column(rows, number)?,
         },
-        How::Mean { sum, count, floats } => {
+        OutputSource::Mean { sum, count, floats } => {
             let (sums, counts) = (column(rows, sum)?, column(rows, count)?);
             let sum = |sum: i128| if floats { float(sum as i64) } else { sum as f64 };
             let mean = |row| Some(sum(sums.get(row)?) / counts.get(row)? as f64);
@@ -181,7 +183,7 @@ pub(super) fn array(output: &Shown, rows: &Rows, strings: &Strings, isa: Isa) ->
 }
 
 /// Strings by their numbers.
-fn texts(values: &Column, rows: usize, strings: &Strings, data_type: &DataType) -> Result<ArrayRef> {
+fn texts(values: &Column, rows: usize, strings: &InternedStrings, data_type: &DataType) -> Result<ArrayRef> {
     let (reader, mut all) = (strings.read(), BinaryViewBuilder::with_capacity(rows));
     for row in 0..rows {
         let number = values.get(row).map(|number| number as u32);
@@ -198,23 +200,23 @@ fn texts(values: &Column, rows: usize, strings: &Strings, data_type: &DataType) 
 /// columns those of the outputs `texts`: several of these may be the same integers, as strings of one record are.
 pub(super) fn ranked<'r>(
     rows: &'r Rows,
-    outputs: &[Shown],
+    outputs: &[OutputColumn],
     texts: &[usize],
-    strings: &Strings,
+    strings: &InternedStrings,
     isa: Isa,
 ) -> Result<Cow<'r, Rows>> {
-    let ranks = |output: &Shown| -> Result<Values> {
+    let ranks = |output: &OutputColumn| -> Result<Values> {
         let texts = cast(&array(output, rows, strings, isa)?, &DataType::LargeBinary)?;
         Ok(Values::Short(rank(&texts, None)?.into_iter().map(i64::from).collect()))
     };
     let mut ranked = Cow::Borrowed(rows);
     for output in outputs {
-        if let (How::Column(number), true) = (output.how, output.trace.numbered) {
+        if let (OutputSource::Column(number), true) = (output.how, output.trace.numbered) {
             ranked.to_mut().columns[number].values = ranks(output)?;
         }
     }
     for output in texts {
-        let How::Column(number) = outputs[*output].how else {
+        let OutputSource::Column(number) = outputs[*output].how else {
             return Err(Error::Internal("an order of strings that are no column's".to_owned()));
         };
         let column = match outputs[*output].trace.numbered {

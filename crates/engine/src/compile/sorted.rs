@@ -4,10 +4,10 @@
 //!
 //! Expressions that the order does not need are computed behind it, of the rows that are given.
 
-use crate::compile::draft::{Draft, Open};
-use crate::compile::groups::{How, Shown};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
+use crate::compile::groups::{OutputColumn, OutputSource};
 use crate::compile::translate::Typed;
-use crate::compile::wanted::Wanted;
+use crate::compile::wanted::OutputOrder;
 use crate::table::ScanExec;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
@@ -25,9 +25,9 @@ use gingham_storage::ColumnId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-impl Draft {
+impl QueryBuilder {
     /// Ends the query in the rows below a sort. Gives what its columns and the sort's keys are of them, and the order.
-    pub(super) fn sorted(&mut self, sort: &SortExec) -> Option<(Vec<Shown>, Wanted)> {
+    pub(super) fn sorted(&mut self, sort: &SortExec) -> Option<(Vec<OutputColumn>, OutputOrder)> {
         let input = sort.input();
         let schema = input.schema();
         self.late = handed_through(sort);
@@ -43,25 +43,25 @@ impl Draft {
         let shown = self.end_shown(open)?;
         let first = schema.fields().len();
         // Such strings are looked up before they are put in order: of all rows that is too much.
-        let is_text = |key: &Shown| key.trace.is_unordered();
+        let is_text = |key: &OutputColumn| key.trace.is_unordered();
         if is_text(shown.get(first)?) || (sort.fetch().is_none() && shown[first..].iter().any(is_text)) {
             return self.notes.left("an order of strings that have no codes");
         }
         let keys = sort.expr().iter().enumerate().map(|(number, by)| (first + number, by.options));
-        let wanted = Wanted::ordered(&keys.collect::<Vec<_>>(), sort.expr().clone(), sort.fetch(), &shown)?;
+        let wanted = OutputOrder::ordered(&keys.collect::<Vec<_>>(), sort.expr().clone(), sort.fetch(), &shown)?;
         Some((shown, wanted))
     }
 }
 
-impl Draft {
+impl QueryBuilder {
     /// Ends the query in the rows of an open pipeline. Gives what its columns are of them.
-    pub(super) fn end_shown(&mut self, open: Open) -> Option<Vec<Shown>> {
+    pub(super) fn end_shown(&mut self, open: PipelineBuilder) -> Option<Vec<OutputColumn>> {
         let (_, columns) = self.end_in_rows(open)?;
         let shown = columns.into_iter().map(|column| {
             let Typed { expression: Expression::Column(number), data_type, entries, trace } = column? else {
                 return self.notes.left("a column that is the same in all rows");
             };
-            Some(Shown { data_type, how: How::Column(number), entries, trace })
+            Some(OutputColumn { data_type, how: OutputSource::Column(number), entries, trace })
         });
         shown.collect()
     }

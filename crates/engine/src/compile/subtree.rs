@@ -1,11 +1,11 @@
 //! A part of a physical plan that pipelines can do.
 
-use crate::compile::draft::{Draft, Scanned};
-use crate::compile::functions::Function;
-use crate::compile::given::Given;
-use crate::compile::groups::{Grouped, How, Shown};
+use crate::compile::draft::{QueryBuilder, Scanned};
+use crate::compile::functions::CompiledFunction;
+use crate::compile::given::ExternalInput;
+use crate::compile::groups::{Grouped, OutputColumn, OutputSource};
 use crate::compile::joined::Joined;
-use crate::compile::wanted::Wanted;
+use crate::compile::wanted::OutputOrder;
 use crate::session::Settings;
 use crate::table::ScanExec;
 use datafusion::physical_expr::PhysicalExpr;
@@ -27,17 +27,17 @@ pub(super) struct Subtree {
     pub(super) query: Prepared,
     pub(super) scans: Vec<Scanned>,
     /// What gives it rows that are no scan's.
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<ExternalInput>,
     /// What DataFusion computes for the pipelines.
-    pub(super) functions: Vec<Function>,
+    pub(super) functions: Vec<CompiledFunction>,
     /// What is known when the query runs.
     pub(super) parameters: Vec<Arc<dyn PhysicalExpr>>,
     /// How each column of the result is made of the query's rows, and behind them what these are ordered by.
-    pub(super) outputs: Vec<Shown>,
+    pub(super) outputs: Vec<OutputColumn>,
     /// Outputs that tell groups apart by their records: where two of these have the same string, two groups are one.
     pub(super) doubtful: Vec<usize>,
     /// Which rows, and in which order.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: OutputOrder,
     /// Rows are given as they come, morsel by morsel.
     pub(super) by_morsel: bool,
 }
@@ -46,13 +46,18 @@ impl Subtree {
     /// The subtree that ends in `plan`, an aggregation, a join, a sort or a filter; what pipelines can't do of it, when that is anything.
     pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings) -> Result<Self, String> {
         let own_predicates = mode == Mode::Fused || !settings.lab_stages.is_empty();
-        let draft = Draft { own_predicates, ..Draft::default() };
+        let draft = QueryBuilder { own_predicates, ..QueryBuilder::default() };
         let notes = draft.notes.clone();
         Self::drafted(plan, mode, settings, draft).ok_or_else(|| notes.why())
     }
 
-    fn drafted(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings, mut draft: Draft) -> Option<Self> {
-        let (mut replaced, mut wanted, mut by_morsel) = (Arc::clone(plan), Wanted::default(), false);
+    fn drafted(
+        plan: &Arc<dyn ExecutionPlan>,
+        mode: Mode,
+        settings: &Settings,
+        mut draft: QueryBuilder,
+    ) -> Option<Self> {
+        let (mut replaced, mut wanted, mut by_morsel) = (Arc::clone(plan), OutputOrder::default(), false);
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             match draft.first_phase(aggregate)? {
                 (first, false) => {
@@ -74,8 +79,8 @@ impl Subtree {
             let shown = columns.into_iter().map(|column| {
                 let column = column?;
                 let Expression::Column(number) = column.expression else { return None };
-                let (data_type, how) = (column.data_type, How::Column(number));
-                Some(Shown { data_type, how, entries: column.entries, trace: column.trace })
+                let (data_type, how) = (column.data_type, OutputSource::Column(number));
+                Some(OutputColumn { data_type, how, entries: column.entries, trace: column.trace })
             });
             (shown.collect::<Option<Vec<_>>>()?, Vec::new())
         } else if let Some(filter) = plan.downcast_ref::<FilterExec>() {

@@ -42,7 +42,7 @@ pub(super) struct Trace {
     /// Scans of which a value has one record at most.
     pub(super) determines: Vec<usize>,
     /// Its integers are record numbers, in the place of this column's byte strings.
-    pub(super) records: Option<Records>,
+    pub(super) records: Option<RecordColumn>,
     /// Its integers are the query's own numbers of strings, in no order.
     pub(super) numbered: bool,
 }
@@ -56,14 +56,14 @@ impl Trace {
 
 /// A column that is carried as the numbers of its records.
 #[derive(Debug, Clone)]
-pub(super) struct Records {
+pub(super) struct RecordColumn {
     pub(super) table: Arc<TableSnapshot>,
     pub(super) column: ColumnId,
 }
 
 /// What the columns of an operator's output are, as expressions over a pipeline's columns.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
+pub(super) struct ColumnScope {
     /// Range and nullability of the pipeline's columns.
     facts: Vec<(Limits, bool)>,
     /// The operator's columns; `None` where one is none that a pipeline can compute.
@@ -112,7 +112,7 @@ impl Notes {
     }
 }
 
-impl PartialEq for Records {
+impl PartialEq for RecordColumn {
     /// The same column of the same state of a table.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.table, &other.table) && self.column == other.column
@@ -181,7 +181,7 @@ impl Typed {
     }
 }
 
-impl Scope {
+impl ColumnScope {
     /// Columns over those of a pipeline with these facts, which at most so many records have.
     pub(super) fn new(facts: Vec<(Limits, bool)>, columns: Vec<Option<Typed>>, rows: u64, notes: &Notes) -> Self {
         Self { facts, columns, known: Vec::new(), rows, notes: notes.clone() }
@@ -260,7 +260,7 @@ impl Scope {
 /// The translation of an expression.
 #[derive(Clone, Copy)]
 struct Translation<'s> {
-    scope: &'s Scope,
+    scope: &'s ColumnScope,
     schema: &'s Schema,
     /// What has no other form may become a value map.
     maps: bool,

@@ -1,6 +1,6 @@
 //! Rows of several pipelines as those of one, input after input: UNION ALL, and the two parts of a full join.
 
-use crate::compile::draft::{Draft, Open};
+use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::entries::coded;
 use crate::compile::functions::is_string;
 use crate::compile::translate::{Trace, Typed};
@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// Entries of all inputs together that are sorted while a query is planned: about a millisecond.
 const MANY_ENTRIES: usize = 1 << 13;
 
-impl Draft {
+impl QueryBuilder {
     /// The rows of all inputs, which have equally many columns. Columns that do not mean the same in all of them are none.
-    pub(super) fn unite(&mut self, mut inputs: Vec<Open>) -> Option<Open> {
+    pub(super) fn unite(&mut self, mut inputs: Vec<PipelineBuilder>) -> Option<PipelineBuilder> {
         let width = inputs.first()?.scope.columns().len();
         (0..width).for_each(|column| share_entries(&mut inputs, column));
         self.number_strings(&mut inputs)?;
@@ -24,7 +24,7 @@ impl Draft {
             (0..width).map(|column| common(inputs.iter().map(|input| input.scope.column(column)))).collect();
         let kept: Vec<usize> = (0..width).filter(|column| columns[*column].is_some()).collect();
         let mut behind: Option<usize> = None;
-        for Open { source, computed, fields, steps, scope, most, hints, .. } in inputs {
+        for PipelineBuilder { source, computed, fields, steps, scope, most, hints, .. } in inputs {
             let own: Vec<Expression> =
                 kept.iter().map(|column| Some(scope.column(*column)?.expression)).collect::<Option<_>>()?;
             let facts = own.iter().map(|expression| expression.facts(scope.facts()));
@@ -51,7 +51,7 @@ impl Draft {
     }
 
     /// Where the inputs' strings still mean different things, makes them numbers of the query's own.
-    fn number_strings(&mut self, inputs: &mut [Open]) -> Option<()> {
+    fn number_strings(&mut self, inputs: &mut [PipelineBuilder]) -> Option<()> {
         let width = inputs.first()?.scope.columns().len();
         let differs = |column: &usize| {
             let typed: Option<Vec<Typed>> = inputs.iter().map(|input| input.scope.column(*column)).collect();
@@ -86,7 +86,7 @@ impl Draft {
 }
 
 /// Where the inputs' strings are codes of different entries, makes them codes of all entries together.
-fn share_entries(inputs: &mut [Open], column: usize) {
+fn share_entries(inputs: &mut [PipelineBuilder], column: usize) {
     let columns = inputs.iter().map(|input| input.scope.column(column));
     if let Some(Some(shared)) = columns.collect::<Option<Vec<_>>>().map(|columns| shared(&columns)) {
         for (input, typed) in inputs.iter_mut().zip(shared) {

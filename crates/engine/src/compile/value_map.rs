@@ -5,7 +5,7 @@
 //! that come out are codes again: positions among their own entries.
 
 use crate::compile::entries::coded;
-use crate::compile::translate::{Records, Scope, Typed};
+use crate::compile::translate::{ColumnScope, RecordColumn, Typed};
 use arrow::array::{Array, ArrayRef, AsArray, NullArray, RecordBatch, new_null_array};
 use arrow::buffer::NullBuffer;
 use arrow::compute::{cast, concat};
@@ -38,7 +38,7 @@ const AT_ONCE: usize = 8192;
 /// Bytes of strings that an expression may give: they are kept with the plan.
 const BYTES: usize = 4 << 20;
 
-impl Scope {
+impl ColumnScope {
     /// An expression as a value map over the only column that it refers to, or a string that is written out. `None` when it
     /// refers to more, when the column can have more values than there are records, or when the expression fails for one of
     /// them.
@@ -78,7 +78,7 @@ impl Scope {
             let few = entries.len() as u64 <= most;
             return few.then(|| concat(&[entries, &null]).ok())?.map(|values| (0, values));
         }
-        if let Some(Records { table, column: strings, .. }) = &column.trace.records {
+        if let Some(RecordColumn { table, column: strings, .. }) = &column.trace.records {
             let numbers = (0..table.numbers()).map(Some).chain(once(None));
             let values = || fetch(table, *strings, &numbers.collect::<Vec<_>>(), Isa::best()).ok();
             return (table.numbers() <= most).then(values)?.map(|values| (0, values));

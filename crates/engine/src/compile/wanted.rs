@@ -1,7 +1,7 @@
 //! What is wanted of a query's rows: all of them or the first, in an order or in any. Sorts and limits above the operator
 //! are taken into it, so that strings are fetched only of rows that are given, and a pipeline whose rows suffice ends early.
 
-use crate::compile::groups::{How, Shown};
+use crate::compile::groups::{OutputColumn, OutputSource};
 use arrow::compute::SortOptions;
 use arrow::datatypes::Schema;
 use datafusion::physical_expr::expressions::Column;
@@ -23,7 +23,7 @@ const PLACE_BYTES: usize = size_of::<usize>();
 
 /// Which rows, and in which order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wanted {
+pub(super) struct OutputOrder {
     order: Option<Order>,
     /// Rows that are left out before the first.
     skip: usize,
@@ -43,14 +43,14 @@ struct Order {
     texts: Vec<(usize, usize)>,
 }
 
-impl Wanted {
+impl OutputOrder {
     /// The rows in the order of some columns, the first `fetch` of them. `None` where only a part of the rows was wanted
     /// before, and for columns whose order is not that of integers.
     pub(super) fn sorted(
         &self,
         columns: &[(usize, SortOptions)],
         fetch: Option<usize>,
-        outputs: &[Shown],
+        outputs: &[OutputColumn],
         schema: &Schema,
     ) -> Option<Self> {
         if !self.is_all() {
@@ -68,7 +68,7 @@ impl Wanted {
         keys: &[(usize, SortOptions)],
         columns: LexOrdering,
         fetch: Option<usize>,
-        outputs: &[Shown],
+        outputs: &[OutputColumn],
     ) -> Option<Self> {
         let texts = keys.iter().map(|(output, _)| *output).enumerate();
         let texts = texts.filter(|(_, output)| outputs.get(*output).is_some_and(|shown| shown.trace.is_unordered()));
@@ -79,7 +79,13 @@ impl Wanted {
     }
 
     /// The rows that may be among the first in the order of a column, and perhaps of others after it.
-    pub(super) fn top(&self, column: usize, options: SortOptions, rows: usize, outputs: &[Shown]) -> Option<Self> {
+    pub(super) fn top(
+        &self,
+        column: usize,
+        options: SortOptions,
+        rows: usize,
+        outputs: &[OutputColumn],
+    ) -> Option<Self> {
         let output = outputs.get(column)?;
         let top = Some((key(output, options).filter(|_| !output.trace.is_unordered())?, rows));
         self.is_all().then(|| Self { top, ..Self::default() })
@@ -141,15 +147,15 @@ impl Wanted {
         placed: bool,
         threads: (&Pool, usize),
         ranked: impl for<'r> FnOnce(&'r Rows, &[usize]) -> crate::Result<Cow<'r, Rows>>,
-    ) -> crate::Result<(Arc<Rows>, Places)> {
+    ) -> crate::Result<(Arc<Rows>, RowPositions)> {
         if let Some((key, first)) = self.top {
             let rows = first_and_ties(rows, key, first);
-            let all = Places::Run(0..rows.rows);
+            let all = RowPositions::Run(0..rows.rows);
             return Ok((Arc::new(rows), all));
         }
         let last = self.last().unwrap_or(rows.rows).min(rows.rows);
         let Some(Order { keys, texts, .. }) = &self.order else {
-            return Ok((Arc::new(rows), Places::Run(self.skip.min(last)..last)));
+            return Ok((Arc::new(rows), RowPositions::Run(self.skip.min(last)..last)));
         };
         // Strings are fetched of no more rows than may be among the first.
         if let (Some(key), Some((first, _))) = (keys.first(), texts.first())
@@ -172,7 +178,7 @@ impl Wanted {
             false => ranked.all_in_order(&keys, placed, threads)?,
         };
         places.drain(..self.skip.min(places.len()));
-        Ok((rows, Places::These(places)))
+        Ok((rows, RowPositions::These(places)))
     }
 
     /// These rows of an operator that gives all, in any order.
@@ -188,12 +194,12 @@ impl Wanted {
 }
 
 /// Places of rows, in the order in which they are given.
-pub(super) enum Places {
+pub(super) enum RowPositions {
     Run(Range<usize>),
     These(Vec<usize>),
 }
 
-impl Places {
+impl RowPositions {
     /// How many.
     pub(super) fn len(&self) -> usize {
         match self {
@@ -225,13 +231,13 @@ fn first_and_ties(rows: Rows, key: SortKey, first: usize) -> Rows {
 }
 
 /// The order of a column, if it is one of the query's.
-fn key(output: &Shown, options: SortOptions) -> Option<SortKey> {
-    let How::Column(column) = output.how else { return None };
+fn key(output: &OutputColumn, options: SortOptions) -> Option<SortKey> {
+    let OutputSource::Column(column) = output.how else { return None };
     let SortOptions { descending, nulls_first } = options;
     Some(SortKey { column, descending, nulls_first })
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for OutputOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(order) = &self.order {
             write!(f, ", sorted by {}", order.columns)?;

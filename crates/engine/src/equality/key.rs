@@ -1,6 +1,6 @@
 //! The key of a float: itself, but 0.0 for -0.0, and one NaN, which is the largest.
 
-use crate::functions::Function;
+use crate::functions::PureFunction;
 use crate::temporal::{INTERVAL_KEY, interval_key};
 use arrow::array::{ArrayRef, AsArray, Float32Array, Float64Array};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
@@ -16,7 +16,7 @@ pub(crate) const FLOAT_KEY: &str = "float_key";
 pub(super) fn keyed(value: Expr, data_type: &DataType) -> Expr {
     let function = match data_type {
         DataType::Interval(_) => interval_key(),
-        _ => Function::new(FLOAT_KEY, |types| Ok(types.to_vec()), |types| Ok(types[0].clone()), keys),
+        _ => PureFunction::new(FLOAT_KEY, |types| Ok(types.to_vec()), |types| Ok(types[0].clone()), keys),
     };
     function.build().call(vec![value])
 }

@@ -61,12 +61,12 @@ fn chooses(name: &str) -> bool {
 }
 
 /// The surroundings of a node's expressions: its inputs and their columns.
-struct Around<'p> {
+struct InputColumns<'p> {
     inputs: Vec<&'p LogicalPlan>,
     schema: DFSchema,
 }
 
-impl Around<'_> {
+impl InputColumns<'_> {
     /// The key of a value where it needs one; `None` where the value is its own.
     fn key(&self, value: &Expr) -> Option<Expr> {
         let data_type = value.get_type(&self.schema).ok().filter(has_several_forms)?;
@@ -168,13 +168,13 @@ fn expressions(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         return Ok(Transformed::no(plan));
     }
     let inputs: Vec<LogicalPlan> = plan.inputs().into_iter().cloned().collect();
-    let around = Around { inputs: inputs.iter().collect(), schema };
+    let around = InputColumns { inputs: inputs.iter().collect(), schema };
     each_part(plan, |part| around.part(part))
 }
 
 fn sorted(mut sort: Sort) -> Result<Transformed<LogicalPlan>> {
     let keys: Vec<Option<Expr>> = {
-        let around = Around { schema: DFSchema::clone(sort.input.schema()), inputs: vec![&sort.input] };
+        let around = InputColumns { schema: DFSchema::clone(sort.input.schema()), inputs: vec![&sort.input] };
         sort.expr.iter().map(|term| around.key(&term.expr)).collect()
     };
     let changed = keys.iter().any(Option::is_some);
@@ -191,7 +191,7 @@ fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
     let mut changed = false;
     let (left, right) = (Arc::clone(&join.left), Arc::clone(&join.right));
     let side = |plan: &'_ Arc<LogicalPlan>, value: &mut Expr| {
-        let around = Around { schema: DFSchema::clone(plan.schema()), inputs: vec![plan] };
+        let around = InputColumns { schema: DFSchema::clone(plan.schema()), inputs: vec![plan] };
         around.put(value)
     };
     for (own, other) in &mut join.on {
@@ -205,7 +205,7 @@ fn joined(mut join: Join) -> Result<Transformed<LogicalPlan>> {
 /// date, a group shows the first.
 fn grouped(aggregate: Aggregate) -> Result<Transformed<LogicalPlan>> {
     let input = Arc::clone(&aggregate.input);
-    let around = Around { schema: DFSchema::clone(input.schema()), inputs: vec![&input] };
+    let around = InputColumns { schema: DFSchema::clone(input.schema()), inputs: vec![&input] };
     if let [Expr::GroupingSet(sets)] = aggregate.group_expr.as_slice() {
         return in_grouping_sets(&aggregate, sets, &around);
     }
@@ -279,7 +279,7 @@ fn first(value: Expr) -> Expr {
 fn in_grouping_sets(
     aggregate: &Aggregate,
     sets: &GroupingSet,
-    around: &Around<'_>,
+    around: &InputColumns<'_>,
 ) -> Result<Transformed<LogicalPlan>> {
     let mut changed = false;
     let mut with_keys = |group: &Expr| {
@@ -310,7 +310,7 @@ fn in_grouping_sets(
 /// DISTINCT as groups of all columns, where one of them needs a key.
 fn distinct(input: Arc<LogicalPlan>) -> Result<Transformed<LogicalPlan>> {
     let needs_keys = {
-        let around = Around { schema: DFSchema::clone(input.schema()), inputs: vec![&input] };
+        let around = InputColumns { schema: DFSchema::clone(input.schema()), inputs: vec![&input] };
         input.schema().columns().into_iter().any(|column| around.key(&Expr::Column(column)).is_some())
     };
     if !needs_keys {

@@ -44,7 +44,7 @@ pub(crate) fn over_arrays(
 
 /// A scalar function that depends on nothing but its arguments. Two of one name are the same function.
 #[derive(Debug, Clone)]
-pub(crate) struct Function {
+pub(crate) struct PureFunction {
     name: &'static str,
     aliases: Vec<String>,
     coerce: Coerce,
@@ -57,7 +57,7 @@ pub(crate) struct Function {
     signature: Signature,
 }
 
-impl Function {
+impl PureFunction {
     /// A function that is NULL where an argument is.
     pub(crate) fn new(name: &'static str, coerce: Coerce, type_of: TypeOf, compute: Compute) -> Self {
         let signature = Signature::user_defined(Volatility::Immutable);
@@ -98,21 +98,21 @@ impl Function {
     }
 }
 
-impl PartialEq for Function {
+impl PartialEq for PureFunction {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Function {}
+impl Eq for PureFunction {}
 
-impl Hash for Function {
+impl Hash for PureFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.name.hash(state);
     }
 }
 
-impl ScalarUDFImpl for Function {
+impl ScalarUDFImpl for PureFunction {
     fn name(&self) -> &str {
         self.name
     }

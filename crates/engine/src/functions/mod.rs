@@ -12,7 +12,7 @@ pub(crate) mod names;
 mod numbers;
 mod similar;
 
-pub(crate) use function::{Compute, Function, over_arrays, typed};
+pub(crate) use function::{Compute, PureFunction, over_arrays, typed};
 
 use datafusion::logical_expr::ScalarUDF;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! DataFusion asks for the names of all expressions within an expression, one by one. A name is therefore written in one
 //! pass into one text: names made of the finished names of the parts take a cube of the steps for a sum of many terms.
 
-use crate::functions::Function;
+use crate::functions::PureFunction;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::{BinaryExpr, Expr};
 use std::fmt::Write;
@@ -62,7 +62,7 @@ fn write_name(text: &mut String, expression: &Expr) {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) => write_operator(text, left, &op.to_string(), right),
         Expr::ScalarFunction(ScalarFunction { func, args }) => {
             let inner = func.inner();
-            match (inner.downcast_ref::<Function>(), checked(inner.name())) {
+            match (inner.downcast_ref::<PureFunction>(), checked(inner.name())) {
                 (Some(own), _) => write_call(text, own.called(), own.stands_for(), args),
                 (None, Some(operator)) => write_call(text, inner.name(), Some(operator), args),
                 (None, None) => write_other(text, expression),
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn calls_are_named_as_they_are_written() {
         let function = |operator: Option<&'static str>| {
-            let own = Function::new(
+            let own = PureFunction::new(
                 "f",
                 |types| Ok(types.to_vec()),
                 |_| Ok(DataType::Int64),

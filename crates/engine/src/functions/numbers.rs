@@ -1,6 +1,6 @@
 //! Functions of numbers that DataFusion has not, or has by another name: power as an operator, mod and sign.
 
-use crate::functions::function::Function;
+use crate::functions::function::PureFunction;
 use arrow::array::{ArrayRef, AsArray, Decimal128Array, Float64Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Float64Type};
@@ -24,7 +24,7 @@ pub(super) fn power() -> Arc<ScalarUDF> {
         numbers("power", types)?;
         Ok(vec![DataType::Float64; 2])
     };
-    Function::new("power", types, |_| Ok(DataType::Float64), compute).alias("pow").build()
+    PureFunction::new("power", types, |_| Ok(DataType::Float64), compute).alias("pow").build()
 }
 
 /// sign(x): -1, 0 or 1, as DOUBLE or DECIMAL.
@@ -38,7 +38,7 @@ pub(super) fn sign() -> Arc<ScalarUDF> {
     };
     let type_of =
         |types: &[DataType]| Ok(if types[0].is_decimal() { DataType::Decimal128(1, 0) } else { DataType::Float64 });
-    Function::new("sign", types, type_of, signs).alias("signum").build()
+    PureFunction::new("sign", types, type_of, signs).alias("signum").build()
 }
 
 fn signs(arguments: &[ArrayRef], result: &DataType) -> Result<ArrayRef> {

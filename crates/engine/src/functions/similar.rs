@@ -1,6 +1,6 @@
 //! SIMILAR TO: the pattern of the SQL standard as a regular expression that a whole text must match.
 
-use crate::functions::function::Function;
+use crate::functions::function::PureFunction;
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// `similar_pattern(pattern, escape)`: the regular expression. An empty escape means that there is none.
 pub(super) fn similar_pattern() -> Arc<ScalarUDF> {
-    Function::new(crate::functions::SIMILAR_PATTERN, texts, |_| Ok(DataType::Utf8), patterns).build()
+    PureFunction::new(crate::functions::SIMILAR_PATTERN, texts, |_| Ok(DataType::Utf8), patterns).build()
 }
 
 fn texts(types: &[DataType]) -> Result<Vec<DataType>> {

@@ -1,6 +1,6 @@
 //! Reading a part of a delimited file, buffer by buffer, each ending with a whole record.
 
-use crate::load::split::{Dialect, Field, Found, MAX_BUFFER};
+use crate::load::split::{CsvField, Dialect, MAX_BUFFER, SplitOutcome};
 use crate::{Error, Result};
 use memchr::memchr;
 use std::fs::File;
@@ -17,9 +17,9 @@ const _: () = assert!(RECORD_BYTES * 2 <= MAX_BUFFER);
 
 /// A buffer's records.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct ChunkRecords {
     /// Fields of all records that can be read, one record after the other.
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<CsvField>,
     /// Where each of them begins in the file.
     pub(super) starts: Vec<u64>,
     /// Where those begin that can't be read or have the wrong number of fields, and why.
@@ -63,7 +63,7 @@ impl Chunks {
     }
 
     /// Reads on and cuts the buffer's records of `width` fields into `records`; false at the end.
-    pub(super) fn next(&mut self, width: usize, records: &mut Records) -> Result<bool> {
+    pub(super) fn next(&mut self, width: usize, records: &mut ChunkRecords) -> Result<bool> {
         (records.fields, records.starts, records.bad) = Default::default();
         loop {
             self.fill()?;
@@ -82,12 +82,12 @@ impl Chunks {
     }
 
     /// Cuts the records of the buffer; true when the part goes on behind them.
-    fn cut(&mut self, width: usize, last: bool, records: &mut Records) -> bool {
+    fn cut(&mut self, width: usize, last: bool, records: &mut ChunkRecords) -> bool {
         let bytes = &self.buffer[..self.filled];
         loop {
             let first = records.fields.len();
             match self.dialect.record(bytes, self.at, last, &mut records.fields) {
-                Found::Record { next, problem } => {
+                SplitOutcome::Record { next, problem } => {
                     let start = self.offset + self.dialect.record_start(bytes, self.at) as u64;
                     let fields = records.fields.len() - first;
                     match problem {
@@ -100,8 +100,8 @@ impl Chunks {
                     }
                     self.at = next;
                 }
-                Found::More => return true,
-                Found::End => {
+                SplitOutcome::More => return true,
+                SplitOutcome::End => {
                     self.at = self.filled;
                     return false;
                 }
@@ -210,7 +210,7 @@ fn next_line(path: &Path, offset: u64) -> Result<u64> {
 /// For each offset in `wanted` the first record that begins there or behind it, where quotes may hide line breaks.
 fn boundaries(path: &Path, range: Range<u64>, wanted: &[u64], dialect: Dialect) -> Result<Vec<u64>> {
     let mut chunks = Chunks::open(path, range.clone(), dialect)?;
-    let mut records = Records::default();
+    let mut records = ChunkRecords::default();
     let mut found = Vec::new();
     while found.len() < wanted.len() && chunks.next(usize::MAX, &mut records)? {
         // With an impossible width every record is a bad one, of which only the beginning is kept.
@@ -264,7 +264,7 @@ mod tests {
     /// First fields of all records, and the number of bad ones.
     fn read(path: &Path, range: Range<u64>, width: usize) -> (Vec<String>, Vec<(u64, String)>) {
         let mut chunks = Chunks::open(path, range, CSV).expect("a part");
-        let (mut all, mut bad, mut records) = (Vec::new(), Vec::new(), Records::default());
+        let (mut all, mut bad, mut records) = (Vec::new(), Vec::new(), ChunkRecords::default());
         while chunks.next(width, &mut records).expect("records") {
             assert_eq!(records.fields.len(), records.starts.len() * width);
             all.extend(

@@ -5,7 +5,7 @@
 
 use crate::load::FileFormat;
 use crate::load::chunks::io;
-use crate::load::sink::{Place, Sink, run_lanes};
+use crate::load::sink::{RecordPosition, Sink, run_lanes};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -34,7 +34,7 @@ pub(super) struct Columnar {
 #[derive(Debug, Clone)]
 struct Piece {
     file: usize,
-    kind: Kind,
+    kind: PieceKind,
     /// Rows, where they are known beforehand.
     rows: u64,
     /// Rows of the file before this piece.
@@ -44,7 +44,7 @@ struct Piece {
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum PieceKind {
     RowGroup(usize, ArrowReaderMetadata),
     Batch(usize),
     Stream,
@@ -108,7 +108,7 @@ impl Columnar {
         for (index, group) in groups.iter().enumerate() {
             let rows = group.num_rows().unsigned_abs();
             let bytes = (u128::from(length) * u128::from(rows) / u128::from(total.unsigned_abs().max(1))) as u64;
-            self.pieces.push(Piece { file, kind: Kind::RowGroup(index, metadata.clone()), rows, before, bytes });
+            self.pieces.push(Piece { file, kind: PieceKind::RowGroup(index, metadata.clone()), rows, before, bytes });
             before += rows;
         }
         Ok(Arc::clone(metadata.schema()))
@@ -117,14 +117,14 @@ impl Columnar {
     fn add_arrow(&mut self, file: usize, path: &Path, length: u64) -> Result<SchemaRef> {
         if !is_ipc_file(path)? {
             let reader = stream_reader(path)?;
-            self.pieces.push(Piece { file, kind: Kind::Stream, rows: 0, before: 0, bytes: length });
+            self.pieces.push(Piece { file, kind: PieceKind::Stream, rows: 0, before: 0, bytes: length });
             return Ok(reader.schema());
         }
         let reader = file_reader(path)?;
         let batches = reader.num_batches();
         for index in 0..batches {
             let bytes = length / batches as u64;
-            self.pieces.push(Piece { file, kind: Kind::Batch(index), rows: 0, before: 0, bytes });
+            self.pieces.push(Piece { file, kind: PieceKind::Batch(index), rows: 0, before: 0, bytes });
         }
         Ok(reader.schema())
     }
@@ -153,7 +153,7 @@ impl Columnar {
             }
             let batch = batch?;
             let rows = batch.num_rows() as u64;
-            sink.append(lane, run[0].file, &batch, &|index| Place::Row(row + index as u64))?;
+            sink.append(lane, run[0].file, &batch, &|index| RecordPosition::Row(row + index as u64))?;
             row += rows;
             let done = ((rows as f64 * per_row) as u64).min(left);
             left -= done;
@@ -179,14 +179,14 @@ impl Columnar {
     }
 }
 
-type Batches<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
+type BatchReader<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
 
 /// Decodes a run of pieces of one file.
-fn batches<'a>(path: &'a Path, run: &'a [Piece]) -> Result<Batches<'a>> {
+fn batches<'a>(path: &'a Path, run: &'a [Piece]) -> Result<BatchReader<'a>> {
     match &run[0].kind {
-        Kind::RowGroup(_, metadata) => {
+        PieceKind::RowGroup(_, metadata) => {
             let file = File::open(path).map_err(|error| io(path, &error))?;
-            let group = |piece: &Piece| if let Kind::RowGroup(group, _) = piece.kind { Some(group) } else { None };
+            let group = |piece: &Piece| if let PieceKind::RowGroup(group, _) = piece.kind { Some(group) } else { None };
             let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
                 .with_row_groups(run.iter().filter_map(group).collect())
                 .with_batch_size(BATCH_ROWS)
@@ -194,13 +194,13 @@ fn batches<'a>(path: &'a Path, run: &'a [Piece]) -> Result<Batches<'a>> {
                 .map_err(|error| unreadable(path, "Parquet", &error))?;
             Ok(Box::new(reader.map(move |batch| batch.map_err(|error| unreadable(path, "Parquet", &error)))))
         }
-        Kind::Batch(first) => {
+        PieceKind::Batch(first) => {
             let mut reader = file_reader(path)?;
             reader.set_index(*first).map_err(|error| unreadable(path, "Arrow IPC", &error))?;
             let batches = reader.take(run.len());
             Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, "Arrow IPC", &error)))))
         }
-        Kind::Stream => {
+        PieceKind::Stream => {
             let batches = stream_reader(path)?;
             Ok(Box::new(batches.map(move |batch| batch.map_err(|error| unreadable(path, "Arrow IPC", &error)))))
         }

@@ -3,11 +3,11 @@
 //! Each lane reads a part of the files, which begins and ends with a record, and parses it a buffer at a time, column by
 //! column.
 
-use crate::load::chunks::{Chunks, RECORD_BYTES, Records};
+use crate::load::chunks::{ChunkRecords, Chunks, RECORD_BYTES};
 use crate::load::classify::Types;
-use crate::load::parse::{Misfit, TextOptions};
-use crate::load::sink::{Place, Sink, run_lanes, without};
-use crate::load::sniff::{Known, Sniffed};
+use crate::load::parse::{TextOptions, UnparsedField};
+use crate::load::sink::{RecordPosition, Sink, run_lanes, without};
+use crate::load::sniff::{KnownFormat, Sniffed};
 use crate::load::{LoadOptions, chunks, parse, sniff};
 use crate::session::CancelToken;
 use crate::statements::dml::ingest::BadRow;
@@ -44,7 +44,7 @@ type Lane = Vec<(usize, Range<u64>)>;
 
 /// Columns to parse.
 #[derive(Debug)]
-pub(super) struct Columns<'a> {
+pub(super) struct CsvColumns<'a> {
     /// Name of each field, for errors.
     pub(super) names: &'a [String],
     /// Type to parse each field as.
@@ -63,7 +63,7 @@ impl Text {
     ) -> Result<Self> {
         let text =
             TextOptions::new(options.null.as_deref(), options.date_format.as_deref(), options.encoding.as_deref())?;
-        let mut known = Known { delimiter: options.delimiter, header: options.header, tbl, columns };
+        let mut known = KnownFormat { delimiter: options.delimiter, header: options.header, tbl, columns };
         let mut all: Option<Self> = None;
         for path in files {
             let (sniffed, length, whole) = look(path, &known, &text)?;
@@ -135,7 +135,7 @@ impl Text {
     /// Reads all files for the types that every value allows.
     pub(super) fn read_types(&mut self, cancel: &CancelToken) -> Result<()> {
         let mut types = vec![Types::ANY; self.width()];
-        let mut records = Records::default();
+        let mut records = ChunkRecords::default();
         for (path, range) in self.files.iter().zip(&self.ranges) {
             let mut chunks = Chunks::open(path, range.clone(), self.shape.dialect)?;
             while chunks.next(self.shape.width, &mut records)? {
@@ -151,13 +151,13 @@ impl Text {
     }
 
     /// Loads the files with up to `threads` lanes. False when a value did not fit a provisional type.
-    pub(super) fn load(&self, columns: &Columns<'_>, threads: usize, sink: &Sink<'_>) -> Result<bool> {
+    pub(super) fn load(&self, columns: &CsvColumns<'_>, threads: usize, sink: &Sink<'_>) -> Result<bool> {
         let lanes = self.lanes(threads)?;
         let fits = AtomicBool::new(true);
         let lane = |lane: usize| -> Result<()> {
             for (file, range) in &lanes[lane] {
                 let mut chunks = Chunks::open(&self.files[*file], range.clone(), self.shape.dialect)?;
-                let mut records = Records::default();
+                let mut records = ChunkRecords::default();
                 let mut position = range.start;
                 while sink.goes_on()? && chunks.next(self.shape.width, &mut records)? {
                     if !self.take(&chunks, &records, columns, (lane, *file), sink)? {
@@ -178,16 +178,16 @@ impl Text {
     fn take(
         &self,
         chunks: &Chunks,
-        records: &Records,
-        columns: &Columns<'_>,
+        records: &ChunkRecords,
+        columns: &CsvColumns<'_>,
         (lane, file): (usize, usize),
         sink: &Sink<'_>,
     ) -> Result<bool> {
         for (start, problem) in &records.bad {
             let row = BadRow { row: 0, column: None, problem: problem.clone(), constraint: false };
-            sink.reject(file, Place::Offset(*start), row);
+            sink.reject(file, RecordPosition::Offset(*start), row);
         }
-        let mut bad: Vec<(usize, Misfit)> = Vec::new();
+        let mut bad: Vec<(usize, UnparsedField)> = Vec::new();
         let mut arrays = Vec::with_capacity(columns.types.len());
         for (index, logical_type) in columns.types.iter().enumerate() {
             let mut misfits = Vec::new();
@@ -210,7 +210,7 @@ impl Text {
             bad.dedup_by_key(|(_, misfit)| misfit.row);
             let rows: Vec<usize> = bad.iter().map(|(_, misfit)| misfit.row).collect();
             for (column, misfit) in bad {
-                let place = Place::Offset(starts[misfit.row]);
+                let place = RecordPosition::Offset(starts[misfit.row]);
                 let column = Some(columns.names[column].clone());
                 sink.reject(
                     file,
@@ -225,7 +225,7 @@ impl Text {
                 rows.binary_search(&(row - 1)).is_err()
             });
         }
-        sink.append(lane, file, &batch, &|row| Place::Offset(starts[row]))?;
+        sink.append(lane, file, &batch, &|row| RecordPosition::Offset(starts[row]))?;
         Ok(true)
     }
 
@@ -258,7 +258,7 @@ fn described(sniffed: &Sniffed) -> String {
 }
 
 /// Looks at the beginning of a file. Gives its shape, the file's length in bytes, and whether the beginning is all of it.
-fn look(path: &Path, known: &Known<'_>, text: &TextOptions) -> Result<(Sniffed, u64, bool)> {
+fn look(path: &Path, known: &KnownFormat<'_>, text: &TextOptions) -> Result<(Sniffed, u64, bool)> {
     let name = path.display().to_string();
     let mut file = File::open(path).map_err(|error| chunks::io(path, &error))?;
     let length = file.metadata().map_err(|error| chunks::io(path, &error))?.len();

@@ -2,7 +2,7 @@
 //! number is lost on the way; a field that an object lacks is NULL.
 
 use crate::load::chunks::io;
-use crate::load::sink::{Place, Sink};
+use crate::load::sink::{RecordPosition, Sink};
 use crate::session::did_you_mean;
 use crate::statements::dml::ingest::BadRow;
 use crate::{Error, Result};
@@ -33,7 +33,7 @@ pub(super) struct Json {
 }
 
 /// How lines become the columns of the table.
-struct Reading {
+struct JsonColumns {
     /// Fields of the files that fill columns, as text.
     schema: SchemaRef,
     /// The table's columns, of which column i is filled by field i.
@@ -143,13 +143,13 @@ impl Json {
         self.fields.iter().find(|field| is_name(column, field)).unwrap_or(column)
     }
 
-    fn reading(&self, table: &TableDefinition, columns: &[String], listed: bool) -> Reading {
+    fn reading(&self, table: &TableDefinition, columns: &[String], listed: bool) -> JsonColumns {
         let text = |name: &String| Field::new(name, DataType::Utf8, true);
         let is_whole = |column: &String| {
             let logical_type = table.column(column).map(|column| &column.logical_type);
             matches!(logical_type, Some(LogicalType::Int(_) | LogicalType::UInt(_)))
         };
-        Reading {
+        JsonColumns {
             schema: Arc::new(Schema::new(columns.iter().map(|column| text(self.field_of(column))).collect::<Vec<_>>())),
             columns: Arc::new(Schema::new(columns.iter().map(text).collect::<Vec<_>>())),
             whole: columns.iter().map(is_whole).collect(),
@@ -172,11 +172,11 @@ impl Waiting {
     }
 }
 
-impl Reading {
+impl JsonColumns {
     /// Hands the objects of some lines on; lines that hold none go to the list of bad ones.
     fn batch(&self, file: usize, waiting: &Waiting, sink: &Sink<'_>) -> Result<()> {
         if let Some(batch) = self.decode(&waiting.bytes).filter(|batch| batch.num_rows() == waiting.places.len()) {
-            return sink.append(0, file, &self.columns_of(&batch)?, &|row| Place::Offset(waiting.places[row]));
+            return sink.append(0, file, &self.columns_of(&batch)?, &|row| RecordPosition::Offset(waiting.places[row]));
         }
         // A line is no object, or there is something in it that is no single value: they are read one by one.
         let (mut good, mut places) = (Waiting::default(), Vec::new());
@@ -187,14 +187,14 @@ impl Reading {
                     good.add(*offset, line);
                     places.push(*offset);
                 }
-                Err(bad) => sink.reject(file, Place::Offset(*offset), *bad),
+                Err(bad) => sink.reject(file, RecordPosition::Offset(*offset), *bad),
             }
         }
         let batch = self.decode(&good.bytes).filter(|batch| batch.num_rows() == places.len());
         let batch = batch.ok_or_else(|| {
             Error::InvalidInput("JSON: lines that are fine one by one can't be read together".to_owned())
         })?;
-        sink.append(0, file, &self.columns_of(&batch)?, &|row| Place::Offset(places[row]))
+        sink.append(0, file, &self.columns_of(&batch)?, &|row| RecordPosition::Offset(places[row]))
     }
 
     /// The fields of the objects in `bytes` as text; `None` when something in them is wrong.

@@ -32,7 +32,7 @@ use crate::session::StatementContext;
 use crate::statements::dml::ingest::Ingest;
 use crate::{Error, Result};
 use columnar::Columnar;
-use csv::{Columns, Text};
+use csv::{CsvColumns, Text};
 use gingham_storage::{LogicalType, TableDefinition};
 use json::Json;
 use sink::Sink;
@@ -223,7 +223,7 @@ impl Load<'_> {
             };
             let filled = target::matched(&definition, text.header(), text.width(), self.listed)?;
             let types = types_of(&definition, &filled)?;
-            let columns = Columns { names: &filled, types: &types, provisional };
+            let columns = CsvColumns { names: &filled, types: &types, provisional };
             let loaded = self.run(destination, definition, &filled, text.bytes(), |threads, sink| {
                 text.load(&columns, threads, sink)
             })?;

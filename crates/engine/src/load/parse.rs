@@ -4,7 +4,7 @@
 //! table's own conversion parses. A value that can't be parsed becomes NULL and is reported with its row.
 
 use crate::load::classify::DateFormat;
-use crate::load::split::{Field, Form};
+use crate::load::split::{CsvField, FieldForm};
 use crate::temporal::{At, Civil, at_of, days_of};
 use crate::{Error, Result};
 use arrow::array::{
@@ -42,25 +42,25 @@ impl TextOptions {
     }
 
     /// Whether a field is NULL for a column that takes text, or for another one.
-    pub(super) fn is_null(&self, bytes: &[u8], form: Form, text_column: bool) -> bool {
+    pub(super) fn is_null(&self, bytes: &[u8], form: FieldForm, text_column: bool) -> bool {
         let blank = if text_column { bytes.is_empty() } else { bytes.trim_ascii().is_empty() };
         // For text, quotes say that the value is meant as it stands.
-        (form == Form::Bare || !text_column) && (blank || self.null.as_deref() == Some(bytes))
+        (form == FieldForm::Bare || !text_column) && (blank || self.null.as_deref() == Some(bytes))
     }
 
     /// The text of a field; `None` when it is not UTF-8.
-    pub(super) fn text<'a>(&self, bytes: &'a [u8], form: Form) -> Option<Cow<'a, str>> {
+    pub(super) fn text<'a>(&self, bytes: &'a [u8], form: FieldForm) -> Option<Cow<'a, str>> {
         let text = match self.latin1 && !bytes.is_ascii() {
             true => Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()),
             false => Cow::Borrowed(std::str::from_utf8(bytes).ok()?),
         };
-        Some(if form == Form::Escaped { Cow::Owned(text.replace("\"\"", "\"")) } else { text })
+        Some(if form == FieldForm::Escaped { Cow::Owned(text.replace("\"\"", "\"")) } else { text })
     }
 }
 
 /// A field that can't be parsed: row among those given, and why, with the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub(super) struct UnparsedField {
     pub(super) row: usize,
     pub(super) problem: String,
 }
@@ -68,11 +68,11 @@ pub(super) struct Misfit {
 /// Parses field `column` of each record; `fields` holds the `width` fields of each record, one record after the other.
 pub(super) fn column(
     buffer: &[u8],
-    fields: &[Field],
+    fields: &[CsvField],
     (column, width): (usize, usize),
     logical_type: &LogicalType,
     options: &TextOptions,
-    misfits: &mut Vec<Misfit>,
+    misfits: &mut Vec<UnparsedField>,
 ) -> Result<ArrayRef> {
     let rows = fields.len() / width.max(1);
     let parser = Column { buffer, fields: fields[column.min(fields.len())..].iter().step_by(width.max(1)), options };
@@ -125,12 +125,12 @@ struct Column<'a, F> {
     options: &'a TextOptions,
 }
 
-impl<'a, F: Iterator<Item = &'a Field>> Column<'a, F> {
+impl<'a, F: Iterator<Item = &'a CsvField>> Column<'a, F> {
     /// Parses every field that is not NULL, blanks round it trimmed.
     fn each<T>(
         self,
         logical_type: &LogicalType,
-        misfits: &mut Vec<Misfit>,
+        misfits: &mut Vec<UnparsedField>,
         parse: impl Fn(&[u8]) -> Option<T>,
         mut push: impl FnMut(Option<T>),
     ) {
@@ -143,13 +143,13 @@ impl<'a, F: Iterator<Item = &'a Field>> Column<'a, F> {
             let value = parse(bytes.trim_ascii());
             if value.is_none() {
                 let shown = shown(&String::from_utf8_lossy(bytes));
-                misfits.push(Misfit { row, problem: format!("value {shown} is not a valid {logical_type}") });
+                misfits.push(UnparsedField { row, problem: format!("value {shown} is not a valid {logical_type}") });
             }
             push(value);
         }
     }
 
-    fn texts(self, rows: usize, is_text: bool, misfits: &mut Vec<Misfit>) -> arrow::array::StringViewArray {
+    fn texts(self, rows: usize, is_text: bool, misfits: &mut Vec<UnparsedField>) -> arrow::array::StringViewArray {
         let mut builder = StringViewBuilder::with_capacity(rows);
         for (row, field) in self.fields.enumerate() {
             let bytes = field.of(self.buffer);
@@ -163,7 +163,7 @@ impl<'a, F: Iterator<Item = &'a Field>> Column<'a, F> {
                 None => {
                     let shown = shown(&String::from_utf8_lossy(bytes));
                     let problem = format!("value {shown} is not UTF-8; if the file is in Latin-1, load it as latin1");
-                    misfits.push(Misfit { row, problem });
+                    misfits.push(UnparsedField { row, problem });
                     builder.append_null();
                 }
             }
@@ -331,14 +331,18 @@ mod tests {
         assert_eq!(decimal(b"99999999999999999999999999999999999999", 38, 0), Some(10_i128.pow(38) - 1));
     }
 
-    fn parsed(texts: &[(&str, Form)], logical_type: &LogicalType, options: &TextOptions) -> (ArrayRef, Vec<Misfit>) {
+    fn parsed(
+        texts: &[(&str, FieldForm)],
+        logical_type: &LogicalType,
+        options: &TextOptions,
+    ) -> (ArrayRef, Vec<UnparsedField>) {
         let buffer: String = texts.iter().map(|(text, _)| *text).collect();
         let mut start = 0;
-        let field = |(text, form): &(&str, Form)| {
+        let field = |(text, form): &(&str, FieldForm)| {
             start += text.len() as u32;
-            Field { start: start - text.len() as u32, end: start, form: *form }
+            CsvField { start: start - text.len() as u32, end: start, form: *form }
         };
-        let fields: Vec<Field> = texts.iter().map(field).collect();
+        let fields: Vec<CsvField> = texts.iter().map(field).collect();
         let mut misfits = Vec::new();
         let array = column(buffer.as_bytes(), &fields, (0, 1), logical_type, options, &mut misfits).expect("a column");
         (array, misfits)
@@ -346,7 +350,7 @@ mod tests {
 
     #[test]
     fn null_is_empty_and_the_empty_string_quoted() {
-        use Form::{Bare, Escaped, Quoted};
+        use FieldForm::{Bare, Escaped, Quoted};
         let options = TextOptions::new(Some("NA"), None, None).expect("options");
         let texts = [("", Bare), ("", Quoted), ("NA", Bare), ("NA", Quoted), ("a\"\"b", Escaped)];
         let (array, misfits) = parsed(&texts, &LogicalType::Varchar(None), &options);
@@ -361,15 +365,15 @@ mod tests {
     #[test]
     fn misfits_name_row_and_value() {
         let (_, misfits) =
-            parsed(&[("1", Form::Bare), ("x", Form::Bare)], &LogicalType::Int(64), &TextOptions::default());
-        assert_eq!(misfits, [Misfit { row: 1, problem: "value 'x' is not a valid BIGINT".into() }]);
+            parsed(&[("1", FieldForm::Bare), ("x", FieldForm::Bare)], &LogicalType::Int(64), &TextOptions::default());
+        assert_eq!(misfits, [UnparsedField { row: 1, problem: "value 'x' is not a valid BIGINT".into() }]);
     }
 
     #[test]
     fn latin1_is_an_option() {
         let options = TextOptions::new(None, None, Some("latin1")).expect("options");
-        assert_eq!(options.text(b"caf\xe9", Form::Bare).as_deref(), Some("café"));
-        assert_eq!(TextOptions::default().text(b"caf\xe9", Form::Bare), None);
+        assert_eq!(options.text(b"caf\xe9", FieldForm::Bare).as_deref(), Some("café"));
+        assert_eq!(TextOptions::default().text(b"caf\xe9", FieldForm::Bare), None);
         assert!(TextOptions::new(None, None, Some("utf-16")).is_err());
     }
 }

@@ -16,7 +16,7 @@ const PIECE_ROWS: usize = 256;
 
 /// Where a record stands in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum RecordPosition {
     /// Byte of a text file.
     Offset(u64),
     /// Row of a file with rows, from 1.
@@ -27,7 +27,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 struct Bad {
     file: usize,
-    place: Place,
+    place: RecordPosition,
     row: BadRow,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Sink<'a> {
         lane: usize,
         file: usize,
         batch: &RecordBatch,
-        place: &dyn Fn(usize) -> Place,
+        place: &dyn Fn(usize) -> RecordPosition,
     ) -> Result<()> {
         match self.ingest.converter().convert(batch) {
             Ok(converted) => self.add(lane, converted)?,
@@ -113,7 +113,7 @@ impl<'a> Sink<'a> {
         lane: usize,
         file: usize,
         mut batch: RecordBatch,
-        place: &dyn Fn(usize) -> Place,
+        place: &dyn Fn(usize) -> RecordPosition,
     ) -> Result<()> {
         // Positions in the batch that was given, of the records that are left.
         let mut left: Vec<usize> = (0..batch.num_rows()).collect();
@@ -140,7 +140,7 @@ impl<'a> Sink<'a> {
 
     /// Puts a bad record on the list. [`Sink::append`] tells when there are too many: a buffer's records are all looked
     /// at first, so that the first bad one is named.
-    pub(super) fn reject(&self, file: usize, place: Place, row: BadRow) {
+    pub(super) fn reject(&self, file: usize, place: RecordPosition, row: BadRow) {
         self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(Bad { file, place, row });
     }
 
@@ -162,8 +162,10 @@ impl<'a> Sink<'a> {
         let place = |bad: &Bad| {
             let name = self.files[bad.file].display();
             match bad.place {
-                Place::Offset(offset) => format!("{name}:{}", lines.get(&(bad.file, offset)).copied().unwrap_or(0)),
-                Place::Row(row) => format!("{name}: row {row}"),
+                RecordPosition::Offset(offset) => {
+                    format!("{name}:{}", lines.get(&(bad.file, offset)).copied().unwrap_or(0))
+                }
+                RecordPosition::Row(row) => format!("{name}: row {row}"),
             }
         };
         if !too_many {
@@ -192,7 +194,7 @@ impl<'a> Sink<'a> {
 fn lines(files: &[PathBuf], bad: &[Bad]) -> Result<BTreeMap<(usize, u64), u64>> {
     let mut all = BTreeMap::new();
     for run in bad.chunk_by(|a, b| a.file == b.file) {
-        let offset = |bad: &Bad| if let Place::Offset(offset) = bad.place { Some(offset) } else { None };
+        let offset = |bad: &Bad| if let RecordPosition::Offset(offset) = bad.place { Some(offset) } else { None };
         let offsets: Vec<u64> = run.iter().filter_map(offset).collect();
         if offsets.is_empty() {
             continue;

@@ -3,7 +3,7 @@
 
 use crate::load::classify::Types;
 use crate::load::parse::TextOptions;
-use crate::load::split::{Dialect, Field, Form, Found};
+use crate::load::split::{CsvField, Dialect, FieldForm, SplitOutcome};
 use crate::{Error, Result};
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ const JUDGED_RECORDS: usize = 200;
 
 /// What the caller knows already.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownFormat<'a> {
     pub(super) delimiter: Option<u8>,
     pub(super) header: Option<bool>,
     /// TPC-H's format.
@@ -40,7 +40,7 @@ pub(super) struct Sniffed {
 }
 
 /// Fields of records, `Vec` by `Vec`.
-type Records = Vec<Vec<Field>>;
+type SampleRecords = Vec<Vec<CsvField>>;
 
 /// Looks at the beginning of a file; `whole` says that it is all of it. `name` is for errors. `None` when no record ends
 /// within the sample, so that a longer one is needed.
@@ -48,7 +48,7 @@ pub(super) fn sniff(
     name: &str,
     sample: &[u8],
     whole: bool,
-    known: &Known<'_>,
+    known: &KnownFormat<'_>,
     text: &TextOptions,
 ) -> Result<Option<Sniffed>> {
     refuse_other_formats(name, sample)?;
@@ -56,14 +56,14 @@ pub(super) fn sniff(
     let dialect = dialect(sample, start, whole, known);
     let mut fields = Vec::new();
     let (next, problem) = match dialect.record(sample, start, whole, &mut fields) {
-        Found::Record { next, problem } => (next, problem),
-        Found::End => return Err(Error::InvalidInput(format!("{name} is empty"))),
-        Found::More => return Ok(None),
+        SplitOutcome::Record { next, problem } => (next, problem),
+        SplitOutcome::End => return Err(Error::InvalidInput(format!("{name} is empty"))),
+        SplitOutcome::More => return Ok(None),
     };
     if let Some(problem) = problem {
         return Err(Error::InvalidInput(format!("{name}:1: {problem}")));
     }
-    let first: Vec<(String, Form)> = fields
+    let first: Vec<(String, FieldForm)> = fields
         .iter()
         .map(|field| {
             let bytes = field.of(sample);
@@ -118,24 +118,24 @@ fn is_classic(sample: &[u8]) -> bool {
 }
 
 /// Up to `most` records that can be read, from `start` on.
-fn records(dialect: &Dialect, sample: &[u8], start: usize, whole: bool, most: usize) -> Records {
+fn records(dialect: &Dialect, sample: &[u8], start: usize, whole: bool, most: usize) -> SampleRecords {
     let (mut at, mut all) = (start, Vec::new());
     while all.len() < most {
         let mut fields = Vec::new();
         match dialect.record(sample, at, whole, &mut fields) {
-            Found::Record { next, problem } => {
+            SplitOutcome::Record { next, problem } => {
                 at = next;
                 if problem.is_none() {
                     all.push(fields);
                 }
             }
-            Found::More | Found::End => break,
+            SplitOutcome::More | SplitOutcome::End => break,
         }
     }
     all
 }
 
-fn dialect(sample: &[u8], start: usize, whole: bool, known: &Known<'_>) -> Dialect {
+fn dialect(sample: &[u8], start: usize, whole: bool, known: &KnownFormat<'_>) -> Dialect {
     if known.tbl {
         let delimiter = known.delimiter.unwrap_or(b'|');
         return Dialect { delimiter, quotes: false, trim: false, terminated: true, blank: false };
@@ -152,7 +152,7 @@ fn dialect(sample: &[u8], start: usize, whole: bool, known: &Known<'_>) -> Diale
 
 /// How well a delimiter explains the records: of those with the most frequent number of fields (more than one) the
 /// share in percent, then that number.
-fn consistency(records: &Records) -> (usize, usize) {
+fn consistency(records: &SampleRecords) -> (usize, usize) {
     let mut counts: Vec<usize> = records.iter().map(Vec::len).collect();
     counts.sort_unstable();
     let best = counts.chunk_by(|a, b| a == b).filter(|run| run[0] > 1).max_by_key(|run| (run.len(), run[0]));
@@ -160,23 +160,23 @@ fn consistency(records: &Records) -> (usize, usize) {
 }
 
 /// Whether blanks follow the delimiters, in the first record or in most places.
-fn has_blanks(records: &Records, sample: &[u8]) -> bool {
-    let blank = |field: &Field| field.form != Form::Bare || field.of(sample).starts_with(b" ");
-    let inner = |record: &Vec<Field>| {
+fn has_blanks(records: &SampleRecords, sample: &[u8]) -> bool {
+    let blank = |field: &CsvField| field.form != FieldForm::Bare || field.of(sample).starts_with(b" ");
+    let inner = |record: &Vec<CsvField>| {
         record.iter().skip(1).filter(|field| field.start < field.end).copied().collect::<Vec<_>>()
     };
     if let Some(first) = records.first().map(inner)
-        && first.iter().any(|field| field.form == Form::Bare)
+        && first.iter().any(|field| field.form == FieldForm::Bare)
         && first.iter().all(blank)
     {
         return true;
     }
-    let bare: Vec<Field> = records.iter().flat_map(inner).filter(|field| field.form == Form::Bare).collect();
+    let bare: Vec<CsvField> = records.iter().flat_map(inner).filter(|field| field.form == FieldForm::Bare).collect();
     bare.iter().filter(|field| blank(field)).count() * 2 > bare.len()
 }
 
 /// For each of `width` columns the types that the values of `records` allow; records of another width don't count.
-pub(super) fn classify(buffer: &[u8], records: &Records, width: usize, text: &TextOptions) -> Vec<Types> {
+pub(super) fn classify(buffer: &[u8], records: &SampleRecords, width: usize, text: &TextOptions) -> Vec<Types> {
     let mut types = vec![Types::ANY; width];
     for record in records.iter().filter(|record| record.len() == width) {
         narrow(buffer, record, &mut types, text);
@@ -185,7 +185,7 @@ pub(super) fn classify(buffer: &[u8], records: &Records, width: usize, text: &Te
 }
 
 /// Takes away the types that a record's values don't allow.
-pub(super) fn narrow(buffer: &[u8], record: &[Field], types: &mut [Types], text: &TextOptions) {
+pub(super) fn narrow(buffer: &[u8], record: &[CsvField], types: &mut [Types], text: &TextOptions) {
     for (field, types) in record.iter().zip(types) {
         let bytes = field.of(buffer);
         if !types.is_text() && !text.is_null(bytes, field.form, false) {
@@ -196,11 +196,11 @@ pub(super) fn narrow(buffer: &[u8], record: &[Field], types: &mut [Types], text:
 
 /// Whether the first record names the columns rather than being one.
 fn looks_like_header(
-    first: &[(String, Form)],
-    rest: &Records,
+    first: &[(String, FieldForm)],
+    rest: &SampleRecords,
     sample: &[u8],
     body: &[Types],
-    known: &Known<'_>,
+    known: &KnownFormat<'_>,
     text: &TextOptions,
 ) -> bool {
     let is_column = |name: &str| {
@@ -256,7 +256,7 @@ mod tests {
     use super::*;
 
     fn look(text: &str) -> Sniffed {
-        sniff("f.csv", text.as_bytes(), true, &Known::default(), &TextOptions::default())
+        sniff("f.csv", text.as_bytes(), true, &KnownFormat::default(), &TextOptions::default())
             .expect("a CSV file")
             .expect("records")
     }
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn a_table_that_exists_names_its_header() {
         let columns = ["name".to_owned(), "city".to_owned()];
-        let known = Known { columns: Some(&columns), ..Known::default() };
+        let known = KnownFormat { columns: Some(&columns), ..KnownFormat::default() };
         let look = |text: &str| {
             sniff("f", text.as_bytes(), true, &known, &TextOptions::default()).expect("a file").expect("records").header
         };
@@ -324,7 +324,7 @@ mod tests {
         let found = look("a\n1\n\n2\n");
         assert!(found.dialect.blank);
         assert!(!look("a,b\n1,2\n\n3,4\n").dialect.blank);
-        let known = Known { tbl: true, ..Known::default() };
+        let known = KnownFormat { tbl: true, ..KnownFormat::default() };
         let tbl = sniff("f", b"1|\n\n2|\n", true, &known, &TextOptions::default()).expect("a file").expect("records");
         assert!(!tbl.dialect.blank);
     }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn a_sample_without_a_whole_record_is_too_short() {
         let look = |text: &str, whole| {
-            sniff("f", text.as_bytes(), whole, &Known::default(), &TextOptions::default()).expect("a file")
+            sniff("f", text.as_bytes(), whole, &KnownFormat::default(), &TextOptions::default()).expect("a file")
         };
         for text in ["a,b", "a,b\n1,xxx", "a,\"b\n\n"] {
             assert!(look(text, false).is_none(), "{text}");
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn other_formats_are_named() {
         let error = |bytes: &[u8]| {
-            sniff("f", bytes, true, &Known::default(), &TextOptions::default()).expect_err("refused").to_string()
+            sniff("f", bytes, true, &KnownFormat::default(), &TextOptions::default()).expect_err("refused").to_string()
         };
         assert_eq!(error(b""), "f is empty");
         assert_eq!(error(b"\n\n"), "f is empty");

@@ -23,7 +23,7 @@ pub(super) struct Dialect {
 
 /// How a field was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum FieldForm {
     /// As it is.
     Bare,
     /// Between quotes, which are not part of the range.
@@ -34,26 +34,26 @@ pub(super) enum Form {
 
 /// A field: a range of the buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct CsvField {
     pub(super) start: u32,
     pub(super) end: u32,
-    pub(super) form: Form,
+    pub(super) form: FieldForm,
 }
 
-impl Field {
+impl CsvField {
     /// The bytes of the field.
     pub(super) fn of<'a>(&self, buffer: &'a [u8]) -> &'a [u8] {
         &buffer[self.start as usize..self.end as usize]
     }
 
-    fn new(start: usize, end: usize, form: Form) -> Self {
+    fn new(start: usize, end: usize, form: FieldForm) -> Self {
         Self { start: start as u32, end: end as u32, form }
     }
 }
 
 /// What [`Dialect::record`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum SplitOutcome {
     /// A record; the next one begins at `next`.
     Record {
         next: usize,
@@ -75,10 +75,10 @@ pub(super) const MAX_BUFFER: usize = 1 << 30;
 impl Dialect {
     /// Cuts the record that begins at `start` of `buffer`, appending its fields to `fields` (which get nothing unless a
     /// record is found). `last` says that the file ends with the buffer.
-    pub(super) fn record(&self, buffer: &[u8], start: usize, last: bool, fields: &mut Vec<Field>) -> Found {
+    pub(super) fn record(&self, buffer: &[u8], start: usize, last: bool, fields: &mut Vec<CsvField>) -> SplitOutcome {
         let at = self.record_start(buffer, start);
         if at >= buffer.len() {
-            return if last { Found::End } else { Found::More };
+            return if last { SplitOutcome::End } else { SplitOutcome::More };
         }
         let first = fields.len();
         match self.fields(buffer, at, last, fields) {
@@ -86,19 +86,19 @@ impl Dialect {
                 if self.terminated {
                     drop_terminator(fields, first);
                 }
-                Found::Record { next, problem: None }
+                SplitOutcome::Record { next, problem: None }
             }
             Some(Err((problem, from))) => {
                 fields.truncate(first);
                 match memchr(b'\n', &buffer[from..]) {
-                    Some(end) => Found::Record { next: from + end + 1, problem: Some(problem) },
-                    None if last => Found::Record { next: buffer.len(), problem: Some(problem) },
-                    None => Found::More,
+                    Some(end) => SplitOutcome::Record { next: from + end + 1, problem: Some(problem) },
+                    None if last => SplitOutcome::Record { next: buffer.len(), problem: Some(problem) },
+                    None => SplitOutcome::More,
                 }
             }
             None => {
                 fields.truncate(first);
-                Found::More
+                SplitOutcome::More
             }
         }
     }
@@ -122,7 +122,7 @@ impl Dialect {
         buffer: &[u8],
         mut at: usize,
         last: bool,
-        fields: &mut Vec<Field>,
+        fields: &mut Vec<CsvField>,
     ) -> Option<Result<usize, (&'static str, usize)>> {
         loop {
             let quote = if self.quotes { self.opening_quote(buffer, at) } else { None };
@@ -166,9 +166,9 @@ impl Dialect {
         buffer: &[u8],
         start: usize,
         last: bool,
-        fields: &mut Vec<Field>,
+        fields: &mut Vec<CsvField>,
     ) -> Result<usize, Option<(&'static str, usize)>> {
-        let mut form = Form::Quoted;
+        let mut form = FieldForm::Quoted;
         let mut at = start;
         let close = loop {
             let Some(quote) = memchr(b'"', &buffer[at..]).map(|found| at + found) else {
@@ -176,14 +176,14 @@ impl Dialect {
             };
             match buffer.get(quote + 1) {
                 Some(b'"') => {
-                    form = Form::Escaped;
+                    form = FieldForm::Escaped;
                     at = quote + 2;
                 }
                 None if !last => return Err(None),
                 _ => break quote,
             }
         };
-        fields.push(Field::new(start, close, form));
+        fields.push(CsvField::new(start, close, form));
         let mut end = close + 1;
         while buffer.get(end).is_some_and(|byte| matches!(byte, b' ' | b'\r') && *byte != self.delimiter) {
             end += 1;
@@ -196,7 +196,7 @@ impl Dialect {
         }
     }
 
-    fn bare(&self, buffer: &[u8], start: usize, end: usize, fields: &mut Vec<Field>) {
+    fn bare(&self, buffer: &[u8], start: usize, end: usize, fields: &mut Vec<CsvField>) {
         let (mut start, mut end) = (start, end);
         if end > start && buffer[end - 1] == b'\r' && buffer.get(end).is_none_or(|byte| *byte == b'\n') {
             end -= 1;
@@ -209,12 +209,12 @@ impl Dialect {
                 end -= 1;
             }
         }
-        fields.push(Field::new(start, end, Form::Bare));
+        fields.push(CsvField::new(start, end, FieldForm::Bare));
     }
 }
 
 /// Removes the empty field behind a terminating delimiter.
-fn drop_terminator(fields: &mut Vec<Field>, first: usize) {
+fn drop_terminator(fields: &mut Vec<CsvField>, first: usize) {
     if fields.len() > first + 1 && fields.last().is_some_and(|field| field.start == field.end) {
         fields.pop();
     }
@@ -233,16 +233,16 @@ mod tests {
         loop {
             let mut fields = Vec::new();
             match dialect.record(text, at, true, &mut fields) {
-                Found::Record { next, problem } => {
-                    let shown = |field: &Field| String::from_utf8_lossy(field.of(text)).replace("\"\"", "\"");
+                SplitOutcome::Record { next, problem } => {
+                    let shown = |field: &CsvField| String::from_utf8_lossy(field.of(text)).replace("\"\"", "\"");
                     all.push(match problem {
                         Some(problem) => vec![format!("!{problem}")],
                         None => fields.iter().map(shown).collect(),
                     });
                     at = next;
                 }
-                Found::End => return all,
-                Found::More => panic!("the last buffer has no more"),
+                SplitOutcome::End => return all,
+                SplitOutcome::More => panic!("the last buffer has no more"),
             }
         }
     }
@@ -275,9 +275,9 @@ mod tests {
             let cut_at = cut_at.min(text.len());
             let mut early = Vec::new();
             let found = CSV.record(&text[..cut_at], 0, false, &mut early);
-            if let Found::Record { problem, next } = found {
+            if let SplitOutcome::Record { problem, next } = found {
                 let mut whole = Vec::new();
-                prop_assert_eq!(CSV.record(text, 0, true, &mut whole), Found::Record { next, problem });
+                prop_assert_eq!(CSV.record(text, 0, true, &mut whole), SplitOutcome::Record { next, problem });
                 prop_assert_eq!(early, whole);
             }
         }

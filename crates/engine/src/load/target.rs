@@ -1,7 +1,7 @@
 //! The table that a load goes into: one that exists, or one to make; and which of its columns the files fill.
 
 use crate::load::{FileFormat, LoadOptions, tpch};
-use crate::session::{StatementContext, Target, did_you_mean};
+use crate::session::{StatementContext, TargetTable, did_you_mean};
 use crate::{Error, Result, statements};
 use datafusion::common::TableReference;
 use gingham_storage::store::Store;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) enum Destination {
     /// A table that exists.
-    Existing(Target),
+    Existing(TargetTable),
     /// A table to make, whose columns are known.
     Given(NewTable),
     /// A table to make, whose columns the files tell.

@@ -1,9 +1,9 @@
 //! A tree of joins as a plan: each condition at the lowest join where it can be evaluated, and no column carried further
 //! than it is needed.
 
-use crate::optimizer::cluster::{Cluster, Filtering, Member, Relations};
+use crate::optimizer::cluster::{Cluster, Filtering, RelationExpression, Relations};
 use crate::optimizer::model::Model;
-use crate::optimizer::search::Tree;
+use crate::optimizer::search::JoinTree;
 use datafusion::common::{Column, DFSchemaRef, HashSet, JoinType, NullEquality, internal_err};
 use datafusion::error::Result;
 use datafusion::logical_expr::utils::conjunction;
@@ -11,7 +11,7 @@ use datafusion::logical_expr::{Expr, Join, JoinConstraint, LogicalPlan, Projecti
 use std::sync::Arc;
 
 /// What joins have to give.
-pub(super) enum Wanted {
+pub(super) enum WantedColumns {
     /// The columns that they gave before, in their order.
     AsBefore,
     /// These columns, in any order and among others.
@@ -22,18 +22,23 @@ pub(super) enum Wanted {
 
 /// The joins of a cluster as `tree` says. Fails when the tree leaves out a relation, and for columns that can't stand side
 /// by side.
-pub(super) fn assemble(cluster: &Cluster, model: &Model, tree: &Tree, wanted: &Wanted) -> Result<LogicalPlan> {
+pub(super) fn assemble(
+    cluster: &Cluster,
+    model: &Model,
+    tree: &JoinTree,
+    wanted: &WantedColumns,
+) -> Result<LogicalPlan> {
     if tree.relations().count_ones() as usize != cluster.relations.len() {
         return internal_err!("a tree of joins leaves out a relation");
     }
     let assembly = Assembly { cluster, model };
     let joined = match wanted {
-        Wanted::AsBefore => {
+        WantedColumns::AsBefore => {
             let joined = assembly.join(tree, &cluster.schema.columns().into_iter().collect())?;
             return Ok(restored(Arc::unwrap_or_clone(joined), &cluster.schema));
         }
-        Wanted::These(columns) => assembly.join(tree, columns)?,
-        Wanted::TheseAlone(columns) => assembly.plan(tree, columns)?,
+        WantedColumns::These(columns) => assembly.join(tree, columns)?,
+        WantedColumns::TheseAlone(columns) => assembly.plan(tree, columns)?,
     };
     Ok(Arc::unwrap_or_clone(joined))
 }
@@ -61,23 +66,23 @@ struct Conditions {
 
 impl Assembly<'_> {
     /// A tree with no columns but those needed above it.
-    fn plan(&self, tree: &Tree, needed: &HashSet<Column>) -> Result<Arc<LogicalPlan>> {
+    fn plan(&self, tree: &JoinTree, needed: &HashSet<Column>) -> Result<Arc<LogicalPlan>> {
         let join = self.join(tree, needed)?;
         let columns = join.schema().columns();
         let kept: Vec<_> =
             columns.iter().filter(|column| needed.contains(*column)).cloned().map(Expr::Column).collect();
         // A relation gives what it gave.
-        if matches!(tree, Tree::Leaf(_)) || kept.len() == columns.len() {
+        if matches!(tree, JoinTree::Leaf(_)) || kept.len() == columns.len() {
             return Ok(join);
         }
         Ok(Arc::new(LogicalPlan::Projection(Projection::try_new(kept, join)?)))
     }
 
     /// A tree with those needed above it, and the columns of its last conditions.
-    fn join(&self, tree: &Tree, needed: &HashSet<Column>) -> Result<Arc<LogicalPlan>> {
+    fn join(&self, tree: &JoinTree, needed: &HashSet<Column>) -> Result<Arc<LogicalPlan>> {
         let (build, probe) = match tree {
-            Tree::Leaf(relation) => return Ok(Arc::clone(&self.cluster.relations[*relation].plan)),
-            Tree::Join(build, probe) => (build, probe),
+            JoinTree::Leaf(relation) => return Ok(Arc::clone(&self.cluster.relations[*relation].plan)),
+            JoinTree::Join(build, probe) => (build, probe),
         };
         let conditions = match (self.filtering(build), self.filtering(probe)) {
             (None, None) => self.inner(build.relations(), probe.relations()),
@@ -103,10 +108,10 @@ impl Assembly<'_> {
         Ok(Arc::new(LogicalPlan::Join(join)))
     }
 
-    fn filtering(&self, tree: &Tree) -> Option<&Filtering> {
+    fn filtering(&self, tree: &JoinTree) -> Option<&Filtering> {
         match tree {
-            Tree::Leaf(relation) => self.cluster.relations[*relation].filtering.as_ref(),
-            Tree::Join(..) => None,
+            JoinTree::Leaf(relation) => self.cluster.relations[*relation].filtering.as_ref(),
+            JoinTree::Join(..) => None,
         }
     }
 
@@ -132,9 +137,16 @@ impl Assembly<'_> {
 
     /// The pairs that make the members of a class on both sides equal. Those of a side of several relations are equal
     /// already; those of a single relation are not.
-    fn keys(&self, class: &[Member], build: Relations, probe: Relations, reached: Relations) -> Vec<(Expr, Expr)> {
+    fn keys(
+        &self,
+        class: &[RelationExpression],
+        build: Relations,
+        probe: Relations,
+        reached: Relations,
+    ) -> Vec<(Expr, Expr)> {
         let members = |side: Relations| {
-            let mut members: Vec<&Member> = class.iter().filter(|member| side & (1 << member.relation) != 0).collect();
+            let mut members: Vec<&RelationExpression> =
+                class.iter().filter(|member| side & (1 << member.relation) != 0).collect();
             // First the one whose scan the keys reach.
             members.sort_by_key(|member| reached & (1 << member.relation) == 0);
             if members.iter().any(|member| member.relation != members[0].relation) {

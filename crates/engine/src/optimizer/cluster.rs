@@ -20,9 +20,9 @@ const MOST: usize = Relations::BITS as usize;
 /// Joins that may be done in any order.
 pub(super) struct Cluster {
     /// What is joined.
-    pub(super) relations: Vec<Relation>,
+    pub(super) relations: Vec<ClusterRelation>,
     /// Columns and expressions that are all equal once the relations are joined.
-    pub(super) classes: Vec<Vec<Member>>,
+    pub(super) classes: Vec<Vec<RelationExpression>>,
     /// Other equalities.
     pub(super) equalities: Vec<Equality>,
     /// Other conditions, each with the relations that it names.
@@ -32,7 +32,7 @@ pub(super) struct Cluster {
 }
 
 /// A part of a cluster that is not taken apart.
-pub(super) struct Relation {
+pub(super) struct ClusterRelation {
     pub(super) plan: Arc<LogicalPlan>,
     /// Set for one that filters others and gives nothing itself.
     pub(super) filtering: Option<Filtering>,
@@ -51,7 +51,7 @@ pub(super) struct Filtering {
 
 /// An expression over one relation.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Member {
+pub(super) struct RelationExpression {
     pub(super) relation: usize,
     pub(super) expression: Expr,
 }
@@ -138,13 +138,13 @@ fn is_plain(join: &Join) -> bool {
 
 /// What the joins at the top of a plan are made of.
 #[derive(Default)]
-struct Gathered {
-    relations: Vec<Relation>,
+struct GatheredJoins {
+    relations: Vec<ClusterRelation>,
     equal: Vec<(Expr, Expr)>,
     conditions: Vec<Expr>,
 }
 
-impl Gathered {
+impl GatheredJoins {
     fn add(&mut self, plan: &Arc<LogicalPlan>, order: &dyn Fn(LogicalPlan) -> Result<LogicalPlan>) -> Result<()> {
         match &**plan {
             LogicalPlan::Join(join) if is_inner(join) => {
@@ -175,7 +175,7 @@ impl Gathered {
             LogicalPlan::TableScan(_) => Arc::clone(plan),
             inner => Arc::new(order(inner.clone())?),
         };
-        self.relations.push(Relation { plan, filtering });
+        self.relations.push(ClusterRelation { plan, filtering });
         Ok(())
     }
 }
@@ -183,23 +183,23 @@ impl Gathered {
 impl Cluster {
     /// The joins at the top of `plan`; `None` when they can't be taken apart. `order` orders what lies below them.
     pub(super) fn new(plan: &LogicalPlan, order: &dyn Fn(LogicalPlan) -> Result<LogicalPlan>) -> Result<Option<Self>> {
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredJoins::default();
         gathered.add(&Arc::new(plan.clone()), order)?;
-        let Gathered { mut relations, equal, conditions } = gathered;
+        let GatheredJoins { mut relations, equal, conditions } = gathered;
         if relations.len() > MOST {
             return Ok(None);
         }
         // The order of the text must not matter, since what is found here comes in another order the next time.
         relations.sort_by_cached_key(|relation| relation.plan.schema().columns().into_iter().min());
         let schema = Arc::clone(plan.schema());
-        let Some(places) = Places::new(&relations) else { return Ok(None) };
+        let Some(places) = ColumnRelations::new(&relations) else { return Ok(None) };
         let mut cluster =
             Self { relations, classes: Vec::new(), equalities: Vec::new(), residuals: Vec::new(), schema };
         Ok(cluster.connect(&places, equal, conditions).map(|()| cluster))
     }
 
     /// Adds the conditions; `None` when one names a column that no relation has.
-    fn connect(&mut self, places: &Places, equal: Vec<(Expr, Expr)>, conditions: Vec<Expr>) -> Option<()> {
+    fn connect(&mut self, places: &ColumnRelations, equal: Vec<(Expr, Expr)>, conditions: Vec<Expr>) -> Option<()> {
         for (number, relation) in self.relations.iter_mut().enumerate() {
             let Some(filtering) = &mut relation.filtering else { continue };
             let own = 1 << number;
@@ -225,14 +225,14 @@ impl Cluster {
                 condition => self.add_residual(places, condition)?,
             }
         }
-        self.classes.iter_mut().for_each(|class| class.sort_by_cached_key(Member::place));
-        self.classes.sort_by_cached_key(|class| class.first().map(Member::place));
+        self.classes.iter_mut().for_each(|class| class.sort_by_cached_key(RelationExpression::place));
+        self.classes.sort_by_cached_key(|class| class.first().map(RelationExpression::place));
         self.equalities.sort_by_cached_key(|equality| equality.left.to_string() + &equality.right.to_string());
         self.residuals.sort_by_cached_key(|(condition, _)| condition.to_string());
         Some(())
     }
 
-    fn add_residual(&mut self, places: &Places, condition: Expr) -> Option<()> {
+    fn add_residual(&mut self, places: &ColumnRelations, condition: Expr) -> Option<()> {
         let of = places.of(&condition)?;
         if of.count_ones() == 1 {
             let relation = &mut self.relations[of.trailing_zeros() as usize];
@@ -253,7 +253,7 @@ impl Cluster {
     }
 
     /// Whether an equality in a condition can be a key of a join.
-    fn is_key(&self, places: &Places, left: &Expr, right: &Expr) -> bool {
+    fn is_key(&self, places: &ColumnRelations, left: &Expr, right: &Expr) -> bool {
         let (Some(a), Some(b)) = (places.of(left), places.of(right)) else { return false };
         let types = (self.type_of(a, left), self.type_of(b, right));
         a != 0 && b != 0 && a & b == 0 && matches!(types, (Some(a), Some(b)) if a == b && can_hash(&a))
@@ -265,7 +265,7 @@ impl Cluster {
         expression.get_type(relation.plan.schema().as_ref()).ok()
     }
 
-    fn add_equality(&mut self, places: &Places, left: Expr, right: Expr) -> Option<()> {
+    fn add_equality(&mut self, places: &ColumnRelations, left: Expr, right: Expr) -> Option<()> {
         let (left_of, right_of) = (places.of(&left)?, places.of(&right)?);
         let (left_type, right_type) = (self.type_of(left_of, &left), self.type_of(right_of, &right));
         // Floats may be equal in more than one way.
@@ -277,7 +277,8 @@ impl Cluster {
             self.equalities.push(Equality { left, left_of, right, right_of });
             return Some(());
         }
-        let member = |of: Relations, expression| Member { relation: of.trailing_zeros() as usize, expression };
+        let member =
+            |of: Relations, expression| RelationExpression { relation: of.trailing_zeros() as usize, expression };
         let mut merged = vec![member(left_of, left), member(right_of, right)];
         let (touched, apart): (Vec<_>, Vec<_>) = std::mem::take(&mut self.classes)
             .into_iter()
@@ -293,18 +294,18 @@ impl Cluster {
     }
 }
 
-impl Member {
+impl RelationExpression {
     fn place(&self) -> (usize, String) {
         (self.relation, self.expression.to_string())
     }
 }
 
 /// Which relation gives a column.
-struct Places(HashMap<Column, usize>);
+struct ColumnRelations(HashMap<Column, usize>);
 
-impl Places {
+impl ColumnRelations {
     /// `None` when two relations give columns of one name.
-    fn new(relations: &[Relation]) -> Option<Self> {
+    fn new(relations: &[ClusterRelation]) -> Option<Self> {
         let mut places = HashMap::new();
         for (number, relation) in relations.iter().enumerate() {
             for column in relation.plan.schema().columns() {

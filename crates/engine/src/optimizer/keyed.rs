@@ -14,7 +14,7 @@ use datafusion::optimizer::{ApplyOrder, OptimizerConfig, OptimizerRule};
 use std::sync::Arc;
 
 /// Two expressions that are equal in what a condition leaves.
-type Key = (Expr, Expr);
+type EqualPair = (Expr, Expr);
 
 /// The rule.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ fn is_list(plan: &LogicalPlan) -> bool {
 #[derive(Default)]
 struct List {
     inputs: Vec<LogicalPlan>,
-    keys: Vec<Key>,
+    keys: Vec<EqualPair>,
     filters: Vec<Expr>,
 }
 
@@ -143,8 +143,8 @@ fn keys_to<'k>(
     place: usize,
     there: &[usize],
     schema: &DFSchema,
-    keys: impl Iterator<Item = (&'k Key, &'k Ends)>,
-) -> Result<Vec<Key>> {
+    keys: impl Iterator<Item = (&'k EqualPair, &'k Ends)>,
+) -> Result<Vec<EqualPair>> {
     let mut on = Vec::new();
     for ((a, b), ends) in keys {
         let (from, to) = match ends {
@@ -159,7 +159,7 @@ fn keys_to<'k>(
     Ok(on)
 }
 
-fn join(left: LogicalPlan, right: LogicalPlan, on: Vec<Key>) -> Result<LogicalPlan> {
+fn join(left: LogicalPlan, right: LogicalPlan, on: Vec<EqualPair>) -> Result<LogicalPlan> {
     let (inner, on_keys) = (JoinType::Inner, JoinConstraint::On);
     let nothing = NullEquality::NullEqualsNothing;
     Join::try_new(Arc::new(left), Arc::new(right), on, None, inner, on_keys, nothing, false).map(LogicalPlan::Join)
@@ -177,18 +177,18 @@ fn is_within(places: &[usize], all: &[usize]) -> bool {
     places.iter().all(|place| all.contains(place))
 }
 
-fn is_same((a, b): &Key, left: &Expr, right: &Expr) -> bool {
+fn is_same((a, b): &EqualPair, left: &Expr, right: &Expr) -> bool {
     (a == left && b == right) || (a == right && b == left)
 }
 
-fn insert(keys: &mut Vec<Key>, (left, right): Key) {
+fn insert(keys: &mut Vec<EqualPair>, (left, right): EqualPair) {
     if !keys.iter().any(|key| is_same(key, &left, &right)) {
         keys.push((left, right));
     }
 }
 
 /// What is equal wherever a condition is true.
-fn keys_of(condition: &Expr) -> Vec<Key> {
+fn keys_of(condition: &Expr) -> Vec<EqualPair> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else { return Vec::new() };
     match op {
         Operator::Eq => vec![((**left).clone(), (**right).clone())],
@@ -206,7 +206,7 @@ fn keys_of(condition: &Expr) -> Vec<Key> {
 }
 
 /// What a condition says beside keys; `None` when that is nothing.
-fn without(condition: Expr, keys: &[Key]) -> Option<Expr> {
+fn without(condition: Expr, keys: &[EqualPair]) -> Option<Expr> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else { return Some(condition) };
     let both = |left, right| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
     match op {

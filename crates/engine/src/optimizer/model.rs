@@ -4,7 +4,7 @@
 //! A cost has two parts: what is fixed, and what grows with the rows that stream through the probe sides. The keys of a
 //! join's build side reach the scans of its probe side, and thin the stream out.
 
-use crate::optimizer::cluster::{Cluster, Filtering, Member, Relation, Relations};
+use crate::optimizer::cluster::{Cluster, ClusterRelation, Filtering, RelationExpression, Relations};
 use crate::optimizer::estimate::{Estimator, Origin, Size, narrowing, share_found, share_of_keys, unfound};
 use crate::optimizer::share::{ONE_SIDED, share};
 use datafusion::common::Column;
@@ -30,7 +30,7 @@ const FAR_BITS: f64 = 21.0;
 pub(super) const ALL_KEYS: f64 = 1.0;
 
 /// What one relation gives.
-struct Given {
+struct RelationEstimate {
     size: Size,
     /// Records of its table, before any filter.
     whole: f64,
@@ -62,7 +62,7 @@ impl EqualColumns {
 
 /// The estimates for a cluster.
 pub(super) struct Model {
-    given: Vec<Given>,
+    given: Vec<RelationEstimate>,
     classes: Vec<EqualColumns>,
     /// Pairs of relations that are equal in several columns, and how many times as many rows that gives than if the
     /// columns were independent.
@@ -87,10 +87,13 @@ struct Filter {
 
 impl Model {
     pub(super) fn new<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>) -> Self {
-        let given: Vec<Given> = cluster
+        let given: Vec<RelationEstimate> = cluster
             .relations
             .iter()
-            .map(|relation| Given { size: estimator.size(&relation.plan), whole: estimator.whole(&relation.plan) })
+            .map(|relation| RelationEstimate {
+                size: estimator.size(&relation.plan),
+                whole: estimator.whole(&relation.plan),
+            })
             .collect();
         let classes: Vec<_> = cluster.classes.iter().map(|class| equal_columns(cluster, estimator, class)).collect();
         let together = together(&classes, &given);
@@ -210,7 +213,7 @@ impl Model {
 }
 
 /// Where the members of a class come from.
-fn equal_columns<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, class: &[Member]) -> EqualColumns {
+fn equal_columns<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, class: &[RelationExpression]) -> EqualColumns {
     let origins = class.iter().map(|member| {
         let plan = &cluster.relations[member.relation].plan;
         (1 << member.relation, estimator.origin(plan, &member.expression))
@@ -236,18 +239,18 @@ fn origin<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, expression: &Expr
 /// The same, with the relation; `None` when there is none such.
 fn placed<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, expression: &Expr) -> Option<(&'a LogicalPlan, Origin)> {
     let columns = expression.column_refs();
-    let gives = |relation: &&Relation| columns.iter().all(|column| relation.plan.schema().has_column(column));
+    let gives = |relation: &&ClusterRelation| columns.iter().all(|column| relation.plan.schema().has_column(column));
     let relation = cluster.relations.iter().find(gives)?;
     Some((&relation.plan, estimator.origin(&relation.plan, expression)))
 }
 
-fn rows_of(given: &[Given], relations: Relations) -> f64 {
+fn rows_of(given: &[RelationEstimate], relations: Relations) -> f64 {
     let within = |number: usize| relations & (1 << number) != 0;
     given.iter().enumerate().filter(|(number, _)| within(*number)).map(|(_, given)| given.size.rows).product()
 }
 
 /// What joining by several columns of two relations at once gives, against the columns one by one.
-fn together(classes: &[EqualColumns], given: &[Given]) -> Vec<(Relations, f64)> {
+fn together(classes: &[EqualColumns], given: &[RelationEstimate]) -> Vec<(Relations, f64)> {
     let mut together = Vec::new();
     for a in 0..given.len() {
         for b in 0..a {
@@ -266,8 +269,8 @@ fn together(classes: &[EqualColumns], given: &[Given]) -> Vec<(Relations, f64)> 
     together
 }
 
-fn filterings<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, given: &[Given]) -> Vec<Filter> {
-    let filter = |(number, relation): (usize, &Relation)| {
+fn filterings<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, given: &[RelationEstimate]) -> Vec<Filter> {
+    let filter = |(number, relation): (usize, &ClusterRelation)| {
         let Filtering { anti, on, condition, needs } = relation.filtering.as_ref()?;
         let (mut keys, mut inside) = (Vec::new(), (1.0, 1.0));
         for (kept, own) in on {
@@ -290,7 +293,7 @@ fn filterings<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, given: &[Give
     cluster.relations.iter().enumerate().filter_map(filter).collect()
 }
 
-fn rows_whole(given: &[Given], relations: Relations) -> f64 {
+fn rows_whole(given: &[RelationEstimate], relations: Relations) -> f64 {
     let within = |number: usize| relations & (1 << number) != 0;
     given.iter().enumerate().filter(|(number, _)| within(*number)).map(|(_, given)| given.whole).product()
 }

@@ -4,7 +4,7 @@
 //! It orders the plans of which all rows come from tables of ours. Others stay in the order of their text, and DataFusion
 //! chooses their sides ([`crate::optimizer::select`]).
 
-use crate::optimizer::assemble::{Wanted, assemble, restored};
+use crate::optimizer::assemble::{WantedColumns, assemble, restored};
 use crate::optimizer::cluster::{Cluster, is_part};
 use crate::optimizer::estimate::Estimator;
 use crate::optimizer::model::{Model, sides_cost};
@@ -60,7 +60,7 @@ fn is_ours(plan: &LogicalPlan) -> bool {
 /// The same plan, its joins ordered.
 pub(super) fn order(plan: LogicalPlan, options: &ConfigOptions) -> Result<Transformed<LogicalPlan>> {
     if is_part(&plan)
-        && let Some(ordered) = ordered(&plan, Wanted::AsBefore, options)?
+        && let Some(ordered) = ordered(&plan, WantedColumns::AsBefore, options)?
     {
         return Ok(Transformed::yes(ordered));
     }
@@ -82,13 +82,13 @@ fn under_named_columns(plan: &LogicalPlan, options: &ConfigOptions) -> Result<Op
     };
     match plan {
         LogicalPlan::Projection(Projection { expr, input, schema, .. }) if is_part(input) => {
-            let wanted = Wanted::These(columns(&mut expr.iter()));
+            let wanted = WantedColumns::These(columns(&mut expr.iter()));
             let Some(ordered) = ordered(input, wanted, options)? else { return Ok(None) };
             let projection = Projection::try_new_with_schema(expr.clone(), Arc::new(ordered), Arc::clone(schema))?;
             Ok(Some(LogicalPlan::Projection(projection)))
         }
         LogicalPlan::Aggregate(Aggregate { input, group_expr, aggr_expr, schema, .. }) if is_part(input) => {
-            let wanted = Wanted::TheseAlone(columns(&mut group_expr.iter().chain(aggr_expr)));
+            let wanted = WantedColumns::TheseAlone(columns(&mut group_expr.iter().chain(aggr_expr)));
             let Some(ordered) = ordered(input, wanted, options)? else { return Ok(None) };
             let (groups, values) = (group_expr.clone(), aggr_expr.clone());
             let aggregate = Aggregate::try_new_with_schema(Arc::new(ordered), groups, values, Arc::clone(schema))?;
@@ -99,7 +99,7 @@ fn under_named_columns(plan: &LogicalPlan, options: &ConfigOptions) -> Result<Op
 }
 
 /// The joins at the top of `plan` in their best order; `None` when they can't be taken apart.
-fn ordered(plan: &LogicalPlan, wanted: Wanted, options: &ConfigOptions) -> Result<Option<LogicalPlan>> {
+fn ordered(plan: &LogicalPlan, wanted: WantedColumns, options: &ConfigOptions) -> Result<Option<LogicalPlan>> {
     let Some(cluster) = Cluster::new(plan, &|leaf| Ok(order(leaf, options)?.data))? else { return Ok(None) };
     let model = Model::new(&cluster, &Estimator::new(options));
     let tree = search(&model);

@@ -10,14 +10,14 @@ const EXHAUSTIVE: usize = 10;
 
 /// A tree of joins.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Tree {
+pub(super) enum JoinTree {
     /// A relation.
     Leaf(usize),
     /// The side that is built, and the one that probes.
-    Join(Box<Tree>, Box<Tree>),
+    Join(Box<JoinTree>, Box<JoinTree>),
 }
 
-impl Tree {
+impl JoinTree {
     /// The relations in it.
     pub(super) fn relations(&self) -> Relations {
         match self {
@@ -48,14 +48,14 @@ impl Best {
 }
 
 /// The cheapest tree of a cluster.
-pub(super) fn search(model: &Model) -> Tree {
+pub(super) fn search(model: &Model) -> JoinTree {
     let mut trees = Vec::new();
     for component in model.components() {
         match exhaustive(model, component) {
             Some(tree) => trees.push(tree),
             None => {
                 let relations = (0..model.relations()).filter(|relation| component & 1 << relation != 0);
-                trees.push(greedy(model, relations.map(Tree::Leaf).collect()));
+                trees.push(greedy(model, relations.map(JoinTree::Leaf).collect()));
             }
         }
     }
@@ -82,7 +82,7 @@ fn at_least(a: &Best, b: &Best) -> f64 {
 
 /// The cheapest tree of connected relations without a join of each row with each; `None` when there are too many of them,
 /// or none such.
-fn exhaustive(model: &Model, component: Relations) -> Option<Tree> {
+fn exhaustive(model: &Model, component: Relations) -> Option<JoinTree> {
     let relations: Vec<usize> = (0..model.relations()).filter(|relation| component & 1 << relation != 0).collect();
     if relations.len() > EXHAUSTIVE {
         return None;
@@ -123,16 +123,16 @@ fn exhaustive(model: &Model, component: Relations) -> Option<Tree> {
     tree(component, &at)
 }
 
-fn tree(part: Relations, best: &dyn Fn(Relations) -> Option<Best>) -> Option<Tree> {
+fn tree(part: Relations, best: &dyn Fn(Relations) -> Option<Best>) -> Option<JoinTree> {
     match best(part)?.parts {
-        (0, 0) => Some(Tree::Leaf(part.trailing_zeros() as usize)),
-        (build, probe) => Some(Tree::Join(Box::new(tree(build, best)?), Box::new(tree(probe, best)?))),
+        (0, 0) => Some(JoinTree::Leaf(part.trailing_zeros() as usize)),
+        (build, probe) => Some(JoinTree::Join(Box::new(tree(build, best)?), Box::new(tree(probe, best)?))),
     }
 }
 
 /// Joins the two trees that give the fewest rows, until there is one: those with a condition between them first.
-fn greedy(model: &Model, trees: Vec<Tree>) -> Tree {
-    let mut left: Vec<(Tree, Relations, Best)> = trees
+fn greedy(model: &Model, trees: Vec<JoinTree>) -> JoinTree {
+    let mut left: Vec<(JoinTree, Relations, Best)> = trees
         .into_iter()
         .map(|tree| (tree.relations(), tree))
         .map(|(of, tree)| {
@@ -159,22 +159,22 @@ fn greedy(model: &Model, trees: Vec<Tree>) -> Tree {
         let (tree_a, of_a, best_a) = left.swap_remove(a);
         let best = joined(model, rows, (of_a, &best_a), (of_b, &best_b));
         let (build, probe) = if best.parts.0 == of_a { (tree_a, tree_b) } else { (tree_b, tree_a) };
-        left.push((Tree::Join(Box::new(build), Box::new(probe)), of_a | of_b, best));
+        left.push((JoinTree::Join(Box::new(build), Box::new(probe)), of_a | of_b, best));
     }
     left.swap_remove(0).0
 }
 
 /// What a tree costs, each of its joins built from the cheaper side.
 #[cfg(test)]
-pub(super) fn cost(model: &Model, tree: &Tree) -> f64 {
+pub(super) fn cost(model: &Model, tree: &JoinTree) -> f64 {
     costed(model, tree).cost()
 }
 
 /// The best way to join what a tree joins, in its order.
-fn costed(model: &Model, tree: &Tree) -> Best {
+fn costed(model: &Model, tree: &JoinTree) -> Best {
     match tree {
-        Tree::Leaf(relation) => Best::leaf(model.size(*relation)),
-        Tree::Join(build, probe) => {
+        JoinTree::Leaf(relation) => Best::leaf(model.size(*relation)),
+        JoinTree::Join(build, probe) => {
             let (build_of, probe_of) = (build.relations(), probe.relations());
             let rows = model.rows(build_of | probe_of);
             joined(model, rows, (build_of, &costed(model, build)), (probe_of, &costed(model, probe)))

@@ -8,7 +8,7 @@ use crate::optimizer::cluster::{Cluster, Relations, is_part};
 use crate::optimizer::estimate::Estimator;
 use crate::optimizer::model::Model;
 use crate::optimizer::rule::order;
-use crate::optimizer::search::{Tree, cost, search};
+use crate::optimizer::search::{JoinTree, cost, search};
 use crate::session::{CancelToken, Engine, Session, wait};
 use crate::{Connection, Result};
 use arrow::array::AsArray;
@@ -173,9 +173,9 @@ fn joins_are_ordered_by_what_they_give() {
 }
 
 /// Every tree over `relations` without a join of each row with each.
-fn all_trees(model: &Model, relations: Relations) -> Vec<Tree> {
+fn all_trees(model: &Model, relations: Relations) -> Vec<JoinTree> {
     if relations.count_ones() == 1 {
-        return vec![Tree::Leaf(relations.trailing_zeros() as usize)];
+        return vec![JoinTree::Leaf(relations.trailing_zeros() as usize)];
     }
     let mut trees = Vec::new();
     for part in 1..relations {
@@ -183,7 +183,7 @@ fn all_trees(model: &Model, relations: Relations) -> Vec<Tree> {
         // Each pair of parts once.
         if part & !relations == 0 && part < rest && model.are_joined(part, rest) {
             for a in all_trees(model, part) {
-                let joined = |b| Tree::Join(Box::new(a.clone()), Box::new(b));
+                let joined = |b| JoinTree::Join(Box::new(a.clone()), Box::new(b));
                 trees.extend(all_trees(model, rest).into_iter().map(joined));
             }
         }

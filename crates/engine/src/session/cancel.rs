@@ -23,13 +23,13 @@ pub struct StatementProgress {
 /// Tells one statement to stop, and others how far it is. Cloning gives the same token.
 #[derive(Debug, Clone)]
 pub(crate) struct CancelToken {
-    state: Arc<watch::Sender<State>>,
+    state: Arc<watch::Sender<CancelState>>,
     /// Records done, and in all; both 0 for a statement that does not count.
     progress: Arc<(AtomicU64, AtomicU64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CancelState {
     Running,
     Cancelled,
     /// Past the point where it could be stopped: its changes are about to be visible.
@@ -39,7 +39,7 @@ enum State {
 impl CancelToken {
     /// A token that nobody has cancelled.
     pub(crate) fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(State::Running)), progress: Arc::default() }
+        Self { state: Arc::new(watch::Sender::new(CancelState::Running)), progress: Arc::default() }
     }
 
     /// Tells that `records` of `total` are done.
@@ -57,9 +57,9 @@ impl CancelToken {
     /// Asks the statement to stop; no effect on one that is past [`CancelToken::commit_point`].
     pub(crate) fn cancel(&self) {
         self.state.send_if_modified(|state| {
-            let running = *state == State::Running;
+            let running = *state == CancelState::Running;
             if running {
-                *state = State::Cancelled;
+                *state = CancelState::Cancelled;
             }
             running
         });
@@ -67,7 +67,7 @@ impl CancelToken {
 
     /// True once cancelled: for loops that do not await.
     pub(crate) fn is_cancelled(&self) -> bool {
-        *self.state.borrow() == State::Cancelled
+        *self.state.borrow() == CancelState::Cancelled
     }
 
     /// [`Error::Cancelled`] once cancelled.
@@ -79,9 +79,9 @@ impl CancelToken {
     /// after. So "cancelled" always means that nothing was changed.
     pub(crate) fn commit_point(&self) -> Result<()> {
         self.state.send_if_modified(|state| {
-            let running = *state == State::Running;
+            let running = *state == CancelState::Running;
             if running {
-                *state = State::Committing;
+                *state = CancelState::Committing;
             }
             running
         });
@@ -93,18 +93,18 @@ impl CancelToken {
         let token = self.clone();
         async move {
             // The sender lives in `token`, so that the wait ends by cancellation only.
-            let _ = token.state.subscribe().wait_for(|state| *state == State::Cancelled).await;
+            let _ = token.state.subscribe().wait_for(|state| *state == CancelState::Cancelled).await;
         }
     }
 }
 
 /// The statements that a connection and its clones run now.
 #[derive(Debug, Default)]
-pub(crate) struct Running {
+pub(crate) struct RunningStatements {
     tokens: Mutex<(u64, BTreeMap<u64, CancelToken>)>,
 }
 
-impl Running {
+impl RunningStatements {
     /// Adds a statement; it is taken off the list when the guard is dropped.
     pub(crate) fn enter(self: &Arc<Self>, token: CancelToken) -> RunningGuard {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,7 @@ impl Running {
 /// Keeps a statement on the list of running ones.
 #[derive(Debug)]
 pub(crate) struct RunningGuard {
-    running: Arc<Running>,
+    running: Arc<RunningStatements>,
     number: u64,
 }
 

@@ -1,6 +1,6 @@
 //! Schemas, tables and views of the pinned snapshots, as DataFusion looks them up by name.
 
-use crate::bind::{FoundView, Known, Looked, Lookup};
+use crate::bind::{FoundView, KnownRelation, Looked, Lookup};
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, did_you_mean, information_schema};
@@ -173,9 +173,9 @@ impl SchemaProvider for Schema {
     async fn table(&self, table: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         Ok(match self.look_up(table).await? {
             None => None,
-            Some(Looked::Known(Known::Table { table, .. })) => Some(Arc::new(GinghamTable::new(table)?)),
-            Some(Looked::Known(Known::Other(provider))) => Some(provider),
-            Some(Looked::Known(Known::View(_))) => None,
+            Some(Looked::Known(KnownRelation::Table { table, .. })) => Some(Arc::new(GinghamTable::new(table)?)),
+            Some(Looked::Known(KnownRelation::Other(provider))) => Some(provider),
+            Some(Looked::Known(KnownRelation::View(_))) => None,
             Some(Looked::View(view)) => match self.visible.view_table(*view).await {
                 Err(_) if self.visible.listing.load(Ordering::Relaxed) => None,
                 view => Some(view?),
@@ -224,7 +224,7 @@ impl Visible {
         is_temporary: bool,
     ) -> crate::Result<Option<Looked>> {
         if let Some(table) = snapshot.tables.get(name) {
-            return Ok(Some(Looked::Known(Known::Table { table: Arc::clone(table), is_temporary })));
+            return Ok(Some(Looked::Known(KnownRelation::Table { table: Arc::clone(table), is_temporary })));
         }
         match snapshot.views.get(name) {
             Some(view) => Ok(Some(Looked::View(Box::new(self.found_view(view, is_temporary)?)))),
@@ -289,7 +289,7 @@ impl Schema {
         if let Some(externals) = self.externals()
             && let Some(found) = externals.table(table).await?
         {
-            return Ok(Some(Looked::Known(Known::Other(found))));
+            return Ok(Some(Looked::Known(KnownRelation::Other(found))));
         }
         if let Some(found) = self.visible.kept(&self.visible.snapshot, &name, false)? {
             return Ok(Some(found));
@@ -299,7 +299,7 @@ impl Schema {
             None => external::file(table, &self.visible.session.state().0).await?,
             found => found,
         };
-        Ok(other.map(|provider| Looked::Known(Known::Other(provider))))
+        Ok(other.map(|provider| Looked::Known(KnownRelation::Other(provider))))
     }
 }
 
@@ -314,7 +314,7 @@ impl Lookup for Arc<Visible> {
             let schema = self.catalog().schema(information_schema::NAME);
             let Some(schema) = schema else { return Ok(None) };
             let found = schema.table(&resolved.table).await?;
-            return Ok(found.map(|provider| Looked::Known(Known::Other(provider))));
+            return Ok(found.map(|provider| Looked::Known(KnownRelation::Other(provider))));
         }
         let name = &*resolved.schema;
         if ![DEFAULT_SCHEMA, BARE_NAMES].contains(&name) && !self.snapshot.schemas.iter().any(|own| own == name) {

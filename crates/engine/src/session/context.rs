@@ -3,7 +3,7 @@
 use crate::bind::{BoundQuery, Instead, bind};
 use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::session::{CancelToken, Notes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
+use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
 use crate::sql::literals::make_plannable;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
@@ -67,7 +67,7 @@ pub(crate) fn names_schema(reference: &TableReference) -> bool {
 
 /// A table that a statement changes.
 #[derive(Debug, Clone)]
-pub(crate) struct Target {
+pub(crate) struct TargetTable {
     /// Where it is kept.
     pub(crate) store: Arc<Store>,
     /// Its state in the statement's snapshot.
@@ -148,8 +148,8 @@ impl StatementContext {
     }
 
     /// The same statement, with what EXPLAIN notes of it.
-    pub(crate) fn noting(&self) -> (Self, Arc<Notes>) {
-        let (mut state, notes) = ((*self.state).clone(), Arc::new(Notes::default()));
+    pub(crate) fn noting(&self) -> (Self, Arc<PlanNotes>) {
+        let (mut state, notes) = ((*self.state).clone(), Arc::new(PlanNotes::default()));
         let settings = Settings { notes: Some(Arc::clone(&notes)), ..self.settings() };
         state.config_mut().options_mut().extensions.insert(settings);
         (Self { state: Arc::new(state), ..self.clone() }, notes)
@@ -172,29 +172,29 @@ impl StatementContext {
     }
 
     /// The table of that name, a TEMP table before others; `None` when there is none.
-    pub(crate) fn find_table(&self, name: &TableName) -> Option<Target> {
+    pub(crate) fn find_table(&self, name: &TableName) -> Option<TargetTable> {
         if let (Some(temp), Some(store)) = (&self.temp, self.session.existing_temp_store())
             && let Some(table) = temp.tables.get(name)
         {
-            return Some(Target { store: Arc::clone(store), table: Arc::clone(table) });
+            return Some(TargetTable { store: Arc::clone(store), table: Arc::clone(table) });
         }
         let table = self.snapshot.tables.get(name)?;
-        Some(Target { store: Arc::clone(&self.session.engine.store), table: Arc::clone(table) })
+        Some(TargetTable { store: Arc::clone(&self.session.engine.store), table: Arc::clone(table) })
     }
 
     /// The table that a reference means: a TEMP table only when it names no schema.
-    pub(crate) fn find(&self, reference: &TableReference) -> Result<Option<Target>> {
+    pub(crate) fn find(&self, reference: &TableReference) -> Result<Option<TargetTable>> {
         let name = self.name(reference)?;
         if !names_schema(reference) {
             return Ok(self.find_table(&name));
         }
         let store = &self.session.engine.store;
         let table = self.snapshot.tables.get(&name);
-        Ok(table.map(|table| Target { store: Arc::clone(store), table: Arc::clone(table) }))
+        Ok(table.map(|table| TargetTable { store: Arc::clone(store), table: Arc::clone(table) }))
     }
 
     /// The table that a reference means. The error of an unknown one suggests a name, that of a view says so.
-    pub(crate) fn table(&self, reference: &TableReference) -> Result<Target> {
+    pub(crate) fn table(&self, reference: &TableReference) -> Result<TargetTable> {
         let name = self.name(reference)?;
         self.find(reference)?.ok_or_else(|| {
             let is_view = self.snapshots().any(|snapshot| snapshot.views.contains_key(&name));

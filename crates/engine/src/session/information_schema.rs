@@ -3,7 +3,7 @@
 
 use crate::session::catalog::Visible;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::statements::admin::system::Columns;
+use crate::statements::admin::system::SystemColumns;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Field;
 use async_trait::async_trait;
@@ -64,7 +64,7 @@ impl InformationSchema {
         let known = |measure: fn(&LogicalType) -> Option<u64>| {
             rows.iter().map(move |(_, _, _, known, _)| known.as_ref().and_then(measure))
         };
-        let mut columns = Columns::default();
+        let mut columns = SystemColumns::default();
         columns.table(rows.iter().map(|(name, ..)| name));
         columns.text("column_name", rows.iter().map(|(_, _, field, ..)| Some(field.name().into())));
         columns.number("ordinal_position", rows.iter().map(|(_, position, ..)| Some(*position)));
@@ -88,7 +88,7 @@ impl InformationSchema {
 
     fn view_rows(&self) -> Result<RecordBatch> {
         let views = self.views();
-        let mut columns = Columns::default();
+        let mut columns = SystemColumns::default();
         columns.table(views.keys().copied());
         columns.text("view_definition", views.values().map(|view| Some(view.query.as_str().into())));
         columns.text("check_option", views.iter().map(|_| Some("NONE".into())));
@@ -104,7 +104,7 @@ impl InformationSchema {
             let checks = table.checks.iter().map(|check| (&check.name, "CHECK"));
             rows.extend(keys.chain(references).chain(checks).map(|(constraint, kind)| (name, constraint, kind)));
         }
-        let mut columns = Columns::default();
+        let mut columns = SystemColumns::default();
         columns.constraint(rows.iter().map(|(name, constraint, _)| (*name, constraint.as_str())));
         columns.text("constraint_type", rows.iter().map(|(.., kind)| Some((*kind).into())));
         Ok(columns.batch()?)
@@ -120,7 +120,7 @@ impl InformationSchema {
                 rows.extend(parts.map(|(position, id)| (name, constraint, column_name(table, *id), position, refers)));
             }
         }
-        let mut columns = Columns::default();
+        let mut columns = SystemColumns::default();
         columns.constraint(rows.iter().map(|(name, constraint, ..)| (*name, constraint.as_str())));
         columns.text("column_name", rows.iter().map(|(_, _, column, ..)| column.map(Into::into)));
         columns.number("ordinal_position", rows.iter().map(|(.., position, _)| Some(*position)));
@@ -130,7 +130,7 @@ impl InformationSchema {
     }
 }
 
-impl Columns {
+impl SystemColumns {
     /// The names that a row about a table begins with.
     fn table<'a>(&mut self, names: impl Iterator<Item = &'a TableName> + Clone) {
         self.text("table_catalog", names.clone().map(|_| Some(CATALOG.into())));

@@ -37,12 +37,12 @@ mod yielding;
 pub(crate) use crate::sql::literals::make_plannable;
 pub(crate) use crate::suggest::did_you_mean;
 pub use cancel::StatementProgress;
-pub(crate) use cancel::{CancelToken, Running};
-pub(crate) use context::{Outcome, StatementContext, Target, names_schema};
+pub(crate) use cancel::{CancelToken, RunningStatements};
+pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
-pub(crate) use plans::KeptPlan;
+pub(crate) use plans::CachedPlan;
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
-pub(crate) use settings::{Execution, Notes, Settings};
+pub(crate) use settings::{Execution, PlanNotes, Settings};
 pub(crate) use state::BARE_NAMES;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;
@@ -72,7 +72,7 @@ pub(crate) struct Session {
     /// Statements of PREPARE, by name.
     pub(crate) prepared: Mutex<BTreeMap<String, Arc<PreparedStatement>>>,
     /// Statements that run now.
-    pub(crate) running: Arc<Running>,
+    pub(crate) running: Arc<RunningStatements>,
     /// The transaction between BEGIN and COMMIT.
     transaction: Mutex<Slot>,
 }

@@ -58,11 +58,11 @@ const OPERATOR_BYTES: usize = 8 << 10;
 
 /// The plans kept with one snapshot, the one used last at the end.
 #[derive(Debug, Default)]
-struct Plans(Mutex<VecDeque<KeptPlan>>);
+struct Plans(Mutex<VecDeque<CachedPlan>>);
 
 /// A plan that was never run: each run is of a copy.
 #[derive(Debug, Clone)]
-pub(crate) struct KeptPlan {
+pub(crate) struct CachedPlan {
     text: Arc<str>,
     /// Number of the settings it was made under.
     settings: u64,
@@ -120,12 +120,12 @@ impl Turn {
 
 /// What is known of a plan that may be kept, before it is optimised.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct PlanTraits {
     /// It reads tables in heap pages.
     reads_pages: bool,
 }
 
-impl KeptPlan {
+impl CachedPlan {
     /// The plan kept for `text` under the session's settings and the latest snapshot, unless it has to be waited for.
     pub(crate) fn find(session: &Session, text: &str) -> Result<Option<Self>> {
         if text.len() > TEXT_BYTES || has_own_tables(session) || session.in_transaction() {
@@ -152,7 +152,7 @@ impl KeptPlan {
     }
 
     /// Whether the plan of a statement may be kept, as far as its text and its logical plan, not yet optimised, tell.
-    pub(crate) fn wanted(context: &StatementContext, logical: &LogicalPlan) -> Option<Wanted> {
+    pub(crate) fn wanted(context: &StatementContext, logical: &LogicalPlan) -> Option<PlanTraits> {
         // The snapshot of a transaction is nobody else's.
         let text = context.text.as_ref().filter(|_| context.transaction.is_none());
         let fits = text.is_some_and(|text| text.len() <= TEXT_BYTES);
@@ -164,7 +164,7 @@ impl KeptPlan {
     /// the turn.
     pub(crate) fn keep(
         context: &StatementContext,
-        wanted: Option<Wanted>,
+        wanted: Option<PlanTraits>,
         plan: &Arc<dyn ExecutionPlan>,
         names: &OutputNames,
     ) -> Result<Turn> {
@@ -251,7 +251,7 @@ impl KeptPlan {
 
 /// Takes `bytes` of the memory limit for another plan, in the place of others where they would be too many; `None` when
 /// that is not enough.
-fn hold(plans: &mut VecDeque<KeptPlan>, bytes: usize, task: &TaskContext) -> Option<MemoryReservation> {
+fn hold(plans: &mut VecDeque<CachedPlan>, bytes: usize, task: &TaskContext) -> Option<MemoryReservation> {
     let pool = task.memory_pool();
     let most = match pool.memory_limit() {
         MemoryLimit::Finite(limit) => limit / SHARE,
@@ -273,7 +273,7 @@ fn bytes(plan: &Arc<dyn ExecutionPlan>) -> usize {
     own + OPERATOR_BYTES + plan.children().into_iter().map(bytes).sum::<usize>()
 }
 
-fn plans(snapshot: &Snapshot) -> Option<MutexGuard<'_, VecDeque<KeptPlan>>> {
+fn plans(snapshot: &Snapshot) -> Option<MutexGuard<'_, VecDeque<CachedPlan>>> {
     let plans = snapshot.kept.get_or_init(|| Arc::new(Plans::default())).downcast_ref::<Plans>()?;
     Some(plans.0.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -285,7 +285,7 @@ fn has_own_tables(session: &Session) -> bool {
 
 /// What is known of a plan whose text must give the same when it is planned again: all tables are of the snapshot, and no
 /// expression is computed from something else while it is planned, as now() is. `None` for other plans.
-fn wanted_of(plan: &LogicalPlan) -> Option<Wanted> {
+fn wanted_of(plan: &LogicalPlan) -> Option<PlanTraits> {
     let (mut lasting, mut reads_pages) = (true, false);
     let visited = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node {
@@ -305,7 +305,7 @@ fn wanted_of(plan: &LogicalPlan) -> Option<Wanted> {
             })
         })
     });
-    (visited.is_ok() && lasting).then_some(Wanted { reads_pages })
+    (visited.is_ok() && lasting).then_some(PlanTraits { reads_pages })
 }
 
 /// True when copies of the plan share nothing that a run changes, but for the values of subqueries that are all computed
@@ -367,7 +367,7 @@ mod tests {
         for run in 0..4 {
             let batches = connection.query(sql).unwrap().collect_batches().unwrap();
             assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
-            let kept = KeptPlan::find(&session, sql).unwrap().unwrap();
+            let kept = CachedPlan::find(&session, sql).unwrap().unwrap();
             // Nothing is made for what may never come again.
             while run > 0 && kept.ready().is_none() {
                 std::thread::yield_now();
@@ -377,7 +377,7 @@ mod tests {
         for _ in 0..2 {
             connection.query(alone).unwrap().collect_batches().unwrap();
         }
-        let kept = KeptPlan::find(&session, alone).unwrap().unwrap();
+        let kept = CachedPlan::find(&session, alone).unwrap().unwrap();
         kept.make_ready();
         assert!(kept.ready().is_none(), "a run may have begun");
     }
@@ -394,7 +394,7 @@ mod tests {
             .unwrap();
         let is_kept = |sql: &str| {
             connection.query(sql).unwrap().collect_batches().unwrap();
-            KeptPlan::find(&session, sql).unwrap().is_some()
+            CachedPlan::find(&session, sql).unwrap().is_some()
         };
         for sql in [
             "SELECT count(*) FROM t WHERE a > 1",
@@ -423,7 +423,7 @@ mod tests {
         let sql = "SELECT a FROM t WHERE b = 'x'";
         assert!(is_kept(sql));
         connection.execute("INSERT INTO t VALUES (3, 'x')").unwrap();
-        assert!(KeptPlan::find(&session, sql).unwrap().is_none(), "it was of another snapshot");
+        assert!(CachedPlan::find(&session, sql).unwrap().is_none(), "it was of another snapshot");
         connection.execute("SET gingham.keep_plans = false").unwrap();
         assert!(!is_kept(sql));
         connection.execute("SET gingham.keep_plans = true").unwrap();
@@ -431,6 +431,6 @@ mod tests {
         for number in 0..PLANS {
             assert!(is_kept(&format!("SELECT a + {number} FROM t")));
         }
-        assert!(KeptPlan::find(&session, sql).unwrap().is_none(), "it made room for those used later");
+        assert!(CachedPlan::find(&session, sql).unwrap().is_none(), "it made room for those used later");
     }
 }

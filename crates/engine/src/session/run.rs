@@ -1,6 +1,6 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
-use crate::session::{CancelToken, KeptPlan, Outcome, Session, StatementContext, Stopwatch, Use};
+use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext, Stopwatch, Use};
 use crate::{Error, QueryResult, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
@@ -28,7 +28,7 @@ enum Told {
 }
 
 /// What a statement gives, and its part in the session's transaction, which is not idle while the rows are being read.
-type Given = (Outcome, Option<Arc<Use>>);
+type StatementOutcome = (Outcome, Option<Arc<Use>>);
 
 /// A statement that was started.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ where
 }
 
 /// Starts a statement whose plan was kept, and with it the schema: nobody has to wait for the threads to tell it.
-pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: KeptPlan) -> Result<Started> {
+pub(crate) fn start_kept(session: &Arc<Session>, watch: Stopwatch, kept: CachedPlan) -> Result<Started> {
     let head = Head { schema: kept.schema(), affected: None };
     let again = kept.at_rest();
     start_with(
@@ -108,7 +108,7 @@ fn start_with(
     session: &Arc<Session>,
     (cancel, watch): (CancelToken, Arc<Stopwatch>),
     (head, mut head_sender): (Told, Option<oneshot::Sender<Result<Head>>>),
-    work: impl Future<Output = Result<Given>> + Send + 'static,
+    work: impl Future<Output = Result<StatementOutcome>> + Send + 'static,
     after: impl FnOnce() + Send + 'static,
 ) -> Result<Started> {
     let guard = session.running.enter(cancel.clone());
@@ -141,7 +141,7 @@ fn start_with(
 }
 
 async fn drive(
-    work: impl Future<Output = Result<Given>>,
+    work: impl Future<Output = Result<StatementOutcome>>,
     watch: &Stopwatch,
     head: &mut Option<oneshot::Sender<Result<Head>>>,
     batches: &mpsc::Sender<Result<RecordBatch>>,

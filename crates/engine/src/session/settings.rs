@@ -46,14 +46,14 @@ pub(crate) struct Settings {
     /// `gingham.show_code`: the pipeline whose code EXPLAIN ANALYZE shows.
     pub(crate) show_code: Option<usize>,
     /// Who wants to know more of a plan: EXPLAIN, no setting.
-    pub(crate) notes: Option<Arc<Notes>>,
+    pub(crate) notes: Option<Arc<PlanNotes>>,
 }
 
 /// What EXPLAIN tells besides a plan: names and texts.
 #[derive(Debug, Default)]
-pub(crate) struct Notes(Mutex<Vec<(String, String)>>);
+pub(crate) struct PlanNotes(Mutex<Vec<(String, String)>>);
 
-impl Notes {
+impl PlanNotes {
     /// An operator that pipelines leave to DataFusion, and why: a line of one text.
     pub(crate) fn left(&self, plan: &Arc<dyn ExecutionPlan>, why: &str) {
         let text = displayable(plan.as_ref()).one_line().to_string();

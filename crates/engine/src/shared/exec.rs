@@ -1,6 +1,6 @@
 //! The operator that reads shared rows.
 
-use crate::shared::rows::{Kept, keep};
+use crate::shared::rows::{KeptRows, keep};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -22,29 +22,29 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The rows, which a task of their own makes: who waits for them first may not be the one that goes on.
-type Making = Shared<BoxFuture<'static, SharedResult<Arc<Kept>>>>;
+type Making = Shared<BoxFuture<'static, SharedResult<Arc<KeptRows>>>>;
 
 /// A run of the statement, and its rows.
-struct Run {
+struct SharedRun {
     context: Weak<TaskContext>,
     rows: Making,
 }
 
 /// What runs the plan of shared rows, once for each run of the statement.
-pub(super) struct Source {
+pub(super) struct SharedSource {
     name: String,
     plan: Arc<dyn ExecutionPlan>,
     /// By where the run's context lies.
-    runs: Mutex<HashMap<usize, Run>>,
+    runs: Mutex<HashMap<usize, SharedRun>>,
 }
 
-impl fmt::Debug for Source {
+impl fmt::Debug for SharedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl Source {
+impl SharedSource {
     pub(super) fn new(name: String, plan: Arc<dyn ExecutionPlan>) -> Self {
         Self { name, plan, runs: Mutex::default() }
     }
@@ -60,7 +60,7 @@ impl Source {
                 let kept = task.join().await.map_err(|error| exec_datafusion_err!("shared rows: {error}"));
                 kept.flatten().map(Arc::new).map_err(Arc::new)
             };
-            Run { context: Arc::downgrade(context), rows: made.boxed().shared() }
+            SharedRun { context: Arc::downgrade(context), rows: made.boxed().shared() }
         });
         run.rows.clone()
     }
@@ -79,13 +79,13 @@ impl Source {
 /// Reads columns of shared rows.
 #[derive(Debug)]
 pub(crate) struct SharedExec {
-    source: Arc<Source>,
+    source: Arc<SharedSource>,
     columns: Vec<usize>,
     properties: Arc<PlanProperties>,
 }
 
 impl SharedExec {
-    pub(super) fn new(source: Arc<Source>, columns: Vec<usize>, schema: SchemaRef) -> Self {
+    pub(super) fn new(source: Arc<SharedSource>, columns: Vec<usize>, schema: SchemaRef) -> Self {
         let parts = source.plan.output_partitioning().partition_count();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),

@@ -23,7 +23,7 @@ impl PlanShared {
 }
 
 /// Shared rows that are still to be planned, by their numbers, and the columns that are read of them.
-type Wanted = BTreeMap<u64, (Arc<SharedRows>, BTreeSet<usize>)>;
+type WantedShared = BTreeMap<u64, (Arc<SharedRows>, BTreeSet<usize>)>;
 
 impl OptimizerRule for PlanShared {
     fn name(&self) -> &str {
@@ -35,7 +35,7 @@ impl OptimizerRule for PlanShared {
     }
 
     fn rewrite(&self, plan: LogicalPlan, config: &dyn OptimizerConfig) -> Result<Transformed<LogicalPlan>> {
-        let mut wanted = Wanted::new();
+        let mut wanted = WantedShared::new();
         note(&plan, &mut wanted)?;
         if wanted.is_empty() {
             return Ok(Transformed::no(plan));
@@ -64,7 +64,7 @@ impl OptimizerRule for PlanShared {
 }
 
 /// Adds what a plan reads of shared rows.
-fn note(plan: &LogicalPlan, wanted: &mut Wanted) -> Result<()> {
+fn note(plan: &LogicalPlan, wanted: &mut WantedShared) -> Result<()> {
     plan.apply_with_subqueries(|node| {
         if let LogicalPlan::TableScan(scan) = node
             && let Some(shared) = shared_by(scan)

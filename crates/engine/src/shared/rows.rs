@@ -17,14 +17,14 @@ use futures::{StreamExt, TryStreamExt};
 use std::sync::Arc;
 
 /// The rows of a plan, part by part.
-pub(super) struct Kept {
-    parts: Vec<Part>,
+pub(super) struct KeptRows {
+    parts: Vec<SharedPart>,
     spills: SpillManager,
     schema: SchemaRef,
 }
 
 /// The rows of one of the plan's partitions: batches, and behind them those of a file.
-struct Part {
+struct SharedPart {
     batches: Vec<RecordBatch>,
     spilled: Option<Arc<dyn SpillFile>>,
     /// Bytes of the batches, of the memory limit.
@@ -32,7 +32,7 @@ struct Part {
 }
 
 /// Runs a plan, its partitions side by side, and keeps its rows.
-pub(super) async fn keep(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) -> Result<Kept> {
+pub(super) async fn keep(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext>) -> Result<KeptRows> {
     let schema = plan.schema();
     let metrics = SpillMetrics::new(&ExecutionPlanMetricsSet::new(), 0);
     let spills = SpillManager::new(context.runtime_env(), metrics, Arc::clone(&schema));
@@ -46,16 +46,20 @@ pub(super) async fn keep(plan: Arc<dyn ExecutionPlan>, context: &Arc<TaskContext
             Ok::<_, datafusion::error::DataFusionError>((partition, part(rows, held, spills).await?))
         });
     }
-    let mut parts: Vec<Option<Part>> = (0..count).map(|_| None).collect();
+    let mut parts: Vec<Option<SharedPart>> = (0..count).map(|_| None).collect();
     while let Some(ended) = tasks.join_next().await {
         let (partition, part) = ended.map_err(|error| exec_datafusion_err!("shared rows: {error}"))??;
         parts[partition] = Some(part);
     }
     let parts = parts.into_iter().flatten().collect();
-    Ok(Kept { parts, spills, schema })
+    Ok(KeptRows { parts, spills, schema })
 }
 
-async fn part(mut rows: SendableRecordBatchStream, held: MemoryReservation, spills: SpillManager) -> Result<Part> {
+async fn part(
+    mut rows: SendableRecordBatchStream,
+    held: MemoryReservation,
+    spills: SpillManager,
+) -> Result<SharedPart> {
     let mut batches = Vec::new();
     while let Some(batch) = rows.next().await.transpose()? {
         if batch.num_rows() == 0 {
@@ -74,12 +78,12 @@ async fn part(mut rows: SendableRecordBatchStream, held: MemoryReservation, spil
         while let Some(batch) = rows.next().await.transpose()? {
             file.append_batch(&batch)?;
         }
-        return Ok(Part { batches, spilled: file.finish()?, _held: held });
+        return Ok(SharedPart { batches, spilled: file.finish()?, _held: held });
     }
-    Ok(Part { batches, spilled: None, _held: held })
+    Ok(SharedPart { batches, spilled: None, _held: held })
 }
 
-impl Kept {
+impl KeptRows {
     /// Some columns of a part.
     pub(super) fn part(&self, number: usize, columns: Vec<usize>) -> Result<SendableRecordBatchStream> {
         let part = self.parts.get(number).ok_or_else(|| internal_datafusion_err!("no part {number} of shared rows"))?;

@@ -1,7 +1,7 @@
 //! Shared rows as a table, and the places that read it.
 
 use crate::session::Settings;
-use crate::shared::exec::{SharedExec, Source};
+use crate::shared::exec::{SharedExec, SharedSource};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -31,7 +31,7 @@ pub(crate) struct SharedRows {
     pub(super) read: Option<Vec<usize>>,
     schema: SchemaRef,
     /// What runs the plan, while readers of it are planned.
-    source: Mutex<Weak<Source>>,
+    source: Mutex<Weak<SharedSource>>,
 }
 
 impl fmt::Debug for SharedRows {
@@ -91,7 +91,7 @@ impl SharedRows {
     }
 
     /// What runs the plan: the same for all readers that are planned together.
-    async fn source(&self, state: &SessionState) -> Result<Arc<Source>> {
+    async fn source(&self, state: &SessionState) -> Result<Arc<SharedSource>> {
         let mut known = self.source.lock().await;
         if let Some(source) = known.upgrade() {
             return Ok(source);
@@ -100,7 +100,7 @@ impl SharedRows {
         if let Some(notes) = Settings::of(state.config_options()).notes {
             notes.shared(&self.name, &displayable(plan.as_ref()).indent(false).to_string());
         }
-        let source = Arc::new(Source::new(self.name.clone(), plan));
+        let source = Arc::new(SharedSource::new(self.name.clone(), plan));
         *known = Arc::downgrade(&source);
         Ok(source)
     }

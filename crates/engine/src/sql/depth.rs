@@ -2,7 +2,7 @@
 //! its depth, so that a chain of thousands of operators would overflow a stack: chains of AND and OR, which programs do
 //! write, are made shallow; others are refused past a limit.
 
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Query, SetExpr, Value};
 
@@ -14,7 +14,7 @@ const LONG: usize = 64;
 const SET_LIMIT: usize = 1000;
 
 /// Makes the expressions of a statement, query or expression shallow, or refuses it; operators get their operands.
-pub(crate) fn limit(tree: &mut impl Tree) -> Result<()> {
+pub(crate) fn limit(tree: &mut impl SyntaxTree) -> Result<()> {
     tree.walk(&mut Depth { depth: 0 })?;
     crate::sql::precedence::mend(tree)
 }

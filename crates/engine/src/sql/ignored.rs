@@ -1,7 +1,7 @@
 //! Clauses of queries that DataFusion's planner parses and ignores: refused by name instead.
 
 use crate::Result;
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::unsupported;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
@@ -47,8 +47,8 @@ pub(crate) fn apart(statement: Sql) -> (Sql, Option<With>) {
 
 /// Parameters `$1`, `$2`, … of a statement, by name without the `$`.
 pub(crate) fn parameters(statement: &mut Sql) -> Result<BTreeSet<String>> {
-    struct Found(BTreeSet<String>);
-    impl Visit for Found {
+    struct Placeholders(BTreeSet<String>);
+    impl Visit for Placeholders {
         fn value(&mut self, value: &mut ValueWithSpan) -> Result<()> {
             if let Value::Placeholder(name) = &value.value {
                 self.0.insert(name.trim_start_matches('$').to_owned());
@@ -56,7 +56,7 @@ pub(crate) fn parameters(statement: &mut Sql) -> Result<BTreeSet<String>> {
             Ok(())
         }
     }
-    let mut found = Found(BTreeSet::new());
+    let mut found = Placeholders(BTreeSet::new());
     statement.walk(&mut found)?;
     Ok(found.0)
 }

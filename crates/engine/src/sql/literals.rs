@@ -5,14 +5,14 @@
 //! refuses `1e300`, whose scale no decimal has. A TIMESTAMP without a precision it takes for nanoseconds, which end in 2262.
 
 use crate::sql::operators;
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CastKind, DataType, ExactNumberInfo, Expr, NamedWindowDefinition, NamedWindowExpr, Select, TypedString, Value,
 };
 
 /// Replaces each literal with an exponent by the cast of its text, and gives TIMESTAMP without a precision that of columns.
-pub(crate) fn make_plannable(tree: &mut impl Tree) -> Result<()> {
+pub(crate) fn make_plannable(tree: &mut impl SyntaxTree) -> Result<()> {
     tree.walk(&mut Literals)
 }
 

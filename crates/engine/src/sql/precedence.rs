@@ -1,13 +1,13 @@
 //! `a IS DISTINCT FROM b OR c`: the parser gives IS DISTINCT FROM everything to its right, where the standard binds it
 //! like the other forms of IS, tighter than NOT, AND and OR. Chains of these operators are put together anew.
 
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 use std::collections::VecDeque;
 
 /// Gives each operator of `tree` its operands.
-pub(crate) fn mend(tree: &mut impl Tree) -> Result<()> {
+pub(crate) fn mend(tree: &mut impl SyntaxTree) -> Result<()> {
     tree.walk(&mut Mend)
 }
 
@@ -75,7 +75,7 @@ fn test_of(expression: &Expr) -> Option<(&Expr, MakeTest)> {
 }
 
 /// One member of a chain as it was written.
-enum Part {
+enum ChainPart {
     Operand(Box<Expr>),
     Not,
     Junction(BinaryOperator),
@@ -90,60 +90,60 @@ const AND: u8 = 10;
 const OR: u8 = 5;
 
 /// The chain in the order in which it was written.
-fn flatten(expression: Expr, parts: &mut VecDeque<Part>) {
+fn flatten(expression: Expr, parts: &mut VecDeque<ChainPart>) {
     if let Some((operand, make)) = test_of(&expression) {
         flatten(operand.clone(), parts);
-        parts.push_back(Part::Test(make));
+        parts.push_back(ChainPart::Test(make));
         return;
     }
     match expression {
         Expr::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
             flatten(*left, parts);
-            parts.push_back(Part::Junction(op));
+            parts.push_back(ChainPart::Junction(op));
             flatten(*right, parts);
         }
         Expr::UnaryOp { op: UnaryOperator::Not, expr } => {
-            parts.push_back(Part::Not);
+            parts.push_back(ChainPart::Not);
             flatten(*expr, parts);
         }
         Expr::IsDistinctFrom(left, right) => distinct(*left, false, *right, parts),
         Expr::IsNotDistinctFrom(left, right) => distinct(*left, true, *right, parts),
-        other => parts.push_back(Part::Operand(Box::new(other))),
+        other => parts.push_back(ChainPart::Operand(Box::new(other))),
     }
 }
 
-fn distinct(left: Expr, negated: bool, right: Expr, parts: &mut VecDeque<Part>) {
+fn distinct(left: Expr, negated: bool, right: Expr, parts: &mut VecDeque<ChainPart>) {
     flatten(left, parts);
-    parts.push_back(Part::Distinct { negated });
+    parts.push_back(ChainPart::Distinct { negated });
     flatten(right, parts);
 }
 
 /// The expression that the first parts make, up to an operator that binds no tighter than `least`.
-fn group(parts: &mut VecDeque<Part>, least: u8) -> Result<Expr> {
+fn group(parts: &mut VecDeque<ChainPart>, least: u8) -> Result<Expr> {
     let mut expression = match parts.pop_front() {
-        Some(Part::Operand(operand)) => *operand,
-        Some(Part::Not) => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(group(parts, NOT)?) },
+        Some(ChainPart::Operand(operand)) => *operand,
+        Some(ChainPart::Not) => Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(group(parts, NOT)?) },
         _ => return Err(Error::Internal("a chain of operators without an operand".into())),
     };
     loop {
         let tightness = match parts.front() {
-            Some(Part::Distinct { .. } | Part::Test(_)) => IS,
-            Some(Part::Junction(BinaryOperator::And)) => AND,
-            Some(Part::Junction(_)) => OR,
+            Some(ChainPart::Distinct { .. } | ChainPart::Test(_)) => IS,
+            Some(ChainPart::Junction(BinaryOperator::And)) => AND,
+            Some(ChainPart::Junction(_)) => OR,
             _ => return Ok(expression),
         };
         if tightness <= least {
             return Ok(expression);
         }
         expression = match parts.pop_front() {
-            Some(Part::Test(make)) => make(Box::new(expression)),
-            Some(Part::Junction(op)) => {
+            Some(ChainPart::Test(make)) => make(Box::new(expression)),
+            Some(ChainPart::Junction(op)) => {
                 Expr::BinaryOp { left: Box::new(expression), op, right: Box::new(group(parts, tightness)?) }
             }
-            Some(Part::Distinct { negated: false }) => {
+            Some(ChainPart::Distinct { negated: false }) => {
                 Expr::IsDistinctFrom(Box::new(expression), Box::new(group(parts, IS)?))
             }
-            Some(Part::Distinct { negated: true }) => {
+            Some(ChainPart::Distinct { negated: true }) => {
                 Expr::IsNotDistinctFrom(Box::new(expression), Box::new(group(parts, IS)?))
             }
             _ => return Ok(expression),

@@ -6,7 +6,7 @@
 
 use crate::Result;
 use crate::sql::dialect::Gingham;
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use datafusion::sql::sqlparser::ast::{CteAsMaterialized, Query};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -161,7 +161,7 @@ fn comes_before_an_expression(token: &TokenWithSpan) -> bool {
 
 impl Materialized {
     /// Says it in a statement.
-    pub(crate) fn put(&self, tree: &mut impl Tree) -> Result<()> {
+    pub(crate) fn put(&self, tree: &mut impl SyntaxTree) -> Result<()> {
         if self.0.is_empty() { Ok(()) } else { tree.walk(&mut Saying(self)) }
     }
 }

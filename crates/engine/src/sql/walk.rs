@@ -44,7 +44,7 @@ pub(crate) trait Visit {
 }
 
 /// Trees that can be walked.
-pub(crate) trait Tree {
+pub(crate) trait SyntaxTree {
     /// Calls `visitor` at every node.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub(crate) trait Tree {
 
 macro_rules! trees {
     ($($tree:ty),*) => {$(
-        impl Tree for $tree {
+        impl SyntaxTree for $tree {
             fn walk(&mut self, visitor: &mut dyn Visit) -> Result<()> {
                 match VisitMut::visit(self, &mut Calling(visitor)) {
                     ControlFlow::Continue(()) => Ok(()),
@@ -68,7 +68,7 @@ macro_rules! trees {
 
 trees!(Statement, Query, Expr);
 
-impl Tree for DataFusionStatement {
+impl SyntaxTree for DataFusionStatement {
     fn walk(&mut self, visitor: &mut dyn Visit) -> Result<()> {
         match self {
             Self::Statement(statement) => statement.walk(visitor),

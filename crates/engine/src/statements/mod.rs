@@ -19,7 +19,7 @@ pub(crate) use crate::statements::ddl::definition::set_layout;
 pub(crate) use crate::statements::ddl::layout::check_general as check_layout;
 
 pub(crate) use crate::bind::fold;
-use crate::session::{KeptPlan, Outcome, StatementContext, Target, blocking};
+use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored as query;
 use crate::statements::admin::{describe, prepare, settings, show_create, system, transaction, vacuum};
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
@@ -68,9 +68,9 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
         Sql::Query(mut query) => {
             query::refuse_ignored(&mut query)?;
             let bound = context.bind(*query, parameters).await?;
-            let wanted = KeptPlan::wanted(context, &bound.plan);
+            let wanted = CachedPlan::wanted(context, &bound.plan);
             let plan = context.physical_plan(bound.plan).await?;
-            let turn = KeptPlan::keep(context, wanted, &plan, &bound.names)?;
+            let turn = CachedPlan::keep(context, wanted, &plan, &bound.names)?;
             Ok(Outcome::Rows(turn.give(bound.names.give(context.execute(plan)?))))
         }
         Sql::Insert(statement) => insert::run(context, statement, with, parameters).await,
@@ -113,7 +113,7 @@ async fn run_sql(context: &StatementContext, statement: Sql, parameters: Option<
 /// its constraints: all of them or none. Returns their number.
 pub(crate) async fn insert_stream(
     context: &StatementContext,
-    target: &Target,
+    target: &TargetTable,
     mut rows: SendableRecordBatchStream,
 ) -> Result<u64> {
     let ingest = Arc::new(Ingest::new(context, &target.store, &target.table, None)?);
@@ -142,7 +142,7 @@ async fn write<R: Send + 'static>(
 }
 
 /// The table that a statement writes; others (views, system and external tables, unknown names) are errors.
-fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<Target> {
+fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result<TargetTable> {
     let reference = table_reference(name)?;
     let known = context.name(&reference)?;
     if known.schema == "information_schema" {

@@ -97,7 +97,7 @@ pub(super) fn any_of(predicates: impl IntoIterator<Item = Predicate>) -> Predica
 }
 
 /// What a comparison compares: a column, or a column cast to a type that keeps every value.
-struct Operand<'a> {
+struct ComparedColumn<'a> {
     column: &'a ColumnDefinition,
     /// The type of the constant that it is compared with.
     compared_as: LogicalType,
@@ -162,9 +162,9 @@ impl<'a> Translator<'a> {
         Some(Predicate::IsNull { column: self.column(inner)?.id, negated })
     }
 
-    fn operand(&self, expression: &Expr) -> Option<Operand<'a>> {
+    fn operand(&self, expression: &Expr) -> Option<ComparedColumn<'a>> {
         if let Some(column) = self.column(expression) {
-            return Some(Operand { column, compared_as: column.logical_type.clone(), shift: 0 });
+            return Some(ComparedColumn { column, compared_as: column.logical_type.clone(), shift: 0 });
         }
         let Expr::Cast(cast) = expression else { return None };
         let column = self.column(&cast.expr)?;
@@ -180,7 +180,7 @@ impl<'a> Translator<'a> {
         };
         let shift = cast_scale - scale;
         let fits = shift >= 0 && cast_digits - cast_scale >= digits - scale;
-        fits.then(|| Operand { column, compared_as, shift: shift.unsigned_abs().into() })
+        fits.then(|| ComparedColumn { column, compared_as, shift: shift.unsigned_abs().into() })
     }
 
     fn comparison(&self, binary: &BinaryExpr, negated: bool) -> Option<Predicate> {
@@ -193,7 +193,7 @@ impl<'a> Translator<'a> {
         self.compare(&operand, op, value)
     }
 
-    fn compare(&self, operand: &Operand<'_>, op: Operator, value: &ScalarValue) -> Option<Predicate> {
+    fn compare(&self, operand: &ComparedColumn<'_>, op: Operator, value: &ScalarValue) -> Option<Predicate> {
         let value = datum(value, &operand.compared_as)?;
         let column = operand.column.id;
         match op {

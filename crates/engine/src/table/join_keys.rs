@@ -40,7 +40,7 @@ pub(super) struct JoinKeys {
     columns: Vec<Option<usize>>,
     /// What is known of each key before any is gathered.
     whole: Vec<KeysOfWhole>,
-    gathered: Mutex<Gathered>,
+    gathered: Mutex<GatheredKeys>,
 }
 
 /// What is known of a join's key before it runs.
@@ -63,7 +63,7 @@ pub(super) fn can_be_gathered(data_type: &DataType) -> bool {
 pub(super) type Sets = Arc<[Option<Arc<IntegerSet>>]>;
 
 #[derive(Debug)]
-struct Gathered {
+struct GatheredKeys {
     /// Which partitions have begun.
     begun: Vec<bool>,
     /// Partitions that have not ended.
@@ -82,7 +82,7 @@ impl JoinKeys {
     fn new(columns: Vec<Option<usize>>, whole: Vec<KeysOfWhole>, partitions: usize) -> Self {
         let keys = vec![Vec::new(); columns.len()];
         let begun = vec![false; partitions];
-        let gathered = Gathered { begun, left: partitions, keys, given_up: false, held: None, sets: None };
+        let gathered = GatheredKeys { begun, left: partitions, keys, given_up: false, held: None, sets: None };
         Self { columns, whole, gathered: Mutex::new(gathered) }
     }
 
@@ -91,7 +91,7 @@ impl JoinKeys {
         self.whole.iter().copied()
     }
 
-    fn gathered(&self) -> MutexGuard<'_, Gathered> {
+    fn gathered(&self) -> MutexGuard<'_, GatheredKeys> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -148,7 +148,7 @@ impl JoinKeys {
     }
 }
 
-impl Gathered {
+impl GatheredKeys {
     /// Takes `bytes` of the memory limit instead of what it has; false when they can't be had. Filters only spare work, so
     /// that a query goes on without.
     fn hold(&self, bytes: usize) -> bool {

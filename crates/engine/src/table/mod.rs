@@ -29,6 +29,6 @@ pub(crate) use count::{CountExec, CountOnCodes};
 pub(crate) use dynamic::share_left_by_keys;
 pub(crate) use join_keys::{GatherJoinKeys, JoinKeysExec};
 pub(crate) use provider::{GinghamTable, Samples, is_stored};
-pub(crate) use scan_exec::{ScanExec, Source as ScanSource};
+pub(crate) use scan_exec::{PartitionSource as ScanSource, ScanExec};
 pub(crate) use twins::{DropMisledFilters, HandFiltersDown};
 pub(crate) use value::{datum, scalar};

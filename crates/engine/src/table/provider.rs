@@ -47,7 +47,7 @@ pub(crate) fn is_stored(scan: &datafusion::logical_expr::TableScan) -> bool {
 /// What the order of joins was chosen by, for the scan that follows and for when it is asked again. All places of a
 /// statement that name a table share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Samples(Arc<Mutex<Vec<Prepared>>>);
+pub(crate) struct Samples(Arc<Mutex<Vec<PreparedScan>>>);
 
 /// What is known of the values of a column.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +68,7 @@ pub(crate) struct ValuesOf {
 
 /// A scan by some filters, and the records that it will give, about.
 #[derive(Debug)]
-struct Prepared {
+struct PreparedScan {
     filters: Vec<Expr>,
     scan: Arc<TableScan>,
     rows: f64,
@@ -170,7 +170,7 @@ impl GinghamTable {
         let Some(by) = self.predicate(&filters) else { return self.rows() as f64 };
         match self.sampled(by, options) {
             (rows, Some(scan)) => {
-                prepared.push(Prepared { filters, scan: Arc::new(scan), rows });
+                prepared.push(PreparedScan { filters, scan: Arc::new(scan), rows });
                 rows
             }
             (rows, None) => rows,
@@ -231,7 +231,7 @@ impl GinghamTable {
         })
     }
 
-    fn prepared(&self) -> MutexGuard<'_, Vec<Prepared>> {
+    fn prepared(&self) -> MutexGuard<'_, Vec<PreparedScan>> {
         self.samples.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -37,7 +37,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Reads the records of a table that satisfy a predicate.
 #[derive(Debug)]
 pub(crate) struct ScanExec {
-    shape: Arc<Shape>,
+    shape: Arc<ScanShape>,
     /// Most records that a partition gives.
     fetch: Option<usize>,
     /// Filters that change while the query runs.
@@ -45,13 +45,13 @@ pub(crate) struct ScanExec {
     /// Keys that the joins of some of them gather, by the filters' numbers.
     join_keys: Vec<(u64, Arc<JoinKeys>)>,
     properties: Arc<PlanProperties>,
-    rounds: Rounds,
+    rounds: ScanRounds,
     metrics: ExecutionPlanMetricsSet,
 }
 
 /// What copies of the operator share.
 #[derive(Debug)]
-struct Shape {
+struct ScanShape {
     table: Arc<TableSnapshot>,
     columns: Vec<ColumnId>,
     predicate: Predicate,
@@ -73,11 +73,11 @@ pub(super) struct Round {
 
 /// The runs of the plan. A partition that is run again begins a new one, or joins the one that another partition began.
 #[derive(Debug, Default)]
-struct Rounds {
+struct ScanRounds {
     state: Mutex<(Vec<usize>, Vec<Arc<Round>>)>,
 }
 
-impl Rounds {
+impl ScanRounds {
     fn enter(&self, partition: usize) -> Arc<Round> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (runs, rounds) = &mut *state;
@@ -101,14 +101,14 @@ impl Rounds {
 
 /// What a partition needs to begin to read.
 #[derive(Debug, Clone)]
-pub(crate) struct Source {
-    shape: Arc<Shape>,
+pub(crate) struct PartitionSource {
+    shape: Arc<ScanShape>,
     dynamic: Vec<Arc<dyn PhysicalExpr>>,
     join_keys: Vec<(u64, Arc<JoinKeys>)>,
     pub(super) round: Arc<Round>,
 }
 
-impl Source {
+impl PartitionSource {
     /// Schema of the batches.
     pub(super) fn schema(&self) -> &SchemaRef {
         self.shape.scan.schema()
@@ -134,7 +134,7 @@ impl Source {
     }
 
     /// The scan under filters that became stricter since `generation`, which is brought up to date; `None` when they
-    /// did not. Its morsels have the numbers that they have in [`Source::scan`].
+    /// did not. Its morsels have the numbers that they have in [`PartitionSource::scan`].
     pub(super) fn narrowed(&self, generation: &mut u64) -> Result<Option<Arc<TableScan>>> {
         let now = self.generation();
         if now == *generation {
@@ -156,7 +156,7 @@ impl Source {
 
     /// What the dynamic filters say as they are now.
     fn implied(&self) -> Predicate {
-        let Shape { table, columns, .. } = &*self.shape;
+        let ScanShape { table, columns, .. } = &*self.shape;
         let columns = columns.iter().filter_map(|id| table.definition.column_by_id(*id)).collect();
         let distinct = |column| table.summary(column).map_or(u64::MAX, |summary| summary.distinct);
         let implied = Implied { columns, rows: table.rows(), distinct: &distinct, join_keys: &self.join_keys };
@@ -164,7 +164,7 @@ impl Source {
     }
 }
 
-impl Shape {
+impl ScanShape {
     /// The scan by another predicate.
     fn scan_of(&self, predicate: Predicate) -> Result<TableScan> {
         let table = Arc::clone(&self.table);
@@ -198,12 +198,12 @@ impl ScanExec {
             Boundedness::Bounded,
         )
         .with_scheduling_type(SchedulingType::Cooperative);
-        let shape = Arc::new(Shape { table, columns, predicate, filters, scan: Arc::new(scan), batch_rows, isa });
+        let shape = Arc::new(ScanShape { table, columns, predicate, filters, scan: Arc::new(scan), batch_rows, isa });
         Self::of(shape, fetch, Arc::new(properties))
     }
 
-    fn of(shape: Arc<Shape>, fetch: Option<usize>, properties: Arc<PlanProperties>) -> Self {
-        let (rounds, metrics) = (Rounds::default(), ExecutionPlanMetricsSet::new());
+    fn of(shape: Arc<ScanShape>, fetch: Option<usize>, properties: Arc<PlanProperties>) -> Self {
+        let (rounds, metrics) = (ScanRounds::default(), ExecutionPlanMetricsSet::new());
         Self { shape, fetch, dynamic: Vec::new(), join_keys: Vec::new(), properties, rounds, metrics }
     }
 
@@ -322,13 +322,13 @@ impl ScanExec {
     }
 
     /// Begins to run a partition.
-    pub(crate) fn enter(&self, partition: usize) -> DataFusionResult<Source> {
+    pub(crate) fn enter(&self, partition: usize) -> DataFusionResult<PartitionSource> {
         if partition >= self.partitions() {
             return internal_err!("a scan of {} partitions was asked for number {partition}", self.partitions());
         }
         let (shape, dynamic) = (Arc::clone(&self.shape), self.dynamic.clone());
         let join_keys = self.join_keys.clone();
-        Ok(Source { shape, dynamic, join_keys, round: self.rounds.enter(partition) })
+        Ok(PartitionSource { shape, dynamic, join_keys, round: self.rounds.enter(partition) })
     }
 
     fn partitions(&self) -> usize {
@@ -343,7 +343,7 @@ fn shown(filters: &[Expr]) -> String {
 
 impl DisplayAs for ScanExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { table, columns, filters, scan, .. } = &*self.shape;
+        let ScanShape { table, columns, filters, scan, .. } = &*self.shape;
         let name = |id: &ColumnId| table.definition.column_by_id(*id).map_or("?", |column| column.name.as_str());
         let columns: Vec<_> = columns.iter().map(name).collect();
         let zones = scan.morsels() + scan.skipped();
@@ -434,7 +434,7 @@ impl ExecutionPlan for ScanExec {
     }
 
     fn partition_statistics(&self, partition: Option<usize>) -> DataFusionResult<Arc<Statistics>> {
-        let Shape { table, columns, predicate, .. } = &*self.shape;
+        let ScanShape { table, columns, predicate, .. } = &*self.shape;
         let mut result = statistics(table, columns);
         if !matches!(predicate, Predicate::Constant(true)) {
             let rows = (table.rows() as f64 * selectivity(table, predicate)).ceil() as usize;
@@ -495,7 +495,7 @@ mod tests {
 
     #[test]
     fn a_partition_that_runs_again_begins_a_new_round() {
-        let rounds = Rounds::default();
+        let rounds = ScanRounds::default();
         let taken = |partition| rounds.enter(partition).next.fetch_add(1, Ordering::Relaxed);
         assert_eq!((taken(0), taken(1)), (0, 1), "partitions of one run share their counter");
         assert_eq!(taken(1), 0, "a second run starts at the first morsel");

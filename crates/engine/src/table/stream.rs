@@ -1,6 +1,6 @@
 //! The batches of one partition of a scan.
 
-use crate::table::scan_exec::Source;
+use crate::table::scan_exec::PartitionSource;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::BatchCoalescer;
 use arrow::datatypes::SchemaRef;
@@ -19,7 +19,7 @@ const GATHERED_ROWS: usize = 8192;
 
 /// Takes morsels until none is left.
 pub(super) struct ScanStream {
-    source: Source,
+    source: PartitionSource,
     /// Known once the first batch is wanted; narrowed when the dynamic filters become stricter.
     scan: Option<Arc<TableScan>>,
     /// Generation of the dynamic filters in `scan`.
@@ -38,7 +38,7 @@ pub(super) struct ScanStream {
 
 impl ScanStream {
     pub(super) fn new(
-        source: Source,
+        source: PartitionSource,
         fetch: Option<usize>,
         metrics: &ExecutionPlanMetricsSet,
         partition: usize,

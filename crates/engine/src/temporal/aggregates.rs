@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// The aggregate of intervals in the place of one of this name.
 pub(super) fn aggregate_of_intervals(name: &str) -> Option<Arc<AggregateUDF>> {
     let (name, what) = match name {
-        "sum" => ("interval_sum", What::Sum),
-        "avg" => ("interval_avg", What::Mean),
-        "min" => ("interval_min", What::Smallest),
-        "max" => ("interval_max", What::Largest),
+        "sum" => ("interval_sum", IntervalAggregate::Sum),
+        "avg" => ("interval_avg", IntervalAggregate::Mean),
+        "min" => ("interval_min", IntervalAggregate::Smallest),
+        "max" => ("interval_max", IntervalAggregate::Largest),
         _ => return None,
     };
     let signature = Signature::exact(vec![INTERVAL], Volatility::Immutable);
@@ -29,7 +29,7 @@ pub(super) fn aggregate_of_intervals(name: &str) -> Option<Arc<AggregateUDF>> {
 
 /// The aggregates that there are of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum What {
+enum IntervalAggregate {
     Sum,
     Mean,
     Smallest,
@@ -40,7 +40,7 @@ enum What {
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct OfIntervals {
     name: &'static str,
-    what: What,
+    what: IntervalAggregate,
     signature: Signature,
 }
 
@@ -59,7 +59,7 @@ impl AggregateUDFImpl for OfIntervals {
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         let known = args.is_distinct.then(HashSet::new);
-        Ok(Box::new(State { what: self.what, value: None, count: 0, known }))
+        Ok(Box::new(IntervalState { what: self.what, value: None, count: 0, known }))
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
@@ -75,28 +75,28 @@ impl AggregateUDFImpl for OfIntervals {
 
 /// One result in the making.
 #[derive(Debug)]
-struct State {
-    what: What,
+struct IntervalState {
+    what: IntervalAggregate,
     value: Option<IntervalMonthDayNano>,
     count: u64,
     /// The values so far, by their lengths, where only different ones count.
     known: Option<HashSet<i128>>,
 }
 
-impl State {
+impl IntervalState {
     fn take(&mut self, value: IntervalMonthDayNano, count: u64) -> Result<()> {
         self.count += count;
         self.value = Some(match (self.value, self.what) {
             (None, _) => value,
-            (Some(own), What::Sum | What::Mean) => add(own, value)?,
-            (Some(own), What::Smallest) => {
+            (Some(own), IntervalAggregate::Sum | IntervalAggregate::Mean) => add(own, value)?,
+            (Some(own), IntervalAggregate::Smallest) => {
                 if length(value) < length(own) {
                     value
                 } else {
                     own
                 }
             }
-            (Some(own), What::Largest) => {
+            (Some(own), IntervalAggregate::Largest) => {
                 if length(value) > length(own) {
                     value
                 } else {
@@ -115,7 +115,7 @@ impl State {
     }
 }
 
-impl Accumulator for State {
+impl Accumulator for IntervalState {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for value in Self::values(&values[0])? {
             if self.known.as_mut().is_none_or(|known| known.insert(length(value))) {
@@ -134,7 +134,7 @@ impl Accumulator for State {
     }
 
     fn supports_retract_batch(&self) -> bool {
-        matches!(self.what, What::Sum | What::Mean) && self.known.is_none()
+        matches!(self.what, IntervalAggregate::Sum | IntervalAggregate::Mean) && self.known.is_none()
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
@@ -162,7 +162,7 @@ impl Accumulator for State {
 
     fn evaluate(&mut self) -> Result<ScalarValue> {
         let value = match (self.value, self.what) {
-            (Some(sum), What::Mean) => Some(divide(sum, self.count as f64)?),
+            (Some(sum), IntervalAggregate::Mean) => Some(divide(sum, self.count as f64)?),
             (value, _) => value,
         };
         Ok(ScalarValue::IntervalMonthDayNano(value))

@@ -2,7 +2,7 @@
 //! age, justify_hours, justify_days and justify_interval.
 
 use crate::casts::{Failing, convert};
-use crate::functions::{Compute, Function, typed};
+use crate::functions::{Compute, PureFunction, typed};
 use crate::temporal::moment::{Toward, units_of_day};
 use crate::temporal::operators::INTERVAL;
 use crate::temporal::{interval, moment};
@@ -31,117 +31,117 @@ fn first_type(types: &[DataType]) -> Result<DataType> {
 }
 
 /// DATE + days.
-pub(super) fn date_plus_days() -> Function {
+pub(super) fn date_plus_days() -> PureFunction {
     let compute: Compute = |arguments, _| days_moved(arguments, i64::checked_add);
-    Function::new("date_plus_days", date_and_days, date_type, compute).operator("+")
+    PureFunction::new("date_plus_days", date_and_days, date_type, compute).operator("+")
 }
 
 /// DATE - days.
-pub(super) fn date_minus_days() -> Function {
+pub(super) fn date_minus_days() -> PureFunction {
     let compute: Compute = |arguments, _| days_moved(arguments, i64::checked_sub);
-    Function::new("date_minus_days", date_and_days, date_type, compute).operator("-")
+    PureFunction::new("date_minus_days", date_and_days, date_type, compute).operator("-")
 }
 
 /// DATE - DATE: a number of days.
-pub(super) fn days_between() -> Function {
+pub(super) fn days_between() -> PureFunction {
     let types = |_: &[DataType]| Ok(vec![DataType::Date32; 2]);
-    Function::new("days_between", types, |_| Ok(DataType::Int64), days_apart).operator("-")
+    PureFunction::new("days_between", types, |_| Ok(DataType::Int64), days_apart).operator("-")
 }
 
 /// DATE + TIME: a TIMESTAMP.
-pub(super) fn date_plus_time() -> Function {
+pub(super) fn date_plus_time() -> PureFunction {
     let types = |_: &[DataType]| Ok(vec![DataType::Date32, DataType::Time64(TimeUnit::Microsecond)]);
     let type_of = |_: &[DataType]| Ok(DataType::Timestamp(TimeUnit::Microsecond, None));
-    Function::new("date_plus_time", types, type_of, date_with_time).operator("+")
+    PureFunction::new("date_plus_time", types, type_of, date_with_time).operator("+")
 }
 
 /// A timestamp and an interval, where a DATE is its midnight.
-pub(super) fn later() -> Function {
+pub(super) fn later() -> PureFunction {
     let compute: Compute = |arguments, _| moved(arguments, Toward::Later);
-    Function::new("timestamp_plus_interval", moment_and_interval, first_type, compute).operator("+")
+    PureFunction::new("timestamp_plus_interval", moment_and_interval, first_type, compute).operator("+")
 }
 
 /// A timestamp less an interval.
-pub(super) fn earlier() -> Function {
+pub(super) fn earlier() -> PureFunction {
     let compute: Compute = |arguments, _| moved(arguments, Toward::Earlier);
-    Function::new("timestamp_minus_interval", moment_and_interval, first_type, compute).operator("-")
+    PureFunction::new("timestamp_minus_interval", moment_and_interval, first_type, compute).operator("-")
 }
 
 /// The interval between two timestamps: days and time.
-pub(super) fn between() -> Function {
+pub(super) fn between() -> PureFunction {
     let compute: Compute = |arguments, _| spans(arguments, moment::difference);
-    Function::new("interval_between", moments, interval_type, compute).operator("-")
+    PureFunction::new("interval_between", moments, interval_type, compute).operator("-")
 }
 
 /// TIME + interval.
-pub(super) fn time_later() -> Function {
+pub(super) fn time_later() -> PureFunction {
     let compute: Compute = |arguments, _| time_moved(arguments, Toward::Later);
-    Function::new("time_plus_interval", time_and_interval, first_type, compute).operator("+")
+    PureFunction::new("time_plus_interval", time_and_interval, first_type, compute).operator("+")
 }
 
 /// TIME - interval.
-pub(super) fn time_earlier() -> Function {
+pub(super) fn time_earlier() -> PureFunction {
     let compute: Compute = |arguments, _| time_moved(arguments, Toward::Earlier);
-    Function::new("time_minus_interval", time_and_interval, first_type, compute).operator("-")
+    PureFunction::new("time_minus_interval", time_and_interval, first_type, compute).operator("-")
 }
 
 /// TIME - TIME: an interval.
-pub(super) fn time_between() -> Function {
+pub(super) fn time_between() -> PureFunction {
     let types = |_: &[DataType]| Ok(vec![DataType::Time64(TimeUnit::Nanosecond); 2]);
-    Function::new("time_between", types, interval_type, times_apart).operator("-")
+    PureFunction::new("time_between", types, interval_type, times_apart).operator("-")
 }
 
 /// The sum of two intervals.
-pub(super) fn interval_plus() -> Function {
+pub(super) fn interval_plus() -> PureFunction {
     let compute: Compute = |arguments, _| combined(arguments, interval::add);
-    Function::new("interval_plus", intervals, interval_type, compute).operator("+")
+    PureFunction::new("interval_plus", intervals, interval_type, compute).operator("+")
 }
 
 /// The difference of two intervals.
-pub(super) fn interval_minus() -> Function {
+pub(super) fn interval_minus() -> PureFunction {
     let compute: Compute = |arguments, _| combined(arguments, interval::subtract);
-    Function::new("interval_minus", intervals, interval_type, compute).operator("-")
+    PureFunction::new("interval_minus", intervals, interval_type, compute).operator("-")
 }
 
 /// An interval times a number.
-pub(super) fn interval_times() -> Function {
+pub(super) fn interval_times() -> PureFunction {
     let compute: Compute = |arguments, _| scaled(arguments, interval::multiply);
-    Function::new("interval_times", interval_and_number, interval_type, compute).operator("*")
+    PureFunction::new("interval_times", interval_and_number, interval_type, compute).operator("*")
 }
 
 /// An interval by a number.
-pub(super) fn interval_by() -> Function {
+pub(super) fn interval_by() -> PureFunction {
     let compute: Compute = |arguments, _| scaled(arguments, interval::divide);
-    Function::new("interval_by", interval_and_number, interval_type, compute).operator("/")
+    PureFunction::new("interval_by", interval_and_number, interval_type, compute).operator("/")
 }
 
 /// An interval with the other sign.
-pub(super) fn interval_negative() -> Function {
+pub(super) fn interval_negative() -> PureFunction {
     let compute: Compute = |arguments, _| changed(arguments, interval::negate);
-    Function::new("interval_negative", intervals, interval_type, compute).operator("-")
+    PureFunction::new("interval_negative", intervals, interval_type, compute).operator("-")
 }
 
 /// The name of the function of [`interval_key`].
 pub(crate) const INTERVAL_KEY: &str = "interval_key";
 
 /// The form that equal intervals share; not to be shown.
-pub(crate) fn interval_key() -> Function {
+pub(crate) fn interval_key() -> PureFunction {
     let compute: Compute = |arguments, _| changed(arguments, |value| Ok(interval::canonical(value)));
-    Function::new(INTERVAL_KEY, intervals, interval_type, compute)
+    PureFunction::new(INTERVAL_KEY, intervals, interval_type, compute)
 }
 
 /// The length of an interval in nanoseconds, a month of 30 days.
-pub(super) fn interval_length() -> Function {
+pub(super) fn interval_length() -> PureFunction {
     let compute: Compute = |arguments, result| {
         let values = typed::<IntervalMonthDayNanoType>(&arguments[0])?;
         let lengths = values.iter().map(|value| value.map(interval::length));
         Ok(Arc::new(lengths.collect::<Decimal128Array>().with_data_type(result.clone())))
     };
-    Function::new("interval_length", intervals, |_| Ok(DataType::Decimal128(38, 0)), compute)
+    PureFunction::new("interval_length", intervals, |_| Ok(DataType::Decimal128(38, 0)), compute)
 }
 
 /// greatest, least and nullif of intervals, which are compared by their length.
-pub(super) fn choice_of_intervals(name: &str) -> Option<Function> {
+pub(super) fn choice_of_intervals(name: &str) -> Option<PureFunction> {
     let (name, compute): (_, Compute) = match name {
         "greatest" => {
             ("interval_greatest", |arguments, _| chosen(arguments, |a, b| interval::length(b) > interval::length(a)))
@@ -160,7 +160,7 @@ pub(super) fn choice_of_intervals(name: &str) -> Option<Function> {
         }),
         _ => return None,
     };
-    Some(Function::new(name, intervals, interval_type, compute).with_nulls())
+    Some(PureFunction::new(name, intervals, interval_type, compute).with_nulls())
 }
 
 /// The value of each row that none is better than; NULLs are passed over.
@@ -184,17 +184,17 @@ pub(super) fn called() -> Vec<Arc<ScalarUDF>> {
     let hours: Compute = |arguments, _| changed(arguments, interval::justify_hours);
     let days: Compute = |arguments, _| changed(arguments, interval::justify_days);
     let all: Compute = |arguments, _| changed(arguments, interval::justify_interval);
-    let one = |name, compute| Function::new(name, one_interval, interval_type, compute).build();
+    let one = |name, compute| PureFunction::new(name, one_interval, interval_type, compute).build();
     vec![
-        Function::new(crate::temporal::TO_INTERVAL, text_and_fields, interval_type, intervals_of).build(),
-        Function::new(
+        PureFunction::new(crate::temporal::TO_INTERVAL, text_and_fields, interval_type, intervals_of).build(),
+        PureFunction::new(
             crate::temporal::TIME_OF,
             one_value,
             |_| Ok(DataType::Time64(TimeUnit::Microsecond)),
             |values, result| convert(&values[0], result, Failing::Error),
         )
         .build(),
-        Function::new("age", two_moments, interval_type, age).build(),
+        PureFunction::new("age", two_moments, interval_type, age).build(),
         one("justify_hours", hours),
         one("justify_days", days),
         one("justify_interval", all),

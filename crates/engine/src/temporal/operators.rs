@@ -1,7 +1,7 @@
 //! The functions that operators between dates, times, timestamps, intervals and numbers are, with PostgreSQL's types: a DATE
 //! and an interval give a TIMESTAMP, two dates a number of days, two timestamps an interval.
 
-use crate::functions::Function;
+use crate::functions::PureFunction;
 use crate::temporal::functions as by;
 use arrow::datatypes::{DataType, IntervalUnit, TimeUnit};
 use datafusion::common::DFSchema;
@@ -23,7 +23,7 @@ impl ExprPlanner for TemporalOperators {
             return Ok(PlannerResult::Original(binary));
         };
         let types = [left, right];
-        let (left, right) = (Kind::of(&types[0], &binary.left), Kind::of(&types[1], &binary.right));
+        let (left, right) = (OperandKind::of(&types[0], &binary.left), OperandKind::of(&types[1], &binary.right));
         if let Some(read) = numbers_read(&binary, [left, right], &types) {
             return Ok(PlannerResult::Original(read));
         }
@@ -42,17 +42,19 @@ impl ExprPlanner for TemporalOperators {
 }
 
 /// A literal text beside a number is read as one, `'5' + 3`, and beside a truth as such.
-fn numbers_read(binary: &RawBinaryExpr, kinds: [Kind; 2], types: &[DataType; 2]) -> Option<RawBinaryExpr> {
+fn numbers_read(binary: &RawBinaryExpr, kinds: [OperandKind; 2], types: &[DataType; 2]) -> Option<RawBinaryExpr> {
     use BinaryOperator::{Divide, Eq, Gt, GtEq, Lt, LtEq, Minus, Modulo, Multiply, NotEq, Plus};
     if matches!(binary.op, Eq | NotEq | Lt | LtEq | Gt | GtEq) {
         let mut read = binary.clone();
         match (kinds, types) {
-            ([Kind::Text, _], [_, DataType::Decimal128(..)]) => read.left = cast(read.left, decimal_of(&binary.left)?),
-            ([_, Kind::Text], [DataType::Decimal128(..), _]) => {
+            ([OperandKind::Text, _], [_, DataType::Decimal128(..)]) => {
+                read.left = cast(read.left, decimal_of(&binary.left)?)
+            }
+            ([_, OperandKind::Text], [DataType::Decimal128(..), _]) => {
                 read.right = cast(read.right, decimal_of(&binary.right)?)
             }
-            ([Kind::Text, _], [_, DataType::Boolean]) => read.left = cast(read.left, DataType::Boolean),
-            ([_, Kind::Text], [DataType::Boolean, _]) => read.right = cast(read.right, DataType::Boolean),
+            ([OperandKind::Text, _], [_, DataType::Boolean]) => read.left = cast(read.left, DataType::Boolean),
+            ([_, OperandKind::Text], [DataType::Boolean, _]) => read.right = cast(read.right, DataType::Boolean),
             _ => return None,
         }
         return Some(read);
@@ -66,8 +68,12 @@ fn numbers_read(binary: &RawBinaryExpr, kinds: [Kind; 2], types: &[DataType; 2])
     };
     let mut read = binary.clone();
     match kinds {
-        [Kind::Text, Kind::Integer | Kind::Number] => read.left = cast(read.left, number(&types[1], &binary.left)),
-        [Kind::Integer | Kind::Number, Kind::Text] => read.right = cast(read.right, number(&types[0], &binary.right)),
+        [OperandKind::Text, OperandKind::Integer | OperandKind::Number] => {
+            read.left = cast(read.left, number(&types[1], &binary.left))
+        }
+        [OperandKind::Integer | OperandKind::Number, OperandKind::Text] => {
+            read.right = cast(read.right, number(&types[0], &binary.right))
+        }
         _ => return None,
     }
     Some(read)
@@ -86,7 +92,7 @@ fn decimal_of(text: &Expr) -> Option<DataType> {
 
 /// An operand's type, as far as it decides which function an operator is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum OperandKind {
     Date,
     Time,
     Timestamp,
@@ -98,7 +104,7 @@ enum Kind {
     Other,
 }
 
-impl Kind {
+impl OperandKind {
     fn of(data_type: &DataType, expression: &Expr) -> Self {
         match data_type {
             DataType::Date32 => Self::Date,
@@ -117,18 +123,18 @@ impl Kind {
 
 /// The function of an operator, and what its arguments are read as.
 struct Call {
-    function: fn() -> Function,
+    function: fn() -> PureFunction,
     is_swapped: bool,
     first: Option<DataType>,
     second: Option<DataType>,
 }
 
 impl Call {
-    fn new(function: fn() -> Function) -> Self {
+    fn new(function: fn() -> PureFunction) -> Self {
         Self { function, is_swapped: false, first: None, second: None }
     }
 
-    fn swapped(function: fn() -> Function) -> Self {
+    fn swapped(function: fn() -> PureFunction) -> Self {
         Self { is_swapped: true, ..Self::new(function) }
     }
 
@@ -141,8 +147,8 @@ impl Call {
     }
 }
 
-fn call_of(operator: &BinaryOperator, left: Kind, right: Kind) -> Option<Call> {
-    use Kind::{Date, Integer, Interval, Number, Text, Time, Timestamp};
+fn call_of(operator: &BinaryOperator, left: OperandKind, right: OperandKind) -> Option<Call> {
+    use OperandKind::{Date, Integer, Interval, Number, Text, Time, Timestamp};
     let timestamp = || DataType::Timestamp(TimeUnit::Microsecond, None);
     Some(match (operator, left, right) {
         (BinaryOperator::Plus, Date, Integer) => Call::new(by::date_plus_days),

@@ -33,7 +33,7 @@ pub(super) fn functions() -> Vec<Arc<ScalarUDF>> {
 
 /// A part that is computed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ComputedPart {
     Second,
     Millisecond,
     Epoch,
@@ -43,7 +43,7 @@ enum Part {
     IsoYear,
 }
 
-impl Part {
+impl ComputedPart {
     fn named(name: &str) -> Option<Self> {
         Some(match name.to_ascii_lowercase().as_str() {
             "second" | "seconds" | "sec" | "secs" => Self::Second,
@@ -82,44 +82,44 @@ fn counted(year: i64, length: i64) -> i64 {
 
 /// A value whose parts are asked for: a day and the time of that day, or an interval.
 #[derive(Debug, Clone, Copy)]
-enum Source {
+enum PartSource {
     Moment(DayAndTime),
     Interval(IntervalMonthDayNano),
 }
 
-impl Source {
+impl PartSource {
     /// The part of the value, unscaled in nanoseconds where it has a fraction.
-    fn part(self, part: Part) -> Option<i128> {
+    fn part(self, part: ComputedPart) -> Option<i128> {
         let (days, nanoseconds) = match self {
             Self::Moment(DayAndTime { days, nanoseconds }) => (days, nanoseconds),
             Self::Interval(interval) => return of_interval(interval, part),
         };
         let year = || Civil::of(days).year;
         Some(match part {
-            Part::Second | Part::Millisecond => (nanoseconds % 60_000_000_000).into(),
-            Part::Epoch => i128::from(days) * i128::from(DAY) + i128::from(nanoseconds),
-            Part::Decade => year().div_euclid(10).into(),
-            Part::Century => counted(year(), 100).into(),
-            Part::Millennium => counted(year(), 1000).into(),
+            ComputedPart::Second | ComputedPart::Millisecond => (nanoseconds % 60_000_000_000).into(),
+            ComputedPart::Epoch => i128::from(days) * i128::from(DAY) + i128::from(nanoseconds),
+            ComputedPart::Decade => year().div_euclid(10).into(),
+            ComputedPart::Century => counted(year(), 100).into(),
+            ComputedPart::Millennium => counted(year(), 1000).into(),
             // The year before 1 is -1.
-            Part::IsoYear => (if iso_year(days) > 0 { iso_year(days) } else { iso_year(days) - 1 }).into(),
+            ComputedPart::IsoYear => (if iso_year(days) > 0 { iso_year(days) } else { iso_year(days) - 1 }).into(),
         })
     }
 }
 
-fn of_interval(interval: IntervalMonthDayNano, part: Part) -> Option<i128> {
+fn of_interval(interval: IntervalMonthDayNano, part: ComputedPart) -> Option<i128> {
     let years = i128::from(interval.months / 12);
     Some(match part {
-        Part::Second | Part::Millisecond => (interval.nanoseconds % 60_000_000_000).into(),
-        Part::Epoch => {
+        ComputedPart::Second | ComputedPart::Millisecond => (interval.nanoseconds % 60_000_000_000).into(),
+        ComputedPart::Epoch => {
             // A year has 365.25 days, a month 30.
             let hours = years * 8766 + (i128::from(interval.months % 12) * 30 + i128::from(interval.days)) * 24;
             hours * 3_600_000_000_000 + i128::from(interval.nanoseconds)
         }
-        Part::Decade => years / 10,
-        Part::Century => years / 100,
-        Part::Millennium => years / 1000,
-        Part::IsoYear => return None,
+        ComputedPart::Decade => years / 10,
+        ComputedPart::Century => years / 100,
+        ComputedPart::Millennium => years / 1000,
+        ComputedPart::IsoYear => return None,
     })
 }
 
@@ -158,7 +158,7 @@ impl ScalarUDFImpl for DatePart {
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let name = arguments.scalar_arguments.first().copied().flatten().and_then(|name| name.try_as_str().flatten());
-        match name.and_then(Part::named) {
+        match name.and_then(ComputedPart::named) {
             Some(part) => {
                 let source = &arguments.arg_fields[1];
                 Ok(Arc::new(Field::new(self.name(), part.type_of(source.data_type()), true)))
@@ -169,7 +169,7 @@ impl ScalarUDFImpl for DatePart {
 
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let part = match &arguments.args[0] {
-            ColumnarValue::Scalar(name) => name.try_as_str().flatten().and_then(Part::named),
+            ColumnarValue::Scalar(name) => name.try_as_str().flatten().and_then(ComputedPart::named),
             ColumnarValue::Array(_) => None,
         };
         let Some(part) = part else { return self.native_part(arguments) };
@@ -208,12 +208,12 @@ impl DatePart {
     }
 }
 
-fn parts(values: &ArrayRef, part: Part, result: &DataType) -> Result<ArrayRef> {
+fn parts(values: &ArrayRef, part: ComputedPart, result: &DataType) -> Result<ArrayRef> {
     let sources = sources(values)?;
     let parts = sources.into_iter().map(|source| source.and_then(|source| source.part(part)));
     Ok(match result {
         DataType::Decimal128(precision, scale) => {
-            let nano_scale = if part == Part::Millisecond { 6 } else { 9 };
+            let nano_scale = if part == ComputedPart::Millisecond { 6 } else { 9 };
             let unit = 10i128.pow((nano_scale - i32::from(*scale)).max(0).unsigned_abs());
             let parts: Decimal128Array = parts.map(|part| part.map(|part| part.div_euclid(unit))).collect();
             Arc::new(parts.with_precision_and_scale(*precision, *scale)?)
@@ -223,11 +223,11 @@ fn parts(values: &ArrayRef, part: Part, result: &DataType) -> Result<ArrayRef> {
 }
 
 /// The values as what is known of them; infinite ones have no parts.
-fn sources(values: &ArrayRef) -> Result<Vec<Option<Source>>> {
+fn sources(values: &ArrayRef) -> Result<Vec<Option<PartSource>>> {
     if let Some(intervals) = values.as_primitive_opt::<IntervalMonthDayNanoType>() {
-        return Ok(intervals.iter().map(|interval| interval.map(Source::Interval)).collect());
+        return Ok(intervals.iter().map(|interval| interval.map(PartSource::Interval)).collect());
     }
-    Ok(days_and_times(values)?.into_iter().map(|moment| moment.map(Source::Moment)).collect())
+    Ok(days_and_times(values)?.into_iter().map(|moment| moment.map(PartSource::Moment)).collect())
 }
 
 /// date_trunc(part, value), of intervals too, and to decades, centuries and millennia.
@@ -343,9 +343,9 @@ fn days_or_months(part: &str) -> bool {
 fn days_cut(values: &ArrayRef, part: &str, result: &DataType) -> Result<ArrayRef> {
     let sources = sources(values)?;
     let DataType::Timestamp(unit, _) = result else { return internal_err!("date_trunc gives no {result}") };
-    let begin = |source: Source| match source {
-        Source::Interval(_) => None,
-        Source::Moment(DayAndTime { days, .. }) => {
+    let begin = |source: PartSource| match source {
+        PartSource::Interval(_) => None,
+        PartSource::Moment(DayAndTime { days, .. }) => {
             let Civil { year, month, .. } = Civil::of(days);
             let of_year = |year| Civil { year, month: 1, day: 1 };
             let days = match (part, years_of(part)) {

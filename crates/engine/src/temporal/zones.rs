@@ -1,6 +1,6 @@
 //! AT TIME ZONE: of a local time the instant that it is in a zone, of an instant the local time there.
 
-use crate::functions::Function;
+use crate::functions::PureFunction;
 use crate::temporal::moment::is_infinite;
 use crate::temporal::text::{Zone, local_of, utc_of};
 use arrow::array::{Array, ArrayRef, AsArray, TimestampMicrosecondArray};
@@ -15,7 +15,7 @@ pub(crate) const ZONE: &str = "+00:00";
 
 /// The function, of a timestamp and a zone's name or offset.
 pub(super) fn at_time_zone() -> Arc<ScalarUDF> {
-    Function::new(crate::temporal::AT_TIME_ZONE, types, type_of, moved).build()
+    PureFunction::new(crate::temporal::AT_TIME_ZONE, types, type_of, moved).build()
 }
 
 fn instant() -> DataType {

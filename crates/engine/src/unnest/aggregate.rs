@@ -4,7 +4,7 @@ use crate::unnest::Unnesting;
 use crate::unnest::domain::Domain;
 use crate::unnest::free::{has_query, outer_columns_in};
 use crate::unnest::pull::Keyed;
-use crate::unnest::rows::{Rows, named, project};
+use crate::unnest::rows::{UnnestedRows, named, project};
 use arrow::datatypes::{Field, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, DFSchema, ExprSchema, ScalarValue, internal_err};
@@ -22,7 +22,7 @@ impl Unnesting<'_> {
     /// a column `there` that has no NULL.
     pub(super) fn groups(
         &mut self,
-        mut input: Rows,
+        mut input: UnnestedRows,
         keys: Vec<Expr>,
         aggregate: &Aggregate,
         there: Option<&str>,
@@ -61,11 +61,16 @@ impl Unnesting<'_> {
     }
 
     /// `aggregate` by the values of a domain.
-    pub(super) fn groups_of(&mut self, domain: &Domain, aggregate: &Aggregate, there: Option<&str>) -> Result<Rows> {
+    pub(super) fn groups_of(
+        &mut self,
+        domain: &Domain,
+        aggregate: &Aggregate,
+        there: Option<&str>,
+    ) -> Result<UnnestedRows> {
         let input = self.push(&aggregate.input, domain)?;
         let bindings = input.bindings.clone();
         let keys = input.bound_columns();
-        Ok(Rows { plan: self.groups(input, keys, aggregate, there)?, bindings })
+        Ok(UnnestedRows { plan: self.groups(input, keys, aggregate, there)?, bindings })
     }
 
     /// The rows below an aggregation, if outer columns are compared with keys of theirs and occur nowhere else.
@@ -80,7 +85,7 @@ impl Unnesting<'_> {
     }
 
     /// Keys or calls over rows to which what has subqueries in it was added as columns.
-    pub(super) fn prepared(&mut self, rows: &mut Rows, expressions: Vec<Expr>) -> Result<Vec<Expr>> {
+    pub(super) fn prepared(&mut self, rows: &mut UnnestedRows, expressions: Vec<Expr>) -> Result<Vec<Expr>> {
         let mut added: Vec<Expr> = Vec::new();
         let mut known: Vec<(Expr, Column)> = Vec::new();
         let mut prepared = Vec::with_capacity(expressions.len());

@@ -4,7 +4,7 @@
 use crate::optimizer::rows_about;
 use crate::unnest::free::has_outer;
 use crate::unnest::join::{Condition, joined};
-use crate::unnest::rows::{Rows, project};
+use crate::unnest::rows::{UnnestedRows, project};
 use crate::unnest::{Unnesting, is_cheap};
 use datafusion::common::{Column, JoinType};
 use datafusion::error::Result;
@@ -18,13 +18,13 @@ const FEW: f64 = 10_000.0;
 /// Outer rows that are cheap to read twice.
 #[derive(Debug, Clone)]
 pub(super) struct Asking {
-    rows: Rows,
+    rows: UnnestedRows,
     about: f64,
 }
 
 impl Unnesting<'_> {
     /// Does `work` for a subquery that `rows` ask.
-    pub(super) fn asked_by<T>(&mut self, rows: &Rows, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub(super) fn asked_by<T>(&mut self, rows: &UnnestedRows, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let asking =
             is_cheap(&rows.plan).then(|| Asking { rows: rows.clone(), about: rows_about(&rows.plan, self.options) });
         self.asking.push(asking);

@@ -6,7 +6,7 @@ use crate::unnest::domain::{may_be_null, pairs};
 use crate::unnest::free::{has_query, outer_columns, outer_columns_in};
 use crate::unnest::inline::{first_rows, is_one_row};
 use crate::unnest::join::{Condition, joined};
-use crate::unnest::rows::{Rows, columns_of};
+use crate::unnest::rows::{UnnestedRows, columns_of};
 use crate::unnest::value::both;
 use datafusion::common::{Column, JoinType, NullEquality};
 use datafusion::error::{DataFusionError, Result};
@@ -49,7 +49,7 @@ impl Asked {
 
 /// The conditions of a join, as its sides know them.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct JoinConditions {
     /// Over the columns of both sides.
     pub(super) before: Vec<Expr>,
     /// What must be the same on both sides.
@@ -60,7 +60,7 @@ pub(super) struct Held {
 
 impl Unnesting<'_> {
     /// Keeps the rows for which all conditions hold. Those without subqueries come first.
-    pub(super) fn filtered(&mut self, rows: &mut Rows, conditions: Vec<Expr>) -> Result<()> {
+    pub(super) fn filtered(&mut self, rows: &mut UnnestedRows, conditions: Vec<Expr>) -> Result<()> {
         let all = conditions.into_iter().flat_map(split_conjunction_owned);
         let (with, plain): (Vec<Expr>, Vec<Expr>) = all.partition(has_query);
         let plain = plain.into_iter().map(|condition| rows.bind(condition)).collect::<Result<Vec<_>>>()?;
@@ -80,7 +80,7 @@ impl Unnesting<'_> {
     }
 
     /// Keeps rows by whether a subquery has a row for them.
-    fn semi(&mut self, rows: &mut Rows, asked: Asked) -> Result<()> {
+    fn semi(&mut self, rows: &mut UnnestedRows, asked: Asked) -> Result<()> {
         let compared = match asked.compared {
             Some((value, operator)) => Some((self.value(rows, value, &[])?, operator)),
             None => None,
@@ -134,12 +134,12 @@ impl Unnesting<'_> {
     /// The conditions of a join as expressions over its sides, to which the results of subqueries are added.
     pub(super) fn conditions(
         &mut self,
-        left: &mut Rows,
-        right: &mut Rows,
+        left: &mut UnnestedRows,
+        right: &mut UnnestedRows,
         conditions: Vec<Expr>,
         kind: JoinType,
-    ) -> Result<Held> {
-        let mut held = Held::default();
+    ) -> Result<JoinConditions> {
+        let mut held = JoinConditions::default();
         let (with, plain): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(has_query);
         for condition in plain {
             held.before.push(right.bind(left.bind(condition)?)?);
@@ -177,8 +177,8 @@ impl Unnesting<'_> {
     /// are joined with what it gives for the values of `kept`, which must then be the same.
     fn of_pairs(
         &mut self,
-        kept: &mut Rows,
-        other: &mut Rows,
+        kept: &mut UnnestedRows,
+        other: &mut UnnestedRows,
         condition: Expr,
         before: &[Expr],
     ) -> Result<(Expr, Vec<(Expr, Expr)>)> {
@@ -187,7 +187,7 @@ impl Unnesting<'_> {
         let (own, others) = (self.read_again(&kept.plan)?, self.read_again(&other.plan)?);
         let plan = joined(own, others, JoinType::Inner, Condition::holds(before.to_vec()))?;
         let bindings = other.bindings.iter().chain(&kept.bindings).map(|(column, own)| (column.clone(), own.clone()));
-        let mut all = Rows { plan, bindings: bindings.collect() };
+        let mut all = UnnestedRows { plan, bindings: bindings.collect() };
         let domain = self.domain(&mut all, &columns_in(&condition)?, &[])?;
         let mut values = self.rows_of(&domain)?;
         let value = self.value(&mut values, condition, &[])?;

@@ -1,7 +1,7 @@
 //! The domain: the distinct values of the outer columns that a subquery looks at, for which the subquery is computed at once.
 
 use crate::unnest::Unnesting;
-use crate::unnest::rows::{Rows, project};
+use crate::unnest::rows::{UnnestedRows, project};
 use datafusion::common::{Column, HashMap};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{Distinct, Expr, ExprSchemable, LogicalPlan};
@@ -25,7 +25,7 @@ impl Domain {
 
 impl Unnesting<'_> {
     /// The values of `outer` in those of `rows` for which `guard` holds. Both will read the rows.
-    pub(super) fn domain(&mut self, rows: &mut Rows, outer: &[Column], guard: &[Expr]) -> Result<Domain> {
+    pub(super) fn domain(&mut self, rows: &mut UnnestedRows, outer: &[Column], guard: &[Expr]) -> Result<Domain> {
         let mut bound = Vec::with_capacity(outer.len());
         let mut columns = Vec::with_capacity(outer.len());
         for column in outer {
@@ -35,7 +35,7 @@ impl Unnesting<'_> {
             columns.push((column.clone(), own));
         }
         rows.plan = self.shared(std::mem::take(&mut rows.plan))?;
-        let mut asking = Rows::of(self.read_again(&rows.plan)?);
+        let mut asking = UnnestedRows::of(self.read_again(&rows.plan)?);
         asking.keep(guard.to_vec())?;
         let values = Arc::new(project(asking.plan, bound)?);
         let plan = self.shared(LogicalPlan::Distinct(Distinct::All(values)))?;
@@ -43,7 +43,7 @@ impl Unnesting<'_> {
     }
 
     /// The domain as rows, under names of their own.
-    pub(super) fn rows_of(&mut self, domain: &Domain) -> Result<Rows> {
+    pub(super) fn rows_of(&mut self, domain: &Domain) -> Result<UnnestedRows> {
         let mut bindings = HashMap::new();
         let mut shown = Vec::with_capacity(domain.columns.len());
         for (outer, own) in &domain.columns {
@@ -52,15 +52,15 @@ impl Unnesting<'_> {
             bindings.insert(outer.clone(), Expr::Column(Column::new_unqualified(name)));
         }
         let plan = project(self.read_again(&domain.plan)?, shown)?;
-        Ok(Rows { plan, bindings })
+        Ok(UnnestedRows { plan, bindings })
     }
 }
 
 /// Pairs of what outer columns are in two plans.
 pub(super) fn pairs<'c>(
     outer: impl Iterator<Item = &'c Column>,
-    left: &Rows,
-    right: &Rows,
+    left: &UnnestedRows,
+    right: &UnnestedRows,
 ) -> Result<Vec<(Expr, Expr)>> {
     outer
         .map(|column| match (left.binding(column), right.binding(column)) {

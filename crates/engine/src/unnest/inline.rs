@@ -6,7 +6,7 @@ use crate::unnest::aggregate::or_default;
 use crate::unnest::domain::pairs;
 use crate::unnest::free::{is_correlated, outer_columns};
 use crate::unnest::join::{Condition, joined};
-use crate::unnest::rows::Rows;
+use crate::unnest::rows::UnnestedRows;
 use crate::unnest::value::{both, where_asked, where_present};
 use datafusion::common::{Column, Spans};
 use datafusion::error::Result;
@@ -66,7 +66,7 @@ pub(super) fn first_rows(limit: &datafusion::logical_expr::Limit) -> Result<bool
 
 impl Unnesting<'_> {
     /// Adds what a plan of at most one row, for each of `rows`, is computed from.
-    pub(super) fn inline(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Inlined> {
+    pub(super) fn inline(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Inlined> {
         let before = rows.bindings.clone();
         let inlined = self.inline_bound(rows, plan, guard);
         rows.bindings = before;
@@ -74,7 +74,12 @@ impl Unnesting<'_> {
     }
 
     /// The same; its columns are bound.
-    pub(super) fn inline_bound(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Inlined> {
+    pub(super) fn inline_bound(
+        &mut self,
+        rows: &mut UnnestedRows,
+        plan: &LogicalPlan,
+        guard: &[Expr],
+    ) -> Result<Inlined> {
         let inlined = self.inlined(rows, plan, guard)?;
         for (column, value) in &inlined.columns {
             rows.bindings.insert(column.clone(), value.clone());
@@ -82,7 +87,7 @@ impl Unnesting<'_> {
         Ok(inlined)
     }
 
-    fn inlined(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Inlined> {
+    fn inlined(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Inlined> {
         match plan {
             LogicalPlan::Projection(projection) => {
                 let input = self.inline_bound(rows, &projection.input, guard)?;
@@ -109,7 +114,7 @@ impl Unnesting<'_> {
         }
     }
 
-    fn inline_join(&mut self, rows: &mut Rows, join: &Join, guard: &[Expr]) -> Result<Inlined> {
+    fn inline_join(&mut self, rows: &mut UnnestedRows, join: &Join, guard: &[Expr]) -> Result<Inlined> {
         let left = self.inline_bound(rows, &join.left, guard)?;
         let right = self.inline_bound(rows, &join.right, guard)?;
         let mut holds = None;
@@ -132,7 +137,7 @@ impl Unnesting<'_> {
     /// An aggregation without keys.
     fn inline_groups(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut UnnestedRows,
         plan: &LogicalPlan,
         aggregate: &Aggregate,
         guard: &[Expr],
@@ -154,7 +159,7 @@ impl Unnesting<'_> {
                 on.push((where_asked(guard, rows.bind(outer.clone())?)?, own.clone()));
             }
             let columns = default(&keyed.keys[0])?;
-            let groups = self.groups(Rows::of(keyed.plan), keyed.keys, aggregate, None)?;
+            let groups = self.groups(UnnestedRows::of(keyed.plan), keyed.keys, aggregate, None)?;
             rows.plan = joined(std::mem::take(&mut rows.plan), groups, JoinType::Left, Condition::equal(on))?;
             return Ok(Inlined::with(columns));
         }
@@ -168,7 +173,7 @@ impl Unnesting<'_> {
     }
 
     /// An aggregation that is the same for all rows: a value, or a row that all are joined with.
-    fn inline_alone(&mut self, rows: &mut Rows, plan: &LogicalPlan) -> Result<Inlined> {
+    fn inline_alone(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan) -> Result<Inlined> {
         let columns = plan.schema().columns();
         let alone = self.whole(plan.clone())?;
         if let [column] = columns.as_slice() {

@@ -5,7 +5,7 @@ use crate::unnest::Unnesting;
 use crate::unnest::domain::{may_be_null, pairs};
 use crate::unnest::free::outer_columns;
 use crate::unnest::inline::is_one_row;
-use crate::unnest::rows::{Rows, columns_of, named};
+use crate::unnest::rows::{UnnestedRows, columns_of, named};
 use crate::unnest::value::{both, where_present};
 use datafusion::common::{JoinType, NullEquality};
 use datafusion::error::{DataFusionError, Result};
@@ -104,7 +104,7 @@ fn is_same(left: Expr, right: Expr) -> Expr {
 
 impl Unnesting<'_> {
     /// A join whose right side looks at the left one, which is `rows`: these joined with what it gives for each of them.
-    pub(super) fn lateral(&mut self, mut rows: Rows, join: &Join) -> Result<Rows> {
+    pub(super) fn lateral(&mut self, mut rows: UnnestedRows, join: &Join) -> Result<UnnestedRows> {
         if !matches!(join.join_type, JoinType::Inner | JoinType::Left) {
             return Err(DataFusionError::Plan(format!(
                 "LATERAL in a {} JOIN: its rows are there for those on the left, so that only JOIN and LEFT JOIN can have it",
@@ -123,7 +123,7 @@ impl Unnesting<'_> {
         let (right, mut condition) = match pulled {
             Some(pulled) => {
                 let bound = pulled.conditions.into_iter().map(|condition| rows.bind(condition));
-                (Rows::of(pulled.plan), Condition::holds(bound.collect::<Result<_>>()?))
+                (UnnestedRows::of(pulled.plan), Condition::holds(bound.collect::<Result<_>>()?))
             }
             None => {
                 let domain = self.domain(&mut rows, &outer_columns(right)?, &[])?;
@@ -132,19 +132,19 @@ impl Unnesting<'_> {
                 (inner, Condition::same(same))
             }
         };
-        let mut right = Rows::of(right.plan);
+        let mut right = UnnestedRows::of(right.plan);
         let held = self.conditions(&mut rows, &mut right, holds, join.join_type)?;
         condition.holds.extend(held.before);
         condition.same.extend(held.same);
         let plan = joined(rows.plan, right.plan, join.join_type, condition)?;
-        let mut rows = Rows { plan, bindings: rows.bindings };
+        let mut rows = UnnestedRows { plan, bindings: rows.bindings };
         self.filtered(&mut rows, held.behind)?;
         rows.show(columns.into_iter().map(Expr::Column).collect())?;
         Ok(rows)
     }
 
     /// The same where the right side is a row at most: its columns are values of the rows.
-    fn lateral_row(&mut self, mut rows: Rows, join: &Join, holds: Vec<Expr>) -> Result<Rows> {
+    fn lateral_row(&mut self, mut rows: UnnestedRows, join: &Join, holds: Vec<Expr>) -> Result<UnnestedRows> {
         let own: Vec<Expr> = columns_of(&join.left).collect();
         let before = rows.bindings.clone();
         let inlined = self.inline_bound(&mut rows, &join.right, &[])?;

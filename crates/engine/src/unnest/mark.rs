@@ -8,7 +8,7 @@ use crate::unnest::domain::may_be_null;
 use crate::unnest::inline::is_one_row;
 use crate::unnest::join::joined;
 use crate::unnest::related::Related;
-use crate::unnest::rows::{Rows, columns_of, project};
+use crate::unnest::rows::{UnnestedRows, columns_of, project};
 use crate::unnest::scalar::is_ordered;
 use crate::unnest::value::where_asked;
 use arrow::datatypes::DataType;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 impl Unnesting<'_> {
     /// A comparison with the rows of a subquery, for each of `rows`.
-    pub(super) fn compared(&mut self, rows: &mut Rows, expression: Expr, guard: &[Expr]) -> Result<Expr> {
+    pub(super) fn compared(&mut self, rows: &mut UnnestedRows, expression: Expr, guard: &[Expr]) -> Result<Expr> {
         let (value, operator, query, negated) = match expression {
             Expr::InSubquery(InSubquery { expr, subquery, negated }) => (expr, Operator::Eq, subquery, negated),
             Expr::SetComparison(SetComparison { expr, subquery, op, quantifier }) => match quantifier {
@@ -71,7 +71,7 @@ impl Unnesting<'_> {
     }
 
     /// `value = ANY (plan)`: the values are looked up, and counted where NULLs may be among them.
-    fn by_values(&mut self, rows: &mut Rows, value: Expr, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
+    fn by_values(&mut self, rows: &mut UnnestedRows, value: Expr, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
         let mut related = self.related(rows, plan, guard)?;
         let own = first_of(plan)?;
         related.plan = self.distinct_values(&related, own.clone())?;
@@ -82,7 +82,7 @@ impl Unnesting<'_> {
         let again = self.read_again(&related.plan)?;
         let name = self.fresh("found");
         let found = Expr::Column(Column::new_unqualified(name.clone()));
-        let mut some = Rows::of(again);
+        let mut some = UnnestedRows::of(again);
         some.keep(if may_be_null(&own, &some.plan) { vec![own.clone().is_not_null()] } else { Vec::new() })?;
         some.add(vec![own.clone().alias(name)])?;
         let mut dropped: Vec<Expr> = columns_of(&some.plan).collect();
@@ -101,7 +101,7 @@ impl Unnesting<'_> {
     /// A comparison that is none of equality holds for a row if it does for the least or the greatest.
     fn by_extremes(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut UnnestedRows,
         value: Expr,
         operator: Operator,
         plan: &LogicalPlan,
@@ -114,7 +114,7 @@ impl Unnesting<'_> {
             // False is less than true.
             data_type = DataType::Int8;
             let number = Column::new_unqualified(self.fresh("number"));
-            let mut numbered = Rows::of(related.plan);
+            let mut numbered = UnnestedRows::of(related.plan);
             numbered.add(vec![cast(own, data_type.clone()).alias(&number.name)])?;
             related.plan = numbered.plan;
             (value, own) = (cast(value, data_type.clone()), Expr::Column(number));
@@ -137,7 +137,7 @@ impl Unnesting<'_> {
     }
 
     /// Whether the one column of `plan`, which is a truth, is true in a row: it compares rows of several values.
-    fn by_truth(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
+    fn by_truth(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
         let related = self.related(rows, plan, guard)?;
         let own = first_of(plan)?;
         let hits = self.fresh("hits");
@@ -149,7 +149,7 @@ impl Unnesting<'_> {
     /// True where `holds` is; else NULL where a row or the value is, else false. Adds `calls` over the related rows.
     fn three_valued(
         &mut self,
-        rows: &mut Rows,
+        rows: &mut UnnestedRows,
         related: &Related,
         holds: Expr,
         value: Option<Expr>,

@@ -4,7 +4,7 @@ use crate::unnest::Unnesting;
 use crate::unnest::free::{has_queries, has_query, outer_columns};
 use crate::unnest::join::joined;
 use crate::unnest::pull::keys_of;
-use crate::unnest::rows::{Rows, columns_of, named, project, under_names};
+use crate::unnest::rows::{UnnestedRows, columns_of, named, project, under_names};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
@@ -46,17 +46,17 @@ impl Unnesting<'_> {
         match plan {
             LogicalPlan::Filter(filter) => {
                 let columns = columns_of(&filter.input).collect();
-                let mut rows = Rows::of(Arc::unwrap_or_clone(filter.input));
+                let mut rows = UnnestedRows::of(Arc::unwrap_or_clone(filter.input));
                 self.filtered(&mut rows, vec![filter.predicate])?;
                 project(rows.plan, columns)
             }
             LogicalPlan::Projection(projection) => {
-                let mut rows = Rows::of(Arc::unwrap_or_clone(projection.input));
+                let mut rows = UnnestedRows::of(Arc::unwrap_or_clone(projection.input));
                 let values = self.values(&mut rows, projection.expr, &[])?;
                 project(rows.plan, under_names(values, &projection.schema))
             }
             LogicalPlan::Aggregate(aggregate) => {
-                let mut rows = Rows::of(aggregate.input.as_ref().clone());
+                let mut rows = UnnestedRows::of(aggregate.input.as_ref().clone());
                 let keys = self.prepared(&mut rows, aggregate.group_expr)?;
                 let calls = self.prepared(&mut rows, aggregate.aggr_expr)?;
                 let plan = LogicalPlan::Aggregate(Aggregate::try_new(Arc::new(rows.plan), keys, calls)?);
@@ -64,14 +64,14 @@ impl Unnesting<'_> {
                 project(plan, shown)
             }
             LogicalPlan::Window(window) => {
-                let rows = Rows::of(window.input.as_ref().clone());
+                let rows = UnnestedRows::of(window.input.as_ref().clone());
                 let columns = window.schema.columns().into_iter().map(Expr::Column).collect();
                 let plan = self.windows(rows, &[], &window)?;
                 project(plan, columns)
             }
             LogicalPlan::Sort(sort) => {
                 let columns = columns_of(&sort.input).collect();
-                let mut rows = Rows::of(sort.input.as_ref().clone());
+                let mut rows = UnnestedRows::of(sort.input.as_ref().clone());
                 let keys = sort.expr.iter().map(|key| key.expr.clone()).collect();
                 let keys = self.prepared(&mut rows, keys)?;
                 let expr = sort.expr.into_iter().zip(keys).map(|(key, expr)| SortExpr { expr, ..key }).collect();
@@ -85,7 +85,7 @@ impl Unnesting<'_> {
                 let numbered = row_number().alias(&number.name);
                 let input = LogicalPlan::Window(Window::try_new(vec![numbered], Arc::clone(&limit.input))?);
                 let by_position = Expr::Column(number).sort(true, false);
-                let rows = self.limited(Rows::of(input), &[], vec![by_position.clone()], &limit)?;
+                let rows = self.limited(UnnestedRows::of(input), &[], vec![by_position.clone()], &limit)?;
                 let sorted = LogicalPlanBuilder::from(rows).sort([by_position])?.build()?;
                 project(sorted, columns)
             }
@@ -93,7 +93,7 @@ impl Unnesting<'_> {
                 let expressions = other.expressions();
                 let inputs = other.inputs().into_iter().cloned().collect::<Vec<_>>();
                 // What is computed without rows, as of VALUES, has nothing around it.
-                let mut rows = Rows::of(LogicalPlanBuilder::empty(true).build()?);
+                let mut rows = UnnestedRows::of(LogicalPlanBuilder::empty(true).build()?);
                 let values = self.values(&mut rows, expressions, &[])?;
                 other.with_new_exprs(values, inputs)
             }
@@ -101,19 +101,19 @@ impl Unnesting<'_> {
     }
 
     fn whole_join(&mut self, join: &Join) -> Result<LogicalPlan> {
-        let mut left = Rows::of(self.whole(join.left.as_ref().clone())?);
+        let mut left = UnnestedRows::of(self.whole(join.left.as_ref().clone())?);
         let columns = join.schema.columns();
         if outer_columns(&join.right)?.iter().any(|column| left.schema().has_column(column)) {
             return Ok(self.lateral(left, join)?.plan);
         }
-        let mut right = Rows::of(self.whole(join.right.as_ref().clone())?);
+        let mut right = UnnestedRows::of(self.whole(join.right.as_ref().clone())?);
         let holds = join.filter.iter().cloned().flat_map(split_conjunction_owned).collect();
         let held = self.conditions(&mut left, &mut right, holds, join.join_type)?;
         let mut condition = keys_of(join);
         condition.same.extend(held.same);
         condition.holds.extend(held.before);
         let plan = joined(left.plan, right.plan, join.join_type, condition)?;
-        let mut rows = Rows::of(plan);
+        let mut rows = UnnestedRows::of(plan);
         self.filtered(&mut rows, held.behind)?;
         project(rows.plan, columns.into_iter().map(|column| named(Expr::Column(column.clone()), &column)).collect())
     }

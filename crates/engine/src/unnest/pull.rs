@@ -5,7 +5,7 @@ use crate::unnest::Unnesting;
 use crate::unnest::aggregate::{empty_sets, once};
 use crate::unnest::free::{has_outer, has_query, is_correlated, outer_columns, outer_columns_in, subquery_of};
 use crate::unnest::join::{Condition, joined};
-use crate::unnest::rows::{Rows, columns_of, named, project};
+use crate::unnest::rows::{UnnestedRows, columns_of, named, project};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::error::Result;
@@ -109,7 +109,7 @@ impl Unnesting<'_> {
             }
             LogicalPlan::Aggregate(aggregate) if empty_sets(aggregate) == 0 => {
                 let Some(keyed) = self.keyed_input(aggregate)? else { return Ok(None) };
-                let plan = self.groups(Rows::of(keyed.plan), keyed.keys.clone(), aggregate, None)?;
+                let plan = self.groups(UnnestedRows::of(keyed.plan), keyed.keys.clone(), aggregate, None)?;
                 Ok(Some(rejoined(plan, schema, keyed.outer, keyed.keys)))
             }
             LogicalPlan::Window(window) => self.pull_window(window),
@@ -140,7 +140,7 @@ impl Unnesting<'_> {
         }
         if let Some(predicate) = conjunction(own) {
             let columns = columns_of(&pulled.plan).collect();
-            let mut rows = Rows::of(pulled.plan);
+            let mut rows = UnnestedRows::of(pulled.plan);
             self.filtered(&mut rows, vec![predicate])?;
             rows.show(columns)?;
             pulled.plan = rows.plan;
@@ -150,7 +150,7 @@ impl Unnesting<'_> {
 
     fn pull_projection(&mut self, projection: &Projection) -> Result<Option<Pulled>> {
         let Some(pulled) = self.pull(&projection.input)? else { return Ok(None) };
-        let mut input = Rows::of(pulled.plan.clone());
+        let mut input = UnnestedRows::of(pulled.plan.clone());
         let (mut shown, mut columns) = (Vec::new(), Vec::new());
         for (expression, column) in projection.expr.iter().zip(projection.schema.columns()) {
             let expression = pulled.put(expression.clone())?;
@@ -180,7 +180,7 @@ impl Unnesting<'_> {
     /// first input's without the table.
     fn show_needed(&mut self, pulled: &mut Pulled, shown: &mut Vec<Expr>) -> Result<()> {
         let given = input_columns(shown);
-        let mut renamed = Rows::of(LogicalPlan::default());
+        let mut renamed = UnnestedRows::of(LogicalPlan::default());
         for column in pulled.needed() {
             let Expr::Column(needed) = &column else { continue };
             if shown.contains(&column) {
@@ -232,7 +232,7 @@ impl Unnesting<'_> {
             }
             let pulled = left;
             let columns: Vec<Expr> = columns_of(&pulled.plan).collect();
-            let mut rows = self.lateral(Rows::of(pulled.plan), join)?;
+            let mut rows = self.lateral(UnnestedRows::of(pulled.plan), join)?;
             // Its result has the join's columns alone.
             if !columns.iter().all(|column| columns_of(&rows.plan).any(|own| own == *column)) {
                 return Ok(None);
@@ -253,12 +253,12 @@ impl Unnesting<'_> {
             if is_out { out.push(condition) } else { inside.push(condition) }
         }
         conditions.extend(out);
-        let (mut left, mut right) = (Rows::of(left.plan), Rows::of(right.plan));
+        let (mut left, mut right) = (UnnestedRows::of(left.plan), UnnestedRows::of(right.plan));
         let held = self.conditions(&mut left, &mut right, inside, join.join_type)?;
         let mut condition = keys_of(join);
         condition.same.extend(held.same);
         condition.holds.extend(held.before);
-        let mut rows = Rows::of(joined(left.plan, right.plan, join.join_type, condition)?);
+        let mut rows = UnnestedRows::of(joined(left.plan, right.plan, join.join_type, condition)?);
         self.filtered(&mut rows, held.behind)?;
         let columns = join.schema.columns().into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
         Ok(Some(Pulled { plan: rows.plan, conditions, columns }))
@@ -272,7 +272,7 @@ impl Unnesting<'_> {
         }
         let Some(keyed) = self.pull_keyed(&window.input)? else { return Ok(None) };
         let schema = &window.schema;
-        let plan = self.windows(Rows::of(keyed.plan), &keyed.keys, window)?;
+        let plan = self.windows(UnnestedRows::of(keyed.plan), &keyed.keys, window)?;
         Ok(Some(rejoined(plan, schema, keyed.outer, keyed.keys)))
     }
 
@@ -284,7 +284,7 @@ impl Unnesting<'_> {
         let (input, sort) = in_order(&limit.input)?;
         let Some(keyed) = self.pull_keyed(&input)? else { return Ok(None) };
         let schema = limit.input.schema();
-        let plan = self.limited(Rows::of(keyed.plan), &keyed.keys, sort, limit)?;
+        let plan = self.limited(UnnestedRows::of(keyed.plan), &keyed.keys, sort, limit)?;
         Ok(Some(rejoined(plan, schema, keyed.outer, keyed.keys)))
     }
 

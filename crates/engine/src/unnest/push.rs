@@ -7,7 +7,7 @@ use crate::unnest::domain::{Domain, pairs};
 use crate::unnest::free::{is_correlated, outer_columns};
 use crate::unnest::join::{Condition, joined};
 use crate::unnest::pull::{in_order, keys_of, renaming};
-use crate::unnest::rows::{Rows, columns_of, named, project, under_names};
+use crate::unnest::rows::{UnnestedRows, columns_of, named, project, under_names};
 use datafusion::common::{Column, ExprSchema, HashMap, JoinType};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::functions::core::expr_fn::coalesce;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 
 impl Unnesting<'_> {
     /// The rows of `plan` for each row of a domain, whose columns they have.
-    pub(super) fn push(&mut self, plan: &LogicalPlan, domain: &Domain) -> Result<Rows> {
+    pub(super) fn push(&mut self, plan: &LogicalPlan, domain: &Domain) -> Result<UnnestedRows> {
         if !is_correlated(plan)? {
             let rows = self.rows_of(domain)?;
             if matches!(plan, LogicalPlan::EmptyRelation(empty) if empty.produce_one_row) {
                 return Ok(rows);
             }
             let right = self.whole(plan.clone())?;
-            return Ok(Rows { plan: joined(rows.plan, right, JoinType::Inner, Condition::default())?, ..rows });
+            return Ok(UnnestedRows { plan: joined(rows.plan, right, JoinType::Inner, Condition::default())?, ..rows });
         }
         if let Some(pulled) = self.pull(plan)? {
             let mut rows = self.rows_of(domain)?;
@@ -63,13 +63,13 @@ impl Unnesting<'_> {
                 let rows = self.push(&window.input, domain)?;
                 let (keys, bindings) = (rows.bound_columns(), rows.bindings.clone());
                 let plan = self.windows(rows, &keys, window)?;
-                Ok(Rows { plan, bindings })
+                Ok(UnnestedRows { plan, bindings })
             }
             LogicalPlan::Limit(limit) => {
                 let (input, order) = in_order(&limit.input)?;
                 let rows = self.push(&input, domain)?;
                 let (keys, bindings) = (rows.bound_columns(), rows.bindings.clone());
-                let mut rows = Rows { plan: self.limited(rows, &keys, order, limit)?, bindings };
+                let mut rows = UnnestedRows { plan: self.limited(rows, &keys, order, limit)?, bindings };
                 rows.show(columns_of(plan).collect())?;
                 Ok(rows)
             }
@@ -84,7 +84,7 @@ impl Unnesting<'_> {
     }
 
     /// An aggregation that has a group where there are no rows has one for each row of the domain.
-    fn push_aggregate(&mut self, plan: &LogicalPlan, aggregate: &Aggregate, domain: &Domain) -> Result<Rows> {
+    fn push_aggregate(&mut self, plan: &LogicalPlan, aggregate: &Aggregate, domain: &Domain) -> Result<UnnestedRows> {
         let empty = empty_sets(aggregate);
         if empty == 0 {
             return self.groups_of(domain, aggregate, None);
@@ -108,7 +108,7 @@ impl Unnesting<'_> {
             return Ok(rows);
         }
         // Those of no keys, for values of the domain that have no other row.
-        let groups = Rows { plan: self.shared(groups.plan)?, ..groups };
+        let groups = UnnestedRows { plan: self.shared(groups.plan)?, ..groups };
         let mut union = vec![Arc::new(project(
             self.read_again(&groups.plan)?,
             outer_then(&groups, domain, &columns.iter().cloned().map(Expr::Column).collect::<Vec<_>>())?,
@@ -133,7 +133,7 @@ impl Unnesting<'_> {
     }
 
     /// Inputs of a union that have the domain's columns, then `columns`.
-    fn united(&mut self, inputs: Vec<Arc<LogicalPlan>>, domain: &Domain, columns: &[Column]) -> Result<Rows> {
+    fn united(&mut self, inputs: Vec<Arc<LogicalPlan>>, domain: &Domain, columns: &[Column]) -> Result<UnnestedRows> {
         let names: Vec<Column> = domain.outer().map(|own| Column::new_unqualified(self.fresh(&own.name))).collect();
         let all: Vec<Column> = names.iter().chain(columns).cloned().collect();
         let called = inputs.into_iter().map(|input| {
@@ -146,10 +146,10 @@ impl Unnesting<'_> {
         let plan = project(plan, shown)?;
         let bindings: HashMap<Column, Expr> =
             domain.outer().cloned().zip(names.into_iter().map(Expr::Column)).collect();
-        Ok(Rows { plan, bindings })
+        Ok(UnnestedRows { plan, bindings })
     }
 
-    fn push_union(&mut self, union: &Union, domain: &Domain) -> Result<Rows> {
+    fn push_union(&mut self, union: &Union, domain: &Domain) -> Result<UnnestedRows> {
         let mut inputs = Vec::with_capacity(union.inputs.len());
         for input in &union.inputs {
             let rows = self.push(input, domain)?;
@@ -160,7 +160,7 @@ impl Unnesting<'_> {
         self.united(inputs, domain, &union.schema.columns())
     }
 
-    fn push_unnest(&mut self, unnest: &Unnest, domain: &Domain) -> Result<Rows> {
+    fn push_unnest(&mut self, unnest: &Unnest, domain: &Domain) -> Result<UnnestedRows> {
         let mut rows = self.push(&unnest.input, domain)?;
         let (columns, options) = (unnest.exec_columns.clone(), unnest.options.clone());
         rows.plan = LogicalPlanBuilder::from(rows.plan).unnest_columns_with_options(columns, options)?.build()?;
@@ -168,7 +168,7 @@ impl Unnesting<'_> {
         Ok(rows)
     }
 
-    fn push_join(&mut self, join: &Join, domain: &Domain) -> Result<Rows> {
+    fn push_join(&mut self, join: &Join, domain: &Domain) -> Result<UnnestedRows> {
         let of_right = outer_columns(&join.right)?;
         if of_right.iter().any(|column| join.left.schema().has_column(column)) {
             let left = self.push(&join.left, domain)?;
@@ -201,15 +201,15 @@ impl Unnesting<'_> {
         let keeps_right =
             matches!(kind, JoinType::Right | JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark);
         let bindings = if keeps_right || !on_left { right.bindings } else { left.bindings };
-        let mut rows = Rows { plan, bindings };
+        let mut rows = UnnestedRows { plan, bindings };
         self.filtered(&mut rows, held.behind)?;
         rows.show(columns)?;
         Ok(rows)
     }
 
     /// One side of a join, for each row of a domain if it needs one.
-    fn side(&mut self, plan: &LogicalPlan, domain: &Domain, needed: bool) -> Result<Rows> {
-        if needed { self.push(plan, domain) } else { Ok(Rows::of(self.whole(plan.clone())?)) }
+    fn side(&mut self, plan: &LogicalPlan, domain: &Domain, needed: bool) -> Result<UnnestedRows> {
+        if needed { self.push(plan, domain) } else { Ok(UnnestedRows::of(self.whole(plan.clone())?)) }
     }
 
     /// The rows of a full join, with the domain's columns of the side that is there.
@@ -220,7 +220,7 @@ impl Unnesting<'_> {
         left: &HashMap<Column, Expr>,
         right: &HashMap<Column, Expr>,
         columns: Vec<Expr>,
-    ) -> Result<Rows> {
+    ) -> Result<UnnestedRows> {
         let mut bindings = HashMap::new();
         let mut shown = Vec::new();
         for outer in domain.outer() {
@@ -230,12 +230,12 @@ impl Unnesting<'_> {
             bindings.insert(outer.clone(), Expr::Column(own));
         }
         shown.extend(columns);
-        Ok(Rows { plan: project(plan, shown)?, bindings })
+        Ok(UnnestedRows { plan: project(plan, shown)?, bindings })
     }
 }
 
 /// The columns that stand for the domain's outer ones, then others.
-pub(super) fn outer_then(rows: &Rows, domain: &Domain, others: &[Expr]) -> Result<Vec<Expr>> {
+pub(super) fn outer_then(rows: &UnnestedRows, domain: &Domain, others: &[Expr]) -> Result<Vec<Expr>> {
     let missing = || DataFusionError::Internal("a value of a domain was lost".into());
     let own = domain.outer().map(|column| rows.binding(column).ok_or_else(missing));
     let own = own.collect::<Result<Vec<_>>>()?;

@@ -4,7 +4,7 @@
 use crate::unnest::Unnesting;
 use crate::unnest::domain::Domain;
 use crate::unnest::push::outer_then;
-use crate::unnest::rows::{Rows, columns_of, project};
+use crate::unnest::rows::{UnnestedRows, columns_of, project};
 use arrow::datatypes::{Field, Schema};
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{Column, HashMap, TableReference};
@@ -24,7 +24,7 @@ pub(super) fn is_round(plan: &LogicalPlan) -> bool {
 
 impl Unnesting<'_> {
     /// A recursive query for each row of a domain.
-    pub(super) fn push_recursive(&mut self, query: &RecursiveQuery, domain: &Domain) -> Result<Rows> {
+    pub(super) fn push_recursive(&mut self, query: &RecursiveQuery, domain: &Domain) -> Result<UnnestedRows> {
         let mut first = self.push(&query.static_term, domain)?;
         let own: Vec<Expr> = columns_of(&query.static_term).collect();
         let shown = outer_then(&first, domain, &own)?;
@@ -48,7 +48,7 @@ impl Unnesting<'_> {
         let renamed =
             columns[names..].iter().zip(&wanted).map(|(own, name)| crate::unnest::rows::named(own.clone(), name));
         let shown = columns[..names].iter().cloned().chain(renamed).collect();
-        Ok(Rows { plan: project(plan, shown)?, bindings })
+        Ok(UnnestedRows { plan: project(plan, shown)?, bindings })
     }
 
     /// The part of a recursive query that reads the round before, over rounds that have a domain's columns.

@@ -6,7 +6,7 @@ use crate::unnest::aggregate::once;
 use crate::unnest::domain::pairs;
 use crate::unnest::free::{is_correlated, outer_columns};
 use crate::unnest::join::{Condition, joined};
-use crate::unnest::rows::{Rows, columns_of, project};
+use crate::unnest::rows::{UnnestedRows, columns_of, project};
 use crate::unnest::value::where_asked;
 use datafusion::common::{Column, JoinType};
 use datafusion::error::Result;
@@ -37,7 +37,7 @@ impl Related {
 
 impl Unnesting<'_> {
     /// The rows of `plan` that belong to `rows`.
-    pub(super) fn related(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Related> {
+    pub(super) fn related(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Related> {
         if !is_correlated(plan)? {
             let plan = self.whole(plan.clone())?;
             return Ok(Related { plan, keys: Vec::new(), outer: Vec::new(), is_domain: false });
@@ -58,7 +58,7 @@ impl Unnesting<'_> {
     }
 
     /// Adds to `rows` what an aggregation of related rows gives for each; its columns are bound to `calls`, which have names.
-    pub(super) fn add_groups(&mut self, rows: &mut Rows, related: &Related, calls: Vec<Expr>) -> Result<()> {
+    pub(super) fn add_groups(&mut self, rows: &mut UnnestedRows, related: &Related, calls: Vec<Expr>) -> Result<()> {
         let input = Arc::new(related.plan.clone());
         let groups = LogicalPlan::Aggregate(Aggregate::try_new(input, related.keys.clone(), calls)?);
         let (groups, keys) = self.renamed_keys(groups, &related.keys)?;
@@ -88,7 +88,7 @@ impl Unnesting<'_> {
     }
 
     /// Whether `plan` has a row for each of `rows`.
-    pub(super) fn exists(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
+    pub(super) fn exists(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
         let plan = crate::unnest::conditions::bare(plan, true)?;
         match plan {
             LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => return Ok(lit(true)),

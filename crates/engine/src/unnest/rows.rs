@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 /// A plan without subqueries. Its rows stay the same ones when columns are added.
 #[derive(Debug, Clone)]
-pub(super) struct Rows {
+pub(super) struct UnnestedRows {
     pub(super) plan: LogicalPlan,
     /// Columns of queries around this one, and of queries that are computed for each row, as expressions over `plan`.
     pub(super) bindings: HashMap<Column, Expr>,
 }
 
-impl Rows {
+impl UnnestedRows {
     /// Rows of a query that is in no other one.
     pub(super) fn of(plan: LogicalPlan) -> Self {
         Self { plan, bindings: HashMap::new() }

@@ -8,7 +8,7 @@ use crate::unnest::join::joined;
 use crate::unnest::one_row::one_row;
 use crate::unnest::or_null::or_null;
 use crate::unnest::pull::in_order;
-use crate::unnest::rows::{Rows, columns_of, project};
+use crate::unnest::rows::{UnnestedRows, columns_of, project};
 use crate::unnest::value::where_present;
 use arrow::datatypes::DataType;
 use datafusion::common::{Column, Constraint, JoinType, Spans};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 impl Unnesting<'_> {
     /// The value of a subquery for each of `rows`.
-    pub(super) fn scalar(&mut self, rows: &mut Rows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
+    pub(super) fn scalar(&mut self, rows: &mut UnnestedRows, plan: &LogicalPlan, guard: &[Expr]) -> Result<Expr> {
         // Where a row need not ask for it, a second row is no error before one does.
         let is_asked = guard.is_empty() || is_one_row(plan)? || is_first(plan)?;
         if is_asked && !is_correlated(plan)? {

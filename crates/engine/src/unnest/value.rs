@@ -5,7 +5,7 @@
 
 use crate::unnest::Unnesting;
 use crate::unnest::free::has_query;
-use crate::unnest::rows::Rows;
+use crate::unnest::rows::UnnestedRows;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
 use datafusion::logical_expr::expr::{Alias, Case, ScalarFunction};
@@ -13,7 +13,7 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
 impl Unnesting<'_> {
     /// `expression` over `rows`, for those of them for which `guard` holds.
-    pub(super) fn value(&mut self, rows: &mut Rows, expression: Expr, guard: &[Expr]) -> Result<Expr> {
+    pub(super) fn value(&mut self, rows: &mut UnnestedRows, expression: Expr, guard: &[Expr]) -> Result<Expr> {
         if !has_query(&expression) {
             return rows.bind(expression);
         }
@@ -49,11 +49,16 @@ impl Unnesting<'_> {
     }
 
     /// Several expressions.
-    pub(super) fn values(&mut self, rows: &mut Rows, expressions: Vec<Expr>, guard: &[Expr]) -> Result<Vec<Expr>> {
+    pub(super) fn values(
+        &mut self,
+        rows: &mut UnnestedRows,
+        expressions: Vec<Expr>,
+        guard: &[Expr],
+    ) -> Result<Vec<Expr>> {
         expressions.into_iter().map(|expression| self.value(rows, expression, guard)).collect()
     }
 
-    fn case(&mut self, rows: &mut Rows, case: Case, guard: &[Expr]) -> Result<Expr> {
+    fn case(&mut self, rows: &mut UnnestedRows, case: Case, guard: &[Expr]) -> Result<Expr> {
         let operand = case.expr.map(|operand| self.value(rows, *operand, guard)).transpose()?;
         let mut before: Vec<Expr> = guard.to_vec();
         let mut branches = Vec::with_capacity(case.when_then_expr.len());

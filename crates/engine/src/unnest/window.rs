@@ -1,7 +1,7 @@
 //! Windows and LIMIT of subqueries: rows are numbered within those that belong to the same outer values.
 
 use crate::unnest::Unnesting;
-use crate::unnest::rows::{Rows, columns_of, named};
+use crate::unnest::rows::{UnnestedRows, columns_of, named};
 use arrow::datatypes::DataType;
 use datafusion::common::Column;
 use datafusion::error::Result;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 impl Unnesting<'_> {
     /// The functions of `window` over rows that belong together by `keys`.
-    pub(super) fn windows(&mut self, mut rows: Rows, keys: &[Expr], window: &Window) -> Result<LogicalPlan> {
+    pub(super) fn windows(&mut self, mut rows: UnnestedRows, keys: &[Expr], window: &Window) -> Result<LogicalPlan> {
         let columns: Vec<Expr> = columns_of(&rows.plan).collect();
         let schema = &window.schema;
         let first = schema.fields().len() - window.window_expr.len();
@@ -33,7 +33,7 @@ impl Unnesting<'_> {
     /// The rows that a LIMIT leaves of those that belong together by `keys`, in an order.
     pub(super) fn limited(
         &mut self,
-        mut rows: Rows,
+        mut rows: UnnestedRows,
         keys: &[Expr],
         order: Vec<SortExpr>,
         limit: &Limit,

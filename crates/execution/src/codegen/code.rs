@@ -20,7 +20,7 @@ pub(super) const OVERFLOW: u64 = 1 << 63;
 
 /// A loop in the code.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry(usize);
+pub(super) struct LoopEntry(usize);
 
 /// Loops that were compiled together.
 pub(super) struct Code {
@@ -65,7 +65,7 @@ impl Code {
     }
 
     /// Compiles a function that `emit` writes: it takes the address of a frame and gives 64 bits.
-    pub(super) fn add(&mut self, emit: impl FnOnce(&mut FunctionBuilder<'_>, Type) -> Result<()>) -> Result<Entry> {
+    pub(super) fn add(&mut self, emit: impl FnOnce(&mut FunctionBuilder<'_>, Type) -> Result<()>) -> Result<LoopEntry> {
         let Some(module) = &mut self.module else { return Err(defect("the module is gone")) };
         let config = module.target_config();
         let pointer = config.pointer_type();
@@ -91,7 +91,7 @@ impl Code {
             *text += code;
         }
         self.added.push(id);
-        Ok(Entry(self.added.len() - 1))
+        Ok(LoopEntry(self.added.len() - 1))
     }
 
     /// Makes the code executable.
@@ -117,7 +117,7 @@ impl Code {
     /// # Safety
     /// The states and staging vectors that the frame was last given must still lie where they did, and the loop be one of
     /// the plan and variant that the frame was made for.
-    pub(super) unsafe fn call(&self, entry: Entry, frame: &Frame<'_>) -> Result<usize> {
+    pub(super) unsafe fn call(&self, entry: LoopEntry, frame: &Frame<'_>) -> Result<usize> {
         if frame.is_empty() {
             return Ok(0);
         }

@@ -8,16 +8,16 @@ use crate::data::relation::Relation;
 use crate::data::source::Vector;
 use crate::operators::aggregate::States;
 use crate::operators::join::JoinTable;
-use crate::plan::ready::{End, Given, Level};
+use crate::plan::ready::{PipelineEnd, PipelineInputs, ProbeStage};
 use crate::program::stage::{ColumnUse, Stage};
 use std::sync::Arc;
 
 /// The probes of a pipeline from one on, and what it ends in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chain<'p> {
-    pub(crate) levels: &'p [Level],
-    pub(crate) end: &'p End,
-    pub(crate) given: &'p Given,
+    pub(crate) levels: &'p [ProbeStage],
+    pub(crate) end: &'p PipelineEnd,
+    pub(crate) given: &'p PipelineInputs,
     /// What all of its stages read.
     pub(crate) columns: &'p [ColumnUse],
 }
@@ -36,18 +36,18 @@ impl<'p> Chain<'p> {
     /// The stage behind the last probe; where that is the end, the one before it.
     pub(super) fn last_stage(&self) -> Result<&'p Stage> {
         match (self.end, self.levels.last()) {
-            (End::Rows { part, .. }, _) => Ok(&part.stage),
-            (End::Aggregate { plan, .. }, _) => Ok(&plan.stage),
-            (End::Marks, Some(level)) => Ok(&level.number.stage),
-            (End::Marks, None) => Err(defect("marks without a probe")),
+            (PipelineEnd::Rows { part, .. }, _) => Ok(&part.stage),
+            (PipelineEnd::Aggregate { plan, .. }, _) => Ok(&plan.stage),
+            (PipelineEnd::Marks, Some(level)) => Ok(&level.number.stage),
+            (PipelineEnd::Marks, None) => Err(defect("marks without a probe")),
         }
     }
 
     /// Staging vectors that it writes.
     pub(super) fn outputs(&self) -> usize {
         match self.end {
-            End::Rows { part, .. } => part.stage.outputs.len(),
-            End::Aggregate { .. } | End::Marks => 0,
+            PipelineEnd::Rows { part, .. } => part.stage.outputs.len(),
+            PipelineEnd::Aggregate { .. } | PipelineEnd::Marks => 0,
         }
     }
 
@@ -57,12 +57,12 @@ impl<'p> Chain<'p> {
 }
 
 /// The stages of levels and an end.
-pub(crate) fn stages<'p>(levels: &'p [Level], end: &'p End) -> impl Iterator<Item = &'p Stage> {
+pub(crate) fn stages<'p>(levels: &'p [ProbeStage], end: &'p PipelineEnd) -> impl Iterator<Item = &'p Stage> {
     let probes = levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
     let last = match end {
-        End::Rows { part, .. } => Some(&part.stage),
-        End::Aggregate { plan, .. } => Some(&plan.stage),
-        End::Marks => None,
+        PipelineEnd::Rows { part, .. } => Some(&part.stage),
+        PipelineEnd::Aggregate { plan, .. } => Some(&plan.stage),
+        PipelineEnd::Marks => None,
     };
     probes.flatten().map(|part| &part.stage).chain(last)
 }

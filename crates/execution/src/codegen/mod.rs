@@ -31,7 +31,7 @@ use crate::data::source::Vector;
 use crate::operators::aggregate::{Plan, States};
 use crate::program::stage::Stage;
 use crate::{Error, Mode, Result};
-use code::{Code, Entry};
+use code::{Code, LoopEntry};
 use frame::Frame;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,14 +76,14 @@ pub(crate) struct Loops {
     variant: Variant,
     code: Code,
     /// Filter, group number, update; or filter and outputs.
-    first: Entry,
+    first: LoopEntry,
     /// The update, behind a hash table of groups.
-    second: Option<Entry>,
+    second: Option<LoopEntry>,
 }
 
 /// What the loops of a stage end in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum End<'p> {
+pub(crate) enum LoopEnd<'p> {
     /// Staging vectors.
     Emit,
     /// States in an array.
@@ -137,7 +137,7 @@ impl Generator {
     pub(crate) fn loops(
         &self,
         stage: &Stage,
-        end: End<'_>,
+        end: LoopEnd<'_>,
         vector: &Vector<'_>,
         mode: Mode,
     ) -> Result<Option<Arc<Loops>>> {
@@ -210,15 +210,15 @@ impl Spent {
 }
 
 impl Loops {
-    fn new(stage: &Stage, end: End<'_>, variant: Variant, keeps_text: bool) -> Result<Self> {
+    fn new(stage: &Stage, end: LoopEnd<'_>, variant: Variant, keeps_text: bool) -> Result<Self> {
         let mut code = Code::new(stage.program.cells(), keeps_text)?;
         let first = code.add(|builder, pointer| match end {
-            End::Array(plan) => stage::whole(builder, pointer, plan, &variant),
-            End::Emit | End::Table(_) => stage::emit(builder, pointer, stage, &variant),
+            LoopEnd::Array(plan) => stage::whole(builder, pointer, plan, &variant),
+            LoopEnd::Emit | LoopEnd::Table(_) => stage::emit(builder, pointer, stage, &variant),
         })?;
         let second = match end {
-            End::Table(plan) => Some(code.add(|builder, pointer| stage::update(builder, pointer, plan, &variant))?),
-            End::Emit | End::Array(_) => None,
+            LoopEnd::Table(plan) => Some(code.add(|builder, pointer| stage::update(builder, pointer, plan, &variant))?),
+            LoopEnd::Emit | LoopEnd::Array(_) => None,
         };
         code.finish()?;
         Ok(Self { variant, code, first, second })

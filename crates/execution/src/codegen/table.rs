@@ -14,7 +14,7 @@ use gingham_kernels::hash::{HashFunction, Key, Mix};
 use gingham_kernels::key_table::NONE;
 
 /// A key table as a loop sees it.
-pub(super) struct Table {
+pub(super) struct TableAccess {
     kind: TableKind,
     /// Address of its links or entries.
     place: Value,
@@ -30,7 +30,7 @@ pub(super) struct Table {
     pub(super) marks: Value,
 }
 
-impl Table {
+impl TableAccess {
     /// Reads the words of the `number`th table of a frame.
     pub(super) fn begin(
         builder: &mut FunctionBuilder<'_>,

@@ -8,9 +8,9 @@
 use crate::codegen::fused::Chain;
 use crate::codegen::stage::{Form, checked, filtered, scaled};
 use crate::codegen::steps::{Steps, trusted};
-use crate::codegen::table::Table;
+use crate::codegen::table::TableAccess;
 use crate::codegen::{Variant, defect};
-use crate::plan::ready::{End, Level, LevelKind};
+use crate::plan::ready::{LevelKind, PipelineEnd, ProbeStage};
 use crate::program::stage::Stage;
 use crate::{JoinKind, Result};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -31,9 +31,9 @@ pub(super) fn fused(
     let mut form = Form::begin(builder, pointer, stage, variant);
     let mut probes = Vec::with_capacity(chain.levels.len());
     for (number, level) in chain.levels.iter().enumerate() {
-        probes.push(Probe::begin(builder, &form, chain, (number, level))?);
+        probes.push(ProbeLoop::begin(builder, &form, chain, (number, level))?);
     }
-    let sink = Sink::begin(builder, &form, chain);
+    let sink = LoopSink::begin(builder, &form, chain);
     form.enter(builder);
     let position = form.position(builder);
     let mut weave =
@@ -54,31 +54,31 @@ pub(super) fn fused(
 }
 
 /// A probe under construction.
-struct Probe<'p> {
-    level: &'p Level,
+struct ProbeLoop<'p> {
+    level: &'p ProbeStage,
     /// The input that it adds.
     input: usize,
     number: Steps<'p>,
     condition: Option<Steps<'p>>,
-    table: Table,
+    table: TableAccess,
     /// No key has several rows.
     unique: bool,
 }
 
-impl<'p> Probe<'p> {
+impl<'p> ProbeLoop<'p> {
     /// Reads the frame.
     fn begin(
         builder: &mut FunctionBuilder<'_>,
         form: &Form<'p>,
         chain: &Chain<'p>,
-        (number, level): (usize, &'p Level),
+        (number, level): (usize, &'p ProbeStage),
     ) -> Result<Self> {
         let build = chain.given.builds.get(level.probe).ok_or_else(|| defect("a probe without a build side"))?;
         let variant = form.variant;
         let steps = |builder: &mut FunctionBuilder<'_>, stage: &'p Stage| {
             Steps::new(builder, form.frame, stage, variant).with_overflow(form.steps.overflow)
         };
-        let table = Table::begin(builder, form.frame, (variant, chain.outputs()), number, build.table);
+        let table = TableAccess::begin(builder, form.frame, (variant, chain.outputs()), number, build.table);
         let condition = level.condition.as_ref().map(|condition| steps(builder, &condition.stage));
         let number = steps(builder, &level.number.stage);
         Ok(Self { level, input: level.probe + 1, number, condition, table, unique: build.most_matches <= 1 })
@@ -115,7 +115,7 @@ struct Matches {
 
 impl Weave {
     /// A probe; what is written next is of a record that goes on behind it.
-    fn probe(&mut self, builder: &mut FunctionBuilder<'_>, probe: &mut Probe<'_>) -> Result<()> {
+    fn probe(&mut self, builder: &mut FunctionBuilder<'_>, probe: &mut ProbeLoop<'_>) -> Result<()> {
         let stage = &probe.level.number.stage;
         probe.number.at(self.position);
         probe.number.set_rows(&self.rows);
@@ -150,7 +150,7 @@ impl Weave {
     fn each(
         &mut self,
         builder: &mut FunctionBuilder<'_>,
-        probe: &mut Probe<'_>,
+        probe: &mut ProbeLoop<'_>,
         link: Value,
         none: Value,
     ) -> Result<()> {
@@ -199,7 +199,7 @@ impl Weave {
     fn decide(
         &mut self,
         builder: &mut FunctionBuilder<'_>,
-        probe: &mut Probe<'_>,
+        probe: &mut ProbeLoop<'_>,
         link: Value,
         none: Value,
     ) -> Result<()> {
@@ -222,7 +222,7 @@ impl Weave {
     fn fulfilled(
         &mut self,
         builder: &mut FunctionBuilder<'_>,
-        probe: &mut Probe<'_>,
+        probe: &mut ProbeLoop<'_>,
         row: Value,
         again: Block,
     ) -> Result<()> {
@@ -239,7 +239,7 @@ impl Weave {
 
 impl Matches {
     /// One match, until it is known that there are more.
-    fn new(builder: &mut FunctionBuilder<'_>, probe: &Probe<'_>, outside: Block) -> Self {
+    fn new(builder: &mut FunctionBuilder<'_>, probe: &ProbeLoop<'_>, outside: Block) -> Self {
         let zero = builder.ins().iconst(types::I64, 0);
         let [next, end] = std::array::from_fn(|_| {
             let variable = builder.declare_var(types::I64);
@@ -306,7 +306,7 @@ impl Matches {
 }
 
 /// What a record ends in.
-enum Sink {
+enum LoopSink {
     /// Staging vectors of the outputs, and how many rows were written.
     Rows(Vec<Value>, Variable),
     /// The words of the only group.
@@ -315,10 +315,10 @@ enum Sink {
     Marks,
 }
 
-impl Sink {
+impl LoopSink {
     fn begin(builder: &mut FunctionBuilder<'_>, form: &Form<'_>, chain: &Chain<'_>) -> Self {
         match chain.end {
-            End::Rows { part, .. } => {
+            PipelineEnd::Rows { part, .. } => {
                 let outputs = (0..part.stage.outputs.len()).map(|output| form.output_vector(builder, output));
                 let outputs = outputs.collect();
                 let count = builder.declare_var(types::I64);
@@ -326,9 +326,9 @@ impl Sink {
                 builder.def_var(count, zero);
                 Self::Rows(outputs, count)
             }
-            End::Aggregate { plan, .. } if plan.groups == 1 => Self::Totals(form.load_totals(builder, plan)),
-            End::Aggregate { .. } => Self::States,
-            End::Marks => Self::Marks,
+            PipelineEnd::Aggregate { plan, .. } if plan.groups == 1 => Self::Totals(form.load_totals(builder, plan)),
+            PipelineEnd::Aggregate { .. } => Self::States,
+            PipelineEnd::Marks => Self::Marks,
         }
     }
 
@@ -360,8 +360,8 @@ impl Sink {
                 builder.def_var(*count, more);
                 Ok(())
             }
-            (Self::Totals(totals), End::Aggregate { plan, .. }) => form.add_to_totals(builder, plan, totals),
-            (_, End::Aggregate { plan, .. }) => {
+            (Self::Totals(totals), PipelineEnd::Aggregate { plan, .. }) => form.add_to_totals(builder, plan, totals),
+            (_, PipelineEnd::Aggregate { plan, .. }) => {
                 let number = form.output(builder, 0)?;
                 form.update_array(builder, plan, number)
             }
@@ -373,7 +373,7 @@ impl Sink {
     fn end(&self, builder: &mut FunctionBuilder<'_>, form: &Form<'_>, chain: &Chain<'_>) -> Option<Variable> {
         match (self, chain.end) {
             (Self::Rows(_, count), _) => Some(*count),
-            (Self::Totals(totals), End::Aggregate { plan, .. }) => {
+            (Self::Totals(totals), PipelineEnd::Aggregate { plan, .. }) => {
                 form.store_totals(builder, plan, totals);
                 None
             }

@@ -22,13 +22,13 @@ pub(crate) const VECTOR: usize = 2048;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vector<'m> {
     /// The source, then what each probe so far has added; one at least.
-    pub(crate) inputs: &'m [Input<'m>],
+    pub(crate) inputs: &'m [VectorInput<'m>],
     pub(crate) isa: Isa,
 }
 
 /// Rows of one input, as many as the vector has records.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Input<'m> {
+pub(crate) struct VectorInput<'m> {
     pub(crate) views: &'m [ColumnView],
     pub(crate) records: Records<'m>,
 }

@@ -25,15 +25,15 @@ const PLACE: u64 = u32::MAX as u64;
 
 /// Numbers of byte strings.
 #[derive(Debug)]
-pub struct Strings {
-    parts: Vec<RwLock<Part>>,
+pub struct InternedStrings {
+    parts: Vec<RwLock<StringPartition>>,
     /// So that nobody can choose strings whose hashes are equal.
     seed: u64,
 }
 
 /// The strings of some hashes.
 #[derive(Debug, Default)]
-struct Part {
+struct StringPartition {
     bytes: Vec<u8>,
     /// Where each string ends in `bytes`.
     ends: Vec<usize>,
@@ -43,16 +43,16 @@ struct Part {
 }
 
 /// The strings, for someone who reads many.
-pub struct Reader<'s>(Vec<RwLockReadGuard<'s, Part>>);
+pub struct Reader<'s>(Vec<RwLockReadGuard<'s, StringPartition>>);
 
-impl Default for Strings {
+impl Default for InternedStrings {
     fn default() -> Self {
         let parts = (0..PARTS).map(|_| RwLock::default()).collect();
         Self { parts, seed: RandomState::new().hash_one(0u8) | 1 }
     }
 }
 
-impl Strings {
+impl InternedStrings {
     /// Where numbers lie.
     pub const LIMITS: Limits = Limits { min: 0, max: (1 << 31) - 1 };
 
@@ -100,7 +100,7 @@ impl Reader<'_> {
     }
 }
 
-impl Part {
+impl StringPartition {
     /// Bytes that it takes.
     fn size(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>() + self.slots.capacity() * size_of::<u64>()
@@ -222,7 +222,7 @@ mod tests {
             1 => Some(String::new()),
             _ => Some(format!("{}{}", "x".repeat(at % 23), at % 3001)),
         };
-        let strings = Strings::default();
+        let strings = InternedStrings::default();
         let memory = Limit(AtomicUsize::new(usize::MAX));
         let gathered: Vec<Vec<(Option<String>, Option<u32>)>> = std::thread::scope(|scope| {
             let ask = |thread: usize| {
@@ -246,7 +246,7 @@ mod tests {
             };
             assert_eq!(*known.entry(text.clone()).or_insert(number), number, "{text}");
             assert_eq!(reader.get(number), Some(text.as_bytes()));
-            assert!(i128::from(number) <= Strings::LIMITS.max);
+            assert!(i128::from(number) <= InternedStrings::LIMITS.max);
         }
         let mut numbers: Vec<u32> = known.values().copied().collect();
         numbers.sort_unstable();
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn memory_is_asked_for() {
-        let strings = Strings::default();
+        let strings = InternedStrings::default();
         let memory = Limit(AtomicUsize::new(1 << 20));
         let texts: Vec<String> = (0..100_000).map(|at| format!("string {at}")).collect();
         let bytes = texts.iter().map(|text| Some(text.as_bytes()));

@@ -17,7 +17,7 @@ pub(crate) struct Chunk {
 }
 
 /// The rows that a pipeline ends in.
-pub(crate) enum Gathered {
+pub(crate) enum GatheredRows {
     /// As outputs of its last stage.
     Chunks(Chunks),
     /// As columns.
@@ -63,7 +63,7 @@ impl Chunks {
     }
 }
 
-impl Gathered {
+impl GatheredRows {
     /// How many they are.
     pub(crate) fn rows(&self) -> usize {
         match self {

@@ -29,7 +29,7 @@ pub struct Bound {
 
 /// A range whose ends are outputs of a stage, the second and the third or only one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ends {
+pub(crate) struct RangeEnds {
     /// Which output, and whether it is outside.
     low: Option<(usize, bool)>,
     high: Option<(usize, bool)>,
@@ -64,7 +64,7 @@ impl Range {
     }
 
     /// Adds the ends to the outputs of a stage. `None`, and none added, when they are no integers of 64 bits.
-    pub(crate) fn lower(&self, builder: &mut Builder, outputs: &mut Vec<StepId>) -> Result<Option<Ends>> {
+    pub(crate) fn lower(&self, builder: &mut Builder, outputs: &mut Vec<StepId>) -> Result<Option<RangeEnds>> {
         let before = outputs.len();
         let mut end = |bound: &Option<Bound>, none: i64| -> Result<Option<Option<(usize, bool)>>> {
             let Some(Bound { value, strict }) = bound else { return Ok(Some(None)) };
@@ -86,7 +86,7 @@ impl Range {
             outputs.truncate(before);
             return Ok(None);
         };
-        Ok(Some(Ends { low, high }))
+        Ok(Some(RangeEnds { low, high }))
     }
 }
 
@@ -143,7 +143,7 @@ fn add(ranges: &mut Vec<Range>, column: usize, operator: Comparison, value: &Exp
     }
 }
 
-impl Ends {
+impl RangeEnds {
     /// For each record the rows of its range, of values that ascend, in place of what `spans` had.
     pub(crate) fn find(self, outputs: &[Vec<i64>], values: &[i64], spans: &mut Vec<Span<u32>>) {
         spans.clear();
@@ -206,7 +206,7 @@ mod tests {
             values.sort_unstable();
             let outputs = [bounds.iter().map(|_| 0).collect(), bounds.iter().map(|(low, _)| *low).collect(),
                 bounds.iter().map(|(_, high)| *high).collect::<Vec<i64>>()];
-            let ends = Ends { low: low.map(|strict| (1, strict)), high: high.map(|strict| (2, strict)) };
+            let ends = RangeEnds { low: low.map(|strict| (1, strict)), high: high.map(|strict| (2, strict)) };
             let mut spans = vec![7..9, 1..3];
             ends.find(&outputs, &values, &mut spans);
             prop_assert_eq!(spans.len(), bounds.len());

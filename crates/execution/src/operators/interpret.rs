@@ -3,7 +3,7 @@
 
 use crate::Result;
 use crate::data::limits::Limits;
-use crate::data::source::{Input, Records, Vector};
+use crate::data::source::{Records, Vector, VectorInput};
 use crate::error::Error;
 use crate::operators::aggregate::{Plan, SlotKind, States, add_wide};
 use crate::program::expression::{Arithmetic, Comparison};
@@ -82,7 +82,7 @@ impl Interpreter {
         }
         let mut inputs = Vec::with_capacity(rows.len());
         for (input, rows) in vector.inputs.iter().zip(&rows) {
-            inputs.push(Input { views: input.views, records: Records::Tids(rows) });
+            inputs.push(VectorInput { views: input.views, records: Records::Tids(rows) });
         }
         let result = if passed.is_empty() {
             Ok(0)

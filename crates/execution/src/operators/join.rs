@@ -6,11 +6,11 @@
 
 use crate::data::limits::Limits;
 use crate::data::relation::{Facts, Relation};
-use crate::data::source::{Field, Input, Records, VECTOR, Vector};
+use crate::data::source::{Field, Records, VECTOR, Vector, VectorInput};
 use crate::operators::interpret::Interpreter;
 use crate::plan::stages::TableChoice;
 use crate::program::expression::{Arithmetic, Comparison, Expression};
-use crate::program::stage::Draft;
+use crate::program::stage::StageBuilder;
 use crate::program::steps::{Builder, StepId};
 use crate::schedule::helpers::Helpers;
 use crate::{Error, Result};
@@ -76,7 +76,7 @@ pub(crate) struct Keys {
 #[derive(Debug)]
 pub(crate) struct JoinTable {
     pub(crate) ranges: KeyRanges,
-    table: Table,
+    table: KeyTable,
     /// Rows that have keys: those without NULLs.
     pub(crate) rows: usize,
     /// The values of the column that rows are sorted by, if they are, up to those that have none.
@@ -95,7 +95,7 @@ pub(crate) enum TableKind {
 }
 
 #[derive(Debug)]
-enum Table {
+enum KeyTable {
     Dense(DenseTable),
     Short(HashTable<u32>),
     Long(HashTable<u64>),
@@ -155,17 +155,17 @@ impl JoinTable {
             let positions: Vec<u32> = (0..relation.rows as u32).collect();
             if let Shape::Contiguous { codes, width } = &relation.views[*key].shape {
                 let table = match width {
-                    1 => Table::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], positions, making, helpers),
-                    2 => Table::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], positions, making, helpers),
-                    4 => Table::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], positions, making, helpers),
-                    _ => Table::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], positions, making, helpers),
+                    1 => KeyTable::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], positions, making, helpers),
+                    2 => KeyTable::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], positions, making, helpers),
+                    4 => KeyTable::of(&ranges, &codes.typed_data::<u32>()[..relation.rows], positions, making, helpers),
+                    _ => KeyTable::of(&ranges, &codes.typed_data::<u64>()[..relation.rows], positions, making, helpers),
                 };
                 return Ok(Self { ranges, table: table?, rows: relation.rows, sorted: Vec::new() });
             }
         }
         let (numbers, positions) = numbers(relation, keys, &ranges, making.1)?;
         let rows = positions.len();
-        let table = Table::of(&ranges, &numbers, positions, making, helpers)?;
+        let table = KeyTable::of(&ranges, &numbers, positions, making, helpers)?;
         Ok(Self { ranges, table, rows, sorted: Vec::new() })
     }
 
@@ -179,7 +179,7 @@ impl JoinTable {
     ) {
         links.clear();
         let Keys { short, long } = keys;
-        if let Table::Short(table) = &self.table {
+        if let KeyTable::Short(table) = &self.table {
             short.clear();
             // A number without a match is -1, and the largest number is none of the table's.
             short.extend(numbers.iter().map(|number| *number as u32));
@@ -188,18 +188,18 @@ impl JoinTable {
         long.clear();
         long.extend(numbers.iter().map(|number| *number as u64));
         match &self.table {
-            Table::Dense(table) => table.locate(isa, long, links),
-            Table::Long(table) => table.locate(isa, probing, long, links),
-            Table::Short(_) => {}
+            KeyTable::Dense(table) => table.locate(isa, long, links),
+            KeyTable::Long(table) => table.locate(isa, probing, long, links),
+            KeyTable::Short(_) => {}
         }
     }
 
     /// The rows that share a key.
     pub(crate) fn duplicates(&self) -> &Duplicates {
         match &self.table {
-            Table::Dense(table) => table.duplicates(),
-            Table::Short(table) => table.duplicates(),
-            Table::Long(table) => table.duplicates(),
+            KeyTable::Dense(table) => table.duplicates(),
+            KeyTable::Short(table) => table.duplicates(),
+            KeyTable::Long(table) => table.duplicates(),
         }
     }
 
@@ -211,9 +211,9 @@ impl JoinTable {
     /// What it is.
     pub(crate) fn kind(&self) -> TableKind {
         match &self.table {
-            Table::Dense(_) => TableKind::Dense,
-            Table::Short(table) => TableKind::Short(table.function()),
-            Table::Long(table) => TableKind::Long(table.function()),
+            KeyTable::Dense(_) => TableKind::Dense,
+            KeyTable::Short(table) => TableKind::Short(table.function()),
+            KeyTable::Long(table) => TableKind::Long(table.function()),
         }
     }
 
@@ -223,18 +223,18 @@ impl JoinTable {
         let lists = self.duplicates().words().as_ptr() as u64;
         let of = |place: u64, length: usize, shift: u32| [place, length as u64 - 1, shift.into(), lists];
         match &self.table {
-            Table::Dense(table) => of(table.links().as_ptr() as u64, table.links().len(), 0),
-            Table::Short(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
-            Table::Long(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
+            KeyTable::Dense(table) => of(table.links().as_ptr() as u64, table.links().len(), 0),
+            KeyTable::Short(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
+            KeyTable::Long(table) => of(table.entries().as_ptr() as u64, table.entries().len(), table.shift()),
         }
     }
 
     /// Bytes that it takes.
     pub(crate) fn bytes(&self) -> usize {
         let table = match &self.table {
-            Table::Dense(table) => table.bytes(),
-            Table::Short(table) => table.bytes(),
-            Table::Long(table) => table.bytes(),
+            KeyTable::Dense(table) => table.bytes(),
+            KeyTable::Short(table) => table.bytes(),
+            KeyTable::Long(table) => table.bytes(),
         };
         table + size_of_val(self.sorted.as_slice())
     }
@@ -249,7 +249,7 @@ impl JoinTable {
     }
 }
 
-impl Table {
+impl KeyTable {
     fn of<C: Code>(
         ranges: &KeyRanges,
         numbers: &[C],
@@ -293,7 +293,7 @@ fn hash_table<K: Key + Send + Sync + 'static>(
 /// The numbers of the rows whose keys are not NULL, and the rows.
 fn numbers(relation: &Relation, keys: &[usize], ranges: &KeyRanges, isa: Isa) -> Result<(Vec<u64>, Vec<u32>)> {
     let fields: Vec<Field> = keys.iter().map(|key| Field { input: 0, column: *key }).collect();
-    let mut draft = Draft::new(Builder::new(keys.iter().map(|key| relation.facts[*key])), fields, None)?;
+    let mut draft = StageBuilder::new(Builder::new(keys.iter().map(|key| relation.facts[*key])), fields, None)?;
     let expressions: Vec<Expression> = (0..keys.len()).map(Expression::Column).collect();
     let (inside, number) = ranges.number(&mut draft.builder, &expressions)?;
     draft.also(inside);
@@ -303,7 +303,7 @@ fn numbers(relation: &Relation, keys: &[usize], ranges: &KeyRanges, isa: Isa) ->
     let (mut numbers, mut positions) = (Vec::with_capacity(relation.rows), Vec::with_capacity(relation.rows));
     for first in (0..relation.rows).step_by(VECTOR) {
         let records = Records::Run { first, length: VECTOR.min(relation.rows - first) };
-        let inputs = [Input { views: &relation.views, records }];
+        let inputs = [VectorInput { views: &relation.views, records }];
         interpreter.emit(&stage, &Vector { inputs: &inputs, isa }, &mut passed, &mut out)?;
         positions.extend(passed.iter().map(|position| first as u32 + position));
         numbers.extend(out[0].iter().map(|number| *number as u64));

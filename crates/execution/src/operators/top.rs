@@ -34,7 +34,7 @@ pub struct Top {
 }
 
 /// What is known of the best rows, for all threads of a pipeline.
-pub(crate) struct Best {
+pub(crate) struct BestRows {
     top: Top,
     /// The column of the pipeline's scan that is the first key.
     scanned: Option<Scanned>,
@@ -58,7 +58,7 @@ struct SoFar {
     narrowed: Option<(i128, Arc<TableScan>)>,
 }
 
-impl Best {
+impl BestRows {
     /// Nothing so far. `None` for a pipeline that does not end in rows.
     pub(crate) fn new(top: &Top, pipeline: &Pipeline, morsels: &Morsels) -> Option<Self> {
         let Sink::Rows { columns, .. } = &pipeline.sink else { return None };

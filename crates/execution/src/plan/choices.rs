@@ -6,7 +6,7 @@ use crate::data::relation::Facts;
 use crate::operators::aggregate::{FEW_GROUPS, Plan};
 use crate::operators::join::{FEW_NUMBERS, KeyRanges};
 use crate::plan::query::{Pipeline, Source};
-use crate::plan::ready::End;
+use crate::plan::ready::PipelineEnd;
 use crate::program::mode::FEW_ROWS;
 use crate::{Mode, Result};
 use gingham_storage::{Caches, IntegerSet};
@@ -21,10 +21,15 @@ pub(crate) fn of_mode(mode: Mode) -> Option<String> {
 }
 
 /// Those of a pipeline that ends in `end` and leaves columns with the facts `left`, all as far as known before a run.
-pub(crate) fn of_pipeline(pipeline: &Pipeline, end: &End, left: &[Facts], caches: Caches) -> Result<Vec<String>> {
+pub(crate) fn of_pipeline(
+    pipeline: &Pipeline,
+    end: &PipelineEnd,
+    left: &[Facts],
+    caches: Caches,
+) -> Result<Vec<String>> {
     let mut open: Vec<String> = pipeline.hints.iter().map(|hint| keys_of(hint.build)).collect();
     open.dedup();
-    if let End::Aggregate { plan, .. } = end {
+    if let PipelineEnd::Aggregate { plan, .. } = end {
         open.extend(groups(plan));
         open.extend(windows(plan, pipeline.source, caches));
     }

@@ -2,7 +2,7 @@
 
 use crate::data::relation::Facts;
 use crate::data::source::Field;
-use crate::operators::aggregate::{Aggregate, Aggregation, Apart, Finish, Gathering};
+use crate::operators::aggregate::{Aggregate, Aggregation, Finish, Gathering, OutOfLine};
 use crate::operators::inequality::Range;
 use crate::program::computed::Computed;
 use crate::{Error, Expression, JoinKind, Result};
@@ -176,7 +176,7 @@ impl Pipeline {
                     argument: aggregate.argument.as_ref().map(with),
                     filter: aggregate.filter.as_ref().map(with),
                 };
-                let apart = |apart: &Apart| Apart {
+                let apart = |apart: &OutOfLine| OutOfLine {
                     what: apart.what,
                     arguments: all(&apart.arguments),
                     filter: apart.filter.as_ref().map(with),

@@ -5,18 +5,18 @@ use crate::codegen::{Generator, Spent};
 use crate::data::relation::{Facts, Relation};
 use crate::data::source::Field;
 use crate::operators::aggregate::{Aggregation, Having, Plan, States};
-use crate::operators::inequality::Ends;
+use crate::operators::inequality::RangeEnds;
 use crate::operators::join::{JoinTable, KeyRanges, TableKind};
 use crate::plan::query::{Pipeline, Probe, Sink, Step};
 use crate::plan::stages::{Cut, Stages};
-use crate::program::stage::{ColumnUse, Draft, Stage, used_by};
+use crate::program::stage::{ColumnUse, Stage, StageBuilder, used_by};
 use crate::program::steps::Builder;
 use crate::{Error, Expression, JoinKind, Limits, Result, codegen};
 use gingham_kernels::key_table::Probing;
 
 /// What is known of the inputs of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Given {
+pub(crate) struct PipelineInputs {
     /// Of each column of the source.
     pub(crate) source: Vec<Facts>,
     /// Rows of the source at most.
@@ -53,12 +53,12 @@ pub(crate) struct Build {
 
 /// The stages of a pipeline.
 #[derive(Debug)]
-pub(crate) struct Ready {
-    pub(crate) given: Given,
-    pub(crate) levels: Vec<Level>,
+pub(crate) struct PipelinePlan {
+    pub(crate) given: PipelineInputs,
+    pub(crate) levels: Vec<ProbeStage>,
     /// By probe what is done with its matches.
     pub(crate) probes: Vec<LevelKind>,
-    pub(crate) end: End,
+    pub(crate) end: PipelineEnd,
     /// The loop of what has no boundaries, if that has probes.
     pub(crate) fused: Option<Fused>,
 }
@@ -82,7 +82,7 @@ const MOST_ROWS: u64 = 1 << 18;
 
 /// A stage and the code for it.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct CompiledStage {
     pub(crate) stage: Stage,
     pub(crate) generator: Generator,
 }
@@ -90,15 +90,15 @@ pub(crate) struct Part {
 /// A stage that ends in the numbers by which a table is probed, and what is done with the matches; or one that only
 /// filters.
 #[derive(Debug)]
-pub(crate) struct Level {
+pub(crate) struct ProbeStage {
     pub(crate) kind: LevelKind,
     /// The probes before it.
     pub(crate) probe: usize,
-    pub(crate) number: Part,
+    pub(crate) number: CompiledStage,
     /// Where its matches lie among sorted rows: the ends are outputs behind the number.
-    pub(crate) range: Option<Ends>,
+    pub(crate) range: Option<RangeEnds>,
     /// What a match must fulfil beside.
-    pub(crate) condition: Option<Part>,
+    pub(crate) condition: Option<CompiledStage>,
 }
 
 /// What is done with matches.
@@ -113,9 +113,9 @@ pub(crate) enum LevelKind {
 
 /// The last stage.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum PipelineEnd {
     Rows {
-        part: Part,
+        part: CompiledStage,
         /// By column the output with its values and the one that says which are, unless all are.
         columns: Vec<(usize, Option<usize>)>,
     },
@@ -149,14 +149,14 @@ impl Build {
     }
 }
 
-impl Level {
+impl ProbeStage {
     /// Whether it marks rows of the build side.
     pub(crate) fn marks(&self) -> bool {
         matches!(self.kind, LevelKind::Marks | LevelKind::Join(JoinKind::Full))
     }
 }
 
-impl Part {
+impl CompiledStage {
     pub(crate) fn new(stage: Stage) -> Self {
         Self { stage, generator: Generator::default() }
     }
@@ -165,13 +165,19 @@ impl Part {
 /// Filters that wait for a stage.
 type Waiting = Option<Expression>;
 
-impl Ready {
+impl PipelinePlan {
     /// Plans the stages. Fails as [`Plan::new`] does, and for values of more than 64 bits that a stage would hand on.
-    pub(crate) fn new(pipeline: &Pipeline, given: Given) -> Result<Self> {
+    pub(crate) fn new(pipeline: &Pipeline, given: PipelineInputs) -> Result<Self> {
         let facts = given.all_facts(pipeline)?;
         let scope = Scope { fields: &pipeline.fields, facts };
-        let mut way =
-            Way { scope, given: &given, levels: Vec::new(), probes: Vec::new(), waiting: None, rows: given.rows };
+        let mut way = StagePlanner {
+            scope,
+            given: &given,
+            levels: Vec::new(),
+            probes: Vec::new(),
+            waiting: None,
+            rows: given.rows,
+        };
         if let Some(predicate) = &given.predicate {
             way.filter(predicate)?;
         }
@@ -182,7 +188,7 @@ impl Ready {
             }
         }
         let end = way.end(&pipeline.sink)?;
-        let Way { levels, probes, .. } = way;
+        let StagePlanner { levels, probes, .. } = way;
         if levels.iter().filter(|level| level.marks()).count() > 1 {
             return Err(Error::Internal("a pipeline that marks rows of several others".to_owned()));
         }
@@ -204,9 +210,11 @@ impl Ready {
         let levels = self.levels[..apart].iter().map(|level| 1 + usize::from(level.condition.is_some())).sum::<usize>();
         let last = match &self.end {
             _ if self.fused.is_some() => 1,
-            End::Aggregate { array, split, plan, .. } => 1 + usize::from(!array || *split) + plan.beside().count(),
-            End::Rows { .. } => 1,
-            End::Marks => 0,
+            PipelineEnd::Aggregate { array, split, plan, .. } => {
+                1 + usize::from(!array || *split) + plan.beside().count()
+            }
+            PipelineEnd::Rows { .. } => 1,
+            PipelineEnd::Marks => 0,
         };
         levels + last
     }
@@ -214,8 +222,8 @@ impl Ready {
     /// Stages: two for each level, the last one, and those beside it.
     pub(crate) fn stages(&self) -> usize {
         let beside = match &self.end {
-            End::Aggregate { plan, .. } => plan.beside().count(),
-            End::Rows { .. } | End::Marks => 0,
+            PipelineEnd::Aggregate { plan, .. } => plan.beside().count(),
+            PipelineEnd::Rows { .. } | PipelineEnd::Marks => 0,
         };
         2 * self.levels.len() + 1 + beside
     }
@@ -229,9 +237,9 @@ impl Ready {
     pub(crate) fn generators(&self) -> impl Iterator<Item = &Generator> {
         let levels = self.levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
         let (last, plan) = match &self.end {
-            End::Rows { part, .. } => (Some(&part.generator), None),
-            End::Aggregate { generator, plan, .. } => (Some(generator), Some(plan)),
-            End::Marks => (None, None),
+            PipelineEnd::Rows { part, .. } => (Some(&part.generator), None),
+            PipelineEnd::Aggregate { generator, plan, .. } => (Some(generator), Some(plan)),
+            PipelineEnd::Marks => (None, None),
         };
         let beside = plan.into_iter().flat_map(|plan| plan.beside()).map(|part| &part.generator);
         let fused = self.fused.as_ref().map(|fused| &fused.generator);
@@ -239,7 +247,7 @@ impl Ready {
     }
 }
 
-impl Given {
+impl PipelineInputs {
     /// What is known of each column of a pipeline's expressions.
     fn all_facts(&self, pipeline: &Pipeline) -> Result<Vec<Facts>> {
         let kinds: Vec<JoinKind> = pipeline.probes().map(|probe| probe.kind).collect();
@@ -279,7 +287,7 @@ impl Given {
     }
 }
 
-impl Level {
+impl ProbeStage {
     /// Inputs that a record has behind it.
     pub(crate) fn inputs(&self) -> usize {
         self.probe + if self.kind == LevelKind::Filter { 1 } else { 2 }
@@ -295,11 +303,11 @@ impl Level {
 impl Fused {
     /// `None` where each probe has a boundary, and where one loop can't do all of it: groups that a hash table finds, hash
     /// functions that are no arithmetic, and so many matches for a record that nobody could stop it.
-    fn new(given: &Given, levels: &[Level], end: &End) -> Option<Self> {
+    fn new(given: &PipelineInputs, levels: &[ProbeStage], end: &PipelineEnd) -> Option<Self> {
         let Cut::Probes(first) = given.stages.cut else { return None };
         // Filters have levels of their own only where each probe has a boundary.
         let own = levels.get(first..).filter(|_| first < given.builds.len()).filter(|own| !own.is_empty())?;
-        if let End::Aggregate { array, plan, .. } = end
+        if let PipelineEnd::Aggregate { array, plan, .. } = end
             && (!array || plan.beside().next().is_some())
         {
             return None;
@@ -333,17 +341,17 @@ impl Fused {
 }
 
 /// A pipeline while its stages are planned.
-struct Way<'p> {
+struct StagePlanner<'p> {
     scope: Scope<'p>,
-    given: &'p Given,
-    levels: Vec<Level>,
+    given: &'p PipelineInputs,
+    levels: Vec<ProbeStage>,
     probes: Vec<LevelKind>,
     waiting: Waiting,
     /// Records at most.
     rows: u64,
 }
 
-impl Way<'_> {
+impl StagePlanner<'_> {
     /// A filter: a part of the stage that comes, or stages of its own.
     fn filter(&mut self, condition: &Expression) -> Result<()> {
         let Stages { cut, filters, .. } = self.given.stages;
@@ -363,7 +371,13 @@ impl Way<'_> {
         for part in parts {
             let stage = self.scope.draft(Some(part))?.finish(Vec::new(), std::iter::empty());
             let (kind, probe) = (LevelKind::Filter, self.probes.len());
-            self.levels.push(Level { kind, probe, number: Part::new(stage), range: None, condition: None });
+            self.levels.push(ProbeStage {
+                kind,
+                probe,
+                number: CompiledStage::new(stage),
+                range: None,
+                condition: None,
+            });
         }
         Ok(())
     }
@@ -380,7 +394,7 @@ impl Way<'_> {
         Ok(())
     }
 
-    fn end(&mut self, sink: &Sink) -> Result<End> {
+    fn end(&mut self, sink: &Sink) -> Result<PipelineEnd> {
         match sink {
             Sink::Rows { columns, .. } => self.scope.rows(columns, self.waiting.take()),
             Sink::Aggregate { aggregation, columns: finishes, having, .. } => {
@@ -403,9 +417,9 @@ impl Way<'_> {
                     }
                     None => None,
                 };
-                Ok(End::Aggregate { plan, array, split, having, generator: Generator::default() })
+                Ok(PipelineEnd::Aggregate { plan, array, split, having, generator: Generator::default() })
             }
-            Sink::Marks(probe) => self.probe(probe, LevelKind::Marks).map(|()| End::Marks),
+            Sink::Marks(probe) => self.probe(probe, LevelKind::Marks).map(|()| PipelineEnd::Marks),
         }
     }
 }
@@ -417,8 +431,8 @@ struct Scope<'p> {
 }
 
 impl Scope<'_> {
-    fn draft(&self, filter: Option<&Expression>) -> Result<Draft> {
-        Draft::new(Builder::new(self.facts.iter().copied()), self.fields.to_vec(), filter)
+    fn draft(&self, filter: Option<&Expression>) -> Result<StageBuilder> {
+        StageBuilder::new(Builder::new(self.facts.iter().copied()), self.fields.to_vec(), filter)
     }
 
     fn level(
@@ -427,7 +441,7 @@ impl Scope<'_> {
         kind: LevelKind,
         build: &Build,
         filter: Waiting,
-    ) -> Result<Level> {
+    ) -> Result<ProbeStage> {
         let mut draft = self.draft(filter.as_ref())?;
         let (inside, number) = build.ranges.number(&mut draft.builder, &probe.keys)?;
         let number = match kind {
@@ -453,18 +467,20 @@ impl Scope<'_> {
             Some(range) => range.lower(&mut draft.builder, &mut outputs)?,
             None => None,
         };
-        let number = Part::new(draft.finish(outputs, std::iter::empty()).checked()?);
+        let number = CompiledStage::new(draft.finish(outputs, std::iter::empty()).checked()?);
         let condition = match &probe.condition {
             Some(_) if matches!(kind, LevelKind::Join(JoinKind::Inner | JoinKind::NotIn)) => {
                 return Err(Error::Internal(format!("a {} with a condition", probe.kind)));
             }
-            Some(condition) => Some(Part::new(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty()))),
+            Some(condition) => {
+                Some(CompiledStage::new(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty())))
+            }
             None => None,
         };
-        Ok(Level { kind, probe: before, number, range, condition })
+        Ok(ProbeStage { kind, probe: before, number, range, condition })
     }
 
-    fn rows(&self, columns: &[Expression], filter: Waiting) -> Result<End> {
+    fn rows(&self, columns: &[Expression], filter: Waiting) -> Result<PipelineEnd> {
         let mut draft = self.draft(filter.as_ref())?;
         let mut outputs = Vec::new();
         let mut places = Vec::with_capacity(columns.len());
@@ -475,13 +491,13 @@ impl Scope<'_> {
             outputs.extend(column.valid);
             places.push((value, column.valid.map(|_| value + 1)));
         }
-        let part = Part::new(draft.finish(outputs, std::iter::empty()).checked()?);
-        Ok(End::Rows { part, columns: places })
+        let part = CompiledStage::new(draft.finish(outputs, std::iter::empty()).checked()?);
+        Ok(PipelineEnd::Rows { part, columns: places })
     }
 }
 
 /// Drops records that can't be known to be in none of the rows of a build side that has some.
-fn drop_nulls(draft: &mut Draft, probe: &Probe, build: &Build) -> Result<()> {
+fn drop_nulls(draft: &mut StageBuilder, probe: &Probe, build: &Build) -> Result<()> {
     for key in &probe.keys {
         if let Some(valid) = draft.builder.lower(key)?.valid {
             draft.also(valid);

@@ -5,7 +5,7 @@
 
 use crate::data::relation::Facts;
 use crate::data::rows::{Column, Values};
-use crate::data::source::{Field, Input, Records, Vector};
+use crate::data::source::{Field, Records, Vector, VectorInput};
 use crate::{Error, Limits, Memory, Result};
 use arrow::array::{BinaryViewArray, BooleanBufferBuilder};
 use arrow::buffer::{BooleanBuffer, Buffer};
@@ -95,7 +95,7 @@ impl Computing {
                 Some(tids) => Records::Tids(&tids[first..first + length]),
                 None => Records::Run { first, length },
             };
-            let inputs = [Input { views, records: chosen }];
+            let inputs = [VectorInput { views, records: chosen }];
             let vector = Vector { inputs: &inputs, isa };
             for ((column, function), codes) in self.columns.iter().zip(&mut added) {
                 let arguments = column.arguments.iter().map(|column| argument(&vector, *column));
@@ -225,7 +225,7 @@ mod tests {
         let stopped = AtomicBool::new(false);
         computing.add(&mut views, rows.rows, tids, Isa::best(), (&Endless, &stopped))?;
         let records = tids.map_or(Records::Run { first: 0, length: rows.rows }, Records::Tids);
-        let inputs = [Input { views: &views, records }];
+        let inputs = [VectorInput { views: &views, records }];
         let vector = Vector { inputs: &inputs, isa: Isa::best() };
         let found = argument(&vector, 1)?;
         let Values::Short(values) = found.values else { return Err(Error::Overflow) };

@@ -32,14 +32,14 @@ pub(crate) struct Stage {
 }
 
 /// A stage while its expressions are added.
-pub(crate) struct Draft {
+pub(crate) struct StageBuilder {
     pub(crate) builder: Builder,
     fields: Vec<Field>,
     filter: Option<StepId>,
     filter_end: usize,
 }
 
-impl Draft {
+impl StageBuilder {
     /// A stage that begins with a filter.
     pub(crate) fn new(mut builder: Builder, fields: Vec<Field>, filter: Option<&Expression>) -> Result<Self> {
         let filter = filter.map(|filter| condition(&mut builder, filter)).transpose()?;

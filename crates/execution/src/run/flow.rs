@@ -4,11 +4,11 @@
 
 use crate::codegen::{Chain, Out, Scratch};
 use crate::data::relation::Relation;
-use crate::data::source::{Input, Records, Vector};
+use crate::data::source::{Records, Vector, VectorInput};
 use crate::operators::aggregate::{Distinct, States, Windows};
 use crate::operators::gathered::Chunk;
 use crate::operators::join::JoinTable;
-use crate::plan::ready::{End, Fused, LevelKind, Part, Ready};
+use crate::plan::ready::{CompiledStage, Fused, LevelKind, PipelineEnd, PipelinePlan};
 use crate::program::computed::{Compute, Computing};
 use crate::program::mode::FEW_ROWS;
 use crate::run::level::{LevelState, Runner, has_rows, select};
@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What all threads of a pipeline share.
-pub(crate) struct Course {
-    pub(crate) ready: Arc<Ready>,
+pub(crate) struct PipelineContext {
+    pub(crate) ready: Arc<PipelinePlan>,
     /// By level: what it probes, and the rows that a match is one of.
     pub(crate) builds: Vec<(Arc<JoinTable>, Arc<Relation>)>,
     /// By level what a mark join adds.
@@ -53,20 +53,20 @@ pub(crate) struct Course {
 
 /// Where a vector is: in a pipeline, over the columns that its source has in the morsel at work.
 #[derive(Clone, Copy)]
-struct Site<'m> {
-    course: &'m Course,
+struct LoopInputs<'m> {
+    course: &'m PipelineContext,
     views: &'m [ColumnView],
 }
 
 /// What one thread has.
 #[derive(Debug)]
-pub(crate) struct Flow {
+pub(crate) struct PipelineWorker {
     /// A level's is away while a vector is at work there.
     levels: Vec<Option<Box<LevelState>>>,
     last: Runner,
     /// Those of the stages beside it: the numbers for sets of different values, and what is kept apart.
     beside: Vec<Runner>,
-    pub(crate) ended: Ended,
+    pub(crate) ended: LocalSinkState,
     /// A bit for each row of the build side that is marked, if one is.
     pub(crate) marks: Vec<u64>,
     /// Bytes that were asked for.
@@ -81,7 +81,7 @@ pub(crate) struct Flow {
 
 /// What a thread has gathered.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum LocalSinkState {
     /// Of the morsel at work, and of those that have ended, by their numbers.
     Rows {
         now: Chunk,
@@ -93,7 +93,7 @@ pub(crate) enum Ended {
     Marks,
 }
 
-impl Course {
+impl PipelineContext {
     /// Whether a stage is worth making code for, which more records have come to. Code that an earlier run made is used
     /// in any case.
     pub(crate) fn is_staged(&self, stage: usize, records: usize) -> bool {
@@ -138,18 +138,18 @@ impl Course {
     }
 }
 
-impl Flow {
+impl PipelineWorker {
     /// For a thread that begins. Asks for the memory of an array of states.
-    pub(crate) fn new(course: &Course) -> Result<Self> {
-        let Ready { levels, end, fused, .. } = &*course.ready;
+    pub(crate) fn new(course: &PipelineContext) -> Result<Self> {
+        let PipelinePlan { levels, end, fused, .. } = &*course.ready;
         let apart = fused.as_ref().map_or(levels.len(), |fused| fused.first);
         let mut asked = 0;
         let (last, outputs, ended) = match end {
-            End::Rows { part, .. } => {
+            PipelineEnd::Rows { part, .. } => {
                 let now = Chunk::of(part.stage.outputs.len());
-                (Runner::new(&part.stage), now.outputs.len(), Ended::Rows { now, done: Vec::new(), bytes: 0 })
+                (Runner::new(&part.stage), now.outputs.len(), LocalSinkState::Rows { now, done: Vec::new(), bytes: 0 })
             }
-            End::Aggregate { plan, array, .. } => {
+            PipelineEnd::Aggregate { plan, array, .. } => {
                 let states = if course.windows.is_some() {
                     States::in_windows(plan)
                 } else {
@@ -157,11 +157,11 @@ impl Flow {
                     course.memory.grow(asked)?;
                     States::new(plan, *array)
                 };
-                (Runner::new(&plan.stage), 1, Ended::States(Box::new(states)))
+                (Runner::new(&plan.stage), 1, LocalSinkState::States(Box::new(states)))
             }
-            End::Marks => {
+            PipelineEnd::Marks => {
                 let level = levels.last().ok_or_else(|| Error::Internal("marks without a probe".to_owned()))?;
-                (Runner::new(&level.number.stage), 0, Ended::Marks)
+                (Runner::new(&level.number.stage), 0, LocalSinkState::Marks)
             }
         };
         let state = |level| Some(Box::new(LevelState::new(level, course.vector())));
@@ -170,7 +170,7 @@ impl Flow {
         let outputs = vec![Vec::new(); outputs];
         let marks = course.no_marks();
         let (beside, apart) = match end {
-            End::Aggregate { plan, .. } => {
+            PipelineEnd::Aggregate { plan, .. } => {
                 let apart = plan.apart.as_ref().map_or(0, |apart| apart.part.stage.outputs.len());
                 (plan.beside().map(|part| Runner::new(&part.stage)).collect(), vec![Vec::new(); apart])
             }
@@ -183,13 +183,13 @@ impl Flow {
     /// Takes the qualifying records of a morsel: `tids`, or the first `rows`. Gives the rows that came of them.
     pub(crate) fn morsel(
         &mut self,
-        course: &Course,
+        course: &PipelineContext,
         number: usize,
         views: &[ColumnView],
         rows: usize,
         tids: Option<&[u32]>,
     ) -> Result<usize> {
-        let site = Site { course, views };
+        let site = LoopInputs { course, views };
         course.begun.fetch_add(1, Ordering::Relaxed);
         // Loops are for the way in which a morsel's columns lie.
         for level in self.levels.iter_mut().flatten() {
@@ -198,7 +198,7 @@ impl Flow {
         }
         self.last.loops = None;
         self.beside.iter_mut().for_each(|beside| beside.loops = None);
-        if let (Some(windows), Ended::States(states)) = (&course.windows, &mut self.ended) {
+        if let (Some(windows), LocalSinkState::States(states)) = (&course.windows, &mut self.ended) {
             states.open(windows, number);
         }
         let records = tids.map_or(rows, <[u32]>::len);
@@ -211,19 +211,19 @@ impl Flow {
                 None => Records::Run { first: start, length: end - start },
                 Some(tids) => Records::Tids(&tids[start..end]),
             };
-            self.push(site, 0, &Vector { inputs: &[Input { views, records }], isa: course.isa })?;
+            self.push(site, 0, &Vector { inputs: &[VectorInput { views, records }], isa: course.isa })?;
         }
         for level in 0..self.levels.len() {
             self.hand_on(site, level)?;
         }
-        if let (Some(windows), Ended::States(states), End::Aggregate { plan, having, .. }) =
+        if let (Some(windows), LocalSinkState::States(states), PipelineEnd::Aggregate { plan, having, .. }) =
             (&course.windows, &mut self.ended, &course.ready.end)
         {
             let having = having.as_deref().map(|having| (having, course.isa));
             states.close(plan, (windows, number), having, || course.place.clone())?;
             self.charge(course)?;
         }
-        let Ended::Rows { now, done, bytes } = &mut self.ended else { return Ok(0) };
+        let LocalSinkState::Rows { now, done, bytes } = &mut self.ended else { return Ok(0) };
         let rows = now.rows;
         if rows > 0 {
             let ended = std::mem::replace(now, Chunk::of(now.outputs.len()));
@@ -235,7 +235,7 @@ impl Flow {
 
     /// Puts something else in the place of what the morsel that has ended gave.
     pub(crate) fn change_last(&mut self, morsel: usize, change: impl FnOnce(Chunk) -> Chunk) {
-        let Ended::Rows { done, bytes, .. } = &mut self.ended else { return };
+        let LocalSinkState::Rows { done, bytes, .. } = &mut self.ended else { return };
         if let Some((number, chunk)) = done.last_mut()
             && *number == morsel
         {
@@ -246,15 +246,15 @@ impl Flow {
     }
 
     /// True when the morsel at work has given all rows that are wanted of it: what else there is of it goes nowhere.
-    fn has_enough(&self, course: &Course) -> bool {
+    fn has_enough(&self, course: &PipelineContext) -> bool {
         match &self.ended {
-            Ended::Rows { now, .. } => course.enough.is_some_and(|enough| now.rows >= enough),
-            Ended::States(_) | Ended::Marks => false,
+            LocalSinkState::Rows { now, .. } => course.enough.is_some_and(|enough| now.rows >= enough),
+            LocalSinkState::States(_) | LocalSinkState::Marks => false,
         }
     }
 
     /// Asks for what was gathered since the last time.
-    fn charge(&mut self, course: &Course) -> Result<()> {
+    fn charge(&mut self, course: &PipelineContext) -> Result<()> {
         let bytes = self.gathered_bytes();
         if bytes > self.bytes {
             course.memory.grow(bytes - self.bytes)?;
@@ -267,15 +267,15 @@ impl Flow {
         let marks = size_of_val(self.marks.as_slice());
         marks
             + match &self.ended {
-                Ended::Rows { now, bytes, .. } => bytes + now.bytes(),
-                Ended::States(states) => states.bytes(),
-                Ended::Marks => 0,
+                LocalSinkState::Rows { now, bytes, .. } => bytes + now.bytes(),
+                LocalSinkState::States(states) => states.bytes(),
+                LocalSinkState::Marks => 0,
             }
     }
 
     /// A vector before a stage.
-    fn push(&mut self, site: Site<'_>, level: usize, vector: &Vector<'_>) -> Result<()> {
-        let Site { course, .. } = site;
+    fn push(&mut self, site: LoopInputs<'_>, level: usize, vector: &Vector<'_>) -> Result<()> {
+        let LoopInputs { course, .. } = site;
         if course.stopped.load(Ordering::Relaxed) {
             return Err(Error::Cancelled);
         }
@@ -299,7 +299,7 @@ impl Flow {
     }
 
     /// What was staged behind a level goes on.
-    fn hand_on(&mut self, site: Site<'_>, level: usize) -> Result<()> {
+    fn hand_on(&mut self, site: LoopInputs<'_>, level: usize) -> Result<()> {
         let mut state = self.take(level)?;
         let result = self.pass(site, level, &mut state.staged);
         self.levels[level] = Some(state);
@@ -311,7 +311,13 @@ impl Flow {
     }
 
     /// Stages the records of a vector that pass a filter.
-    fn filter(&mut self, site: Site<'_>, level: usize, vector: &Vector<'_>, state: &mut LevelState) -> Result<()> {
+    fn filter(
+        &mut self,
+        site: LoopInputs<'_>,
+        level: usize,
+        vector: &Vector<'_>,
+        state: &mut LevelState,
+    ) -> Result<()> {
         let part = &site.course.ready.levels[level].number;
         let LevelState { number, passed, numbers, paired, .. } = state;
         number.emit((site.course, 2 * level), part, vector, &mut self.scratch, passed, numbers)?;
@@ -321,8 +327,8 @@ impl Flow {
     }
 
     /// Probes with the records of a vector, and stages what the join makes of them.
-    fn probe(&mut self, site: Site<'_>, level: usize, vector: &Vector<'_>, state: &mut LevelState) -> Result<()> {
-        let Site { course, .. } = site;
+    fn probe(&mut self, site: LoopInputs<'_>, level: usize, vector: &Vector<'_>, state: &mut LevelState) -> Result<()> {
+        let LoopInputs { course, .. } = site;
         let ready = &course.ready.levels[level];
         let LevelState { number, passed, numbers, .. } = state;
         number.emit((course, 2 * level), &ready.number, vector, &mut self.scratch, passed, numbers)?;
@@ -378,13 +384,13 @@ impl Flow {
     /// Looks at the condition of a join for each pair of records with equal keys.
     fn fulfilling(
         &mut self,
-        site: Site<'_>,
+        site: LoopInputs<'_>,
         level: usize,
         vector: &Vector<'_>,
         state: &mut LevelState,
-        condition: &Part,
+        condition: &CompiledStage,
     ) -> Result<()> {
-        let Site { course, .. } = site;
+        let LoopInputs { course, .. } = site;
         let ready = &course.ready.levels[level];
         let (table, relation) = &course.builds[ready.probe];
         state.matched.clear();
@@ -396,9 +402,9 @@ impl Flow {
             select(vector, paired, candidates);
             let mut inputs = Vec::with_capacity(candidates.len() + 1);
             for (input, rows) in vector.inputs.iter().zip(&*candidates) {
-                inputs.push(Input { views: input.views, records: Records::Tids(rows) });
+                inputs.push(VectorInput { views: input.views, records: Records::Tids(rows) });
             }
-            inputs.push(Input { views: &relation.views, records: Records::Tids(pairs.build()) });
+            inputs.push(VectorInput { views: &relation.views, records: Records::Tids(pairs.build()) });
             let pairs_of = Vector { inputs: &inputs, isa: course.isa };
             let Some(runner) = runner else { return Err(Error::Internal("a condition without a runner".to_owned())) };
             runner.emit((course, 2 * level + 1), condition, &pairs_of, &mut self.scratch, fulfilled, &mut [])?;
@@ -426,12 +432,12 @@ impl Flow {
     }
 
     /// Hands on what was staged once it is a vector.
-    fn pass_full(&mut self, site: Site<'_>, level: usize, state: &mut LevelState) -> Result<()> {
+    fn pass_full(&mut self, site: LoopInputs<'_>, level: usize, state: &mut LevelState) -> Result<()> {
         if state.staged[0].len() < site.course.vector() { Ok(()) } else { self.pass(site, level, &mut state.staged) }
     }
 
-    fn pass(&mut self, site: Site<'_>, level: usize, staged: &mut [Vec<u32>]) -> Result<()> {
-        let Site { course, views } = site;
+    fn pass(&mut self, site: LoopInputs<'_>, level: usize, staged: &mut [Vec<u32>]) -> Result<()> {
+        let LoopInputs { course, views } = site;
         let length = staged[0].len();
         if length == 0 {
             return Ok(());
@@ -441,7 +447,7 @@ impl Flow {
             let views = if number == 0 { views } else { course.added(number - 1) };
             // What only told whether there is a match adds no rows.
             let records = if rows.is_empty() { Records::Run { first: 0, length } } else { Records::Tids(rows) };
-            inputs.push(Input { views, records });
+            inputs.push(VectorInput { views, records });
         }
         self.push(site, level + 1, &Vector { inputs: &inputs, isa: course.isa })?;
         staged.iter_mut().for_each(Vec::clear);
@@ -449,8 +455,8 @@ impl Flow {
     }
 
     /// A vector before a loop that does all that is left.
-    fn fused(&mut self, course: &Course, fused: &Fused, vector: &Vector<'_>) -> Result<()> {
-        let Ready { levels, end, given, .. } = &*course.ready;
+    fn fused(&mut self, course: &PipelineContext, fused: &Fused, vector: &Vector<'_>) -> Result<()> {
+        let PipelinePlan { levels, end, given, .. } = &*course.ready;
         let levels = &levels[fused.first..];
         let chain = Chain { levels, end, given, columns: &fused.columns };
         let own = vector.inputs.len();
@@ -461,7 +467,7 @@ impl Flow {
                 LevelKind::Join(JoinKind::Mark) => (course.marks[level.probe].as_slice(), 2),
                 _ => (relation.views.as_slice(), relation.rows + 1),
             };
-            inputs.push(Input { views, records: Records::Run { first: 0, length: rows } });
+            inputs.push(VectorInput { views, records: Records::Run { first: 0, length: rows } });
         }
         let all = Vector { inputs: &inputs, isa: course.isa };
         if self.last.loops.is_none() {
@@ -470,17 +476,17 @@ impl Flow {
         let Some(loops) = &self.last.loops else { return Err(Error::Internal("a loop that was not made".to_owned())) };
         let Self { ended, marks, scratch, outputs, .. } = self;
         let out = match &mut *ended {
-            Ended::Rows { .. } => {
+            LocalSinkState::Rows { .. } => {
                 let rows = vector.len() * fused.most;
                 outputs.iter_mut().for_each(|output| output.resize(output.len().max(rows), 0));
                 Out::Rows(outputs)
             }
-            Ended::States(states) => Out::States(states),
-            Ended::Marks => Out::Marks,
+            LocalSinkState::States(states) => Out::States(states),
+            LocalSinkState::Marks => Out::Marks,
         };
         let builds = builds().map(|(table, relation)| (&**table, &**relation));
         let rows = loops.fused(&chain, &all, builds, (out, marks), scratch)?;
-        if let Ended::Rows { now, .. } = ended {
+        if let LocalSinkState::Rows { now, .. } = ended {
             now.rows += rows;
             for (all, output) in now.outputs.iter_mut().zip(outputs) {
                 all.extend_from_slice(&output[..rows]);
@@ -490,11 +496,11 @@ impl Flow {
     }
 
     /// A vector before the last stage.
-    fn end(&mut self, course: &Course, vector: &Vector<'_>) -> Result<()> {
+    fn end(&mut self, course: &PipelineContext, vector: &Vector<'_>) -> Result<()> {
         let Self { last, beside, ended, scratch, outputs, passed, numbers, apart, places, .. } = self;
         let stage = 2 * self.levels.len();
         match (&course.ready.end, ended) {
-            (End::Rows { part, .. }, Ended::Rows { now, .. }) => {
+            (PipelineEnd::Rows { part, .. }, LocalSinkState::Rows { now, .. }) => {
                 last.emit((course, stage), part, vector, scratch, passed, outputs)?;
                 now.rows += passed.len();
                 for (all, output) in now.outputs.iter_mut().zip(outputs) {
@@ -502,12 +508,15 @@ impl Flow {
                 }
                 Ok(())
             }
-            (End::Aggregate { plan, generator, split, .. }, Ended::States(states)) => {
+            (PipelineEnd::Aggregate { plan, generator, split, .. }, LocalSinkState::States(states)) => {
                 // The loops of an array can't look for places, and a hash table's would be made for few records.
                 let scattered = course.windows.is_some() && states.is_table() && !*split;
                 if last.loops.is_none() && !scattered {
-                    let end =
-                        if *split || states.is_table() { codegen::End::Table(plan) } else { codegen::End::Array(plan) };
+                    let end = if *split || states.is_table() {
+                        codegen::LoopEnd::Table(plan)
+                    } else {
+                        codegen::LoopEnd::Array(plan)
+                    };
                     last.loops = if course.is_staged(stage, vector.len()) {
                         generator.loops(&plan.stage, end, vector, course.mode)?
                     } else {

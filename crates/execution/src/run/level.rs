@@ -1,13 +1,13 @@
 //! One level of a thread's way through a pipeline: the stage before a probe, and what is staged behind it.
 
 use crate::codegen::{Loops, Scratch};
-use crate::data::source::{Input, Vector};
-use crate::operators::inequality::Ends;
+use crate::data::source::{Vector, VectorInput};
+use crate::operators::inequality::RangeEnds;
 use crate::operators::interpret::Interpreter;
 use crate::operators::join::{JoinTable, Keys};
-use crate::plan::ready::{Level, LevelKind, Part};
+use crate::plan::ready::{CompiledStage, LevelKind, ProbeStage};
 use crate::program::stage::Stage;
-use crate::run::flow::Course;
+use crate::run::flow::PipelineContext;
 use crate::{Error, JoinKind, Result, codegen};
 use gingham_kernels::key_table::{Pairs, Resume};
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub(crate) struct LevelState {
     pub(crate) keys: Keys,
     pub(crate) links: Vec<u32>,
     /// The rows of each number's range, where matches have one.
-    pub(crate) range: Option<Ends>,
+    pub(crate) range: Option<RangeEnds>,
     pub(crate) spans: Vec<Range<u32>>,
     pub(crate) pairs: Pairs,
     /// Positions, in the vector at work, of the records that are paired.
@@ -52,8 +52,8 @@ impl Runner {
 
     pub(crate) fn emit(
         &mut self,
-        (course, stage): (&Course, usize),
-        part: &Part,
+        (course, stage): (&PipelineContext, usize),
+        part: &CompiledStage,
         vector: &Vector<'_>,
         scratch: &mut Scratch,
         passed: &mut Vec<u32>,
@@ -61,7 +61,7 @@ impl Runner {
     ) -> Result<()> {
         if self.loops.is_none() {
             self.loops = if course.is_staged(stage, vector.len()) {
-                part.generator.loops(&part.stage, codegen::End::Emit, vector, course.mode)?
+                part.generator.loops(&part.stage, codegen::LoopEnd::Emit, vector, course.mode)?
             } else {
                 part.generator.known(&part.stage, vector)?
             };
@@ -79,7 +79,7 @@ impl Runner {
 }
 
 /// Whether rows of an input are staged: what only told whether there is a match has none.
-pub(crate) fn has_rows(number: usize, input: &Input<'_>) -> bool {
+pub(crate) fn has_rows(number: usize, input: &VectorInput<'_>) -> bool {
     number == 0 || !input.views.is_empty()
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn select(vector: &Vector<'_>, positions: &[u32], out: &mut Vec<Vec<u
 
 impl LevelState {
     /// Memory for a level, whose staging vectors have so many records.
-    pub(crate) fn new(level: &Level, vector: usize) -> Self {
+    pub(crate) fn new(level: &ProbeStage, vector: usize) -> Self {
         Self {
             number: Runner::new(&level.number.stage),
             condition: level.condition.as_ref().map(|condition| Runner::new(&condition.stage)),

@@ -2,9 +2,9 @@
 
 use crate::Result;
 use crate::data::relation::Relation;
-use crate::operators::aggregate::{Ends, Windows};
-use crate::plan::ready::{End, Ready};
-use crate::run::flow::{Course, Flow};
+use crate::operators::aggregate::{MorselBounds, Windows};
+use crate::plan::ready::{PipelineEnd, PipelinePlan};
+use crate::run::flow::{PipelineContext, PipelineWorker};
 use gingham_kernels::{Isa, bits};
 use gingham_storage::decode::Selection;
 use gingham_storage::scan::{TableScan, integers};
@@ -73,14 +73,14 @@ impl Morsels {
     }
 
     /// Where the groups of each morsel lie, where one array for all of them would leave the second cache.
-    pub(crate) fn windows(&self, ready: &Ready, morsels: usize, caches: Caches) -> Result<Option<Windows>> {
-        let (Self::Scan { scan, .. }, End::Aggregate { plan, array: true, .. }) = (self, &ready.end) else {
+    pub(crate) fn windows(&self, ready: &PipelinePlan, morsels: usize, caches: Caches) -> Result<Option<Windows>> {
+        let (Self::Scan { scan, .. }, PipelineEnd::Aggregate { plan, array: true, .. }) = (self, &ready.end) else {
             return Ok(None);
         };
         let large = plan.groups() as usize * plan.state_bytes() > caches.l2;
         let Some(column) = plan.clustered.filter(|_| large) else { return Ok(None) };
-        let ends = |morsel| Ends { rows: scan.records(morsel), keys: scan.range(morsel, column) };
-        let ends: Vec<Ends> = (0..morsels).map(ends).collect();
+        let ends = |morsel| MorselBounds { rows: scan.records(morsel), keys: scan.range(morsel, column) };
+        let ends: Vec<MorselBounds> = (0..morsels).map(ends).collect();
         let windows = Windows::new(plan, &ends, |morsel| keys(scan, morsel, column))?;
         // A loop of all probes and the end has its states in an array.
         Ok(windows.filter(|windows| ready.fused.is_none() || (0..morsels).all(|morsel| windows.of(morsel).is_some())))
@@ -92,8 +92,8 @@ impl Morsels {
         &self,
         morsel: usize,
         narrowed: Option<&TableScan>,
-        course: &Course,
-        flow: &mut Flow,
+        course: &PipelineContext,
+        flow: &mut PipelineWorker,
     ) -> Result<usize> {
         match self {
             Self::Scan { scan, numbers, whole } => {

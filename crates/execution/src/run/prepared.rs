@@ -7,10 +7,10 @@ use crate::operators::join::{KeyRanges, TableKind};
 use crate::operators::top::Top;
 use crate::plan::choices;
 use crate::plan::query::{Query, Source};
-use crate::plan::ready::{Build, Given, Ready};
+use crate::plan::ready::{Build, PipelineInputs, PipelinePlan};
 use crate::plan::stages::Stages;
 use crate::program::computed::Compute;
-use crate::run::query_run::{Run, no_table};
+use crate::run::query_run::{QueryExecution, no_table};
 use crate::schedule::pool::Pool;
 use crate::{Error, Expression, FixedStages, Limits, Memory, Mode, Result};
 use gingham_kernels::Isa;
@@ -38,7 +38,7 @@ pub struct ScanSource {
 
 /// What a run of a query is given.
 #[derive(Debug, Clone)]
-pub struct Input {
+pub struct QueryInputs {
     /// By their numbers.
     pub scans: Vec<ScanSource>,
     /// Rows that others made, by their numbers.
@@ -64,7 +64,7 @@ pub struct Prepared {
     pub(crate) mode: Mode,
     pub(crate) fixed: FixedStages,
     /// By pipeline, how it was planned last.
-    pub(crate) known: Vec<Mutex<Option<Arc<Ready>>>>,
+    pub(crate) known: Vec<Mutex<Option<Arc<PipelinePlan>>>>,
     /// By pipeline, rows that it leaves at most, as far as that is known before a run.
     pub(crate) most_rows: Vec<u64>,
     /// What choices go by.
@@ -179,8 +179,9 @@ impl Prepared {
             });
             let builds = builds.collect::<Result<Vec<_>>>()?;
             let stages = Stages::of(mode, builds.len());
-            let given = Given { source, rows, likely: rows, builds, parameters: Vec::new(), stages, predicate: None };
-            let ready = Ready::new(pipeline, given.clone())?;
+            let given =
+                PipelineInputs { source, rows, likely: rows, builds, parameters: Vec::new(), stages, predicate: None };
+            let ready = PipelinePlan::new(pipeline, given.clone())?;
             let mut own = (given.left(pipeline)?, rows);
             if let Some(first) = pipeline.behind {
                 let (facts, rows) = left.get(first).ok_or_else(|| no_table(first))?;
@@ -224,14 +225,15 @@ impl Prepared {
     /// Runs it, and gives the rows to `done`, on one of the pool's threads. Dropping what this returns stops it.
     pub fn run(
         self: Arc<Self>,
-        given: Input,
+        given: QueryInputs,
         pool: &Arc<Pool>,
         workers: usize,
         memory: Arc<dyn Memory>,
         done: impl FnOnce(Result<(Rows, Report)>) + Send + 'static,
     ) -> Stopper {
         let stopped = Arc::new(AtomicBool::new(false));
-        let run = Run::new(self, given, Arc::clone(pool), workers, memory, Arc::clone(&stopped), Box::new(done));
+        let run =
+            QueryExecution::new(self, given, Arc::clone(pool), workers, memory, Arc::clone(&stopped), Box::new(done));
         Arc::new(run).start(0);
         Stopper(stopped)
     }

@@ -7,17 +7,17 @@ use crate::data::relation::Relation;
 use crate::data::rows::Rows;
 use crate::operators::aggregate;
 use crate::operators::aggregate::{States, Windows};
-use crate::operators::gathered::{Chunk, Chunks, Gathered};
+use crate::operators::gathered::{Chunk, Chunks, GatheredRows};
 use crate::operators::join::JoinTable;
 use crate::operators::order::SortKey;
-use crate::operators::top::Best;
+use crate::operators::top::BestRows;
 use crate::plan::query::{Hint, Pipeline, Probe, Sink, Source};
-use crate::plan::ready::{Build, End, Given, Level, Ready};
+use crate::plan::ready::{Build, PipelineEnd, PipelineInputs, PipelinePlan, ProbeStage};
 use crate::plan::stages::{Probed, Stages, TableChoice};
 use crate::program::computed::Computing;
-use crate::run::flow::{Course, Ended, Flow};
+use crate::run::flow::{LocalSinkState, PipelineContext, PipelineWorker};
 use crate::run::morsels::{Enough, Morsels};
-use crate::run::prepared::{Done, Input, PipelineReport, Prepared, Report, ScanSource};
+use crate::run::prepared::{Done, PipelineReport, Prepared, QueryInputs, Report, ScanSource};
 use crate::schedule::helpers::Helpers;
 use crate::schedule::pool::{Job, Pool};
 use crate::schedule::turns::Share;
@@ -32,7 +32,7 @@ use std::time::Instant;
 
 /// What a pipeline left.
 #[derive(Debug, Clone, Default)]
-struct Left {
+struct PipelineOutput {
     relation: Option<Arc<Relation>>,
     /// Of the rows by their keys, where they are probed.
     table: Option<Arc<JoinTable>>,
@@ -48,9 +48,9 @@ pub(crate) fn no_table(pipeline: usize) -> Error {
 }
 
 /// A query at work.
-pub(crate) struct Run {
+pub(crate) struct QueryExecution {
     prepared: Arc<Prepared>,
-    given: Input,
+    given: QueryInputs,
     pool: Arc<Pool>,
     /// Of the pool's threads.
     share: Arc<Share>,
@@ -58,7 +58,7 @@ pub(crate) struct Run {
     memory: Arc<dyn Memory>,
     stopped: Arc<AtomicBool>,
     /// By pipeline that has ended.
-    left: Mutex<Vec<Left>>,
+    left: Mutex<Vec<PipelineOutput>>,
     /// Rows of a pipeline that wait for those of the next, which come behind.
     waiting: Mutex<Option<(usize, Rows)>>,
     report: Mutex<Report>,
@@ -78,11 +78,11 @@ struct Began {
 }
 
 /// A pipeline at work.
-struct Stretch {
-    run: Arc<Run>,
+struct PipelineExecution {
+    run: Arc<QueryExecution>,
     number: usize,
     start: Instant,
-    course: Course,
+    course: PipelineContext,
     morsels: Morsels,
     /// By build side whose keys its scan looks for, how many these are.
     looked_for: Vec<(String, usize)>,
@@ -91,9 +91,9 @@ struct Stretch {
     /// What has come, where not all rows are wanted.
     enough: Option<Mutex<Enough>>,
     /// The best that have come, where the first in an order are, and the order in which morsels are taken then.
-    best: Option<Best>,
+    best: Option<BestRows>,
     order: Option<Vec<usize>>,
-    workers: Vec<Mutex<Option<Flow>>>,
+    workers: Vec<Mutex<Option<PipelineWorker>>>,
     failure: Mutex<Option<Error>>,
 }
 
@@ -101,11 +101,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Run {
+impl QueryExecution {
     /// A query that has not begun. `stopped` is set when nobody waits for its end any more.
     pub(crate) fn new(
         prepared: Arc<Prepared>,
-        given: Input,
+        given: QueryInputs,
         pool: Arc<Pool>,
         workers: usize,
         memory: Arc<dyn Memory>,
@@ -123,7 +123,7 @@ impl Run {
 
     /// Starts a pipeline; those whose records are none end at once.
     pub(crate) fn start(self: Arc<Self>, number: usize) {
-        match Stretch::new(&self, number) {
+        match PipelineExecution::new(&self, number) {
             Ok(stretch) if stretch.course.morsels == 0 => stretch.end(),
             Ok(stretch) => {
                 let workers = stretch.workers.len();
@@ -135,13 +135,13 @@ impl Run {
         }
     }
 
-    fn left(&self, number: usize) -> Result<Left> {
+    fn left(&self, number: usize) -> Result<PipelineOutput> {
         let left = lock(&self.left).get(number).cloned();
         left.ok_or_else(|| Error::Internal(format!("pipeline {number} has not ended")))
     }
 
     fn relation(&self, number: usize) -> Result<(Arc<Relation>, Option<Arc<JoinTable>>)> {
-        let Left { relation, table, .. } = self.left(number)?;
+        let PipelineOutput { relation, table, .. } = self.left(number)?;
         let relation = relation.ok_or_else(|| Error::Internal(format!("pipeline {number} left no rows")))?;
         Ok((relation, table))
     }
@@ -161,13 +161,13 @@ impl Run {
     }
 
     /// The stages of a pipeline, planned anew when what is known differs from the last run.
-    fn ready(&self, number: usize, given: Given) -> Result<Arc<Ready>> {
+    fn ready(&self, number: usize, given: PipelineInputs) -> Result<Arc<PipelinePlan>> {
         let mut known = lock(&self.prepared.known[number]);
         if let Some(ready) = known.as_ref().filter(|ready| ready.given == given) {
             return Ok(Arc::clone(ready));
         }
         let pipeline = self.pipeline(number).with_parameters(&self.given.parameters)?;
-        let ready = Arc::new(Ready::new(&pipeline, given)?);
+        let ready = Arc::new(PipelinePlan::new(&pipeline, given)?);
         if self.prepared.told == Some(number) {
             ready.generators().for_each(Generator::keep_text);
         }
@@ -242,14 +242,14 @@ impl Run {
         self: &Arc<Self>,
         number: usize,
         began: Began,
-        rows: Gathered,
+        rows: GatheredRows,
         marks: Option<Arc<Vec<u64>>>,
     ) -> Result<()> {
         let grow = |bytes| self.memory.grow(bytes);
         let helpers = Helpers::of(&self.pool, &self.share, self.workers);
         let own = rows.rows();
         let rows = match self.pipeline(number).behind {
-            Some(first) => Gathered::Rows(self.behind(first, rows.into_rows(grow, &helpers)?)?),
+            Some(first) => GatheredRows::Rows(self.behind(first, rows.into_rows(grow, &helpers)?)?),
             None => rows,
         };
         let next = self.prepared.query.pipelines.get(number + 1);
@@ -259,13 +259,13 @@ impl Run {
             self.give(Ok(rows));
             return Ok(());
         };
-        let mut left = Left { marks, ..Left::default() };
+        let mut left = PipelineOutput { marks, ..PipelineOutput::default() };
         if next.behind == Some(number) {
             *lock(&self.waiting) = Some((number, rows.into_rows(grow, &helpers)?));
         } else {
             let sorted = Pipeline::sorted(&self.prepared.query.pipelines, number);
             let rows = match sorted {
-                Some(column) => Gathered::Rows(self.sorted(rows.into_rows(grow, &helpers)?, column, &helpers)?),
+                Some(column) => GatheredRows::Rows(self.sorted(rows.into_rows(grow, &helpers)?, column, &helpers)?),
                 None => rows,
             };
             let relation = rows.into_relation(grow, &helpers)?;
@@ -317,8 +317,8 @@ impl Run {
     }
 }
 
-impl Stretch {
-    fn new(run: &Arc<Run>, number: usize) -> Result<Self> {
+impl PipelineExecution {
+    fn new(run: &Arc<QueryExecution>, number: usize) -> Result<Self> {
         let start = Instant::now();
         let pipeline = run.pipeline(number);
         let (builds, stages, probing) = run.builds(number)?;
@@ -364,9 +364,9 @@ impl Stretch {
         let none_goes_on = builds.iter().zip(&given).zip(pipeline.probes()).any(empty);
         let parameters = run.given.parameters.clone();
         let likely = (rows as f64 * share) as u64;
-        let given = Given { source, rows, likely, builds: given, parameters, stages, predicate };
+        let given = PipelineInputs { source, rows, likely, builds: given, parameters, stages, predicate };
         let ready = run.ready(number, given)?;
-        let enough = run.enough(number).filter(|_| matches!(ready.end, End::Rows { .. }));
+        let enough = run.enough(number).filter(|_| matches!(ready.end, PipelineEnd::Rows { .. }));
         let count = if none_goes_on || enough == Some(0) { 0 } else { morsels.count() };
         let part = run.given.morsels.clone().filter(|_| number == 0).unwrap_or(0..count);
         let (begin, count) = (part.start, part.end.min(count));
@@ -379,7 +379,7 @@ impl Stretch {
         let (place, windows) = (morsels.place(number), morsels.windows(&ready, count, run.prepared.caches)?);
         run.memory.grow(windows.as_ref().map_or(0, Windows::bytes))?;
         let functions = run.given.functions.clone();
-        let course = Course {
+        let course = PipelineContext {
             functions,
             ready,
             builds,
@@ -401,7 +401,7 @@ impl Stretch {
         let (next, failure, run) = (AtomicUsize::new(begin), Mutex::default(), Arc::clone(run));
         let enough = enough.map(|wanted| Mutex::new(Enough::new(wanted)));
         let top = run.given.top.as_ref().filter(|_| run.is_answer(number));
-        let best = top.and_then(|top| Best::new(top, run.pipeline(number), &morsels));
+        let best = top.and_then(|top| BestRows::new(top, run.pipeline(number), &morsels));
         let order = match (&best, &morsels) {
             (Some(best), Morsels::Scan { scan, .. }) => best.order(scan),
             _ => None,
@@ -409,13 +409,13 @@ impl Stretch {
         Ok(Self { run, number, start, course, morsels, looked_for, next, enough, best, order, workers, failure })
     }
 
-    fn morsel(&self, morsel: usize, flow: &mut Flow) -> Result<()> {
+    fn morsel(&self, morsel: usize, flow: &mut PipelineWorker) -> Result<()> {
         let narrowed = match (&self.best, &self.morsels) {
             (Some(best), Morsels::Scan { scan, .. }) => best.narrowed(scan)?,
             _ => None,
         };
         let given = self.morsels.run(morsel, narrowed.as_deref(), &self.course, flow)?;
-        if let (Some(best), End::Rows { columns, .. }, true) = (&self.best, &self.course.ready.end, given > 0) {
+        if let (Some(best), PipelineEnd::Rows { columns, .. }, true) = (&self.best, &self.course.ready.end, given > 0) {
             flow.change_last(morsel, |chunk| best.kept(chunk, columns));
         }
         if let Some(enough) = &self.enough
@@ -440,24 +440,24 @@ impl Stretch {
             return Err(Error::Cancelled);
         }
         self.tell();
-        let flows: Vec<Flow> = self.workers.iter().filter_map(|worker| lock(worker).take()).collect();
+        let flows: Vec<PipelineWorker> = self.workers.iter().filter_map(|worker| lock(worker).take()).collect();
         let marks = self.marks(&flows);
         let ended = flows.into_iter().map(|flow| flow.ended);
         match (&self.course.ready.end, &self.run.pipeline(self.number).sink) {
-            (End::Rows { columns, .. }, _) => {
+            (PipelineEnd::Rows { columns, .. }, _) => {
                 let mut chunks: Vec<(usize, Chunk)> = Vec::new();
                 for ended in ended {
-                    if let Ended::Rows { done, .. } = ended {
+                    if let LocalSinkState::Rows { done, .. } = ended {
                         chunks.extend(done);
                     }
                 }
-                let rows = Gathered::Chunks(Chunks::new(chunks, columns.clone()));
+                let rows = GatheredRows::Chunks(Chunks::new(chunks, columns.clone()));
                 self.run.leave(self.number, self.began(), rows, marks)
             }
-            (End::Aggregate { plan, array, having, .. }, Sink::Aggregate { columns, .. }) => {
+            (PipelineEnd::Aggregate { plan, array, having, .. }, Sink::Aggregate { columns, .. }) => {
                 let mut merged: Option<States> = None;
                 for ended in ended {
-                    let Ended::States(states) = ended else { continue };
+                    let LocalSinkState::States(states) = ended else { continue };
                     match &mut merged {
                         None => merged = Some(*states),
                         Some(merged) => merged.merge(plan, *states)?,
@@ -470,22 +470,22 @@ impl Stretch {
                 let rows = aggregate::rows(plan, &states, columns, having, &self.course.place, |bytes| {
                     self.run.memory.grow(bytes)
                 })?;
-                self.run.leave(self.number, self.began(), Gathered::Rows(rows), marks)
+                self.run.leave(self.number, self.began(), GatheredRows::Rows(rows), marks)
             }
-            (End::Marks, _) => {
+            (PipelineEnd::Marks, _) => {
                 let marked = marks.as_ref().map_or(0, |marks| bits::count(self.course.isa, marks));
                 self.run.tell(self.began(), marked, None);
-                lock(&self.run.left).push(Left { marks, ..Left::default() });
+                lock(&self.run.left).push(PipelineOutput { marks, ..PipelineOutput::default() });
                 Arc::clone(&self.run).start(self.number + 1);
                 Ok(())
             }
-            (End::Aggregate { .. }, _) => Err(Error::Internal("an aggregation without columns".to_owned())),
+            (PipelineEnd::Aggregate { .. }, _) => Err(Error::Internal("an aggregation without columns".to_owned())),
         }
     }
 
     /// What the threads marked, if the pipeline marks rows.
-    fn marks(&self, flows: &[Flow]) -> Option<Arc<Vec<u64>>> {
-        self.course.ready.levels.iter().any(Level::marks).then(|| {
+    fn marks(&self, flows: &[PipelineWorker]) -> Option<Arc<Vec<u64>>> {
+        self.course.ready.levels.iter().any(ProbeStage::marks).then(|| {
             let mut merged = self.course.no_marks();
             flows.iter().for_each(|flow| bits::or(&mut merged, &flow.marks));
             Arc::new(merged)
@@ -494,7 +494,7 @@ impl Stretch {
 
     /// How it ran so far.
     fn began(&self) -> Began {
-        let Course { ready, mode, .. } = &self.course;
+        let PipelineContext { ready, mode, .. } = &self.course;
         let made = ready.spent().loops > 0;
         let stages = ready.loops();
         let ran = match mode {
@@ -505,7 +505,7 @@ impl Stretch {
             mode => *mode,
         };
         let mut chosen = self.looked_for.clone();
-        if let End::Aggregate { plan, array, .. } = &ready.end
+        if let PipelineEnd::Aggregate { plan, array, .. } = &ready.end
             && plan.groups() > 1
         {
             let way = match (&self.course.windows, array) {
@@ -529,7 +529,7 @@ impl Stretch {
     }
 }
 
-impl Job for Stretch {
+impl Job for PipelineExecution {
     fn step(&self, worker: usize) -> bool {
         if self.run.stopped.load(Ordering::Relaxed) {
             return false;
@@ -542,7 +542,7 @@ impl Job for Stretch {
         let mut own = lock(&self.workers[worker]);
         let result = match &mut *own {
             Some(flow) => self.morsel(morsel, flow),
-            none => Flow::new(&self.course).and_then(|flow| self.morsel(morsel, none.insert(flow))),
+            none => PipelineWorker::new(&self.course).and_then(|flow| self.morsel(morsel, none.insert(flow))),
         };
         result.map_err(|error| self.set_failure(error)).is_ok()
     }

@@ -48,7 +48,7 @@ struct State {
 }
 
 /// The step that a thread is at.
-struct Step {
+struct RunningStep {
     shared: Arc<Shared>,
     share: Arc<Share>,
     since: Instant,
@@ -59,7 +59,7 @@ struct Step {
 }
 
 thread_local! {
-    static STEP: RefCell<Option<Step>> = const { RefCell::new(None) };
+    static STEP: RefCell<Option<RunningStep>> = const { RefCell::new(None) };
 }
 
 impl std::fmt::Debug for State {
@@ -151,7 +151,7 @@ impl Shared {
     /// Does a step, and its job's end behind the last one.
     fn step(self: &Arc<Self>, turn: Turn<dyn Job>, within: bool) {
         let (shared, share) = (Arc::clone(self), Arc::clone(&turn.share));
-        STEP.set(Some(Step { shared, share, since: Instant::now(), others: Duration::ZERO, within }));
+        STEP.set(Some(RunningStep { shared, share, since: Instant::now(), others: Duration::ZERO, within }));
         let more = catch_unwind(AssertUnwindSafe(|| turn.job.step(turn.worker))).unwrap_or_else(|panic| {
             turn.job.fail(Error::Internal(format!("a pipeline panicked: {}", panic_text(panic.as_ref()))));
             false

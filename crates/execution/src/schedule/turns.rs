@@ -57,7 +57,7 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// Jobs that have steps left or under way.
 pub(crate) struct Turns<J: ?Sized> {
-    jobs: Vec<Entry<J>>,
+    jobs: Vec<ScheduledJob<J>>,
     /// Number of the next job.
     next: u64,
     /// Steps taken so far.
@@ -66,7 +66,7 @@ pub(crate) struct Turns<J: ?Sized> {
     now: u64,
 }
 
-struct Entry<J: ?Sized> {
+struct ScheduledJob<J: ?Sized> {
     number: u64,
     job: Arc<J>,
     share: Arc<Share>,
@@ -94,7 +94,7 @@ impl<J: ?Sized> Default for Turns<J> {
     }
 }
 
-impl<J: ?Sized> Entry<J> {
+impl<J: ?Sized> ScheduledJob<J> {
     fn waits(&self) -> bool {
         !self.ended && !self.free.is_empty()
     }
@@ -110,7 +110,7 @@ impl<J: ?Sized> Turns<J> {
         share.raise(self.jobs.iter().map(|entry| entry.share.paid()).min().unwrap_or(self.now));
         let (number, free) = (self.next, (0..workers).rev().collect());
         self.next += 1;
-        self.jobs.push(Entry { number, job, share, last: self.taken, free, busy: 0, ended: false });
+        self.jobs.push(ScheduledJob { number, job, share, last: self.taken, free, busy: 0, ended: false });
     }
 
     /// What the next one has paid that may take another thread; [`NOBODY`] when there is none.

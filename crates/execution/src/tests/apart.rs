@@ -1,16 +1,18 @@
 //! What is kept apart from states: against plain sums and comparisons of the same records.
 
-use crate::codegen::{End, Scratch};
+use crate::codegen::{LoopEnd, Scratch};
 use crate::data::rows::Column as Values;
-use crate::data::source::{Input, Records, Vector};
+use crate::data::source::{Records, Vector, VectorInput};
 use crate::operators::aggregate;
 use crate::operators::aggregate::{Distinct, Plan, States};
 use crate::operators::interpret::Interpreter;
-use crate::plan::ready::Part;
+use crate::plan::ready::CompiledStage;
 use crate::program::computed::Compute;
 use crate::program::float::float;
 use crate::tests::{By, Column, fields};
-use crate::{Aggregation, Apart, Error, Expression, Finish, Gathering, Limits, Memory, Moment, Result, Rows, ordered};
+use crate::{
+    Aggregation, Error, Expression, Finish, Gathering, Limits, Memory, Moment, OutOfLine, Result, Rows, ordered,
+};
 use arrow::array::BinaryViewArray;
 use gingham_kernels::Isa;
 use gingham_storage::model::ColumnView;
@@ -26,12 +28,18 @@ impl Memory for Endless {
     }
 }
 
-fn emit(part: &Part, by: By, vector: &Vector<'_>, scratch: &mut Scratch, outputs: &mut [Vec<i64>]) -> Result<()> {
+fn emit(
+    part: &CompiledStage,
+    by: By,
+    vector: &Vector<'_>,
+    scratch: &mut Scratch,
+    outputs: &mut [Vec<i64>],
+) -> Result<()> {
     let mut passed = Vec::new();
     match by {
         By::Interpreter => Interpreter::new(&part.stage).emit(&part.stage, vector, &mut passed, outputs),
         By::Generator => {
-            let loops = part.generator.loops(&part.stage, End::Emit, vector, crate::Mode::Staged)?.expect("code");
+            let loops = part.generator.loops(&part.stage, LoopEnd::Emit, vector, crate::Mode::Staged)?.expect("code");
             loops.emit(&part.stage, vector, scratch, &mut passed, outputs)
         }
     }
@@ -130,7 +138,7 @@ fn groups(aggregation: &Aggregation, finishes: &[Finish], records: &[[Option<i64
     let mut scratch = Scratch::default();
     for (number, start) in (0..records.len()).step_by(64).enumerate() {
         let records = Records::Run { first: start, length: 64.min(records.len() - start) };
-        let inputs = [Input { views: &views, records }];
+        let inputs = [VectorInput { views: &views, records }];
         let vector = Vector { inputs: &inputs, isa: Isa::best() };
         let states = &mut states[number % 2];
         Interpreter::new(&plan.stage).aggregate(&plan, &vector, states).expect("states");
@@ -177,13 +185,13 @@ proptest! {
     fn moments_and_texts_are_those_of_plain_values(records in columns(), keyed in any::<bool>(), generated in any::<bool>()) {
         let keys = if keyed { vec![Expression::Column(0)] } else { Vec::new() };
         let few = Expression::compare(crate::Comparison::Less, Expression::Column(3), Expression::Constant(Some(500)));
-        let text = |largest| Apart {
+        let text = |largest| OutOfLine {
             what: Gathering::Text { function: 0, largest },
             arguments: vec![Expression::Column(3)],
             filter: (!largest).then(|| few.clone()),
         };
-        let floats = |arguments| Apart { what: Gathering::Floats { squares: true }, arguments, filter: None };
-        let different = Apart { what: Gathering::Different { summed: true }, arguments: vec![eighth(1)], filter: None };
+        let floats = |arguments| OutOfLine { what: Gathering::Floats { squares: true }, arguments, filter: None };
+        let different = OutOfLine { what: Gathering::Different { summed: true }, arguments: vec![eighth(1)], filter: None };
         let apart = vec![floats(vec![eighth(1)]), floats(vec![eighth(1), eighth(2)]), text(false), text(true), different];
         let aggregation = Aggregation { keys, apart, ..Aggregation::default() };
         let spread = |sample, root| Finish::Moment(0, Moment::Spread { sample, root });
@@ -255,8 +263,11 @@ fn numbers_that_are_not_finite_have_no_spread() {
     let of = |values: &[f64]| {
         let records: Vec<[Option<i64>; 4]> =
             values.iter().map(|value| [None, Some(ordered(*value)), None, None]).collect();
-        let floats =
-            Apart { what: Gathering::Floats { squares: true }, arguments: vec![Expression::Column(1)], filter: None };
+        let floats = OutOfLine {
+            what: Gathering::Floats { squares: true },
+            arguments: vec![Expression::Column(1)],
+            filter: None,
+        };
         let aggregation = Aggregation { apart: vec![floats], ..Aggregation::default() };
         let rows = groups(&aggregation, &[spread(false), spread(true)], &records, By::Interpreter, true);
         [0, 1].map(|column| rows.columns[column].get(0).map(|value| float(value as i64)))

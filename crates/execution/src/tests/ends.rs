@@ -2,8 +2,8 @@
 
 use crate::operators::aggregate;
 use crate::plan::query::{Pipeline, Probe, Sink, Step};
-use crate::plan::ready::End;
-use crate::run::flow::Ended;
+use crate::plan::ready::PipelineEnd;
+use crate::run::flow::LocalSinkState;
 use crate::tests::joins::{
     Join, Row, SOURCE, WAYS, expected, in_order, join, pipeline, relation, renamed, rows, run, ways,
 };
@@ -85,7 +85,8 @@ fn check_groups(
     let way = ways(joins.len())[way];
     match run(&relation(source), joins, &whole, way, tids.as_deref()) {
         Ok((course, flow)) => {
-            let (End::Aggregate { plan, .. }, Ended::States(states)) = (&course.ready.end, flow.ended) else {
+            let (PipelineEnd::Aggregate { plan, .. }, LocalSinkState::States(states)) = (&course.ready.end, flow.ended)
+            else {
                 return Err(TestCaseError::fail("a pipeline without groups"));
             };
             let found = aggregate::rows(plan, &states, &columns, None, "a test", |_| Ok(()));

@@ -6,9 +6,9 @@ use crate::data::source::VECTOR;
 use crate::operators::inequality::Range;
 use crate::operators::join::JoinTable;
 use crate::plan::query::{Pipeline, Probe, Sink, Source, Step};
-use crate::plan::ready::{Build, End, Given, Ready};
+use crate::plan::ready::{Build, PipelineEnd, PipelineInputs, PipelinePlan};
 use crate::plan::stages::{Cut, Stages, TableChoice};
-use crate::run::flow::{Course, Ended, Flow};
+use crate::run::flow::{LocalSinkState, PipelineContext, PipelineWorker};
 use crate::schedule::helpers::Helpers;
 use crate::tests::{cases, evaluate, truth};
 use crate::{Error, Expression, Field, JoinKind, Memory, Mode};
@@ -204,7 +204,7 @@ pub(super) fn run(
     pipeline: &Pipeline,
     (mode, stages): (Mode, Stages),
     tids: Option<&[u32]>,
-) -> Result<(Course, Flow), Error> {
+) -> Result<(PipelineContext, PipelineWorker), Error> {
     let mut given = Vec::new();
     let mut builds = Vec::new();
     for (join, probe) in joins.iter().zip(pipeline.probes()) {
@@ -218,14 +218,21 @@ pub(super) fn run(
         builds.push((Arc::new(table), Arc::new(relation)));
     }
     let (facts, rows) = (source.facts.clone(), source.rows as u64);
-    let given =
-        Given { source: facts, rows, likely: rows, builds: given, parameters: Vec::new(), stages, predicate: None };
-    let ready = Arc::new(Ready::new(pipeline, given)?);
+    let given = PipelineInputs {
+        source: facts,
+        rows,
+        likely: rows,
+        builds: given,
+        parameters: Vec::new(),
+        stages,
+        predicate: None,
+    };
+    let ready = Arc::new(PipelinePlan::new(pipeline, given)?);
     let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
     let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (marks, isa) = (vec![Relation::marks(BUILD)?; joins.len()], Isa::best());
     let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
-    let course = Course {
+    let course = PipelineContext {
         functions: Vec::new(),
         ready,
         computing: Default::default(),
@@ -243,7 +250,7 @@ pub(super) fn run(
         memory,
         stopped,
     };
-    let mut flow = Flow::new(&course)?;
+    let mut flow = PipelineWorker::new(&course)?;
     flow.morsel(&course, 0, &source.views, source.rows, tids)?;
     Ok((course, flow))
 }
@@ -293,7 +300,9 @@ fn check(
     for way in ways.iter().copied() {
         match run(&all, joins, &pipeline, way, tids.as_deref()) {
             Ok((course, flow)) => {
-                let (End::Rows { columns, .. }, Ended::Rows { done, .. }) = (&course.ready.end, flow.ended) else {
+                let (PipelineEnd::Rows { columns, .. }, LocalSinkState::Rows { done, .. }) =
+                    (&course.ready.end, flow.ended)
+                else {
                     return Err(TestCaseError::fail("a pipeline that ends in no rows"));
                 };
                 let chunks: Vec<_> = done.into_iter().map(|(_, chunk)| chunk).collect();

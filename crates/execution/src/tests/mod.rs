@@ -7,8 +7,8 @@ mod joins;
 mod wide;
 mod windows;
 
-use crate::codegen::{End, Generator, Scratch};
-use crate::data::source::{Input, Records, VECTOR, Vector};
+use crate::codegen::{Generator, LoopEnd, Scratch};
+use crate::data::source::{Records, VECTOR, Vector, VectorInput};
 use crate::operators::aggregate;
 use crate::operators::aggregate::{Having, Plan, States};
 use crate::operators::interpret::Interpreter;
@@ -374,7 +374,7 @@ fn run(
     let mut states = [States::new(plan, array), States::new(plan, array)];
     let (mut interpreter, mut scratch) = (Interpreter::new(&plan.stage), Scratch::default());
     let generator = Generator::default();
-    let end = if array { End::Array(plan) } else { End::Table(plan) };
+    let end = if array { LoopEnd::Array(plan) } else { LoopEnd::Table(plan) };
     let records = morsel.qualifying();
     for (number, start) in (0..records).step_by(VECTOR).enumerate() {
         let length = VECTOR.min(records - start);
@@ -382,7 +382,7 @@ fn run(
             None => Records::Run { first: start, length },
             Some(tids) => Records::Tids(&tids[start..start + length]),
         };
-        let inputs = [Input { views: &morsel.views, records }];
+        let inputs = [VectorInput { views: &morsel.views, records }];
         let vector = Vector { inputs: &inputs, isa: Isa::best() };
         let states = &mut states[number % 2];
         match by {

@@ -1,9 +1,9 @@
 //! Groups in windows, against one array for all groups.
 
-use crate::codegen::{End, Generator, Scratch};
-use crate::data::source::{Input, Records, VECTOR, Vector};
+use crate::codegen::{Generator, LoopEnd, Scratch};
+use crate::data::source::{Records, VECTOR, Vector, VectorInput};
 use crate::operators::aggregate;
-use crate::operators::aggregate::{Ends, Having, Plan, States, Windows};
+use crate::operators::aggregate::{Having, MorselBounds, Plan, States, Windows};
 use crate::operators::interpret::Interpreter;
 use crate::tests::{By, Column, fields, finishes, run};
 use crate::{Aggregate, Aggregation, Comparison, Error, Expression, Function, Rows};
@@ -49,14 +49,16 @@ fn keys(column: &Column) -> Vec<Vec<i64>> {
 }
 
 /// What is known of each morsel.
-fn ends(keys: &[Vec<i64>]) -> Vec<Ends> {
-    let ends =
-        |keys: &Vec<i64>| Ends { rows: keys.len(), keys: keys.iter().copied().min().zip(keys.iter().copied().max()) };
+fn ends(keys: &[Vec<i64>]) -> Vec<MorselBounds> {
+    let ends = |keys: &Vec<i64>| MorselBounds {
+        rows: keys.len(),
+        keys: keys.iter().copied().min().zip(keys.iter().copied().max()),
+    };
     keys.iter().map(ends).collect()
 }
 
 /// Windows for morsels with these ends, none of which is scattered.
-fn windows(plan: &Plan, ends: &[Ends]) -> Option<Windows> {
+fn windows(plan: &Plan, ends: &[MorselBounds]) -> Option<Windows> {
     Windows::new(plan, ends, |morsel| panic!("morsel {morsel} is not scattered")).unwrap()
 }
 
@@ -78,14 +80,15 @@ fn in_windows(
         states.open(windows, morsel);
         for first in (morsel * MORSEL..(morsel + 1) * MORSEL).step_by(VECTOR) {
             let length = VECTOR.min((morsel + 1) * MORSEL - first);
-            let inputs = [Input { views: &views, records: Records::Run { first, length } }];
+            let inputs = [VectorInput { views: &views, records: Records::Run { first, length } }];
             let vector = Vector { inputs: &inputs, isa: Isa::best() };
             match by {
                 By::Interpreter => interpreter.aggregate(plan, &vector, states)?,
                 By::Generator if windows.of(morsel).is_none() => interpreter.aggregate(plan, &vector, states)?,
                 By::Generator => {
-                    let loops =
-                        generator.loops(&plan.stage, End::Array(plan), &vector, crate::Mode::Staged)?.expect("code");
+                    let loops = generator
+                        .loops(&plan.stage, LoopEnd::Array(plan), &vector, crate::Mode::Staged)?
+                        .expect("code");
                     loops.aggregate(plan, &vector, states, &mut scratch)?;
                 }
             }
@@ -139,8 +142,8 @@ fn keys_without_an_order_have_no_windows() {
     let columns = columns(0);
     let (_, plan) = plan(&columns);
     let ends = ends(&keys(&columns[0]));
-    let with = |keys| ends.iter().copied().chain([Ends { rows: MORSEL, keys }]).collect::<Vec<_>>();
-    let all = vec![Ends { rows: MORSEL, keys: Some((1000, 4999)) }; ends.len()];
+    let with = |keys| ends.iter().copied().chain([MorselBounds { rows: MORSEL, keys }]).collect::<Vec<_>>();
+    let all = vec![MorselBounds { rows: MORSEL, keys: Some((1000, 4999)) }; ends.len()];
     assert!(windows(&plan, &all).is_none(), "each morsel has all keys");
     assert!(windows(&plan, &with(None)).is_none(), "a morsel that tells nothing");
     assert!(windows(&plan, &with(Some((0, 5)))).is_none(), "a key that is none of the column's");
@@ -154,7 +157,7 @@ fn many_scattered_records_and_keys_that_contradict_the_metadata_have_no_windows(
     let keys = keys(&columns[0]);
     let ends = ends(&keys);
     assert!(Windows::new(&plan, &ends, |morsel| Ok(keys[morsel].clone())).unwrap().is_some());
-    let many: Vec<Ends> = ends.iter().copied().chain([ends[19]; 10]).collect();
+    let many: Vec<MorselBounds> = ends.iter().copied().chain([ends[19]; 10]).collect();
     assert!(windows(&plan, &many).is_none(), "more than one in eight");
     assert!(Windows::new(&plan, &ends, |_| Ok(vec![1000, 7])).unwrap().is_none(), "a key below the smallest");
     assert!(Windows::new(&plan, &ends, |_| Err(Error::Cancelled)).is_err());

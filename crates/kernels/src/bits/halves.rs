@@ -16,13 +16,13 @@ const BIAS: u32 = 127;
 
 /// The halves of a part that are not zero, and the TID of each one's first bit, less [`BIAS`].
 pub(super) struct Halves {
-    bits: Lanes,
-    first: Lanes,
+    bits: HalfLanes,
+    first: HalfLanes,
 }
 
 /// Room for the halves of a part, and the other lanes of the last register.
 #[repr(align(64))]
-struct Lanes([MaybeUninit<u32>; 2 * PART + EIGHT]);
+struct HalfLanes([MaybeUninit<u32>; 2 * PART + EIGHT]);
 
 /// What moves the lanes whose bits in the number are zero to the front.
 static ZEROS_FIRST: [[u32; EIGHT]; 256] = zeros_first();
@@ -68,7 +68,7 @@ const fn pairs() -> [[u32; EIGHT]; 16] {
 
 impl Halves {
     pub(super) fn new() -> Self {
-        Self { bits: Lanes::new(), first: Lanes::new() }
+        Self { bits: HalfLanes::new(), first: HalfLanes::new() }
     }
 
     /// Lists the halves of a part that are not zero, and gives their number.
@@ -110,7 +110,7 @@ impl Halves {
     }
 }
 
-impl Lanes {
+impl HalfLanes {
     fn new() -> Self {
         Self([MaybeUninit::uninit(); 2 * PART + EIGHT])
     }

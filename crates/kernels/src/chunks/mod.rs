@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Where an attribute of w bytes lies: that of record t at `t div k * chunk + offset + t mod k * w`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct AttributeAddress {
     records: u32,
     chunk: usize,
     offset: usize,
@@ -23,7 +23,7 @@ pub struct Place {
     reciprocal: u64,
 }
 
-impl Place {
+impl AttributeAddress {
     /// Chunks of `records` records and `chunk` bytes, in which the attribute starts at `offset`.
     ///
     /// # Panics
@@ -84,7 +84,7 @@ impl Place {
 ///
 /// # Panics
 /// When one of them does not lie within `bytes` or, k being above 1, within its chunk; here and in the functions below.
-pub fn scatter<T: Value>(values: &[T], place: Place, bytes: &mut [u8]) {
+pub fn scatter<T: Value>(values: &[T], place: AttributeAddress, bytes: &mut [u8]) {
     place.check::<T>(values.len(), bytes.len());
     scalar::scatter(values, place, bytes);
 }
@@ -93,14 +93,14 @@ pub fn scatter<T: Value>(values: &[T], place: Place, bytes: &mut [u8]) {
 ///
 /// # Panics
 /// When `out` has not one element per record.
-pub fn run<T: Value>(isa: Isa, bytes: &[u8], place: Place, rows: Range<usize>, out: &mut [T]) {
+pub fn run<T: Value>(isa: Isa, bytes: &[u8], place: AttributeAddress, rows: Range<usize>, out: &mut [T]) {
     assert_eq!(rows.len(), out.len(), "one element per record");
     place.check::<T>(rows.end, bytes.len());
     dispatch!(isa, run(bytes, place, rows, out));
 }
 
 /// Appends the attributes of the records `tids` to `out`.
-pub fn lookup<T: Value>(isa: Isa, bytes: &[u8], place: Place, tids: &[u32], out: &mut Vec<T>) {
+pub fn lookup<T: Value>(isa: Isa, bytes: &[u8], place: AttributeAddress, tids: &[u32], out: &mut Vec<T>) {
     let Some(max) = tids.iter().copied().max() else { return };
     place.check::<T>(max as usize + 1, bytes.len());
     out.reserve(tids.len());

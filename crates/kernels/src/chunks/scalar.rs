@@ -1,6 +1,6 @@
 //! The loops over chunks. Callers have checked that the records lie within the bytes.
 
-use super::Place;
+use super::AttributeAddress;
 use crate::Value;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -8,12 +8,12 @@ use std::ops::Range;
 /// Runs up to so many elements are copied one by one, longer ones by one call to copy memory.
 const SHORT: usize = 16;
 
-pub(super) fn scatter<T: Value>(values: &[T], place: Place, bytes: &mut [u8]) {
+pub(super) fn scatter<T: Value>(values: &[T], place: AttributeAddress, bytes: &mut [u8]) {
     let (width, mut address) = (size_of::<T>(), place.offset());
     if place.records() <= SHORT {
         for run in values.chunks(place.records()) {
             for (at, value) in run.iter().enumerate() {
-                // SAFETY: `Place::check` held the end of the last record's attribute to lie within the bytes; no other
+                // SAFETY: `AttributeAddress::check` held the end of the last record's attribute to lie within the bytes; no other
                 // record's ends later, since attributes lie within their chunks and strides only ascend.
                 unsafe { bytes.as_mut_ptr().add(address + at * width).cast::<T>().write_unaligned(*value) };
             }
@@ -31,13 +31,13 @@ pub(super) fn scatter<T: Value>(values: &[T], place: Place, bytes: &mut [u8]) {
 }
 
 #[inline(always)]
-pub(super) fn run<T: Value>(bytes: &[u8], place: Place, rows: Range<usize>, out: &mut [T]) {
+pub(super) fn run<T: Value>(bytes: &[u8], place: AttributeAddress, rows: Range<usize>, out: &mut [T]) {
     let width = size_of::<T>();
     let mut rest = out;
     if place.records() == 1 {
         let start = rows.start * place.chunk() + place.offset();
         for (at, out) in rest.iter_mut().enumerate() {
-            // SAFETY: `Place::check` held the end of the last record's attribute to lie within the bytes, and strides
+            // SAFETY: `AttributeAddress::check` held the end of the last record's attribute to lie within the bytes, and strides
             // only ascend.
             *out = unsafe { read(bytes, start + at * place.chunk()) };
         }
@@ -63,9 +63,9 @@ pub(super) fn run<T: Value>(bytes: &[u8], place: Place, rows: Range<usize>, out:
 }
 
 #[inline(always)]
-pub(super) fn lookup<T: Value>(bytes: &[u8], place: Place, tids: &[u32], out: &mut [MaybeUninit<T>]) {
+pub(super) fn lookup<T: Value>(bytes: &[u8], place: AttributeAddress, tids: &[u32], out: &mut [MaybeUninit<T>]) {
     for (tid, out) in tids.iter().zip(out) {
-        // SAFETY: `Place::check` held the end of the largest TID's attribute to lie within the bytes; no other TID's
+        // SAFETY: `AttributeAddress::check` held the end of the largest TID's attribute to lie within the bytes; no other TID's
         // ends later, since attributes lie within their chunks.
         out.write(unsafe { read(bytes, place.address(*tid, size_of::<T>())) });
     }

@@ -15,7 +15,7 @@ pub trait Key: Code + Word<Key = Self> {
     /// Keys in a register of AVX-512.
     #[doc(hidden)]
     #[cfg(target_arch = "x86_64")]
-    type Wide: crate::key_table::Lanes<Key = Self>;
+    type Wide: crate::key_table::KeyLanes<Key = Self>;
 
     /// CRC-32C by its table; of a 64-bit key one half is that of the key, the other that of the key's halves exchanged.
     #[doc(hidden)]

@@ -60,7 +60,7 @@ pub struct Duplicates {
 }
 
 /// A list that is being laid out.
-struct List {
+struct DuplicateList {
     slot: u32,
     first: u32,
     /// Positions; later the place of the list.
@@ -72,7 +72,7 @@ struct List {
 impl Duplicates {
     /// Lays out the rows that share a key with an earlier one, and links the keys to them.
     pub(super) fn lay_out(mut extras: Vec<Extra>, table: &mut impl Links) -> Self {
-        let mut lists: Vec<List> = Vec::new();
+        let mut lists: Vec<DuplicateList> = Vec::new();
         for extra in &mut extras {
             let link = table.link(extra.slot);
             let number = if is_list(link) {
@@ -80,7 +80,7 @@ impl Duplicates {
             } else {
                 let number = lists.len() as u32;
                 table.set_link(extra.slot, list_at(number));
-                lists.push(List { slot: extra.slot, first: link, count: 1, next: 0 });
+                lists.push(DuplicateList { slot: extra.slot, first: link, count: 1, next: 0 });
                 number
             };
             extra.slot = number;

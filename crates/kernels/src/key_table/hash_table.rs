@@ -12,7 +12,7 @@ use crate::ahead::prefetch;
 use crate::hash::{HashFunction, Key, hash};
 
 #[cfg(target_arch = "x86_64")]
-use super::probe::Lanes;
+use super::probe::KeyLanes;
 
 /// A slot of a [`HashTable`]: the key, behind it the link. An empty one has the key 0 and the link
 /// [`NONE`](super::NONE).
@@ -169,8 +169,8 @@ impl<K: Key> HashTable<K> {
         K::BITS - self.entries.len().trailing_zeros()
     }
 
-    fn view(&self) -> View<'_, K> {
-        View { function: self.function, entries: &self.entries, mask: self.mask(), shift: self.shift() }
+    fn view(&self) -> HashTableView<'_, K> {
+        HashTableView { function: self.function, entries: &self.entries, mask: self.mask(), shift: self.shift() }
     }
 }
 
@@ -186,7 +186,7 @@ impl<K> Links for HashTable<K> {
 
 /// The table as probes see it.
 #[derive(Clone, Copy)]
-struct View<'a, K> {
+struct HashTableView<'a, K> {
     function: HashFunction,
     entries: &'a [Entry<K>],
     /// One less than the number of entries.
@@ -194,7 +194,7 @@ struct View<'a, K> {
     shift: u32,
 }
 
-impl<K: Key> Slots for View<'_, K> {
+impl<K: Key> Slots for HashTableView<'_, K> {
     type Key = K;
 
     fn function(self) -> HashFunction {
@@ -220,7 +220,7 @@ impl<K: Key> Slots for View<'_, K> {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn gather<L: Lanes<Key = K>>(self, slots: L::Slots) -> (L, L::Slots) {
+    unsafe fn gather<L: KeyLanes<Key = K>>(self, slots: L::Slots) -> (L, L::Slots) {
         // SAFETY: the instruction set is the caller's; the mask is one less than the number of entries, a power of two, of
         // which `slots` allows 2^30.
         unsafe { L::gather(self.entries.as_ptr(), slots, self.mask) }

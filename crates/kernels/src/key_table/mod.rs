@@ -37,7 +37,7 @@ pub use probe::Probing;
 pub use rof_table::RofTable;
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use probe::{Keys8, Keys16, Lanes};
+pub(crate) use probe::{KeyLanes, Keys8, Keys16};
 
 use crate::Isa;
 

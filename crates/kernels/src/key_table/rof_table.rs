@@ -13,7 +13,7 @@ use crate::ahead::prefetch;
 use crate::hash::{Function, HashFunction, Murmur3};
 
 #[cfg(target_arch = "x86_64")]
-use super::probe::Lanes;
+use super::probe::KeyLanes;
 
 /// A bucket of the paper's figure.
 #[repr(C)]
@@ -91,7 +91,7 @@ impl RofTable {
 
     /// A link for each key, appended to `links`.
     pub fn locate(&self, isa: Isa, probing: Probing, keys: &[u64], links: &mut Vec<u32>) {
-        locate(isa, View { buckets: &self.buckets, shift: self.shift() }, probing, keys, links);
+        locate(isa, RofTableView { buckets: &self.buckets, shift: self.shift() }, probing, keys, links);
     }
 
     /// The positions of keys that several rows have.
@@ -137,13 +137,13 @@ impl Links for RofTable {
 
 /// The table as probes see it.
 #[derive(Clone, Copy)]
-struct View<'a> {
+struct RofTableView<'a> {
     /// As many as a power of two.
     buckets: &'a [Bucket],
     shift: u32,
 }
 
-impl Slots for View<'_> {
+impl Slots for RofTableView<'_> {
     type Key = u64;
 
     fn function(self) -> HashFunction {
@@ -168,7 +168,7 @@ impl Slots for View<'_> {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn gather<L: Lanes<Key = u64>>(self, slots: L::Slots) -> (L, L::Slots) {
+    unsafe fn gather<L: KeyLanes<Key = u64>>(self, slots: L::Slots) -> (L, L::Slots) {
         // SAFETY: the instruction set is the caller's.
         unsafe { L::from_each(slots, |slot| self.entry(slot)) }
     }

@@ -120,7 +120,7 @@ fn stream<T: Value>(line: &[T], out: &mut [T]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::digits::{Places, bounds, histogram};
+    use super::super::digits::{DigitOffsets, bounds, histogram};
     use super::*;
 
     fn check<T: Value>(rows: usize, skip: usize, value: impl Fn(usize) -> T) {
@@ -129,7 +129,7 @@ mod tests {
         let counts = histogram(&digits, |digit| digit);
         let mut out = vec![T::default(); rows + skip];
         let mut expected = vec![Vec::new(); DIGITS];
-        let mut places = Places::new(&counts);
+        let mut places = DigitOffsets::new(&counts);
         let bounds = bounds(&counts);
         let mut combiner = Combiner::new(&mut out[skip..], &bounds);
         for (row, digit) in digits.iter().enumerate() {

@@ -79,9 +79,9 @@ pub(crate) fn bounds(counts: &Histogram) -> Bounds {
 }
 
 /// The row that the next code of each digit goes to.
-pub(crate) struct Places(Histogram);
+pub(crate) struct DigitOffsets(Histogram);
 
-impl Places {
+impl DigitOffsets {
     pub(crate) fn new(counts: &Histogram) -> Self {
         Self(starts(counts))
     }

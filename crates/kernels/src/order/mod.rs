@@ -17,7 +17,7 @@ mod sort;
 
 pub(crate) use combine::{Combiner, FAR, Output};
 pub use digits::{Bounds, DIGITS};
-pub(crate) use digits::{Digits, Histogram, Places, SMALL, bounds, histogram, is_single};
+pub(crate) use digits::{DigitOffsets, Digits, Histogram, SMALL, bounds, histogram, is_single};
 pub use merge::merge;
 pub(crate) use merge::{check_rows, merge_while_both, rest};
 pub use partition::{partition, partition_tids};

@@ -1,7 +1,7 @@
 //! Radix partitioning of native codes (ByteSlice paper, section 6, after Kim and others): a histogram, then each code to
 //! the next place of its bucket.
 
-use super::{Bounds, Combiner, Digits, FAR, Histogram, Output, Places, bounds, histogram};
+use super::{Bounds, Combiner, DigitOffsets, Digits, FAR, Histogram, Output, bounds, histogram};
 use crate::Code;
 
 /// Partitions codes of `width` bits by their digit number `digit`, the most significant being 0: `tids` and `out` get
@@ -13,7 +13,7 @@ pub fn partition<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut Vec<u
     let (digits, counts) = count(codes, width, digit);
     tids.resize(codes.len(), 0);
     out.resize(codes.len(), C::default());
-    let (places, bounds) = (Places::new(&counts), bounds(&counts));
+    let (places, bounds) = (DigitOffsets::new(&counts), bounds(&counts));
     let digit = |code: C| digits.get(code.to_u64(), digit);
     if codes.len() > FAR {
         let (mut tids, mut out) = (Combiner::new(tids, &bounds), Combiner::new(out, &bounds));
@@ -39,7 +39,7 @@ pub fn partition<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut Vec<u
 pub fn partition_tids<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut Vec<u32>) -> Bounds {
     let (digits, counts) = count(codes, width, digit);
     tids.resize(codes.len(), 0);
-    let (mut places, bounds) = (Places::new(&counts), bounds(&counts));
+    let (mut places, bounds) = (DigitOffsets::new(&counts), bounds(&counts));
     let mut out = Output::new(tids, &bounds);
     out.put_all(codes.iter().zip(0..).map(|(code, tid)| {
         let digit = digits.get(code.to_u64(), digit);
@@ -54,7 +54,7 @@ pub fn partition_tids<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut 
 fn each_place<C: Code>(
     codes: &[C],
     digit: impl Fn(C) -> u8,
-    mut places: Places,
+    mut places: DigitOffsets,
     mut put: impl FnMut(u8, usize, u32, C),
 ) {
     for (code, tid) in codes.iter().zip(0..) {

@@ -5,7 +5,7 @@
 //! the last digit up would write to 256 far places at a time, each time (Zen 5, 2^24 codes of 32 bits: about twice the
 //! time).
 
-use super::{Digits, Histogram, Output, Places, SMALL, bounds, histogram, is_single, partition};
+use super::{DigitOffsets, Digits, Histogram, Output, SMALL, bounds, histogram, is_single, partition};
 use crate::{Code, Value};
 use std::ops::Range;
 
@@ -159,7 +159,7 @@ fn begin<I: Copy, P: Pair>(items: &[I], pair: impl Fn(usize, I) -> P, by: By, se
     let rows = items.len();
     let digit = if rows > RUN { 0 } else { by.digits.count() - 1 };
     let counts = histogram(items, |item| by.digit(pair(0, item), digit));
-    let mut places = Places::new(&counts);
+    let mut places = DigitOffsets::new(&counts);
     sets.iter_mut().for_each(|set| set.resize(rows, P::default()));
     let bounds = bounds(&counts);
     let mut to = Output::new(&mut sets[0], &bounds);
@@ -243,7 +243,7 @@ impl<P: Pair, T: Target<P>> Sorter<'_, P, T> {
     fn pass(&mut self, set: usize, rows: Range<usize>, digit: usize, counts: &Histogram) {
         let [first, second] = self.sets;
         let (from, to) = if set == 0 { (first, second) } else { (second, first) };
-        let (mut places, to) = (Places::new(counts), &mut to[rows.clone()]);
+        let (mut places, to) = (DigitOffsets::new(counts), &mut to[rows.clone()]);
         for pair in &from[rows] {
             to[places.take(self.by.digit(*pair, digit))] = *pair;
         }
@@ -251,7 +251,7 @@ impl<P: Pair, T: Target<P>> Sorter<'_, P, T> {
 
     /// The same to the output.
     fn last_pass(&mut self, set: usize, rows: Range<usize>, digit: usize, counts: &Histogram) {
-        let (mut places, start) = (Places::new(counts), rows.start);
+        let (mut places, start) = (DigitOffsets::new(counts), rows.start);
         for pair in &self.sets[set][rows] {
             self.out.put(start + places.take(self.by.digit(*pair, digit)), *pair);
         }

@@ -9,7 +9,7 @@ const AHEAD: usize = 4096;
 ///
 /// # Safety
 /// The machine has the instruction set that a function's name ends with.
-pub trait Lanes: Sized {
+pub trait CodeWord: Sized {
     /// `code - low <= span`.
     #[cfg(target_arch = "x86_64")]
     #[doc(hidden)]
@@ -34,7 +34,7 @@ pub trait Lanes: Sized {
 #[cfg(target_arch = "x86_64")]
 macro_rules! widths {
     ($($code:ty: $range:ident $equal_any:ident),*) => {$(
-        impl Lanes for $code {
+        impl CodeWord for $code {
             #[inline(always)]
             unsafe fn range_avx2(codes: &[Self; 64], low: Self, span: Self) -> u64 {
                 // SAFETY: the caller has AVX2.

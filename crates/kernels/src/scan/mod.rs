@@ -11,7 +11,7 @@ mod lanes;
 mod scalar;
 
 use crate::{Code, Isa, bits};
-pub use lanes::Lanes;
+pub use lanes::CodeWord;
 
 /// Codes with `low <= code <= high`; none when `low > high`.
 ///

@@ -5,12 +5,12 @@
 //! 65,536 records. Requests carry conditions beside the text of the query, as `[column, low, high]` with bounds of the
 //! unscaled values (days for dates, cents for prices); they are evaluated column-first in the order in which they are given.
 
-use super::{Answer, Result, file};
+use super::{QueryAnswer, Result, file};
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Decimal128Type, Field, Int64Type, Schema};
 use gingham_kernels::packing::{Connective, Format, Packed, Packing, Predicate, Test, Way, evaluate, pack};
 use gingham_kernels::{Isa, bitpack, bits};
-use gingham_lab::tpch::Table;
+use gingham_lab::tpch::TpchTable;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
@@ -91,11 +91,11 @@ impl Kernels {
         Ok((records, seconds))
     }
 
-    pub(super) fn answer(&self, conditions: &Value) -> Result<Answer> {
+    pub(super) fn answer(&self, conditions: &Value) -> Result<QueryAnswer> {
         let (records, _) = self.count(conditions)?;
         let schema = Arc::new(Schema::new(vec![Field::new("records", DataType::Int64, false)]));
         let column: ArrayRef = Arc::new(Int64Array::from(vec![records as i64]));
-        Ok(Answer::new(&schema, &[RecordBatch::try_new(Arc::clone(&schema), vec![column])?])?)
+        Ok(QueryAnswer::new(&schema, &[RecordBatch::try_new(Arc::clone(&schema), vec![column])?])?)
     }
 
     fn condition(&self, condition: &Value) -> Result<Condition<'_>> {
@@ -128,7 +128,7 @@ fn count_zone(conditions: &[Condition<'_>], zone: usize) -> usize {
 
 impl Column {
     fn read(files: &Path, name: &str) -> Result<Self> {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(file(files, Table::LineItem))?)?;
+        let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(file(files, TpchTable::LineItem))?)?;
         let columns = ProjectionMask::columns(builder.parquet_schema(), [name]);
         let mut values: Vec<i64> = Vec::new();
         for batch in builder.with_projection(columns).build()? {

@@ -8,7 +8,7 @@ use gingham_kernels::packing::{Format, Packed, pack};
 
 /// A packed column that owns its bytes.
 #[derive(Debug)]
-pub struct Column {
+pub struct PackedColumn {
     format: Format,
     rows: usize,
     /// Padding, then the packed codes.
@@ -19,7 +19,7 @@ pub struct Column {
 /// What the first code's address is a multiple of: a line of the cache and the widest vector, as a segment's memory is.
 const ALIGNMENT: usize = 64;
 
-impl Column {
+impl PackedColumn {
     /// Packs `codes`.
     ///
     /// # Panics

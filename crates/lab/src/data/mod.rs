@@ -13,5 +13,5 @@ pub mod wide;
 mod zipf;
 
 pub use codes::Codes;
-pub use column::Column;
+pub use column::PackedColumn;
 pub use zipf::Zipf;

@@ -75,7 +75,7 @@ fn count_variant(experiment: &'static Experiment, clock: Clock, mut variant: Var
 pub(super) struct Counted {
     wanted: Vec<&'static str>,
     /// How valgrind names its version, and the variants' counts.
-    found: Result<(String, Vec<Line>), String>,
+    found: Result<(String, Vec<CountedLine>), String>,
 }
 
 /// Counts what an experiment's figures want and the processor does not count; `None` when nothing is wanted. It takes no
@@ -117,10 +117,10 @@ impl Counted {
 }
 
 /// What the child says of a variant, and its counts.
-type Line = (Value, Vec<Counts>);
+type CountedLine = (Value, Vec<Counts>);
 
 /// The variants that a child says it has run, and their counts.
-fn run(experiment: &Experiment, counter: &Counter, limit: Duration) -> Result<Vec<Line>, String> {
+fn run(experiment: &Experiment, counter: &Counter, limit: Duration) -> Result<Vec<CountedLine>, String> {
     let lines = simulate(experiment.name, counter, &SMALL, limit)?;
     let counts = |events: Vec<Events>| events.iter().map(Events::counts).collect::<Result<_, _>>();
     lines.into_iter().map(|(line, events)| Ok((line, counts(events)?))).collect()
@@ -157,7 +157,7 @@ fn pair<T: Clone>(output: &str, counts: &[T]) -> Result<Vec<(Value, Vec<T>)>, St
 }
 
 /// Adds the counts to the points of the same levels; returns to how many.
-fn merge(lines: &[Line], wanted: &[&'static str], points: &mut [Point]) -> Result<usize, String> {
+fn merge(lines: &[CountedLine], wanted: &[&'static str], points: &mut [Point]) -> Result<usize, String> {
     let mut counted = 0;
     for (line, counts) in lines {
         let units = line["units"].as_f64().filter(|units| *units > 0.0).ok_or("a variant without units")?;

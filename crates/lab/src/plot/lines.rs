@@ -26,7 +26,7 @@ pub struct Mark {
 
 /// Results that belong together, by rising `x`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct PlotLine {
     /// Class of the style sheet.
     pub class: &'static str,
     /// Its marks.
@@ -37,7 +37,7 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinePlot {
     /// Its lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<PlotLine>,
     /// Name of the horizontal axis.
     pub x_axis: String,
     /// Name of the vertical axis.
@@ -102,7 +102,7 @@ impl LinePlot {
     }
 }
 
-fn draw(svg: &mut String, of: &Line, axes: &Axes) {
+fn draw(svg: &mut String, of: &PlotLine, axes: &Axes) {
     let places: Vec<(f64, f64)> = of.marks.iter().map(|mark| axes.place(mark.x, mark.y)).collect();
     let path: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
     // Writing to a string can't fail.
@@ -160,7 +160,7 @@ mod tests {
     fn plot(logarithmic: bool) -> LinePlot {
         let mark = |x, y| Mark { x, y, interval: Some((y * 0.9, y * 1.1)), hint: "k < 9".to_string() };
         LinePlot {
-            lines: vec![Line { class: "s0", marks: vec![mark(4.0, 10.0), mark(32.0, 1000.0)] }],
+            lines: vec![PlotLine { class: "s0", marks: vec![mark(4.0, 10.0), mark(32.0, 1000.0)] }],
             x_axis: "bits".to_string(),
             y_axis: "cycles".to_string(),
             logarithmic,

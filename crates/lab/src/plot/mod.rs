@@ -13,7 +13,7 @@ mod page;
 mod svg;
 
 pub use bars::{Bar, level_bars, ratio_bars, upright_bars};
-pub use lines::{Line, LinePlot, Mark};
+pub use lines::{LinePlot, Mark, PlotLine};
 pub use page::page;
 pub use svg::escaped;
 

@@ -20,7 +20,7 @@ type Cell = Option<String>;
 
 /// How a column's cells compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CellKind {
     /// As text.
     Text,
     /// As an exact number.
@@ -31,13 +31,13 @@ enum Kind {
 
 /// A query's result.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct QueryAnswer {
     columns: Vec<String>,
-    kinds: Vec<Kind>,
+    kinds: Vec<CellKind>,
     rows: Vec<Vec<Cell>>,
 }
 
-impl Answer {
+impl QueryAnswer {
     /// DataFusion's answer to a query.
     pub fn of_datafusion(reference: &Reference, sql: &str) -> gingham_reference::Result<Self> {
         let (schema, batches) = reference.query(sql)?;
@@ -51,9 +51,9 @@ impl Answer {
             .fields()
             .iter()
             .map(|field| match field.data_type() {
-                data_type if data_type.is_floating() => Kind::Float,
-                data_type if data_type.is_numeric() => Kind::Number,
-                _ => Kind::Text,
+                data_type if data_type.is_floating() => CellKind::Float,
+                data_type if data_type.is_numeric() => CellKind::Number,
+                _ => CellKind::Text,
             })
             .collect();
         let options = FormatOptions::default();
@@ -116,12 +116,12 @@ impl Answer {
         text
     }
 
-    /// From CSV as [`Answer::to_csv`] writes it.
+    /// From CSV as [`QueryAnswer::to_csv`] writes it.
     pub fn from_csv(text: &str) -> Result<Self, String> {
         let mut records = parse_csv(text)?.into_iter();
         let header = records.next().ok_or("an answer file without a header line")?;
         let columns: Vec<String> = header.into_iter().flatten().collect();
-        let kinds = vec![Kind::Text; columns.len()];
+        let kinds = vec![CellKind::Text; columns.len()];
         let rows: Vec<_> = records.collect();
         match rows.iter().position(|row| row.len() != columns.len()) {
             Some(row) => Err(format!("row {} has {} cells for {} columns", row + 1, rows[row].len(), columns.len())),
@@ -133,7 +133,7 @@ impl Answer {
 /// Compares rows cell by cell; `name` maps a cell's place to its column.
 fn check_rows(
     columns: &[String],
-    kinds: &[Kind],
+    kinds: &[CellKind],
     expected: &[Vec<Cell>],
     actual: &[Vec<Cell>],
     name: impl Fn(usize) -> usize,
@@ -156,14 +156,14 @@ fn check_rows(
     Ok(())
 }
 
-fn same(kind: Kind, expected: Option<&str>, actual: Option<&str>) -> bool {
+fn same(kind: CellKind, expected: Option<&str>, actual: Option<&str>) -> bool {
     let (Some(expected), Some(actual)) = (expected, actual) else {
         return expected == actual;
     };
     match kind {
-        Kind::Text => expected == actual,
-        Kind::Number => shortest(expected) == shortest(actual) || same_digits(expected, actual),
-        Kind::Float => match (expected.parse::<f64>(), actual.parse::<f64>()) {
+        CellKind::Text => expected == actual,
+        CellKind::Number => shortest(expected) == shortest(actual) || same_digits(expected, actual),
+        CellKind::Float => match (expected.parse::<f64>(), actual.parse::<f64>()) {
             (Ok(a), Ok(b)) => a == b || (a - b).abs() <= FLOAT_TOLERANCE * a.abs().max(b.abs()),
             _ => expected == actual,
         },
@@ -192,11 +192,11 @@ fn shortest(number: &str) -> &str {
     if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
-fn sort_rows(kinds: &[Kind], rows: &mut [Vec<Cell>]) {
+fn sort_rows(kinds: &[CellKind], rows: &mut [Vec<Cell>]) {
     rows.sort_by_cached_key(|row| {
         let cells = row.iter().zip(kinds).map(|(cell, kind)| match kind {
-            Kind::Number => cell.as_deref().map(|text| shortest(text).to_string()),
-            Kind::Text | Kind::Float => cell.clone(),
+            CellKind::Number => cell.as_deref().map(|text| shortest(text).to_string()),
+            CellKind::Text | CellKind::Float => cell.clone(),
         });
         cells.collect::<Vec<_>>()
     });
@@ -255,15 +255,15 @@ fn parse_csv(text: &str) -> Result<Vec<Vec<Cell>>, String> {
 mod tests {
     use super::*;
 
-    fn answer(kinds: &[Kind], rows: &[&[&str]]) -> Answer {
+    fn answer(kinds: &[CellKind], rows: &[&[&str]]) -> QueryAnswer {
         let rows = rows.iter().map(|row| row.iter().map(|cell| Some(cell.to_string())).collect()).collect();
         let columns = (0..kinds.len()).map(|column| format!("c{column}")).collect();
-        Answer { columns, kinds: kinds.to_vec(), rows }
+        QueryAnswer { columns, kinds: kinds.to_vec(), rows }
     }
 
     #[test]
     fn numbers_compare_as_numbers_and_text_as_text() {
-        use Kind::{Float, Number, Text};
+        use CellKind::{Float, Number, Text};
         let check = |kind, a: &str, b: &str| answer(&[kind], &[&[a]]).check(1, &answer(&[kind], &[&[b]])).is_ok();
         assert!(check(Number, "1.50", "1.5"));
         assert!(check(Number, "100", "100.00"));
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn order_matters_unless_tied() {
-        let kinds = [Kind::Text, Kind::Number, Kind::Text];
+        let kinds = [CellKind::Text, CellKind::Number, CellKind::Text];
         let a = answer(&kinds, &[&["x", "2", "d"], &["y", "2", "d"], &["z", "1", "d"]]);
         let tied = answer(&kinds, &[&["y", "2.0", "d"], &["x", "2", "d"], &["z", "1", "d"]]);
         let unsorted = answer(&kinds, &[&["z", "1", "d"], &["x", "2", "d"], &["y", "2", "d"]]);
@@ -289,12 +289,12 @@ mod tests {
 
     #[test]
     fn csv_round_trips() {
-        let mut original = answer(&[Kind::Text; 3], &[&["a,b", "say \"x\"\nthen", ""], &["1", "2", "3"]]);
+        let mut original = answer(&[CellKind::Text; 3], &[&["a,b", "say \"x\"\nthen", ""], &["1", "2", "3"]]);
         original.rows[1][1] = None;
-        let read = Answer::from_csv(&original.to_csv()).unwrap();
+        let read = QueryAnswer::from_csv(&original.to_csv()).unwrap();
         assert_eq!((read.columns, read.rows), (original.columns, original.rows));
         for bad in ["a,b\n1\n", "a\n\"x\n", "a\n\"x\"y\n", "a\n1", ""] {
-            assert!(Answer::from_csv(bad).is_err(), "{bad:?}");
+            assert!(QueryAnswer::from_csv(bad).is_err(), "{bad:?}");
         }
     }
 }

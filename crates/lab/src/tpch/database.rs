@@ -1,7 +1,7 @@
 //! TPC-H in a database of its own, for experiments that run queries: made once and shared by all of them.
 
-use super::answers::Answer;
-use super::{Table, create_tables, generate_in_order, published, queries};
+use super::answers::QueryAnswer;
+use super::{TpchTable, create_tables, generate_in_order, published, queries};
 use gingham::{Connection, Database};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::rc::Rc;
 pub struct TpchDatabase {
     database: Database,
     scale: f64,
-    answers: RefCell<HashMap<usize, Rc<Answer>>>,
+    answers: RefCell<HashMap<usize, Rc<QueryAnswer>>>,
 }
 
 impl TpchDatabase {
@@ -21,7 +21,7 @@ impl TpchDatabase {
         let database = Database::in_memory()?;
         let connection = database.connect();
         create_tables(&connection)?;
-        for table in Table::ALL {
+        for table in TpchTable::ALL {
             let mut appender = connection.appender(table.name())?;
             generate_in_order(table, scale, threads, |batch| appender.append_batch(batch))?;
             appender.finish()?;
@@ -48,7 +48,7 @@ impl TpchDatabase {
     ///
     /// # Errors
     /// When the query fails or the answer is not the published one.
-    pub fn answer(&self, number: usize) -> Result<Rc<Answer>, String> {
+    pub fn answer(&self, number: usize) -> Result<Rc<QueryAnswer>, String> {
         if let Some(known) = self.answers.borrow().get(&number) {
             return Ok(Rc::clone(known));
         }
@@ -64,9 +64,9 @@ impl TpchDatabase {
 }
 
 /// What a connection answers.
-fn answer(connection: &Connection, sql: &str) -> Result<Answer, String> {
+fn answer(connection: &Connection, sql: &str) -> Result<QueryAnswer, String> {
     let result = connection.query(sql).map_err(|error| error.to_string())?;
     let schema = result.schema();
     let batches = result.collect_batches().map_err(|error| error.to_string())?;
-    Answer::new(&schema, &batches).map_err(|error| error.to_string())
+    QueryAnswer::new(&schema, &batches).map_err(|error| error.to_string())
 }

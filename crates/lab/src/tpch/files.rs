@@ -1,6 +1,6 @@
 //! The tables as Parquet files: what every engine of the benchmark loads.
 
-use super::{Table, generate_in_order};
+use super::{TpchTable, generate_in_order};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
@@ -13,7 +13,7 @@ const ROW_GROUP_ROWS: usize = 1 << 20;
 
 /// Writes `table` at `scale` to `folder/NAME.parquet` (zstd level 1, row groups of a million rows, decimals as
 /// DECIMAL(15,2), dates as DATE) and returns its bytes. The file appears under its name when it is whole.
-pub fn write_parquet(table: Table, scale: f64, threads: usize, folder: &Path) -> Result<u64> {
+pub fn write_parquet(table: TpchTable, scale: f64, threads: usize, folder: &Path) -> Result<u64> {
     let path = folder.join(format!("{}.parquet", table.name()));
     let unfinished = folder.join(format!("{}.parquet.unfinished", table.name()));
     let properties = WriterProperties::builder()

@@ -2,7 +2,7 @@
 //! DECIMAL(15,2), DATE, and strings as views. A few thousand rows are gathered and then turned column by column, which
 //! keeps each loop over one field and one builder.
 
-use super::Table;
+use super::TpchTable;
 use arrow::array::{ArrayRef, Date32Array, Decimal128Array, Int32Array, Int64Array, RecordBatch, StringViewBuilder};
 use arrow::datatypes::{Field, Schema};
 use std::fmt::{Display, Write};
@@ -19,21 +19,26 @@ pub const BATCH_ROWS: usize = 8192;
 
 /// The rows of one part of `table` at `scale`, in the generator's order. Parts count from 0; all parts in order are the
 /// table. Region and nation have one part whatever `parts` says.
-pub fn batches(table: Table, scale: f64, part: usize, parts: usize) -> Box<dyn Iterator<Item = RecordBatch> + Send> {
+pub fn batches(
+    table: TpchTable,
+    scale: f64,
+    part: usize,
+    parts: usize,
+) -> Box<dyn Iterator<Item = RecordBatch> + Send> {
     let (part, parts) = (part as i32 + 1, parts as i32);
     match table {
-        Table::Region => chunks(RegionGenerator::new(scale, 1, 1).into_iter(), region),
-        Table::Nation => chunks(NationGenerator::new(scale, 1, 1).into_iter(), nation),
-        Table::Supplier => chunks(SupplierGenerator::new(scale, part, parts).into_iter(), supplier),
-        Table::Customer => chunks(CustomerGenerator::new(scale, part, parts).into_iter(), customer),
-        Table::Part => chunks(PartGenerator::new(scale, part, parts).into_iter(), part_table),
-        Table::PartSupp => chunks(PartSuppGenerator::new(scale, part, parts).into_iter(), partsupp),
-        Table::Orders => chunks(OrderGenerator::new(scale, part, parts).into_iter(), orders),
-        Table::LineItem => chunks(LineItemGenerator::new(scale, part, parts).into_iter(), lineitem),
+        TpchTable::Region => chunks(RegionGenerator::new(scale, 1, 1).into_iter(), region),
+        TpchTable::Nation => chunks(NationGenerator::new(scale, 1, 1).into_iter(), nation),
+        TpchTable::Supplier => chunks(SupplierGenerator::new(scale, part, parts).into_iter(), supplier),
+        TpchTable::Customer => chunks(CustomerGenerator::new(scale, part, parts).into_iter(), customer),
+        TpchTable::Part => chunks(PartGenerator::new(scale, part, parts).into_iter(), part_table),
+        TpchTable::PartSupp => chunks(PartSuppGenerator::new(scale, part, parts).into_iter(), partsupp),
+        TpchTable::Orders => chunks(OrderGenerator::new(scale, part, parts).into_iter(), orders),
+        TpchTable::LineItem => chunks(LineItemGenerator::new(scale, part, parts).into_iter(), lineitem),
     }
 }
 
-impl Table {
+impl TpchTable {
     /// Its Arrow schema; no column takes NULL.
     pub fn schema(self) -> Arc<Schema> {
         match self {
@@ -64,12 +69,12 @@ fn chunks<R: Send + 'static>(
 }
 
 /// Gathers columns made from the fields of `rows`.
-struct Columns<'a, R> {
+struct ColumnBuilder<'a, R> {
     rows: &'a [R],
     columns: Vec<(Field, ArrayRef)>,
 }
 
-impl<'a, R> Columns<'a, R> {
+impl<'a, R> ColumnBuilder<'a, R> {
     fn of(rows: &'a [R]) -> Self {
         Self { rows, columns: Vec::with_capacity(16) }
     }
@@ -136,7 +141,7 @@ impl<'a, R> Columns<'a, R> {
 }
 
 fn region(rows: &[Region<'static>]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("r_regionkey", |row| row.r_regionkey)
         .text("r_name", |row| row.r_name)
         .text("r_comment", |row| row.r_comment)
@@ -144,7 +149,7 @@ fn region(rows: &[Region<'static>]) -> RecordBatch {
 }
 
 fn nation(rows: &[Nation<'static>]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("n_nationkey", |row| row.n_nationkey)
         .text("n_name", |row| row.n_name)
         .bigint("n_regionkey", |row| row.n_regionkey)
@@ -153,7 +158,7 @@ fn nation(rows: &[Nation<'static>]) -> RecordBatch {
 }
 
 fn supplier(rows: &[Supplier]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("s_suppkey", |row| row.s_suppkey)
         .printed("s_name", |row| &row.s_name)
         .printed("s_address", |row| &row.s_address)
@@ -165,7 +170,7 @@ fn supplier(rows: &[Supplier]) -> RecordBatch {
 }
 
 fn customer(rows: &[Customer<'static>]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("c_custkey", |row| row.c_custkey)
         .printed("c_name", |row| &row.c_name)
         .printed("c_address", |row| &row.c_address)
@@ -178,7 +183,7 @@ fn customer(rows: &[Customer<'static>]) -> RecordBatch {
 }
 
 fn part_table(rows: &[Part<'static>]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("p_partkey", |row| row.p_partkey)
         .printed("p_name", |row| &row.p_name)
         .printed("p_mfgr", |row| &row.p_mfgr)
@@ -192,7 +197,7 @@ fn part_table(rows: &[Part<'static>]) -> RecordBatch {
 }
 
 fn partsupp(rows: &[PartSupp<'static>]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("ps_partkey", |row| row.ps_partkey)
         .bigint("ps_suppkey", |row| row.ps_suppkey)
         .integer("ps_availqty", |row| row.ps_availqty)
@@ -202,7 +207,7 @@ fn partsupp(rows: &[PartSupp<'static>]) -> RecordBatch {
 }
 
 fn orders(rows: &[Order<'static>]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("o_orderkey", |row| row.o_orderkey)
         .bigint("o_custkey", |row| row.o_custkey)
         .text("o_orderstatus", |row| row.o_orderstatus.as_str())
@@ -216,7 +221,7 @@ fn orders(rows: &[Order<'static>]) -> RecordBatch {
 }
 
 fn lineitem(rows: &[LineItem<'static>]) -> RecordBatch {
-    Columns::of(rows)
+    ColumnBuilder::of(rows)
         .bigint("l_orderkey", |row| row.l_orderkey)
         .bigint("l_partkey", |row| row.l_partkey)
         .bigint("l_suppkey", |row| row.l_suppkey)
@@ -245,7 +250,7 @@ mod tests {
 
     #[test]
     fn parts_in_order_are_the_whole_table() {
-        for table in [Table::Customer, Table::LineItem] {
+        for table in [TpchTable::Customer, TpchTable::LineItem] {
             let whole: Vec<_> = batches(table, 0.002, 0, 1).collect();
             let parted: Vec<_> = (0..3).flat_map(|part| batches(table, 0.002, part, 3)).collect();
             let whole = concat_batches(&table.schema(), &whole).unwrap();
@@ -256,7 +261,7 @@ mod tests {
 
     #[test]
     fn first_line_item_is_the_one_dbgen_prints() {
-        let batch = batches(Table::LineItem, 1.0, 0, 1000).next().unwrap();
+        let batch = batches(TpchTable::LineItem, 1.0, 0, 1000).next().unwrap();
         let line: Vec<_> = batch
             .columns()
             .iter()
@@ -280,7 +285,7 @@ mod tests {
             columns.insert(name.to_string(), sql_type.to_string());
         }
         let mut seen = 0;
-        for table in Table::ALL {
+        for table in TpchTable::ALL {
             for field in table.schema().fields() {
                 let sql_type = &columns[field.name()];
                 let arrow_type = match sql_type.split('(').next().unwrap() {

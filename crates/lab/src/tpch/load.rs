@@ -1,6 +1,6 @@
 //! Generated tables into a Gingham database.
 
-use super::{Table, queries};
+use super::{TpchTable, queries};
 use arrow::array::RecordBatch;
 use gingham::{Connection, Result};
 
@@ -13,7 +13,7 @@ pub fn create_tables(connection: &Connection) -> Result<()> {
 /// Appends `batches` to `table`, all or nothing, and returns their rows. `progress` is told of the rows handed over.
 pub fn load(
     connection: &Connection,
-    table: Table,
+    table: TpchTable,
     batches: &[RecordBatch],
     mut progress: impl FnMut(u64),
 ) -> Result<u64> {

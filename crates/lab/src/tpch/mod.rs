@@ -28,7 +28,7 @@ pub use parallel::{generate_all, generate_in_order};
 
 /// One of TPC-H's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Table {
+pub enum TpchTable {
     /// The 5 regions.
     Region,
     /// The 25 nations.
@@ -47,7 +47,7 @@ pub enum Table {
     LineItem,
 }
 
-impl Table {
+impl TpchTable {
     /// All tables, referred ones before those that refer to them.
     pub const ALL: [Self; 8] = [
         Self::Region,

@@ -1,7 +1,7 @@
 //! Generating on several threads, delivering in order: the database and the files then hold the same rows in the same
 //! places however many threads made them.
 
-use super::{Table, batches};
+use super::{TpchTable, batches};
 use arrow::array::RecordBatch;
 use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -12,7 +12,7 @@ const AHEAD: usize = 16;
 /// Generates `table` at `scale` on `threads` threads and hands `sink` every batch in the table's order. Stops at the
 /// sink's first error and returns it.
 pub fn generate_in_order<E>(
-    table: Table,
+    table: TpchTable,
     scale: f64,
     threads: usize,
     mut sink: impl FnMut(RecordBatch) -> Result<(), E>,
@@ -47,10 +47,10 @@ pub fn generate_in_order<E>(
     })
 }
 
-/// All tables in memory, in [`Table::ALL`]'s order. `progress` is told of the rows as they are made.
-pub fn generate_all(scale: f64, threads: usize, mut progress: impl FnMut(u64)) -> Vec<(Table, Vec<RecordBatch>)> {
+/// All tables in memory, in [`TpchTable::ALL`]'s order. `progress` is told of the rows as they are made.
+pub fn generate_all(scale: f64, threads: usize, mut progress: impl FnMut(u64)) -> Vec<(TpchTable, Vec<RecordBatch>)> {
     let mut tables = Vec::new();
-    for table in Table::ALL {
+    for table in TpchTable::ALL {
         let mut made = Vec::new();
         let Ok(()) = generate_in_order(table, scale, threads, |batch| {
             progress(batch.num_rows() as u64);
@@ -71,12 +71,12 @@ mod tests {
     fn order_does_not_depend_on_threads() {
         let collect = |threads| {
             let mut all = Vec::new();
-            generate_in_order(Table::PartSupp, 0.4, threads, |batch| {
+            generate_in_order(TpchTable::PartSupp, 0.4, threads, |batch| {
                 all.push(batch);
                 Ok::<(), ()>(())
             })
             .unwrap();
-            concat_batches(&Table::PartSupp.schema(), &all).unwrap()
+            concat_batches(&TpchTable::PartSupp.schema(), &all).unwrap()
         };
         let one = collect(1);
         assert_eq!(one.num_rows(), 320_000);
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn stops_at_the_sinks_error() {
         let mut taken = 0;
-        let result = generate_in_order(Table::Orders, 0.2, 2, |_| {
+        let result = generate_in_order(TpchTable::Orders, 0.2, 2, |_| {
             taken += 1;
             if taken == 3 { Err("full") } else { Ok(()) }
         });

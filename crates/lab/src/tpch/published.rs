@@ -1,7 +1,7 @@
 //! The answers at scale factor 1 that the specification publishes with its validation parameters, printed with few
 //! digits behind the point. They say that generator, queries and engine together do what TPC-H means.
 
-use super::answers::Answer;
+use super::answers::QueryAnswer;
 use tpchgen::q_and_a::answers_sf1;
 
 /// How far query 17 may be off: 348406.02 is published where exact sums give 348406.05.
@@ -9,7 +9,7 @@ const QUERY_17_TOLERANCE: f64 = 2e-7;
 
 /// Checks `actual`, the result of query `number` at scale factor 1, against the published answer: numbers must round to
 /// the printed digits, text must be equal but for blanks at the end.
-pub fn check(number: usize, actual: &Answer) -> Result<(), String> {
+pub fn check(number: usize, actual: &QueryAnswer) -> Result<(), String> {
     let text =
         answers_sf1::answer(number as i32).ok_or_else(|| format!("no answer is published for query {number}"))?;
     let mut lines = text.lines().filter(|line| !line.trim().is_empty()).map(|line| line.split('|').collect::<Vec<_>>());

@@ -401,15 +401,15 @@ fn gathered(zone: &Buffer, length: usize, span: impl Fn(usize) -> Range<usize>) 
 /// A part of a buffer, sharing its bytes, whose capacity is its own length: by capacity, operators account for the
 /// memory that a batch holds, and a plain slice would count the whole segment each time.
 fn part(buffer: &Buffer, range: Range<usize>) -> Buffer {
-    struct Owner(Buffer);
+    struct SharedBytes(Buffer);
 
-    impl AsRef<[u8]> for Owner {
+    impl AsRef<[u8]> for SharedBytes {
         fn as_ref(&self) -> &[u8] {
             &self.0
         }
     }
 
-    Buffer::from(bytes::Bytes::from_owner(Owner(buffer.slice_with_length(range.start, range.len()))))
+    Buffer::from(bytes::Bytes::from_owner(SharedBytes(buffer.slice_with_length(range.start, range.len()))))
 }
 
 /// An array of `length` times the same value.

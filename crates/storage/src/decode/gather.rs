@@ -4,14 +4,14 @@
 use crate::Result;
 use crate::decode::access::misfit;
 use crate::decode::arrays::Selection;
-use crate::model::view::{ColumnView, Format, Place};
+use crate::model::view::{AttributeAddress, ColumnView, Format};
 use arrow::buffer::Buffer;
 use gingham_kernels::packing::{self, Packed};
 use gingham_kernels::{Code, Isa, Value, chunks};
 use std::ops::Range;
 
 /// Refuses chunks that don't hold the view's records.
-pub(crate) fn check_chunks<T: Value>(view: &ColumnView, bytes: &Buffer, place: Place) -> Result<()> {
+pub(crate) fn check_chunks<T: Value>(view: &ColumnView, bytes: &Buffer, place: AttributeAddress) -> Result<()> {
     let width = size_of::<T>();
     let (end, inside) = (place.end(view.rows, width), place.offset() + place.records() * width);
     if end > bytes.len() || (place.records() > 1 && inside > place.chunk()) {
@@ -24,7 +24,7 @@ pub(crate) fn check_chunks<T: Value>(view: &ColumnView, bytes: &Buffer, place: P
 pub(crate) fn from_chunks<T: Value>(
     view: &ColumnView,
     bytes: &Buffer,
-    place: Place,
+    place: AttributeAddress,
     selection: &Selection<'_>,
     isa: Isa,
 ) -> Result<Vec<T>> {
@@ -59,7 +59,7 @@ pub(crate) fn from_packed<C: Code>(packed: Packed<'_>, selection: &Selection<'_>
 pub(crate) fn spans(
     view: &ColumnView,
     slots: &Buffer,
-    place: Place,
+    place: AttributeAddress,
     bytes: &Buffer,
     selection: &Selection<'_>,
     isa: Isa,

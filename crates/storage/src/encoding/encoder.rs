@@ -4,7 +4,7 @@ use crate::encoding::bounds::{integer_limits, lower_bound, upper_bound};
 use crate::encoding::floats::FloatCoding;
 use crate::encoding::meta::{ColumnStatistics, Encoding};
 use crate::encoding::sketch::{Sketch, hash_bytes, hash_float, hash_integer};
-use crate::encoding::strings::{DictionaryCodes, Entries};
+use crate::encoding::strings::{DictionaryCodes, EntryLimit};
 use crate::encoding::{floats, integers, strings};
 use crate::model::design::{ColumnChoice, EncodingChoice, plain_bits};
 use crate::model::view::{float_from_order, real_from_order};
@@ -21,7 +21,7 @@ const MARKED_BITS: u32 = 16;
 pub(crate) struct ColumnEncoder {
     chunks: Vec<ArrayRef>,
     rows: usize,
-    kind: Kind,
+    kind: EncoderKind,
     min: Datum,
     max: Datum,
     exact: bool,
@@ -34,7 +34,7 @@ pub(crate) struct ColumnEncoder {
     real: bool,
 }
 
-enum Kind {
+enum EncoderKind {
     Integers { base: i128 },
     Wide { filler: i128 },
     Floats(FloatCoding),
@@ -91,7 +91,7 @@ impl ColumnEncoder {
         let mut encoder = Self {
             chunks,
             rows,
-            kind: Kind::Strings { min: None, max: None },
+            kind: EncoderKind::Strings { min: None, max: None },
             min: Datum::Null,
             max: Datum::Null,
             exact: true,
@@ -106,9 +106,9 @@ impl ColumnEncoder {
             ValueClass::Float => encoder.choose_floats(),
             ValueClass::Bytes if rich || choice.encoding == EncodingChoice::Dictionary => match choice.encoding {
                 EncodingChoice::Plain => {}
-                EncodingChoice::Dictionary => encoder.choose_dictionary(Entries::Any),
-                _ if choice.by_name => encoder.choose_dictionary(Entries::Any),
-                _ => encoder.choose_dictionary(Entries::Few),
+                EncodingChoice::Dictionary => encoder.choose_dictionary(EntryLimit::Any),
+                _ if choice.by_name => encoder.choose_dictionary(EntryLimit::Any),
+                _ => encoder.choose_dictionary(EntryLimit::Few),
             },
             ValueClass::Bytes => {}
         }
@@ -117,7 +117,7 @@ impl ColumnEncoder {
         }
         if encoder.sketch.is_some()
             && encoder.code_bits <= MARKED_BITS
-            && matches!(encoder.kind, Kind::Integers { .. } | Kind::Floats(_))
+            && matches!(encoder.kind, EncoderKind::Integers { .. } | EncoderKind::Floats(_))
         {
             encoder.marked = vec![false; 1 << encoder.code_bits];
         }
@@ -128,7 +128,7 @@ impl ColumnEncoder {
     fn widen(&mut self, logical_type: &LogicalType) {
         let (class, bits) = (logical_type.class(), plain_bits(logical_type));
         match (&self.kind, class, bits) {
-            (Kind::Integers { .. }, ValueClass::Integer, Some(bits)) => {
+            (EncoderKind::Integers { .. }, ValueClass::Integer, Some(bits)) => {
                 let base = match logical_type {
                     LogicalType::Decimal { precision, .. } => 1 - 10_i128.pow(u32::from(*precision)),
                     other => integer_limits(other).0,
@@ -139,16 +139,16 @@ impl ColumnEncoder {
                     _ => true,
                 };
                 if fits(&self.min) && fits(&self.max) {
-                    (self.kind, self.code_bits) = (Kind::Integers { base }, bits.into());
+                    (self.kind, self.code_bits) = (EncoderKind::Integers { base }, bits.into());
                 }
             }
-            (Kind::Integers { .. }, ValueClass::Integer, None) => {
+            (EncoderKind::Integers { .. }, ValueClass::Integer, None) => {
                 let filler = if let Datum::Integer(min) = self.min { min } else { 0 };
-                (self.kind, self.code_bits) = (Kind::Wide { filler }, 128);
+                (self.kind, self.code_bits) = (EncoderKind::Wide { filler }, 128);
             }
-            (Kind::Floats(_), _, Some(bits)) => {
+            (EncoderKind::Floats(_), _, Some(bits)) => {
                 let max = u64::MAX >> (64 - bits);
-                (self.kind, self.code_bits) = (Kind::Floats(FloatCoding::Ordered { min: 0, max }), bits.into());
+                (self.kind, self.code_bits) = (EncoderKind::Floats(FloatCoding::Ordered { min: 0, max }), bits.into());
             }
             _ => {}
         }
@@ -156,20 +156,20 @@ impl ColumnEncoder {
 
     fn choose_integers(&mut self) -> Result<()> {
         let Some((min, max)) = integers::range(&self.chunks)? else {
-            self.kind = Kind::Integers { base: 0 };
+            self.kind = EncoderKind::Integers { base: 0 };
             return Ok(());
         };
         (self.min, self.max) = (Datum::Integer(min), Datum::Integer(max));
         (self.kind, self.code_bits) = match max.checked_sub(min).and_then(|range| u64::try_from(range).ok()) {
-            Some(range) => (Kind::Integers { base: min }, bits_for(range)),
-            None => (Kind::Wide { filler: min }, 128),
+            Some(range) => (EncoderKind::Integers { base: min }, bits_for(range)),
+            None => (EncoderKind::Wide { filler: min }, 128),
         };
         Ok(())
     }
 
     fn choose_floats(&mut self) {
         let Some(coding) = floats::choose(&self.chunks) else {
-            self.kind = Kind::Floats(FloatCoding::Ordered { min: 0, max: 0 });
+            self.kind = EncoderKind::Floats(FloatCoding::Ordered { min: 0, max: 0 });
             return;
         };
         let range;
@@ -184,10 +184,10 @@ impl ColumnEncoder {
             }
         };
         self.code_bits = bits_for(range);
-        self.kind = Kind::Floats(coding);
+        self.kind = EncoderKind::Floats(coding);
     }
 
-    fn choose_dictionary(&mut self, entries: Entries) {
+    fn choose_dictionary(&mut self, entries: EntryLimit) {
         let Some(coded) = strings::try_dictionary(&self.chunks, entries) else { return };
         let mut sketch = Sketch::new();
         let mut bounds: Option<(Vec<u8>, Vec<u8>)> = None;
@@ -214,7 +214,7 @@ impl ColumnEncoder {
         self.sketch = Some(sketch);
         self.code_bits = bits_for(coded.entries.len().saturating_sub(1) as u64);
         self.chunks = Vec::new();
-        self.kind = Kind::Dictionary(coded);
+        self.kind = EncoderKind::Dictionary(coded);
     }
 
     fn set_bounds(&mut self, min: &[u8], max: &[u8]) {
@@ -226,8 +226,8 @@ impl ColumnEncoder {
     /// What the zones hold.
     pub fn zone_kind(&self) -> ZoneKind {
         match self.kind {
-            Kind::Wide { .. } => ZoneKind::Wide,
-            Kind::Strings { .. } => ZoneKind::Bytes,
+            EncoderKind::Wide { .. } => ZoneKind::Wide,
+            EncoderKind::Strings { .. } => ZoneKind::Bytes,
             _ => ZoneKind::Codes,
         }
     }
@@ -248,13 +248,13 @@ impl ColumnEncoder {
     /// The encoding chosen.
     pub fn encoding(&self) -> Encoding {
         match &self.kind {
-            Kind::Integers { base } => Encoding::FrameOfReference { base: *base },
-            Kind::Floats(FloatCoding::Scaled { digits, min, .. }) => {
+            EncoderKind::Integers { base } => Encoding::FrameOfReference { base: *base },
+            EncoderKind::Floats(FloatCoding::Scaled { digits, min, .. }) => {
                 Encoding::ScaledFloat { base: *min, digits: *digits }
             }
-            Kind::Floats(FloatCoding::Ordered { min, .. }) => Encoding::FloatOrder { base: *min },
-            Kind::Dictionary(_) => Encoding::Dictionary,
-            Kind::Wide { .. } | Kind::Strings { .. } => Encoding::Plain,
+            EncoderKind::Floats(FloatCoding::Ordered { min, .. }) => Encoding::FloatOrder { base: *min },
+            EncoderKind::Dictionary(_) => Encoding::Dictionary,
+            EncoderKind::Wide { .. } | EncoderKind::Strings { .. } => Encoding::Plain,
         }
     }
 
@@ -265,7 +265,7 @@ impl ColumnEncoder {
         zone.bytes.clear();
         zone.codes.reserve(rows.len());
         let mut present = BooleanBufferBuilder::new(rows.len());
-        if let Kind::Dictionary(coded) = &self.kind {
+        if let EncoderKind::Dictionary(coded) = &self.kind {
             for code in coded.codes(rows.clone()) {
                 present.append(code.is_some());
                 zone.codes.push(code.unwrap_or_default().into());
@@ -277,11 +277,11 @@ impl ColumnEncoder {
                 Some(nulls) => present.append_buffer(nulls.inner()),
             }
             match &mut self.kind {
-                Kind::Integers { base } => integers::append_codes(&chunk, *base, &mut zone.codes)?,
-                Kind::Wide { filler } => integers::append_wide(&chunk, *filler, &mut zone.wide)?,
-                Kind::Floats(coding) => floats::append_codes(&chunk, *coding, &mut zone.codes),
-                Kind::Dictionary(_) => {}
-                Kind::Strings { min, max } => append_strings(&chunk, zone, min, max, self.sketch.as_mut()),
+                EncoderKind::Integers { base } => integers::append_codes(&chunk, *base, &mut zone.codes)?,
+                EncoderKind::Wide { filler } => integers::append_wide(&chunk, *filler, &mut zone.wide)?,
+                EncoderKind::Floats(coding) => floats::append_codes(&chunk, *coding, &mut zone.codes),
+                EncoderKind::Dictionary(_) => {}
+                EncoderKind::Strings { min, max } => append_strings(&chunk, zone, min, max, self.sketch.as_mut()),
             }
         }
         let present = present.finish();
@@ -330,7 +330,9 @@ impl ColumnEncoder {
         }
         let Some(sketch) = &mut self.sketch else { return };
         match (&self.kind, hash_of_code(&self.kind, self.real)) {
-            (Kind::Integers { base }, _) => insert_all(sketch, codes, |code| hash_integer(base + i128::from(code))),
+            (EncoderKind::Integers { base }, _) => {
+                insert_all(sketch, codes, |code| hash_integer(base + i128::from(code)))
+            }
             (_, Some(hash)) => insert_all(sketch, codes, hash),
             (_, None) => {}
         }
@@ -338,7 +340,7 @@ impl ColumnEncoder {
 
     /// Statistics of all zones, bits of a code, and the dictionary's entries.
     pub fn finish(mut self) -> (ColumnStatistics, u8, Option<ArrayRef>) {
-        if let Kind::Strings { min: Some(min), max: Some(max) } = &mut self.kind {
+        if let EncoderKind::Strings { min: Some(min), max: Some(max) } = &mut self.kind {
             let (min, max) = (std::mem::take(min), std::mem::take(max));
             self.set_bounds(&min, &max);
         }
@@ -354,7 +356,7 @@ impl ColumnEncoder {
             sketch: self.sketch.map(|sketch| sketch.to_bytes()).unwrap_or_default(),
         };
         let entries = match self.kind {
-            Kind::Dictionary(coded) => Some(coded.entries),
+            EncoderKind::Dictionary(coded) => Some(coded.entries),
             _ => None,
         };
         (statistics, self.code_bits as u8, entries)
@@ -374,13 +376,13 @@ fn insert_all(sketch: &mut Sketch, codes: &[u64], hash: impl Fn(u64) -> u64) {
 }
 
 /// Hash of the value that a code stands for; `None` for kinds that hash their values themselves.
-fn hash_of_code(kind: &Kind, real: bool) -> Option<Box<dyn Fn(u64) -> u64>> {
+fn hash_of_code(kind: &EncoderKind, real: bool) -> Option<Box<dyn Fn(u64) -> u64>> {
     match *kind {
-        Kind::Integers { base } => Some(Box::new(move |code| hash_integer(base + i128::from(code)))),
-        Kind::Floats(FloatCoding::Scaled { digits, min, .. }) => {
+        EncoderKind::Integers { base } => Some(Box::new(move |code| hash_integer(base + i128::from(code)))),
+        EncoderKind::Floats(FloatCoding::Scaled { digits, min, .. }) => {
             Some(Box::new(move |code| hash_float(floats::unscale(min.wrapping_add(code as i64), digits))))
         }
-        Kind::Floats(FloatCoding::Ordered { min, .. }) => {
+        EncoderKind::Floats(FloatCoding::Ordered { min, .. }) => {
             Some(Box::new(move |code| hash_float(unordered(min + code, real))))
         }
         _ => None,

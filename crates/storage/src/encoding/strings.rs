@@ -60,7 +60,7 @@ pub(crate) fn for_each(chunk: &ArrayRef, mut visit: impl FnMut(Option<(u128, &[u
 
 /// How many entries a dictionary may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entries {
+pub(crate) enum EntryLimit {
     /// So few that it is clearly smaller than plain byte strings.
     Few,
     /// Any number: a dictionary was asked for.
@@ -68,7 +68,7 @@ pub(crate) enum Entries {
 }
 
 /// Codes the column by a dictionary; `None` when it would have too many entries.
-pub(crate) fn try_dictionary(chunks: &[ArrayRef], entries: Entries) -> Option<DictionaryCodes> {
+pub(crate) fn try_dictionary(chunks: &[ArrayRef], entries: EntryLimit) -> Option<DictionaryCodes> {
     let rows = chunks.iter().map(|chunk| chunk.len()).sum();
     let mut interner = Interner::default();
     let mut codes = Vec::with_capacity(rows);
@@ -84,7 +84,7 @@ pub(crate) fn try_dictionary(chunks: &[ArrayRef], entries: Entries) -> Option<Di
             present += 1;
             bytes += value.len();
             let distinct = interner.len();
-            entries == Entries::Any || distinct <= MAX_ENTRIES && (present != SAMPLE || distinct * 4 <= SAMPLE * 3)
+            entries == EntryLimit::Any || distinct <= MAX_ENTRIES && (present != SAMPLE || distinct * 4 <= SAMPLE * 3)
         });
         if !all {
             return None;
@@ -95,7 +95,7 @@ pub(crate) fn try_dictionary(chunks: &[ArrayRef], entries: Entries) -> Option<Di
     let coded = interner.arena.len() + 4 * distinct + code_bytes * rows;
     let plain = bytes + 4 * rows;
     let few = present > 0 && distinct * 4 <= present && coded * 10 <= plain * 7;
-    if entries == Entries::Few && !few {
+    if entries == EntryLimit::Few && !few {
         return None;
     }
     if distinct == 0 {
@@ -191,7 +191,7 @@ mod tests {
         let words = ["rail", "air", "", "a word that is longer than twelve bytes"];
         let values: Vec<_> = (0..1000).map(|row| (row % 7 != 0).then(|| words[row % 4])).collect();
         let chunks = [text(values[..300].to_vec()), text(values[300..].to_vec())];
-        let coded = try_dictionary(&chunks, Entries::Few).unwrap();
+        let coded = try_dictionary(&chunks, EntryLimit::Few).unwrap();
         let entries = coded.entries.as_string_view();
         assert_eq!(
             entries.iter().flatten().collect::<Vec<_>>(),
@@ -205,8 +205,8 @@ mod tests {
     #[test]
     fn many_distinct_values_stay_plain() {
         let names = [text((0..1000).map(|row| Some(format!("name {row}"))))];
-        assert!(try_dictionary(&names, Entries::Few).is_none());
-        assert_eq!(try_dictionary(&names, Entries::Any).unwrap().entries.len(), 1000);
+        assert!(try_dictionary(&names, EntryLimit::Few).is_none());
+        assert_eq!(try_dictionary(&names, EntryLimit::Any).unwrap().entries.len(), 1000);
         let mut seen = 0;
         let many = text((0..200_000).map(|row| Some(format!("comment number {row}"))));
         for_each(&many, |_| {
@@ -214,11 +214,11 @@ mod tests {
             seen < 10
         });
         assert_eq!(seen, 10);
-        assert!(try_dictionary(&[many], Entries::Few).is_none());
+        assert!(try_dictionary(&[many], EntryLimit::Few).is_none());
         let nulls = [text([None::<&str>, None])];
-        assert!(try_dictionary(&nulls, Entries::Few).is_none());
-        let coded = try_dictionary(&nulls, Entries::Any).unwrap();
+        assert!(try_dictionary(&nulls, EntryLimit::Few).is_none());
+        let coded = try_dictionary(&nulls, EntryLimit::Any).unwrap();
         assert_eq!((coded.entries.len(), coded.codes(0..2).flatten().count()), (1, 0));
-        assert!(try_dictionary(&[], Entries::Any).is_none());
+        assert!(try_dictionary(&[], EntryLimit::Any).is_none());
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn resize(env: &Env<WithoutTls>, size: usize) -> heed::Result<()> {
 
 /// What a commit waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Syncs {
+pub(crate) enum SyncMode {
     /// Its pages are on the disk, then the meta page that leads to them.
     Both,
     /// Its pages are; the meta page is synced with the next commit.
@@ -90,8 +90,8 @@ pub(crate) enum Syncs {
 }
 
 /// Sets what commits wait for. The caller is the one writer.
-pub(crate) fn set_syncs(env: &Env<WithoutTls>, syncs: Syncs) -> heed::Result<()> {
-    for (flag, of) in [(EnvFlags::NO_META_SYNC, Syncs::Pages), (EnvFlags::NO_SYNC, Syncs::None)] {
+pub(crate) fn set_syncs(env: &Env<WithoutTls>, syncs: SyncMode) -> heed::Result<()> {
+    for (flag, of) in [(EnvFlags::NO_META_SYNC, SyncMode::Pages), (EnvFlags::NO_SYNC, SyncMode::None)] {
         let mode = if syncs == of { FlagSetMode::Enable } else { FlagSetMode::Disable };
         // SAFETY: without the sync of its meta page a commit's pages are synced before that page is written, so that a power
         // loss leaves the tree of the commit before, whole. Without any, the caller syncs before the next commit begins, and
@@ -106,7 +106,7 @@ pub(crate) fn set_syncs(env: &Env<WithoutTls>, syncs: Syncs) -> heed::Result<()>
 pub(crate) struct ReadPin {
     // Dropped in this order: the transaction ends before it is counted off, and before what keeps the environment open.
     transaction: Mutex<RoTxn<'static, WithoutTls>>,
-    counted: Counted,
+    counted: CountedReader,
     _owner: Arc<dyn Any + Send + Sync>,
 }
 
@@ -118,9 +118,9 @@ impl std::fmt::Debug for ReadPin {
 
 /// One of the read transactions that are counted, for as long as it lives.
 #[derive(Debug)]
-struct Counted(Arc<AtomicUsize>);
+struct CountedReader(Arc<AtomicUsize>);
 
-impl Drop for Counted {
+impl Drop for CountedReader {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -136,7 +136,7 @@ impl ReadPin {
     ) -> heed::Result<Self> {
         let transaction = Mutex::new(env.clone().static_read_txn()?);
         pins.fetch_add(1, Ordering::AcqRel);
-        Ok(Self { transaction, counted: Counted(Arc::clone(pins)), _owner: owner })
+        Ok(Self { transaction, counted: CountedReader(Arc::clone(pins)), _owner: owner })
     }
 
     /// Reads within the transaction.

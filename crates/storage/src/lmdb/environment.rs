@@ -5,9 +5,9 @@
 //! pin that its reader holds.
 
 use crate::io::lmdb;
-use crate::io::lmdb::{Access, ReadPin, Syncs};
+use crate::io::lmdb::{Access, ReadPin, SyncMode};
 use crate::io::system::FileIdentity;
-use crate::lmdb::records::{STATE_KEY, State};
+use crate::lmdb::records::{DatabaseState, STATE_KEY};
 use crate::lmdb::values;
 use crate::lmdb::walker::seal::Sealer;
 use crate::{Error, Result};
@@ -83,17 +83,17 @@ impl Name {
 }
 
 /// One of the databases.
-pub(crate) type Values = Database<'static, Bytes, Bytes>;
+pub(crate) type ValueDatabase = Database<'static, Bytes, Bytes>;
 
 /// An open environment.
 #[derive(Debug)]
 pub(crate) struct Environment {
     env: Env<WithoutTls>,
-    databases: [Option<Values>; DATABASES],
+    databases: [Option<ValueDatabase>; DATABASES],
     /// Read transactions that outlive a closure.
     pins: Arc<AtomicUsize>,
     /// What commits wait for.
-    syncs: Mutex<Syncs>,
+    syncs: Mutex<SyncMode>,
     /// Who seals commits, once one is to be.
     sealer: OnceLock<Sealer>,
     /// Held shared by transactions, exclusively while the map changes.
@@ -126,11 +126,11 @@ impl Environment {
         Ok(Self::of(env, databases, folder))
     }
 
-    fn of(env: Env<WithoutTls>, databases: [Option<Values>; DATABASES], folder: &Path) -> Self {
+    fn of(env: Env<WithoutTls>, databases: [Option<ValueDatabase>; DATABASES], folder: &Path) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let identity = FileIdentity::of(&folder.join("data.mdb")).ok();
         let generation = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (pins, syncs, gate) = (Arc::default(), Mutex::new(Syncs::Both), RwLock::new(()));
+        let (pins, syncs, gate) = (Arc::default(), Mutex::new(SyncMode::Both), RwLock::new(()));
         let (folder, sealer) = (folder.to_path_buf(), OnceLock::new());
         let registration = OnceLock::new();
         Self { env, databases, pins, syncs, sealer, gate, folder, generation, identity, registration }
@@ -173,7 +173,7 @@ impl Environment {
 
     /// Adds the databases that a catalog of an older format lacks, in a commit of its own, whose state names it as every
     /// commit's does.
-    pub(crate) fn add_missing(&mut self, mut state: State) -> Result<()> {
+    pub(crate) fn add_missing(&mut self, mut state: DatabaseState) -> Result<()> {
         let (meta, failed) = (*self.values(Name::Meta)?, self.failed("adding a database to"));
         let transaction = self.env.write_txn().map_err(&failed)?;
         state.transaction = transaction.id() as u64;
@@ -248,7 +248,7 @@ impl Environment {
     }
 
     /// One of the databases. Fails when the catalog lacks it.
-    pub(crate) fn values(&self, name: Name) -> Result<&Values> {
+    pub(crate) fn values(&self, name: Name) -> Result<&ValueDatabase> {
         self.databases[name as usize].as_ref().ok_or_else(|| {
             Error::corrupt(
                 self.folder.join("data.mdb").display().to_string(),
@@ -339,7 +339,7 @@ impl Environment {
     }
 
     /// Says what the write transaction that is about to commit waits for. Called by the one writer.
-    pub(crate) fn set_syncs(&self, syncs: Syncs) -> Result<()> {
+    pub(crate) fn set_syncs(&self, syncs: SyncMode) -> Result<()> {
         let mut set = self.syncs.lock().unwrap_or_else(PoisonError::into_inner);
         if *set != syncs {
             lmdb::set_syncs(&self.env, syncs).map_err(self.failed("writing"))?;
@@ -358,7 +358,7 @@ impl Environment {
 
     /// Syncs what a relaxed commit has left; false when that fails.
     pub(crate) fn sync_relaxed(&self) -> bool {
-        if *self.syncs.lock().unwrap_or_else(PoisonError::into_inner) != Syncs::Pages {
+        if *self.syncs.lock().unwrap_or_else(PoisonError::into_inner) != SyncMode::Pages {
             return true;
         }
         let synced = self.env.force_sync();
@@ -369,7 +369,7 @@ impl Environment {
     }
 
     /// Commits `state`, which is the latest, once more.
-    pub(crate) fn commit_again(&self, mut state: State) -> Result<()> {
+    pub(crate) fn commit_again(&self, mut state: DatabaseState) -> Result<()> {
         let (mut transaction, _gate) = self.write()?;
         state.transaction = transaction.id() as u64;
         values::put_json(self, &mut transaction, Name::Meta, STATE_KEY, &state)?;

@@ -11,7 +11,7 @@
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::records::State;
+use crate::lmdb::records::DatabaseState;
 use crate::lmdb::walker::Trusted;
 use crate::lmdb::{records, walker};
 use crate::segment::SegmentId;
@@ -225,7 +225,7 @@ pub(crate) fn is_live(database: &Path) -> bool {
 
 /// What a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FolderKind {
     /// A database.
     Database,
     /// Missing, empty, or left by a creation that did not end.
@@ -233,10 +233,10 @@ pub(crate) enum Kind {
 }
 
 /// Looks at a folder. Errors when it holds something else, or a database of another format.
-pub(crate) fn inspect(database: &Path) -> Result<Kind> {
+pub(crate) fn inspect(database: &Path) -> Result<FolderKind> {
     let entries = match fs::read_dir(database) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kind::Vacant),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FolderKind::Vacant),
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
             return Err(Error::InvalidInput(format!(
                 "{} is a file; a Gingham database is a folder",
@@ -251,14 +251,14 @@ pub(crate) fn inspect(database: &Path) -> Result<Kind> {
         match name.to_str() {
             Some(CATALOG) => {
                 check_format(database)?;
-                return Ok(Kind::Database);
+                return Ok(FolderKind::Database);
             }
             Some(FORMAT_FILE | NEW_FORMAT_FILE | LOCK_FILE | NEW_CATALOG | SEGMENTS) => {}
             _ => foreign = Some(name),
         }
     }
     match foreign {
-        None => Ok(Kind::Vacant),
+        None => Ok(FolderKind::Vacant),
         Some(name) => Err(Error::InvalidInput(format!(
             "folder {} is not a Gingham database: it has no catalog, but '{}' in it",
             database.display(),
@@ -325,7 +325,7 @@ pub(crate) fn create(database: &Path, access: Access) -> Result<()> {
     let schemas = vec![DEFAULT_SCHEMA.to_owned()];
     label_both_metas(
         &environment,
-        State { commit: 1, transaction: 0, next_table: 1, next_segment: 1, next_view: 1, schemas },
+        DatabaseState { commit: 1, transaction: 0, next_table: 1, next_segment: 1, next_view: 1, schemas },
     )?;
     drop(environment);
     let segments = segments(database);
@@ -375,7 +375,7 @@ pub(crate) fn remove_new_catalogs(database: &Path) -> Result<()> {
 }
 
 /// Commits `state` twice, so that both of LMDB's metas lead to a state that names its own transaction.
-pub(crate) fn label_both_metas(environment: &Environment, mut state: State) -> Result<()> {
+pub(crate) fn label_both_metas(environment: &Environment, mut state: DatabaseState) -> Result<()> {
     for _ in 0..2 {
         let (mut transaction, _shared) = environment.write()?;
         state.transaction = transaction.id() as u64;

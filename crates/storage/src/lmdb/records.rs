@@ -9,12 +9,12 @@ use crate::{ColumnId, Design, Error, Result, TableDefinition, TableId};
 use heed::{RoTxn, RwTxn};
 use serde::{Deserialize, Serialize};
 
-/// Key of the [`State`] in the meta database.
+/// Key of the [`DatabaseState`] in the meta database.
 pub(crate) const STATE_KEY: &[u8] = b"state";
 
 /// The database as a whole.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct DatabaseState {
     /// Number of this commit.
     pub(crate) commit: u64,
     /// LMDB's number of the transaction that wrote this value. A meta page that names another was damaged.
@@ -195,7 +195,7 @@ pub(crate) fn pair_of_key(key: &[u8]) -> Option<(TableId, u64)> {
 }
 
 /// Reads the state.
-pub(crate) fn state(environment: &Environment, transaction: &RoTxn<'_>) -> Result<State> {
+pub(crate) fn state(environment: &Environment, transaction: &RoTxn<'_>) -> Result<DatabaseState> {
     values::get_json(environment, transaction, Name::Meta, STATE_KEY)?.ok_or_else(|| {
         let place = environment.folder().join("data.mdb").display().to_string();
         Error::corrupt(place, "the meta value 'state' is missing; restore a backup")
@@ -203,7 +203,7 @@ pub(crate) fn state(environment: &Environment, transaction: &RoTxn<'_>) -> Resul
 }
 
 /// Writes the state.
-pub(crate) fn put_state(environment: &Environment, transaction: &mut RwTxn<'_>, state: &State) -> Result<()> {
+pub(crate) fn put_state(environment: &Environment, transaction: &mut RwTxn<'_>, state: &DatabaseState) -> Result<()> {
     values::put_json(environment, transaction, Name::Meta, STATE_KEY, state)
 }
 

@@ -5,7 +5,7 @@
 
 use crate::io::lmdb::Access;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::folder::Kind;
+use crate::lmdb::folder::FolderKind;
 use crate::lmdb::{folder, records};
 use crate::open::shared::Store;
 use crate::segment::SegmentId;
@@ -57,7 +57,7 @@ impl Store {
             Err(error) if error.kind() == ErrorKind::NotFound => true,
             Err(error) => return Err(Error::io("reading folder", to)(error)),
         };
-        if empty && folder::inspect(to)? == Kind::Vacant {
+        if empty && folder::inspect(to)? == FolderKind::Vacant {
             return Ok(());
         }
         Err(Error::InvalidInput(format!("backup folder {} is not empty; name a new one", to.display())))

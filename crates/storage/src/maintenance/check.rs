@@ -9,7 +9,7 @@ use crate::model::table::ViewDefinition;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::segment::reader::Segment;
-use crate::snapshot::deleted::{Deleted, zone_of_key};
+use crate::snapshot::deleted::{DeleteVector, zone_of_key};
 use crate::snapshot::dictionaries;
 use crate::{ColumnId, Error, LogicalType, Result, TableId};
 use heed::RoTxn;
@@ -152,7 +152,9 @@ impl Checking<'_> {
         }
         for deleted in &table.deleted {
             let loaded = match own.iter().find(|segment| segment.id() == deleted.segment) {
-                Some(segment) => Deleted::load(environment, transaction, definition.id, deleted, segment).map(drop),
+                Some(segment) => {
+                    DeleteVector::load(environment, transaction, definition.id, deleted, segment).map(drop)
+                }
                 // One that can't be opened is told already.
                 None if segments.len() + table.delta.len() > own.len() => Ok(()),
                 None => Err(Error::corrupt(

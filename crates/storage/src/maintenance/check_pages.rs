@@ -18,12 +18,12 @@ impl Checking<'_> {
     /// Checks every heap page and what belongs to it.
     pub(crate) fn pages(&mut self, tables: &[TableRecord]) -> Result<()> {
         let Self { environment, transaction, report, .. } = self;
-        let mut found: HashMap<TableId, Counted<'_>> = tables
+        let mut found: HashMap<TableId, PageCheck<'_>> = tables
             .iter()
             .filter(|record| record.heap.is_some())
             .map(|record| {
                 let schema = Arc::new(PageSchema::new(&record.definition));
-                (record.prefix(), Counted { record, schema, rows: HashMap::new(), damaged: false })
+                (record.prefix(), PageCheck { record, schema, rows: HashMap::new(), damaged: false })
             })
             .collect();
         let unfinished = Unfinished::find(environment, transaction)?;
@@ -40,7 +40,7 @@ impl Checking<'_> {
             }
             let owner = keys::parse(key)
                 .and_then(|(table, attribute, number)| Some((found.get_mut(&table)?, attribute, number)));
-            let Some((Counted { record, schema, rows, damaged }, attribute, number)) = owner else {
+            let Some((PageCheck { record, schema, rows, damaged }, attribute, number)) = owner else {
                 report
                     .errors
                     .push(Error::corrupt(values::describe_key(Name::Heap, key), "it belongs to no heap table"));
@@ -66,7 +66,7 @@ impl Checking<'_> {
                 "{left} pages are of a load that has not ended; when nobody is at it, the next open for writing removes them"
             ));
         }
-        for Counted { record, schema, rows, .. } in found.values().filter(|table| !table.damaged) {
+        for PageCheck { record, schema, rows, .. } in found.values().filter(|table| !table.damaged) {
             let Some(heap) = &record.heap else { continue };
             for column in page_columns(heap, schema) {
                 let counted = rows.get(&column).copied().unwrap_or(0);
@@ -85,7 +85,7 @@ impl Checking<'_> {
 }
 
 /// A heap table while its pages are checked.
-struct Counted<'r> {
+struct PageCheck<'r> {
     record: &'r TableRecord,
     schema: Arc<PageSchema>,
     /// Records found so far, by the attribute of the pages' keys.

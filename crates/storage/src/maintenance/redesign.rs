@@ -23,15 +23,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub type Watch<'a> = dyn FnMut(u64, u64) -> Result<()> + Send + 'a;
 
 /// Records of a table in their new form.
-type Part = (Origin, WrittenRows);
+type RewrittenRows = (Origin, WrittenRows);
 
 /// How far a rewrite is; shared by its threads.
 struct Progress<'a, 'b> {
-    state: Mutex<State<'a, 'b>>,
+    state: Mutex<RewriteState<'a, 'b>>,
     all: u64,
 }
 
-struct State<'a, 'b> {
+struct RewriteState<'a, 'b> {
     watch: &'a mut Watch<'b>,
     done: u64,
     /// Some thread has failed, or was told to end.
@@ -91,15 +91,15 @@ impl Store {
         self: &Arc<Self>,
         table: &Arc<TableSnapshot>,
         design: &Design,
-        parts: Vec<Part>,
+        parts: Vec<RewrittenRows>,
         threads: usize,
         watch: &mut Watch<'_>,
-    ) -> Result<Vec<Part>> {
+    ) -> Result<Vec<RewrittenRows>> {
         let cuts = Cuts::new(table, design);
         let mut parts = cuts.keep(parts);
         let runs = cuts.left(parts.iter().map(|(records, _)| records.clone()));
         let done = parts.iter().map(|(_, part)| part.rows).sum();
-        let progress = Progress { state: Mutex::new(State { watch, done, ended: false }), all: table.rows() };
+        let progress = Progress { state: Mutex::new(RewriteState { watch, done, ended: false }), all: table.rows() };
         progress.add(0)?;
         if !runs.is_empty() {
             let threads = self.threads_for(&cuts, &runs, threads);

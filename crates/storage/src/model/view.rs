@@ -7,7 +7,7 @@
 use crate::model::dictionary::DictionaryVersion;
 use crate::{Datum, LogicalType};
 use arrow::buffer::{BooleanBuffer, Buffer};
-pub use gingham_kernels::chunks::Place;
+pub use gingham_kernels::chunks::AttributeAddress;
 pub use gingham_kernels::packing::Format;
 use std::sync::Arc;
 
@@ -58,13 +58,13 @@ pub enum Shape {
         /// The bytes of the zone's strings, at most 2 GiB, so that an Arrow view can address them.
         bytes: Buffer,
     },
-    /// Code of record t at its [`Place`] in chunks of k records, beside the other columns of its group: the row layout
+    /// Code of record t at its [`AttributeAddress`] in chunks of k records, beside the other columns of its group: the row layout
     /// (k = 1) and memPAX-k.
     Chunked {
         /// The chunks of the zone.
         bytes: Buffer,
         /// Where the column lies in them.
-        place: Place,
+        place: AttributeAddress,
         /// Bytes a code takes: 1, 2, 4 or 8; or 16, for 128-bit values as in `Wide`.
         width: u8,
     },
@@ -73,7 +73,7 @@ pub enum Shape {
         /// The chunks of the zone.
         slots: Buffer,
         /// Where the column lies in them: 8 bytes a record.
-        place: Place,
+        place: AttributeAddress,
         /// The bytes of the strings of all the group's columns, at most 2 GiB.
         bytes: Buffer,
     },

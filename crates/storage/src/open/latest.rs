@@ -2,7 +2,7 @@
 
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records;
-use crate::lmdb::records::{State, TableRecord};
+use crate::lmdb::records::{DatabaseState, TableRecord};
 use crate::open::shared::Store;
 use crate::snapshot::heap::page_source::PageSource;
 use crate::snapshot::heap::reader::HeapReader;
@@ -23,7 +23,7 @@ pub(crate) struct Latest {
     /// The commit that it shows.
     seen: Seen,
     snapshot: Arc<Snapshot>,
-    state: State,
+    state: DatabaseState,
     records: Arc<Known>,
 }
 
@@ -80,7 +80,7 @@ impl Store {
     }
 
     /// The state before a commit, and what is known of its tables, when a snapshot of it was taken.
-    pub(crate) fn state_before(&self, commit: Seen) -> Option<(State, Arc<Known>)> {
+    pub(crate) fn state_before(&self, commit: Seen) -> Option<(DatabaseState, Arc<Known>)> {
         let latest = self.latest();
         let before = latest.as_ref().filter(|latest| latest.is_before(commit))?;
         Some((before.state.clone(), Arc::clone(&before.records)))
@@ -89,7 +89,7 @@ impl Store {
     /// Takes the snapshot of a commit by what it has changed in the one before, where that is records of heap tables alone: who
     /// comes next need not read the catalog. The caller has the turn to write; `records` are of all tables that the commit
     /// changed, and names mean what they meant.
-    pub(crate) fn publish(&self, seen: Seen, state: State, records: HashMap<TableId, TableRecord>) {
+    pub(crate) fn publish(&self, seen: Seen, state: DatabaseState, records: HashMap<TableId, TableRecord>) {
         let Some(before) = self.latest().clone().filter(|latest| latest.is_before(seen)) else { return };
         if let Some(snapshot) = before.snapshot.after_commit(state.commit, &records) {
             let mut known = before.records;

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 /// did it, those whose work is done.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     busy: bool,
     waiting: VecDeque<(u64, Thread)>,
     next: u64,
@@ -88,12 +88,12 @@ impl Line {
         state.wake_first();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl QueueState {
     /// Tells the first in line that the turn is free.
     fn wake_first(&self) {
         if let Some((_, first)) = self.waiting.front().filter(|_| !self.busy) {

@@ -36,9 +36,9 @@ impl FileKeeper {
     }
 
     /// Keeps files from being removed while the guard lives.
-    pub(crate) fn hold(self: &Arc<Self>, database: &Path) -> Held {
+    pub(crate) fn hold(self: &Arc<Self>, database: &Path) -> HeldFiles {
         self.inner().backups += 1;
-        Held { keeper: Arc::clone(self), database: database.to_path_buf() }
+        HeldFiles { keeper: Arc::clone(self), database: database.to_path_buf() }
     }
 
     /// Whether a file is being written by this process, so that no commit can name it yet.
@@ -49,12 +49,12 @@ impl FileKeeper {
 
 /// Keeps replaced files for a backup.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct HeldFiles {
     keeper: Arc<FileKeeper>,
     database: PathBuf,
 }
 
-impl Drop for Held {
+impl Drop for HeldFiles {
     fn drop(&mut self) {
         let mut inner = self.keeper.inner();
         inner.backups -= 1;

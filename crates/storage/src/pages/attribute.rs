@@ -11,7 +11,7 @@ use std::ops::Range;
 
 /// How the values of an attribute lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum AttributeForm {
     /// Each in so many bytes: 1, 2, 4 or 8 of a code, or a value of 16.
     Fixed(usize),
     /// Byte strings.
@@ -82,7 +82,7 @@ pub struct Attribute {
     /// Whether it may be NULL: whether pages keep presence bits for it.
     pub nullable: bool,
     /// How its values lie.
-    pub kind: Kind,
+    pub kind: AttributeForm,
 }
 
 impl Attribute {
@@ -90,8 +90,8 @@ impl Attribute {
     pub fn new(column: &ColumnDefinition) -> Self {
         let logical_type = column.logical_type.clone();
         let kind = match width(&logical_type) {
-            Some(width) => Kind::Fixed(width),
-            None => Kind::Variable,
+            Some(width) => AttributeForm::Fixed(width),
+            None => AttributeForm::Variable,
         };
         Self { column: column.id, name: column.name.clone(), logical_type, nullable: column.nullable, kind }
     }
@@ -100,7 +100,7 @@ impl Attribute {
     pub fn meaning(&self) -> Meaning {
         match (&self.logical_type, self.kind) {
             (LogicalType::Float32 | LogicalType::Float64, _) => Meaning::FloatOrder { base: 0 },
-            (_, Kind::Fixed(width @ ..=8)) => Meaning::FrameOfReference { base: self.base(width) },
+            (_, AttributeForm::Fixed(width @ ..=8)) => Meaning::FrameOfReference { base: self.base(width) },
             _ => Meaning::Value,
         }
     }
@@ -108,7 +108,7 @@ impl Attribute {
     /// The largest code of the width, 0 where there are no codes.
     pub(crate) fn max_code(&self) -> u64 {
         match self.kind {
-            Kind::Fixed(width @ ..=8) => u64::MAX >> (64 - 8 * width),
+            AttributeForm::Fixed(width @ ..=8) => u64::MAX >> (64 - 8 * width),
             _ => 0,
         }
     }
@@ -123,7 +123,7 @@ impl Attribute {
 
     /// What a page keeps for an integer. Fails for one that the type does not have.
     pub(crate) fn code_of_integer(&self, value: i128) -> Result<u128> {
-        let Kind::Fixed(width) = self.kind else { return Err(self.wrong(&Datum::Integer(value))) };
+        let AttributeForm::Fixed(width) = self.kind else { return Err(self.wrong(&Datum::Integer(value))) };
         if width == 16 {
             return Ok(value as u128);
         }
@@ -149,7 +149,9 @@ impl Attribute {
             }
             (Datum::Integer(value), ..) => Field::Code(self.code_of_integer(*value)?),
             (Datum::Bytes(bytes), LogicalType::Binary, _) => Field::Bytes(bytes),
-            (Datum::Bytes(bytes), _, Kind::Variable) if std::str::from_utf8(bytes).is_ok() => Field::Bytes(bytes),
+            (Datum::Bytes(bytes), _, AttributeForm::Variable) if std::str::from_utf8(bytes).is_ok() => {
+                Field::Bytes(bytes)
+            }
             (other, ..) => return Err(self.wrong(other)),
         })
     }
@@ -164,9 +166,9 @@ impl Attribute {
             (Field::Code(code), LogicalType::Float64, _) => {
                 Datum::Float(FloatBits::new(float_from_order(*code as u64)))
             }
-            (Field::Code(code), _, Kind::Fixed(16)) => Datum::Integer(*code as i128),
-            (Field::Code(code), _, Kind::Fixed(width)) => Datum::Integer(*code as i128 + self.base(width)),
-            (Field::Bytes(bytes), _, Kind::Variable) => Datum::Bytes((*bytes).into()),
+            (Field::Code(code), _, AttributeForm::Fixed(16)) => Datum::Integer(*code as i128),
+            (Field::Code(code), _, AttributeForm::Fixed(width)) => Datum::Integer(*code as i128 + self.base(width)),
+            (Field::Bytes(bytes), _, AttributeForm::Variable) => Datum::Bytes((*bytes).into()),
             (other, ..) => {
                 return Err(Error::InvalidInput(format!("column '{}': {other:?} is no value of it", self.name)));
             }
@@ -180,8 +182,8 @@ impl Attribute {
     /// The attribute's class in a page: a number for its kind, as docs/formats/heap.md lists them.
     pub(crate) fn class(&self) -> u16 {
         match self.kind {
-            Kind::Fixed(width) => width.trailing_zeros() as u16,
-            Kind::Variable => 5,
+            AttributeForm::Fixed(width) => width.trailing_zeros() as u16,
+            AttributeForm::Variable => 5,
         }
     }
 }
@@ -235,11 +237,11 @@ impl PageSchema {
         let mut places = Vec::with_capacity(attributes.len());
         for attribute in &attributes {
             match attribute.kind {
-                Kind::Fixed(width) => {
+                AttributeForm::Fixed(width) => {
                     places.push(at);
                     at += width;
                 }
-                Kind::Variable => {
+                AttributeForm::Variable => {
                     places.push(variables);
                     variables += 1;
                 }
@@ -265,7 +267,7 @@ impl PageSchema {
             name: "record id".to_owned(),
             logical_type: LogicalType::UInt(64),
             nullable: false,
-            kind: Kind::Fixed(8),
+            kind: AttributeForm::Fixed(8),
         };
         Self::of(self.table.clone(), vec![id, self.attributes[attribute].clone()])
     }
@@ -301,8 +303,8 @@ impl PageSchema {
         let own = self.attributes.get(attribute);
         let fits = own.is_some_and(|own| match (field, own.kind) {
             (Field::Null, _) => own.nullable,
-            (Field::Code(code), Kind::Fixed(width)) => width == 16 || *code >> (8 * width) == 0,
-            (Field::Bytes(_) | Field::Overflow(_), Kind::Variable) => true,
+            (Field::Code(code), AttributeForm::Fixed(width)) => width == 16 || *code >> (8 * width) == 0,
+            (Field::Bytes(_) | Field::Overflow(_), AttributeForm::Variable) => true,
             _ => false,
         });
         if fits {

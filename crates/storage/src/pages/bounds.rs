@@ -2,7 +2,7 @@
 //! one. They only grow: a deletion would have to look at all other records to know better.
 
 use crate::model::summary::ColumnSummary;
-use crate::pages::attribute::{Attribute, Field, Kind};
+use crate::pages::attribute::{Attribute, AttributeForm, Field};
 use crate::{ColumnId, Datum, LogicalType};
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +29,10 @@ impl ColumnBounds {
     /// Of records that nobody has looked at: those of a table that was written before bounds were kept.
     pub(crate) fn of_type(own: &Attribute) -> Self {
         let codes = match (own.kind, &own.logical_type) {
-            (Kind::Variable, _) => None,
+            (AttributeForm::Variable, _) => None,
             (_, LogicalType::Boolean) => Some((0, 1)),
-            (Kind::Fixed(16), _) => Some((i128::MIN, i128::MAX)),
-            (Kind::Fixed(_), _) => Some((0, own.max_code().into())),
+            (AttributeForm::Fixed(16), _) => Some((i128::MIN, i128::MAX)),
+            (AttributeForm::Fixed(_), _) => Some((0, own.max_code().into())),
         };
         Self { column: own.column, codes, nulls: own.nullable }
     }

@@ -5,7 +5,7 @@
 
 use crate::Result;
 use crate::model::view::{ColumnView, Shape};
-use crate::pages::attribute::{Attribute, Field, Kind, OverflowReference};
+use crate::pages::attribute::{Attribute, AttributeForm, Field, OverflowReference};
 use crate::pages::bit;
 use crate::pages::gather::Gather;
 use crate::pages::nsm::NsmPage;
@@ -63,19 +63,21 @@ impl PaxPage<Buffer> {
             BooleanBuffer::new(part(self.presence_at(attribute), length), 0, rows)
         });
         let shape = match own.kind {
-            Kind::Fixed(16) => Shape::Wide { values: part(self.codes(attribute, 16).start, 16 * rows) },
-            Kind::Fixed(width) => {
+            AttributeForm::Fixed(16) => Shape::Wide { values: part(self.codes(attribute, 16).start, 16 * rows) },
+            AttributeForm::Fixed(width) => {
                 let codes = part(self.codes(attribute, width).start, width * rows);
                 Shape::Contiguous { codes, width: width as u8 }
             }
-            Kind::Variable if (0..rows).any(|row| self.raw_end(attribute, row) & crate::pages::nsm::ELSEWHERE != 0) => {
+            AttributeForm::Variable
+                if (0..rows).any(|row| self.raw_end(attribute, row) & crate::pages::nsm::ELSEWHERE != 0) =>
+            {
                 let field = |row: usize| {
                     let live = self.positions() == self.records() || self.is_live(row);
                     if live { self.field_at(row, attribute) } else { Field::Null }
                 };
                 return gathered(own, rows, (0..rows).map(field), fetch);
             }
-            Kind::Variable => {
+            AttributeForm::Variable => {
                 let mut offsets = MutableBuffer::with_capacity(4 * (rows + 1));
                 offsets.push(0u32);
                 (0..rows).for_each(|row| offsets.push(self.span(attribute, row).end as u32));

@@ -4,7 +4,7 @@
 use crate::encoding::integers::{append_codes, append_wide, range};
 use crate::model::heap_options::HeapOptions;
 use crate::model::view::{float_order, real_order};
-use crate::pages::attribute::{Attribute, Field, Kind, PageSchema};
+use crate::pages::attribute::{Attribute, AttributeForm, Field, PageSchema};
 use crate::pages::bounds::ColumnBounds;
 use crate::{Error, Result, ValueClass};
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, StringViewArray};
@@ -14,14 +14,14 @@ use arrow::datatypes::{Float32Type, Float64Type};
 /// A column of a batch.
 #[derive(Debug)]
 pub(crate) struct FieldColumn {
-    values: Values,
+    values: FieldValues,
     nulls: Option<NullBuffer>,
     /// Smallest and largest code; `None` of byte strings, and when all are NULL.
     range: Option<(i128, i128)>,
 }
 
 #[derive(Debug)]
-enum Values {
+enum FieldValues {
     /// Codes of so many bytes each, zero for NULL.
     Codes(Vec<u8>, usize),
     Text(StringViewArray),
@@ -46,11 +46,11 @@ impl FieldColumn {
             return Err(Error::Constraint(format!("column '{}' is NOT NULL, row {row} is NULL", own.name)));
         }
         let (values, range) = match (own.logical_type.class(), own.kind) {
-            (ValueClass::Integer, Kind::Fixed(width)) => integers(own, width, array, nulls.as_ref())?,
+            (ValueClass::Integer, AttributeForm::Fixed(width)) => integers(own, width, array, nulls.as_ref())?,
             (ValueClass::Float, _) => floats(array, nulls.as_ref()),
             _ => match array.as_string_view_opt() {
-                Some(text) => (Values::Text(text.clone()), None),
-                None => (Values::Binary(array.as_binary_view().clone()), None),
+                Some(text) => (FieldValues::Text(text.clone()), None),
+                None => (FieldValues::Binary(array.as_binary_view().clone()), None),
             },
         };
         Ok(Self { values, nulls, range })
@@ -86,13 +86,13 @@ impl FieldColumn {
             return Field::Null;
         }
         match &self.values {
-            Values::Codes(codes, width) => {
+            FieldValues::Codes(codes, width) => {
                 let mut code = [0; 16];
                 code[..*width].copy_from_slice(&codes[row * width..(row + 1) * width]);
                 Field::Code(u128::from_le_bytes(code))
             }
-            Values::Text(text) => Field::Bytes(text.value(row).as_bytes()),
-            Values::Binary(bytes) => Field::Bytes(bytes.value(row)),
+            FieldValues::Text(text) => Field::Bytes(text.value(row).as_bytes()),
+            FieldValues::Binary(bytes) => Field::Bytes(bytes.value(row)),
         }
     }
 
@@ -103,14 +103,14 @@ impl FieldColumn {
 
     /// The codes of all rows, one behind the other; empty of byte strings.
     pub(crate) fn codes(&self) -> &[u8] {
-        if let Values::Codes(codes, _) = &self.values { codes } else { &[] }
+        if let FieldValues::Codes(codes, _) = &self.values { codes } else { &[] }
     }
 
     /// The byte string of a row; empty for NULL and of codes.
     pub(crate) fn bytes(&self, row: usize) -> &[u8] {
         match &self.values {
-            Values::Text(text) if self.is_valid(row) => text.value(row).as_bytes(),
-            Values::Binary(bytes) if self.is_valid(row) => bytes.value(row),
+            FieldValues::Text(text) if self.is_valid(row) => text.value(row).as_bytes(),
+            FieldValues::Binary(bytes) if self.is_valid(row) => bytes.value(row),
             _ => &[],
         }
     }
@@ -119,9 +119,9 @@ impl FieldColumn {
     pub(crate) fn variable_bytes(&self, row: usize) -> usize {
         // The low half of a view's first word is the length of its value.
         let view = match &self.values {
-            Values::Codes(..) => return 0,
-            Values::Text(text) => text.views()[row],
-            Values::Binary(bytes) => bytes.views()[row],
+            FieldValues::Codes(..) => return 0,
+            FieldValues::Text(text) => text.views()[row],
+            FieldValues::Binary(bytes) => bytes.views()[row],
         };
         if self.is_valid(row) { view as u32 as usize } else { 0 }
     }
@@ -133,12 +133,12 @@ fn integers(
     width: usize,
     array: &ArrayRef,
     nulls: Option<&NullBuffer>,
-) -> Result<(Values, Option<(i128, i128)>)> {
+) -> Result<(FieldValues, Option<(i128, i128)>)> {
     let range = range(std::slice::from_ref(array))?;
     if width == 16 {
         let mut wide = Vec::with_capacity(array.len());
         append_wide(array, 0, &mut wide)?;
-        return Ok((Values::Codes(wide.into_iter().flat_map(i128::to_le_bytes).collect(), width), range));
+        return Ok((FieldValues::Codes(wide.into_iter().flat_map(i128::to_le_bytes).collect(), width), range));
     }
     let code = |value| Ok::<_, Error>(own.code_of_integer(value)? as i128);
     let range = range.map(|(low, high)| Ok::<_, Error>((code(low)?, code(high)?))).transpose()?;
@@ -148,7 +148,7 @@ fn integers(
 }
 
 /// The codes of an array of floats, and their range.
-fn floats(array: &ArrayRef, nulls: Option<&NullBuffer>) -> (Values, Option<(i128, i128)>) {
+fn floats(array: &ArrayRef, nulls: Option<&NullBuffer>) -> (FieldValues, Option<(i128, i128)>) {
     let (codes, width): (Vec<u64>, _) = match array.as_primitive_opt::<Float32Type>() {
         Some(values) => (values.values().iter().map(|value| real_order(*value).into()).collect(), 4),
         None => (array.as_primitive::<Float64Type>().values().iter().map(|value| float_order(*value)).collect(), 8),
@@ -159,7 +159,7 @@ fn floats(array: &ArrayRef, nulls: Option<&NullBuffer>) -> (Values, Option<(i128
 }
 
 /// Codes in `width` bytes each, zero for NULL, whose slots hold anything.
-fn narrow(mut codes: Vec<u64>, width: usize, nulls: Option<&NullBuffer>) -> Values {
+fn narrow(mut codes: Vec<u64>, width: usize, nulls: Option<&NullBuffer>) -> FieldValues {
     if let Some(nulls) = nulls {
         codes.iter_mut().enumerate().filter(|(row, _)| nulls.is_null(*row)).for_each(|(_, code)| *code = 0);
     }
@@ -169,7 +169,7 @@ fn narrow(mut codes: Vec<u64>, width: usize, nulls: Option<&NullBuffer>) -> Valu
         4 => packed::<4>(&codes),
         _ => packed::<8>(&codes),
     };
-    Values::Codes(bytes, width)
+    FieldValues::Codes(bytes, width)
 }
 
 fn packed<const WIDTH: usize>(codes: &[u64]) -> Vec<u8> {

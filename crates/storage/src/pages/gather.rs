@@ -6,7 +6,7 @@ pub(crate) mod pick;
 pub(crate) mod pool;
 
 use crate::model::view::{ColumnView, Shape};
-use crate::pages::attribute::{Attribute, Field, Kind};
+use crate::pages::attribute::{Attribute, AttributeForm, Field};
 use crate::pages::columns::Fetch;
 use crate::{Error, Result};
 use arrow::array::BooleanBufferBuilder;
@@ -33,10 +33,10 @@ impl<'a> Gather<'a> {
     /// An empty view with room for the codes of `rows` records; `nulls` says whether one of them may be NULL.
     pub(crate) fn new(own: &'a Attribute, nulls: bool, rows: usize, fetch: Fetch<'a>) -> Self {
         let (bytes, mut offsets) = match own.kind {
-            Kind::Fixed(width) => (pool::take(width * rows + PADDING), MutableBuffer::new(0)),
-            Kind::Variable => (MutableBuffer::new(0), MutableBuffer::with_capacity(4 * (rows + 1) + PADDING)),
+            AttributeForm::Fixed(width) => (pool::take(width * rows + PADDING), MutableBuffer::new(0)),
+            AttributeForm::Variable => (MutableBuffer::new(0), MutableBuffer::with_capacity(4 * (rows + 1) + PADDING)),
         };
-        if own.kind == Kind::Variable {
+        if own.kind == AttributeForm::Variable {
             offsets.push(0u32);
         }
         let validity = nulls.then(|| BooleanBufferBuilder::new(rows));
@@ -53,14 +53,16 @@ impl<'a> Gather<'a> {
         }
         self.rows += 1;
         match (self.own.kind, field) {
-            (Kind::Fixed(width), Field::Code(code)) => self.bytes.extend_from_slice(&code.to_le_bytes()[..width]),
-            (Kind::Fixed(width), _) => self.bytes.extend_zeros(width),
-            (Kind::Variable, Field::Bytes(value)) => return self.push_bytes(value),
-            (Kind::Variable, Field::Overflow(reference)) => {
+            (AttributeForm::Fixed(width), Field::Code(code)) => {
+                self.bytes.extend_from_slice(&code.to_le_bytes()[..width])
+            }
+            (AttributeForm::Fixed(width), _) => self.bytes.extend_zeros(width),
+            (AttributeForm::Variable, Field::Bytes(value)) => return self.push_bytes(value),
+            (AttributeForm::Variable, Field::Overflow(reference)) => {
                 let value = (self.fetch)(reference)?;
                 return self.push_bytes(&value);
             }
-            (Kind::Variable, _) => return self.push_bytes(&[]),
+            (AttributeForm::Variable, _) => return self.push_bytes(&[]),
         }
         Ok(())
     }
@@ -88,19 +90,21 @@ impl<'a> Gather<'a> {
         let is_live = |row: usize| live.is_none_or(|live| live[row / 64] >> (row % 64) & 1 == 1);
         let before = self.rows;
         match (&view.shape, self.own.kind) {
-            (Shape::Contiguous { codes, .. } | Shape::Wide { values: codes }, Kind::Fixed(width)) => match live {
-                None => {
-                    self.bytes.extend_from_slice(&codes[..width * view.rows]);
-                    self.rows += view.rows;
-                }
-                Some(_) => {
-                    for row in (0..view.rows).filter(|row| is_live(*row)) {
-                        self.bytes.extend_from_slice(&codes[width * row..][..width]);
-                        self.rows += 1;
+            (Shape::Contiguous { codes, .. } | Shape::Wide { values: codes }, AttributeForm::Fixed(width)) => {
+                match live {
+                    None => {
+                        self.bytes.extend_from_slice(&codes[..width * view.rows]);
+                        self.rows += view.rows;
+                    }
+                    Some(_) => {
+                        for row in (0..view.rows).filter(|row| is_live(*row)) {
+                            self.bytes.extend_from_slice(&codes[width * row..][..width]);
+                            self.rows += 1;
+                        }
                     }
                 }
-            },
-            (Shape::Bytes { offsets, bytes }, Kind::Variable) => {
+            }
+            (Shape::Bytes { offsets, bytes }, AttributeForm::Variable) => {
                 let offsets: &[u32] = offsets.typed_data();
                 for row in (0..view.rows).filter(|row| is_live(*row)) {
                     let (start, end) = (offsets[row] as usize, offsets[row + 1] as usize);
@@ -147,9 +151,11 @@ impl<'a> Gather<'a> {
     pub(crate) fn finish(self) -> ColumnView {
         let Self { own, rows, bytes, offsets, validity, .. } = self;
         let shape = match own.kind {
-            Kind::Fixed(16) => Shape::Wide { values: padded(bytes, pool::lend) },
-            Kind::Fixed(width) => Shape::Contiguous { codes: padded(bytes, pool::lend), width: width as u8 },
-            Kind::Variable => Shape::Bytes { offsets: padded(offsets, Into::into), bytes: padded(bytes, Into::into) },
+            AttributeForm::Fixed(16) => Shape::Wide { values: padded(bytes, pool::lend) },
+            AttributeForm::Fixed(width) => Shape::Contiguous { codes: padded(bytes, pool::lend), width: width as u8 },
+            AttributeForm::Variable => {
+                Shape::Bytes { offsets: padded(offsets, Into::into), bytes: padded(bytes, Into::into) }
+            }
         };
         let validity = validity.map(|mut validity| validity.finish());
         ColumnView { rows, logical_type: own.logical_type.clone(), validity, shape, meaning: own.meaning() }

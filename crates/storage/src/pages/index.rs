@@ -7,7 +7,7 @@
 //! entry up compares the record. docs/formats/catalog.md is the byte map.
 
 use crate::model::view::{float_order, real_order};
-use crate::pages::attribute::{Attribute, Field, Kind, PageSchema};
+use crate::pages::attribute::{Attribute, AttributeForm, Field, PageSchema};
 use crate::{ColumnId, Datum, LogicalType, Predicate};
 use std::ops::Bound;
 
@@ -69,9 +69,9 @@ fn push(bytes: &mut Vec<u8>, own: &Attribute, field: &Field<'_>) {
     let (code, width) = match (&own.logical_type, own.kind) {
         (LogicalType::Float32, _) if code == u128::from(real_order(-0.0)) => (real_order(0.0).into(), 4),
         (LogicalType::Float64, _) if code == u128::from(float_order(-0.0)) => (float_order(0.0).into(), 8),
-        (_, Kind::Fixed(16)) => (code ^ 1 << 127, 16),
-        (_, Kind::Fixed(width)) => (code, width),
-        (_, Kind::Variable) => (code, 16),
+        (_, AttributeForm::Fixed(16)) => (code ^ 1 << 127, 16),
+        (_, AttributeForm::Fixed(width)) => (code, width),
+        (_, AttributeForm::Variable) => (code, 16),
     };
     bytes.extend_from_slice(&code.to_be_bytes()[16 - width..]);
 }

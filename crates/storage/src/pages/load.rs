@@ -2,7 +2,7 @@
 //! as those of the page before.
 
 use crate::model::heap_options::{HeapLayout, HeapOptions};
-use crate::pages::attribute::{Field, Kind, PageSchema};
+use crate::pages::attribute::{AttributeForm, Field, PageSchema};
 use crate::pages::field_column::FieldColumn;
 use crate::pages::nsm::NsmPage;
 use crate::pages::page::Page;
@@ -43,7 +43,7 @@ pub struct PageLoader {
 impl PageLoader {
     /// A loader whose first page has the number `next`.
     pub fn new(options: HeapOptions, schema: &Arc<PageSchema>, table: TableId, next: u64) -> Self {
-        let hint = |kind| if kind == Kind::Variable { HINT } else { 0.0 };
+        let hint = |kind| if kind == AttributeForm::Variable { HINT } else { 0.0 };
         let average = schema.attributes.iter().map(|own| hint(own.kind)).collect();
         Self { options, schema: Arc::clone(schema), table, next, average, page: None, reorganised: 0 }
     }

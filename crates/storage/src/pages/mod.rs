@@ -29,7 +29,7 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
-pub use attribute::{Attribute, Field, Kind, OverflowReference, PageSchema};
+pub use attribute::{Attribute, AttributeForm, Field, OverflowReference, PageSchema};
 pub use bounds::ColumnBounds;
 pub use head::{MAX_PAGE, MIN_PAGE, is_page_length};
 pub use load::PageLoader;

@@ -1,6 +1,6 @@
 //! What the bytes of a page are, part by part, for `gingham layout`.
 
-use crate::pages::attribute::{Kind, PageSchema};
+use crate::pages::attribute::{AttributeForm, PageSchema};
 use crate::pages::bit;
 use crate::pages::head::HEAD;
 use crate::pages::nsm::{NsmPage, SLOT};
@@ -50,12 +50,12 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
             let presence = self.presence_at(attribute);
             let free = format!("'{}': free", own.name);
             match own.kind {
-                Kind::Fixed(width) => {
+                AttributeForm::Fixed(width) => {
                     let taken = start + width * self.positions();
                     parts.push((start..taken, format!("'{}': {} values of {width} bytes", own.name, self.positions())));
                     parts.push((taken..presence, free));
                 }
-                Kind::Variable => {
+                AttributeForm::Variable => {
                     let (taken, ends) = (start + self.used_bytes(attribute), self.ends_at(attribute));
                     let last = ends + 2 * self.positions();
                     parts.push((start..taken, format!("'{}': the bytes of its values", own.name)));

@@ -8,7 +8,7 @@
 use crate::decode::access::{Strings, misfit, slice, with_code, with_codes};
 use crate::decode::arrays::{Selection, values};
 use crate::decode::gather::{check_chunks, from_chunks, from_packed, packed, spans};
-use crate::model::view::{ColumnView, Place, Shape, code_bytes};
+use crate::model::view::{AttributeAddress, ColumnView, Shape, code_bytes};
 use crate::scan::code::{CodePredicate, CodeTest, Junction, Leaf};
 use crate::scan::condition::{Condition, is_true, run_test};
 use crate::scan::observe::Tally;
@@ -25,7 +25,7 @@ use gingham_kernels::{Code, Isa, bits, chunks, integers, scan};
 const SCRATCH: usize = 1024;
 
 /// A zone as the evaluation sees it: views are asked for when a leaf needs them.
-pub(super) struct Zone<'a> {
+pub(super) struct EvaluatedZone<'a> {
     pub(super) rows: usize,
     pub(super) isa: Isa,
     pub(super) view: &'a dyn Fn(&ColumnDefinition) -> Result<ColumnView>,
@@ -34,7 +34,7 @@ pub(super) struct Zone<'a> {
     pub(super) tally: Option<&'a Tally>,
 }
 
-impl Zone<'_> {
+impl EvaluatedZone<'_> {
     /// The records that qualify. With `candidates`, only their bits mean anything.
     pub(super) fn evaluate(&self, predicate: &CodePredicate, candidates: Option<&[u64]>) -> Result<Vec<u64>> {
         match predicate {
@@ -213,7 +213,7 @@ impl Zone<'_> {
         &self,
         test: &CodeTest,
         bytes: &Buffer,
-        place: Place,
+        place: AttributeAddress,
         candidates: Option<&[u64]>,
     ) -> Vec<u64> {
         let mut result = self.all(false);

@@ -3,9 +3,9 @@
 
 use crate::decode::arrays::{Selection, values};
 use crate::lmdb::heap_record::RecordId;
-use crate::pages::attribute::{Attribute, Kind};
+use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::scan::code::{CodePredicate, Reach};
-use crate::scan::evaluate::Zone;
+use crate::scan::evaluate::EvaluatedZone;
 use crate::scan::projected;
 use crate::scan::translate::{Facts, Prepared, translate};
 use crate::snapshot::heap::reader::{HeapReader, HeapZone};
@@ -79,7 +79,7 @@ impl HeapScan {
             return Ok(tids);
         }
         let live = zone.live_rows();
-        let evaluation = Zone {
+        let evaluation = EvaluatedZone {
             rows,
             isa: self.isa,
             view: &|column| zone.view(attribute(&self.reader, column)?),
@@ -104,7 +104,7 @@ fn attribute(reader: &HeapReader, column: &ColumnDefinition) -> Result<usize> {
 /// What all pages of a table say of an attribute.
 fn facts(own: &Attribute) -> Facts {
     match own.kind {
-        Kind::Fixed(width @ ..=8) => {
+        AttributeForm::Fixed(width @ ..=8) => {
             Facts::Coded { meaning: own.meaning(), max_code: own.max_code(), reach: Reach::Native(width as u8) }
         }
         _ => Facts::Values { min: Datum::Null, max: Datum::Null },

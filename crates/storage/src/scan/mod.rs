@@ -44,7 +44,7 @@ use crate::decode::arrays::{Selection, values};
 use crate::model::view::ColumnView;
 use crate::scan::code::CodePredicate;
 use crate::scan::estimate::Metadata;
-use crate::scan::evaluate::Zone;
+use crate::scan::evaluate::EvaluatedZone;
 pub use crate::scan::heap::HeapScan;
 use crate::scan::keyed::Asked;
 pub use crate::scan::morsel::{OpenMorsel, base, integer_bounds, integers};
@@ -52,10 +52,10 @@ use crate::scan::observe::{Arranged, Observed};
 use crate::scan::prune::{Verdict, judge};
 pub use crate::scan::records::{fetch, fetch_all};
 pub use crate::scan::rows::batch_bytes;
-use crate::scan::source::Source;
+use crate::scan::source::MorselSource;
 pub use crate::scan::translate::of_entries;
 use crate::scan::translate::{Prepared, translate};
-use crate::snapshot::deleted::DeletedZone;
+use crate::snapshot::deleted::DeleteVectorZone;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -71,7 +71,7 @@ pub struct TableScan {
     projection: Vec<ColumnDefinition>,
     schema: SchemaRef,
     /// What the table consists of, and the predicate on its codes.
-    segments: Vec<(Source, Arranged)>,
+    segments: Vec<(MorselSource, Arranged)>,
     morsels: Vec<Morsel>,
     /// The next free number of a part of the predicate.
     nodes: usize,
@@ -122,7 +122,7 @@ impl TableScan {
             isa,
         };
         let asked = Asked::of(&predicate);
-        for source in Source::all(&table)? {
+        for source in MorselSource::all(&table)? {
             let candidates = source.candidates(&predicate)?;
             let predicate = translate(&mut prepared, source.rows(), &|column| source.facts(column))?;
             scan.add(source, predicate, candidates.as_deref(), &asked)?;
@@ -133,7 +133,7 @@ impl TableScan {
     /// Adds the zones of a segment that zone maps, and an index or the filter of a key where there is one, leave.
     fn add(
         &mut self,
-        segment: Source,
+        segment: MorselSource,
         mut predicate: CodePredicate,
         candidates: Option<&[bool]>,
         asked: &Asked<'_>,
@@ -146,7 +146,7 @@ impl TableScan {
                 self.skipped += 1;
                 continue;
             }
-            let deleted = segment.deleted(zone).map_or(0, DeletedZone::rows);
+            let deleted = segment.deleted(zone).map_or(0, DeleteVectorZone::rows);
             match judge(&predicate, rows, &|column| segment.zone_map(column, zone)) {
                 _ if deleted == rows => self.skipped += 1,
                 Verdict::None => self.skipped += 1,
@@ -280,11 +280,11 @@ impl TableScan {
 
     /// Records of a morsel that are not deleted.
     fn live(&self, morsel: &Morsel) -> usize {
-        morsel.rows - self.deleted(morsel).map_or(0, DeletedZone::rows)
+        morsel.rows - self.deleted(morsel).map_or(0, DeleteVectorZone::rows)
     }
 
     /// The deleted records of a morsel.
-    fn deleted(&self, morsel: &Morsel) -> Option<&DeletedZone> {
+    fn deleted(&self, morsel: &Morsel) -> Option<&DeleteVectorZone> {
         self.segments[morsel.segment].0.deleted(morsel.zone)
     }
 
@@ -293,7 +293,7 @@ impl TableScan {
         let (segment, arranged) = &self.segments[morsel.segment];
         let predicate = self.observed.arranged(self.isa, arranged);
         let tally = self.observed.look();
-        let zone = Zone {
+        let zone = EvaluatedZone {
             rows: morsel.rows,
             isa: self.isa,
             view: &|column| segment.view(column, morsel.zone),
@@ -325,7 +325,7 @@ fn projected(definition: &TableDefinition, projection: Vec<ColumnId>) -> Result<
 }
 
 /// Writes into a predicate what the metadata lets expect of a segment.
-fn estimate(table: &TableSnapshot, segment: &Source, predicate: &mut CodePredicate) {
+fn estimate(table: &TableSnapshot, segment: &MorselSource, predicate: &mut CodePredicate) {
     let zones: Vec<usize> = (0..segment.zones()).map(|zone| segment.zone_rows(zone).len()).collect();
     let zone_map = |column, zone| segment.zone_map(column, zone);
     let distinct = |column| table.summary(column).map(|summary| summary.distinct);

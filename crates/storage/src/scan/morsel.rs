@@ -8,7 +8,7 @@ use crate::encoding::floats::unscale;
 use crate::encoding::meta::Encoding;
 use crate::model::dictionary::DictionaryVersion;
 use crate::model::view::{ColumnView, Meaning, Shape, code_bytes, float_integer, real_from_order};
-use crate::pages::attribute::{Attribute, Kind};
+use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::scan::prune::Verdict;
 use crate::scan::{Morsel, TableScan};
 use crate::snapshot::heap::zones::RECORD_IDS;
@@ -129,7 +129,7 @@ pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i
         return Some((0, table.numbers().saturating_sub(1) as i64));
     }
     // Pages have byte strings as they are, and 128 bits for a type that may need them, whatever its values.
-    if table.heap.is_some() && !matches!(Attribute::new(definition).kind, Kind::Fixed(..=8)) {
+    if table.heap.is_some() && !matches!(Attribute::new(definition).kind, AttributeForm::Fixed(..=8)) {
         return None;
     }
     match definition.logical_type.class() {

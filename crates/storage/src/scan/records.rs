@@ -6,7 +6,7 @@ use crate::decode::arrays::{Selection, values};
 use crate::model::design::ZONE_ROWS;
 use crate::model::view::{ColumnView, Meaning, Shape};
 use crate::scan::morsel::OpenMorsel;
-use crate::scan::source::Source;
+use crate::scan::source::MorselSource;
 use crate::scan::{Morsel, TableScan};
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnId, Error, LogicalType, Result};
@@ -67,7 +67,7 @@ pub fn fetch_all(
     records: &[Option<u64>],
     isa: Isa,
 ) -> Result<Vec<ArrayRef>> {
-    let sources = Source::all(table)?;
+    let sources = MorselSource::all(table)?;
     let fetched = |column: &ColumnId, wanted: &[u64]| fetch_sorted((table, &sources), *column, wanted, isa);
     if records.iter().all(Option::is_some) && records.is_sorted_by(|a, b| a < b) {
         let wanted: Vec<u64> = records.iter().copied().flatten().collect();
@@ -94,7 +94,7 @@ pub fn fetch_all(
 
 /// Values of a column at records whose numbers ascend, of a table with these sources.
 fn fetch_sorted(
-    (table, sources): (&TableSnapshot, &[Source]),
+    (table, sources): (&TableSnapshot, &[MorselSource]),
     column: ColumnId,
     wanted: &[u64],
     isa: Isa,
@@ -122,7 +122,7 @@ fn fetch_sorted(
 
 /// Values of a segment's records, whose numbers ascend and count from `first`.
 fn zones(
-    segment: &Source,
+    segment: &MorselSource,
     column: &crate::ColumnDefinition,
     records: &[u64],
     first: u64,

@@ -6,7 +6,7 @@
 use crate::Result;
 use crate::scan::TableScan;
 use crate::scan::code::{CodePredicate, CodeTest, Reach};
-use crate::scan::evaluate::Zone;
+use crate::scan::evaluate::EvaluatedZone;
 use crate::scan::prune::Verdict;
 use gingham_kernels::bits;
 
@@ -51,7 +51,7 @@ impl TableScan {
         let morsel = self.morsel(number)?;
         let (segment, arranged) = &self.segments[morsel.segment];
         let predicate = self.observed.arranged(self.isa, arranged);
-        let zone = Zone {
+        let zone = EvaluatedZone {
             rows: morsel.rows,
             isa: self.isa,
             view: &|column| segment.view(column, morsel.zone),

@@ -3,7 +3,7 @@
 
 use crate::encoding::meta::Encoding;
 use crate::model::view::{ColumnView, Format, Meaning, code_bytes};
-use crate::pages::attribute::Kind;
+use crate::pages::attribute::AttributeForm;
 use crate::scan::code::Reach;
 use crate::scan::keyed::Asked;
 use crate::scan::rank;
@@ -12,7 +12,7 @@ use crate::scan::translate::Facts;
 use crate::segment::group::GroupMeta;
 use crate::segment::reader::Segment;
 use crate::segment::{ColumnMeta, ZoneMap};
-use crate::snapshot::deleted::{Deleted, DeletedZone};
+use crate::snapshot::deleted::{DeleteVector, DeleteVectorZone};
 use crate::snapshot::heap::zones::{PageZones, RECORD_IDS};
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Predicate, Result};
@@ -21,21 +21,21 @@ use std::sync::Arc;
 
 /// A run of zones.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
-    Segment(Part),
+pub(super) enum MorselSource {
+    Segment(SegmentPart),
     Pages(Arc<PageZones>),
 }
 
 /// A segment or delta block as a part of its table.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(super) struct SegmentPart {
     segment: Arc<Segment>,
     /// The number of its first record.
     first: u64,
-    deleted: Option<Arc<Deleted>>,
+    deleted: Option<Arc<DeleteVector>>,
 }
 
-impl Source {
+impl MorselSource {
     /// What a table consists of, in record order. Fails for a heap table whose snapshot has no pin.
     pub(super) fn all(table: &TableSnapshot) -> Result<Vec<Self>> {
         let pages = match (&table.heap, &table.pages) {
@@ -53,7 +53,7 @@ impl Source {
         let segments = table.segments.iter().cloned().chain(table.coded_delta()).map(|segment| {
             let (first, deleted) = (next, table.deleted.get(&segment.id()).cloned());
             next += segment.rows() as u64;
-            Self::Segment(Part { segment, first, deleted })
+            Self::Segment(SegmentPart { segment, first, deleted })
         });
         Ok(segments.chain(pages).collect())
     }
@@ -75,7 +75,7 @@ impl Source {
     }
 
     /// The deleted records of a zone; `None` when all of its records are there.
-    pub(super) fn deleted(&self, zone: usize) -> Option<&DeletedZone> {
+    pub(super) fn deleted(&self, zone: usize) -> Option<&DeleteVectorZone> {
         match self {
             Self::Segment(part) => part.deleted.as_ref()?.zone(zone),
             // The views of pages leave them out.
@@ -171,7 +171,7 @@ impl Source {
             Self::Pages(pages) => {
                 let own = pages.attribute(column)?;
                 return Ok(match own.kind {
-                    Kind::Fixed(width @ ..=8) => Facts::Coded {
+                    AttributeForm::Fixed(width @ ..=8) => Facts::Coded {
                         meaning: own.meaning(),
                         max_code: own.max_code(),
                         reach: Reach::Native(width as u8),

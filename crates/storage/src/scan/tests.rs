@@ -5,7 +5,7 @@ use crate::model::dictionary::DictionaryVersion;
 use crate::model::view::{ColumnView, Meaning, Shape, float_order, real_order};
 use crate::scan::code::{CodePredicate, Junction, Reach};
 use crate::scan::estimate::Metadata;
-use crate::scan::evaluate::Zone;
+use crate::scan::evaluate::EvaluatedZone;
 use crate::scan::observe::Tally;
 use crate::scan::prune::{Verdict, judge};
 use crate::scan::translate::{Facts, Prepared, translate};
@@ -486,7 +486,7 @@ fn random_predicates_on_random_zones() {
         for isa in Isa::available() {
             let view = |column: &ColumnDefinition| Ok(columns[column.id as usize].view.clone());
             let tally = numbers.chance(2).then(|| Tally::new(NODES));
-            let zone = Zone { rows, isa, view: &view, zone_map: &zone_map, tally: tally.as_ref() };
+            let zone = EvaluatedZone { rows, isa, view: &view, zone_map: &zone_map, tally: tally.as_ref() };
             for arranged in order::any(&mut numbers, isa, &translated) {
                 let result = zone.evaluate(&arranged, None).expect("evaluates");
                 assert_eq!(result.len(), rows.div_ceil(64));

@@ -291,7 +291,7 @@ fn among(set: &Arc<IntegerSet>, base: i128, max_code: u64, rows: usize) -> CodeT
 }
 
 fn on_dictionary(column: &ColumnDefinition, condition: &Condition, version: &DictionaryVersion) -> Result<CodeTest> {
-    let entries = Entries::new(column, &version.entries)?;
+    let entries = DictionaryEntries::new(column, &version.entries)?;
     let max_code = (entries.len() as u64).saturating_sub(1);
     Ok(match condition {
         Condition::Bytes { low, high } => {
@@ -347,7 +347,7 @@ pub fn of_entries(table: &TableSnapshot, predicate: &Predicate) -> Result<Option
             BooleanBuffer::collect_bool(results.len(), |at| is_true(&results, at))
         }
         condition => {
-            let entries = Entries::new(&leaf.column, &dictionary.newest)?;
+            let entries = DictionaryEntries::new(&leaf.column, &dictionary.newest)?;
             BooleanBuffer::collect_bool(entries.len(), |at| condition.holds_for_bytes(entries.get(at)))
         }
     };
@@ -393,12 +393,12 @@ fn on_bounds(condition: &Condition, min: &Datum, max: &Datum) -> CodeTest {
 }
 
 /// The byte strings of a dictionary version.
-enum Entries<'a> {
+enum DictionaryEntries<'a> {
     Text(&'a arrow::array::StringViewArray),
     Binary(&'a arrow::array::BinaryViewArray),
 }
 
-impl<'a> Entries<'a> {
+impl<'a> DictionaryEntries<'a> {
     fn new(column: &ColumnDefinition, entries: &'a ArrayRef) -> Result<Self> {
         if let Some(text) = entries.as_string_view_opt() {
             Ok(Self::Text(text))

@@ -24,12 +24,12 @@ pub struct BlockCache {
 
 #[derive(Debug, Default)]
 struct Groups {
-    entries: HashMap<CacheKey, Entry>,
+    entries: HashMap<CacheKey, CachedGroup>,
     clock: VecDeque<CacheKey>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedGroup {
     memory: Arc<GroupMemory>,
     bytes: usize,
     used: bool,
@@ -63,7 +63,7 @@ impl BlockCache {
             drop(groups);
             return Ok(Some(theirs));
         }
-        groups.entries.insert(key, Entry { memory: Arc::clone(&memory), bytes, used: false });
+        groups.entries.insert(key, CachedGroup { memory: Arc::clone(&memory), bytes, used: false });
         groups.clock.push_back(key);
         Ok(Some(memory))
     }

@@ -5,10 +5,10 @@
 //! (docs/decisions/0012-groups-are-laid-out-when-loaded.md).
 
 use crate::model::design::{Layout, Packing, packing_name, packing_text};
-use crate::model::view::{Format, Place, Shape};
+use crate::model::view::{AttributeAddress, Format, Shape};
 use crate::segment::decode::Native;
 use crate::segment::region::PADDING;
-use crate::segment::scratch::Column;
+use crate::segment::scratch::ScratchColumn;
 use arrow::buffer::Buffer;
 use gingham_kernels::{Isa, Value, chunks, packing};
 use serde::{Deserialize, Serialize};
@@ -135,7 +135,7 @@ impl Form {
 
     /// Lays out a zone of `rows` records, whose columns are given native: codes (or values, or offsets) and string
     /// bytes of each.
-    pub fn lay_out(&self, rows: usize, columns: &[Column<'_>], codes: &mut [u8], bytes: &mut [u8]) {
+    pub fn lay_out(&self, rows: usize, columns: &[ScratchColumn<'_>], codes: &mut [u8], bytes: &mut [u8]) {
         match self {
             Self::Alone(_) => {
                 codes.copy_from_slice(columns[0].0);
@@ -199,12 +199,12 @@ impl ChunkForm {
         rows.div_ceil(self.records(rows)) * self.chunk(rows)
     }
 
-    fn place(&self, member: usize, rows: usize) -> Place {
+    fn place(&self, member: usize, rows: usize) -> AttributeAddress {
         let records = self.records(rows);
-        Place::new(records as u32, self.chunk(rows), records * self.before[member])
+        AttributeAddress::new(records as u32, self.chunk(rows), records * self.before[member])
     }
 
-    fn lay_out(&self, rows: usize, columns: &[Column<'_>], codes: &mut [u8], bytes: &mut [u8]) {
+    fn lay_out(&self, rows: usize, columns: &[ScratchColumn<'_>], codes: &mut [u8], bytes: &mut [u8]) {
         let slots = self.string_slots(rows, columns, bytes);
         // Short chunks are written a few at a time, all columns of them, so that each cache line is written while it is
         // in the first cache and not once per column. In long chunks a column's records lie beside each other.
@@ -229,7 +229,7 @@ impl ChunkForm {
 
     /// Copies the strings chunk by chunk, so that those of a chunk lie together; returns for each column of strings
     /// their offsets and lengths.
-    fn string_slots(&self, rows: usize, columns: &[Column<'_>], out: &mut [u8]) -> Vec<Vec<u64>> {
+    fn string_slots(&self, rows: usize, columns: &[ScratchColumn<'_>], out: &mut [u8]) -> Vec<Vec<u64>> {
         let mut slots = vec![Vec::new(); columns.len()];
         let strings: Vec<usize> =
             (0..columns.len()).filter(|member| matches!(self.natives[*member], Native::Bytes { .. })).collect();

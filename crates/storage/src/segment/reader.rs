@@ -10,7 +10,7 @@ use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::joined::Joined;
 use crate::segment::region::{ZoneParts, ZonedRegion};
-use crate::segment::source::Source;
+use crate::segment::source::SegmentBytes;
 use crate::segment::{ColumnMeta, SegmentId, ZoneMap, scratch};
 use crate::{ColumnDefinition, ColumnId, Error, Result};
 use arrow::array::Array;
@@ -41,7 +41,7 @@ pub(super) struct Opened {
     /// Number of this opening within the process, by which the cache knows its columns.
     key: u64,
     pub(super) place: String,
-    pub(super) source: Source,
+    pub(super) source: SegmentBytes,
     length: u64,
     delta: bool,
     pub(super) directory: Directory,
@@ -69,7 +69,7 @@ impl Segment {
         cache: Arc<BlockCache>,
     ) -> Result<Self> {
         let place = path.display().to_string();
-        let opened = Opened::new(Source::open(path)?, id, place, Some(directory_checksum), cache)?;
+        let opened = Opened::new(SegmentBytes::open(path)?, id, place, Some(directory_checksum), cache)?;
         let segment = Self { opened: Arc::new(opened), joined: None, dictionaries };
         segment.verify_dictionaries()?;
         Ok(segment)
@@ -97,7 +97,7 @@ impl Segment {
 
     /// Opens a delta image. `place` names it in errors ("delta block 3 of table t").
     pub fn from_image(image: Arc<[u8]>, id: SegmentId, place: &str, cache: Arc<BlockCache>) -> Result<Self> {
-        let opened = Opened::new(Source::Image(image), id, place.to_owned(), None, cache)?;
+        let opened = Opened::new(SegmentBytes::Image(image), id, place.to_owned(), None, cache)?;
         Ok(Self { opened: Arc::new(opened), joined: None, dictionaries: BTreeMap::new() })
     }
 
@@ -295,7 +295,7 @@ impl Segment {
 
 impl Opened {
     fn new(
-        source: Source,
+        source: SegmentBytes,
         id: SegmentId,
         place: String,
         directory_checksum: Option<u32>,
@@ -444,7 +444,7 @@ impl Opened {
 }
 
 /// Trailer and directory of a segment of `length` bytes; the directory's checksum holds.
-fn read_directory(source: &Source, length: u64, place: &str) -> Result<(Trailer, Vec<u8>)> {
+fn read_directory(source: &SegmentBytes, length: u64, place: &str) -> Result<(Trailer, Vec<u8>)> {
     let corrupt = |detail: String| Error::corrupt(place, detail);
     let tail_start = length.saturating_sub(TAIL);
     let tail = source.read(tail_start, (length - tail_start) as usize)?;

@@ -33,13 +33,13 @@ pub(crate) struct ZoneParts {
 pub(crate) struct ZonedRegion<M> {
     memory: Allocation,
     bytes_start: usize,
-    zones: Vec<Zone<M>>,
+    zones: Vec<RegionZone<M>>,
     /// The cache's account, held as long as the memory.
     _charge: Option<CacheCharge>,
 }
 
 #[derive(Debug)]
-struct Zone<M> {
+struct RegionZone<M> {
     parts: ZoneParts,
     filling: Mutex<()>,
     filled: OnceLock<M>,
@@ -69,8 +69,10 @@ impl<M> ZonedRegion<M> {
         let size = Self::size(&zones);
         let memory = Allocation::new(size)
             .ok_or_else(|| Error::OutOfMemory(format!("the system gives no {size} bytes for a column of a segment")))?;
-        let zones =
-            zones.into_iter().map(|parts| Zone { parts, filling: Mutex::new(()), filled: OnceLock::new() }).collect();
+        let zones = zones
+            .into_iter()
+            .map(|parts| RegionZone { parts, filling: Mutex::new(()), filled: OnceLock::new() })
+            .collect();
         Ok(Self { memory, bytes_start: Self::bytes_start(codes), zones, _charge: charge })
     }
 

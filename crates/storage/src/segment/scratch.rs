@@ -16,10 +16,10 @@ thread_local! {
 }
 
 /// Codes and string bytes of a column.
-pub(crate) type Column<'a> = (&'a mut [u8], &'a mut [u8]);
+pub(crate) type ScratchColumn<'a> = (&'a mut [u8], &'a mut [u8]);
 
 /// Calls `work` with memory for columns of so many bytes of codes and of strings, which holds whatever it held before.
-pub(crate) fn with_columns<T>(lengths: &[(usize, usize)], work: impl FnOnce(&mut [Column<'_>]) -> T) -> T {
+pub(crate) fn with_columns<T>(lengths: &[(usize, usize)], work: impl FnOnce(&mut [ScratchColumn<'_>]) -> T) -> T {
     let all: usize = lengths.iter().map(|(codes, bytes)| aligned(*codes) + aligned(*bytes)).sum();
     MEMORY.with(|memory| {
         // A zone that is laid out within the laying out of another has memory of its own.

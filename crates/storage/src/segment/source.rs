@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// The bytes of a segment.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum SegmentBytes {
     /// An open file; reading it does not depend on its name still being there.
     File {
         /// The file.
@@ -21,7 +21,7 @@ pub(crate) enum Source {
     Image(Arc<[u8]>),
 }
 
-impl Source {
+impl SegmentBytes {
     /// Opens the file `path`.
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io("opening", path))?;

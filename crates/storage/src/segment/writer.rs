@@ -203,7 +203,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
                     }
                     false => ColumnChoice::default(),
                 };
-                columns.push(Column::new(place, column, choice, std::mem::take(&mut chunks[place]), self.rich)?);
+                columns.push(ColumnInput::new(place, column, choice, std::mem::take(&mut chunks[place]), self.rich)?);
             }
             self.group(rows, &mut columns)?;
             let (meta, columns) = finish(group.layout, columns, rows, self.zone_rows)?;
@@ -235,7 +235,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
     }
 
     /// Writes the blocks of one group, zone by zone.
-    fn group(&mut self, rows: usize, columns: &mut [Column<'_>]) -> Result<()> {
+    fn group(&mut self, rows: usize, columns: &mut [ColumnInput<'_>]) -> Result<()> {
         let zones = Directory::zone_count(rows, self.zone_rows);
         for (number, start) in (0..rows).step_by(self.zone_rows).enumerate() {
             let (end, mut strings) = ((start + self.zone_rows).min(rows), 0);
@@ -287,7 +287,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
     }
 
     /// Writes one block; returns its entry.
-    fn block(&mut self, column: &mut Column<'_>, zone: &ZoneValues) -> Result<BlockEntry> {
+    fn block(&mut self, column: &mut ColumnInput<'_>, zone: &ZoneValues) -> Result<BlockEntry> {
         let block = self.blocks.block(column.encoder.zone_kind(), zone, &mut column.codes_pay);
         let (header, payload) = block.map_err(Error::io("compressing", self.path))?;
         let length = payload.len() as u64;
@@ -317,7 +317,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
 }
 
 /// A column that is being written.
-struct Column<'a> {
+struct ColumnInput<'a> {
     /// Its place among the table's.
     place: usize,
     definition: &'a ColumnDefinition,
@@ -329,7 +329,7 @@ struct Column<'a> {
     string_bytes: usize,
 }
 
-impl<'a> Column<'a> {
+impl<'a> ColumnInput<'a> {
     fn new(
         place: usize,
         definition: &'a ColumnDefinition,
@@ -377,7 +377,7 @@ struct WrittenColumn {
 /// What the directory says of a group and its columns, once all blocks are written.
 fn finish(
     layout: Layout,
-    columns: Vec<Column<'_>>,
+    columns: Vec<ColumnInput<'_>>,
     rows: usize,
     zone_rows: usize,
 ) -> Result<(GroupMeta, Vec<WrittenColumn>)> {
@@ -398,7 +398,7 @@ fn finish(
     Ok((group, written))
 }
 
-fn finish_column(column: Column<'_>) -> WrittenColumn {
+fn finish_column(column: ColumnInput<'_>) -> WrittenColumn {
     let encoding = column.encoder.encoding();
     let (statistics, code_bits, entries) = column.encoder.finish();
     let meta = ColumnMeta {

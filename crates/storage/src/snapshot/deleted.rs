@@ -18,15 +18,15 @@ const BITS: u8 = 1;
 
 /// The deleted records of one segment or delta block, at least one.
 #[derive(Debug)]
-pub struct Deleted {
+pub struct DeleteVector {
     number: u64,
     rows: u64,
-    zones: Vec<Option<DeletedZone>>,
+    zones: Vec<Option<DeleteVectorZone>>,
 }
 
 /// The deleted records of one zone, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct DeletedZone {
+pub(crate) struct DeleteVectorZone {
     /// A bit per record.
     words: Vec<u64>,
     rows: usize,
@@ -47,7 +47,7 @@ pub(crate) fn zone_of_key(key: &[u8]) -> Option<(TableId, SegmentId, u64)> {
     Some((u64::from_be_bytes(*table), u64::from_be_bytes(*segment), u64::from_be_bytes(*zone)))
 }
 
-impl Deleted {
+impl DeleteVector {
     /// Deleted records.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -65,7 +65,7 @@ impl Deleted {
     }
 
     /// Those of a zone; `None` when all of its records are there.
-    pub(crate) fn zone(&self, zone: usize) -> Option<&DeletedZone> {
+    pub(crate) fn zone(&self, zone: usize) -> Option<&DeleteVectorZone> {
         self.zones.get(zone)?.as_ref()
     }
 
@@ -84,7 +84,7 @@ impl Deleted {
             let zone = zone_of_key(key).and_then(|(.., zone)| usize::try_from(zone).ok());
             let zone = zone.filter(|zone| *zone < zones.len());
             let zone = zone.ok_or_else(|| damaged(format!("the segment has {} zones", segment.zones())))?;
-            let found = DeletedZone::decode(payload, segment.zone_rows(zone).len()).map_err(damaged)?;
+            let found = DeleteVectorZone::decode(payload, segment.zone_rows(zone).len()).map_err(damaged)?;
             rows += found.rows as u64;
             zones[zone] = Some(found);
             Ok(())
@@ -99,7 +99,7 @@ impl Deleted {
     }
 }
 
-impl DeletedZone {
+impl DeleteVectorZone {
     /// None deleted, in a zone of `rows` records.
     pub(crate) fn none(rows: usize) -> Self {
         Self { words: vec![0; bits::words(rows)], rows: 0 }
@@ -175,8 +175,8 @@ impl DeletedZone {
 mod tests {
     use super::*;
 
-    fn zone(rows: usize, deleted: impl IntoIterator<Item = usize>) -> DeletedZone {
-        let mut zone = DeletedZone::none(rows);
+    fn zone(rows: usize, deleted: impl IntoIterator<Item = usize>) -> DeleteVectorZone {
+        let mut zone = DeleteVectorZone::none(rows);
         deleted.into_iter().for_each(|tid| assert!(zone.add(tid)));
         zone
     }
@@ -188,7 +188,7 @@ mod tests {
                 let zone = zone(rows, (0..rows).step_by(step));
                 let payload = zone.encode();
                 assert!(payload.len() <= 1 + 8 * bits::words(rows), "{rows}, {step}");
-                assert_eq!(DeletedZone::decode(&payload, rows).unwrap(), zone, "{rows}, {step}");
+                assert_eq!(DeleteVectorZone::decode(&payload, rows).unwrap(), zone, "{rows}, {step}");
                 let live = zone.live(rows);
                 assert_eq!(bits::count(Isa::best(), &live), rows - zone.rows());
             }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn what_is_no_such_value_is_refused() {
-        let refused = |payload: &[u8]| DeletedZone::decode(payload, 100).unwrap_err();
+        let refused = |payload: &[u8]| DeleteVectorZone::decode(payload, 100).unwrap_err();
         assert!(refused(&[]).contains("0 bytes"));
         assert!(refused(&[LIST]).contains("no record"));
         assert!(refused(&[LIST, 3]).contains("2 bytes"));

@@ -2,13 +2,13 @@
 //! did the segments, delta blocks and dictionaries that stayed.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records::{DeletedRecord, SegmentRecord, State, TableRecord, pair_key};
+use crate::lmdb::records::{DatabaseState, DeletedRecord, SegmentRecord, TableRecord, pair_key};
 use crate::lmdb::{folder, records, values};
 use crate::model::dictionary::{Dictionary, DictionaryVersion};
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;
 use crate::segment::reader::Segment;
-use crate::snapshot::deleted::Deleted;
+use crate::snapshot::deleted::DeleteVector;
 use crate::snapshot::dictionaries;
 use crate::snapshot::summary::Summaries;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
@@ -34,7 +34,7 @@ impl Loader<'_> {
     pub(crate) fn snapshot(
         &self,
         transaction: &RoTxn<'_>,
-        state: State,
+        state: DatabaseState,
         previous: Option<&Snapshot>,
     ) -> Result<Snapshot> {
         let known: HashMap<TableId, &Arc<TableSnapshot>> = previous
@@ -133,7 +133,7 @@ impl Loader<'_> {
         records: &[DeletedRecord],
         segments: impl Iterator<Item = &'s Arc<Segment>> + Clone,
         previous: Option<&TableSnapshot>,
-    ) -> Result<BTreeMap<SegmentId, Arc<Deleted>>> {
+    ) -> Result<BTreeMap<SegmentId, Arc<DeleteVector>>> {
         let mut loaded = BTreeMap::new();
         for record in records {
             let known = previous.and_then(|table| table.deleted.get(&record.segment));
@@ -144,7 +144,7 @@ impl Loader<'_> {
                         let place = format!("deleted records of segment {} of table number {table}", record.segment);
                         Error::corrupt(place, "the table has no such segment")
                     })?;
-                    Arc::new(Deleted::load(self.environment, transaction, table, record, segment)?)
+                    Arc::new(DeleteVector::load(self.environment, transaction, table, record, segment)?)
                 }
             };
             loaded.insert(record.segment, deleted);

@@ -21,7 +21,7 @@ pub(crate) mod summary;
 pub(crate) mod table_snapshot;
 
 pub use coded_delta::CodedBlocks;
-pub use deleted::Deleted;
+pub use deleted::DeleteVector;
 pub use heap::direct::{DirectPage, DirectPages, DirectRead, MinipageColumn, PageColumn, SlottedColumn};
 pub use heap::reader::HeapReader;
 pub use heap::zones::{FoundPage, RECORD_IDS};

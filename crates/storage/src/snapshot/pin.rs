@@ -16,12 +16,12 @@ pub(crate) type Seen = (u64, usize);
 pub(crate) struct Pin {
     // Dropped first: what the transaction keeps may be the store, with whose end the catalog's name is free again.
     environment: Arc<Environment>,
-    transaction: Arc<RwLock<Held>>,
+    transaction: Arc<RwLock<PinOwner>>,
 }
 
 /// Who keeps a read transaction.
 #[derive(Debug)]
-enum Held {
+enum PinOwner {
     /// The pin and its copies.
     Here(Arc<ReadPin>),
     /// Those that it was lent to, while there are any.
@@ -31,21 +31,22 @@ enum Held {
 impl Pin {
     /// A pin of `environment`.
     pub(crate) fn new(transaction: Arc<ReadPin>, environment: Arc<Environment>) -> Self {
-        Self { transaction: Arc::new(RwLock::new(Held::Here(transaction))), environment }
+        Self { transaction: Arc::new(RwLock::new(PinOwner::Here(transaction))), environment }
     }
 
     /// The transaction. Fails when it was lent and nobody has it any more: the query is over.
     fn transaction(&self) -> Result<Arc<ReadPin>> {
         match &*self.transaction.read().unwrap_or_else(PoisonError::into_inner) {
-            Held::Here(transaction) => Ok(Arc::clone(transaction)),
-            Held::Lent(transaction) => transaction.upgrade().ok_or(Error::Cancelled),
+            PinOwner::Here(transaction) => Ok(Arc::clone(transaction)),
+            PinOwner::Lent(transaction) => transaction.upgrade().ok_or(Error::Cancelled),
         }
     }
 
     /// Gives the transaction away: from here on it ends with what this gives, and the pin is of no use until [`Self::renew`].
     pub(crate) fn lend(&self) -> Result<Arc<ReadPin>> {
         let transaction = self.transaction()?;
-        *self.transaction.write().unwrap_or_else(PoisonError::into_inner) = Held::Lent(Arc::downgrade(&transaction));
+        *self.transaction.write().unwrap_or_else(PoisonError::into_inner) =
+            PinOwner::Lent(Arc::downgrade(&transaction));
         Ok(transaction)
     }
 
@@ -53,14 +54,14 @@ impl Pin {
     /// that gives none.
     pub(crate) fn renew(&self, begin: impl FnOnce() -> Result<Option<Self>>) -> Result<Option<Arc<ReadPin>>> {
         let mut held = self.transaction.write().unwrap_or_else(PoisonError::into_inner);
-        if let Held::Lent(lent) = &*held
+        if let PinOwner::Lent(lent) = &*held
             && let Some(transaction) = lent.upgrade()
         {
             return Ok(Some(transaction));
         }
         let Some(begun) = begin()? else { return Ok(None) };
         let transaction = begun.transaction()?;
-        *held = Held::Lent(Arc::downgrade(&transaction));
+        *held = PinOwner::Lent(Arc::downgrade(&transaction));
         Ok(Some(transaction))
     }
 

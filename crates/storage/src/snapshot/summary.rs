@@ -39,14 +39,14 @@ impl Summaries {
 
 /// Bounds, NULLs and sketches gathered over segments.
 #[derive(Debug)]
-struct Gathered {
+struct GatheredSummary {
     min: Datum,
     max: Datum,
     exact: bool,
     nulls: u64,
 }
 
-impl Gathered {
+impl GatheredSummary {
     fn bounds(&mut self, min: &Datum, max: &Datum, exact: bool) {
         if min.is_null() || max.is_null() {
             return;
@@ -75,7 +75,7 @@ fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
     if column == RECORD_IDS {
         return Some(of_numbers(table));
     }
-    let mut gathered = Gathered { min: Datum::Null, max: Datum::Null, exact: true, nulls: 0 };
+    let mut gathered = GatheredSummary { min: Datum::Null, max: Datum::Null, exact: true, nulls: 0 };
     let mut constant = false;
     for segment in table.segments.iter().chain(&table.delta) {
         match segment.column(column) {

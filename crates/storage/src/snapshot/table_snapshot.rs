@@ -8,7 +8,7 @@ use crate::model::table::ViewDefinition;
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
 use crate::snapshot::coded_delta::CodedBlocks;
-use crate::snapshot::deleted::Deleted;
+use crate::snapshot::deleted::DeleteVector;
 use crate::snapshot::heap::overlay::Overlay;
 use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::heap::zones::id_column;
@@ -58,7 +58,7 @@ pub struct TableSnapshot {
     /// Delta blocks, after the segments in record order.
     pub delta: Vec<Arc<Segment>>,
     /// Deleted records, by segment or delta block; none where all records are there.
-    pub deleted: BTreeMap<SegmentId, Arc<Deleted>>,
+    pub deleted: BTreeMap<SegmentId, Arc<DeleteVector>>,
     /// Dictionaries of the columns that have any.
     pub dictionaries: BTreeMap<ColumnId, Arc<Dictionary>>,
     /// Of a heap table: what its pages are like. It has no segments.

@@ -4,7 +4,7 @@ use crate::io::lmdb::Access;
 use crate::io::memory::MemoryBudget;
 use crate::io::system;
 use crate::lmdb::environment::{Environment, Owner};
-use crate::lmdb::folder::{Kind, WriterLock};
+use crate::lmdb::folder::{FolderKind, WriterLock};
 use crate::lmdb::walker::Trusted;
 use crate::lmdb::walker::seal::Sealer;
 use crate::lmdb::{folder, records, walker};
@@ -104,16 +104,16 @@ impl Store {
         }
         let mut notes: Vec<String> = Vec::new();
         let mut store = if options.read_only {
-            if folder::inspect(path)? == Kind::Vacant {
+            if folder::inspect(path)? == FolderKind::Vacant {
                 return Err(missing(path));
             }
             Self::assemble(path, open_for_reading(path)?, None, Access::Read, budget)?
         } else {
-            if folder::inspect(path)? == Kind::Vacant && !options.create {
+            if folder::inspect(path)? == FolderKind::Vacant && !options.create {
                 return Err(missing(path));
             }
             let lock = WriterLock::take(path)?;
-            if folder::inspect(path)? == Kind::Vacant {
+            if folder::inspect(path)? == FolderKind::Vacant {
                 folder::create(path, Access::Durable)?;
             }
             let trusted = folder::trusted(path, || false)?;

@@ -24,25 +24,25 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Jobs that wait.
 #[derive(Debug, Default)]
-pub(crate) struct Jobs(Mutex<Vec<Job>>);
+pub(crate) struct Jobs(Mutex<Vec<WriteJob>>);
 
 /// What somebody wants to have done in a transaction, and whether that was committed.
-struct Job {
-    work: Work,
+struct WriteJob {
+    work: JobKind,
     options: WriteOptions,
     outcome: Arc<Outcome>,
 }
 
 /// What a job does in its transaction.
-type Change = dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send;
+type JobWork = dyn FnOnce(&mut Transaction<'_>) -> Result<()> + Send;
 
 /// Where work leaves its result for who sent it.
 pub(crate) struct Given<R>(Arc<Mutex<Option<R>>>);
 
 /// Leaves its result in a [`Given`].
-pub(crate) enum Work {
+pub(crate) enum JobKind {
     /// Anything.
-    Any(Box<Change>),
+    Any(Box<JobWork>),
     /// A change of a record of a heap table: `points.rs`.
     Point(Point),
 }
@@ -61,7 +61,7 @@ enum Ended {
     Panicked(Box<dyn Any + Send>),
 }
 
-impl std::fmt::Debug for Job {
+impl std::fmt::Debug for WriteJob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Job").field("options", &self.options).finish_non_exhaustive()
     }
@@ -92,7 +92,7 @@ impl<R> Given<R> {
     }
 }
 
-impl Work {
+impl JobKind {
     fn run(self, transaction: &mut Transaction<'_>) -> Result<()> {
         match self {
             Self::Any(work) => work(transaction),
@@ -121,9 +121,9 @@ impl Outcome {
     }
 }
 
-impl Job {
+impl WriteJob {
     /// Does the work; true when it is to be committed.
-    fn run(self, within: impl FnOnce(Work) -> Result<()>) -> Option<Arc<Outcome>> {
+    fn run(self, within: impl FnOnce(JobKind) -> Result<()>) -> Option<Arc<Outcome>> {
         let ended = match catch_unwind(AssertUnwindSafe(|| within(self.work))) {
             Ok(Ok(())) => return Some(self.outcome),
             Ok(Err(error)) => Ended::Failed(error),
@@ -136,8 +136,8 @@ impl Job {
     /// The change of a single record that it is.
     fn point(&self) -> Option<&Point> {
         match &self.work {
-            Work::Point(point) => Some(point),
-            Work::Any(_) => None,
+            JobKind::Point(point) => Some(point),
+            JobKind::Any(_) => None,
         }
     }
 
@@ -149,7 +149,7 @@ impl Job {
 }
 
 impl Jobs {
-    fn list(&self) -> MutexGuard<'_, Vec<Job>> {
+    fn list(&self) -> MutexGuard<'_, Vec<WriteJob>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,11 +163,11 @@ impl Jobs {
     }
 
     /// The next jobs of the kind of one that waits: others' senders have their own turns, and threads that are made for them.
-    fn take(&self, own: &Arc<Outcome>) -> Vec<Job> {
+    fn take(&self, own: &Arc<Outcome>) -> Vec<WriteJob> {
         let mut list = self.list();
-        let kind = list.iter().find(|job| Arc::ptr_eq(&job.outcome, own)).map(Job::kind);
+        let kind = list.iter().find(|job| Arc::ptr_eq(&job.outcome, own)).map(WriteJob::kind);
         let mut together = 0;
-        let mut goes = |job: &mut Job| {
+        let mut goes = |job: &mut WriteJob| {
             let goes = together < TOGETHER && Some(job.kind()) == kind;
             together += usize::from(goes);
             goes
@@ -176,7 +176,7 @@ impl Jobs {
     }
 
     /// Puts jobs back for the next turn, but for those whose senders would have taken them back meanwhile.
-    fn put_back(&self, jobs: Vec<Job>) {
+    fn put_back(&self, jobs: Vec<WriteJob>) {
         let mut list = self.list();
         let mut wanted = Vec::with_capacity(jobs.len());
         for job in jobs {
@@ -204,7 +204,7 @@ impl Store {
             slot.put(work(transaction)?);
             Ok(())
         };
-        self.wait_for(options, Work::Any(Box::new(work)), None)?;
+        self.wait_for(options, JobKind::Any(Box::new(work)), None)?;
         given.take()
     }
 
@@ -212,14 +212,14 @@ impl Store {
     pub(crate) fn wait_for(
         self: &Arc<Self>,
         options: &WriteOptions,
-        work: Work,
+        work: JobKind,
         given_up: Option<&dyn Fn() -> bool>,
     ) -> Result<()> {
         let Some(jobs) = self.jobs.downcast_ref::<Jobs>() else {
             return Err(Error::InvalidInput("the store was opened without a list of jobs".into()));
         };
         let outcome = Arc::new(Outcome::new());
-        jobs.list().push(Job { work, options: options.clone(), outcome: Arc::clone(&outcome) });
+        jobs.list().push(WriteJob { work, options: options.clone(), outcome: Arc::clone(&outcome) });
         // A job that is put back has waited already.
         let deadline = options.patience().and_then(|limit| Instant::now().checked_add(limit));
         let (mut deadline, mut given_up) = (deadline, given_up);
@@ -265,7 +265,7 @@ impl Store {
     }
 
     /// Does jobs in one transaction; gives back those that are to have another one.
-    fn do_together(self: &Arc<Self>, mut jobs: Vec<Job>, options: &WriteOptions) -> Vec<Job> {
+    fn do_together(self: &Arc<Self>, mut jobs: Vec<WriteJob>, options: &WriteOptions) -> Vec<WriteJob> {
         let environment = &match self.environment() {
             Ok(environment) => environment,
             Err(error) => {
@@ -273,7 +273,7 @@ impl Store {
                 return Vec::new();
             }
         };
-        let points: Option<Vec<&Point>> = jobs.iter().map(Job::point).collect();
+        let points: Option<Vec<&Point>> = jobs.iter().map(WriteJob::point).collect();
         if let Some(result) = points.and_then(|points| self.change_points(environment, points, options)) {
             end(jobs.into_iter().map(|job| job.outcome), result);
             return Vec::new();

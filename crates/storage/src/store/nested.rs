@@ -1,7 +1,7 @@
 //! A transaction within another: a statement, a job of a group or what follows a savepoint. It is undone alone when it fails,
 //! and sees on top of the latest commit what the outer one has changed so far.
 
-use crate::lmdb::records::{State, TableRecord};
+use crate::lmdb::records::{DatabaseState, TableRecord};
 use crate::open::pending::WrittenFiles;
 use crate::snapshot::heap::overlay::{Overlay, WrittenPages};
 use crate::snapshot::heap::page_source::PageSource;
@@ -9,7 +9,7 @@ use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::pin::Pin;
 use crate::snapshot::table_snapshot::Snapshot;
 use crate::write::dirty::Dirty;
-use crate::write::transaction::{Entry, Transaction};
+use crate::write::transaction::{NameEntry, Transaction};
 use crate::{Error, Result, TableId, TableName};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -31,8 +31,8 @@ pub(crate) enum Follows {
 struct After {
     /// The state as the transaction leaves it; `None` when nobody needs it.
     base: Option<Arc<Snapshot>>,
-    state: State,
-    names: Option<BTreeMap<TableName, Entry>>,
+    state: DatabaseState,
+    names: Option<BTreeMap<TableName, NameEntry>>,
     records: HashMap<TableId, TableRecord>,
     made: WrittenFiles,
     replaced: Vec<PathBuf>,
@@ -118,7 +118,7 @@ impl Transaction<'_> {
 
     /// Gives no number again that a savepoint's level has given, which is undone: a statement may still be under way that
     /// knows a table of that level by its number, or a state of a table by its version.
-    pub(crate) fn pass_over(&mut self, spent: &State) {
+    pub(crate) fn pass_over(&mut self, spent: &DatabaseState) {
         let state = &mut self.state;
         state.commit = state.commit.max(spent.commit + 1);
         state.next_table = state.next_table.max(spent.next_table);

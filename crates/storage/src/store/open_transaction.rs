@@ -37,7 +37,7 @@ struct Now {
 
 /// What the thread is told.
 enum Order {
-    Write(Work),
+    Write(StatementWork),
     Savepoint(SyncSender<()>),
     /// Back to the state at the savepoint of that level, which stays.
     BackTo(usize, SyncSender<()>),
@@ -48,7 +48,7 @@ enum Order {
 }
 
 /// A statement; it tells its sender how it ended.
-type Work = Box<dyn FnOnce(&mut Transaction<'_>) + Send>;
+type StatementWork = Box<dyn FnOnce(&mut Transaction<'_>) + Send>;
 
 /// Why a level ends with its changes kept.
 enum End {

@@ -5,7 +5,7 @@
 use crate::lmdb::environment::Environment;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
-use crate::store::group::{Given, Work};
+use crate::store::group::{Given, JobKind};
 use crate::write::heap::writer::HeapWriter;
 use crate::write::transaction::Transaction;
 use crate::{Result, TableId};
@@ -13,12 +13,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What is done to a record; it may be done more than once.
-type Change = dyn Fn(&mut HeapWriter<'_, '_>) -> Result<()> + Send;
+type PointWork = dyn Fn(&mut HeapWriter<'_, '_>) -> Result<()> + Send;
 
 /// A change of a record.
 pub(crate) struct Point {
     table: TableId,
-    change: Box<Change>,
+    change: Box<PointWork>,
 }
 
 impl Point {
@@ -44,7 +44,7 @@ impl Store {
             slot.put(change(heap)?);
             Ok(())
         });
-        self.wait_for(options, Work::Point(Point { table, change }), Some(given_up))?;
+        self.wait_for(options, JobKind::Point(Point { table, change }), Some(given_up))?;
         given.take()
     }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 impl Transaction<'_> {
     /// Errors when a key, a reference or a NOT NULL of `after` that `before` does not have fails for a record.
     pub(crate) fn require_new_constraints(&self, before: &Arc<TableSnapshot>, after: &TableDefinition) -> Result<()> {
-        let change = Change { before, after };
+        let change = TableChange { before, after };
         change.require_values()?;
         for key in after.keys.iter().filter(|key| !before.definition.keys.contains(key)) {
             change.require_key(key)?;
@@ -26,7 +26,7 @@ impl Transaction<'_> {
     }
 
     /// Looks for the values of the new columns among the keys that they refer to.
-    fn require_reference(&self, change: &Change<'_>, reference: &ReferenceDefinition) -> Result<()> {
+    fn require_reference(&self, change: &TableChange<'_>, reference: &ReferenceDefinition) -> Result<()> {
         let referred = self.current(reference.table)?;
         let mut parts = Vec::with_capacity(reference.columns.len());
         let mut values = Vec::with_capacity(reference.columns.len());
@@ -60,12 +60,12 @@ impl Transaction<'_> {
 }
 
 /// A table as it is, and the definition that it is to have.
-struct Change<'a> {
+struct TableChange<'a> {
     before: &'a Arc<TableSnapshot>,
     after: &'a TableDefinition,
 }
 
-impl Change<'_> {
+impl TableChange<'_> {
     /// The column of that number, when it is new.
     fn added(&self, id: ColumnId) -> Option<&ColumnDefinition> {
         let new = self.before.definition.column_by_id(id).is_none();

@@ -7,7 +7,7 @@ use crate::lmdb::{folder, values};
 use crate::scan::rows::{batch_bytes, read_rows, sort_rows};
 use crate::segment::writer::{WrittenSegment, write_segment_file, write_segment_image};
 use crate::snapshot::dictionaries;
-use crate::write::change::Change;
+use crate::write::change::RowChange;
 use crate::write::table_writer::WrittenRows;
 use crate::write::transaction::Transaction;
 use crate::{ColumnId, Error, Result, TableDefinition, TableId};
@@ -32,7 +32,7 @@ impl Transaction<'_> {
         if rows.rows == 0 {
             return rows.require_columns_of(&self.record(table)?.definition);
         }
-        self.change(table, &Change::default(), rows, &|| true)
+        self.change(table, &RowChange::default(), rows, &|| true)
     }
 
     /// Makes the names of new segment files survive a power loss; their bytes were synced when they were written.

@@ -17,7 +17,7 @@ const TOGETHER: usize = 8192;
 
 /// What a statement changes of a table's records.
 #[derive(Debug, Default)]
-pub struct Change {
+pub struct RowChange {
     /// Ids of the records that go, as a scan of [`TableSnapshot::with_record_ids`](crate::snapshot::table_snapshot::TableSnapshot) gives them,
     /// ascending, none twice.
     pub ids: Vec<u64>,
@@ -30,7 +30,7 @@ pub struct Change {
     pub threads: usize,
 }
 
-impl Change {
+impl RowChange {
     /// Whether a constraint over these columns may be violated by the change.
     pub(crate) fn touches(&self, columns: &[ColumnId]) -> bool {
         self.columns.as_ref().is_none_or(|changed| columns.iter().any(|column| changed.contains(column)))
@@ -52,7 +52,7 @@ impl Transaction<'_> {
     pub fn change(
         &mut self,
         table: TableId,
-        change: &Change,
+        change: &RowChange,
         mut rows: WrittenRows,
         wanted: &(dyn Fn() -> bool + Sync),
     ) -> Result<()> {
@@ -97,7 +97,7 @@ impl Transaction<'_> {
     /// rows are those of the records `ids`, have the columns of `read`: those that change, and all of the constraints over them.
     pub fn change_in_place(
         &mut self,
-        change: &Change,
+        change: &RowChange,
         ids: &[RecordId],
         read: &Arc<TableDefinition>,
         batches: &[RecordBatch],

@@ -1,6 +1,6 @@
 //! The end of a write transaction: what its commit waits for, and what comes after.
 
-use crate::io::lmdb::Syncs;
+use crate::io::lmdb::SyncMode;
 use crate::lmdb::records;
 use crate::lmdb::walker::seal::Sealer;
 use crate::write::transaction::Transaction;
@@ -47,14 +47,14 @@ impl<'store> Transaction<'store> {
         let sealer = if store.seals() { Some(environment.sealer()?) } else { None };
         let (syncs, sealer) = match sealer {
             // Files that it replaces go at once: the commit before, which names them, must not come back.
-            None if self.relaxed && self.replaced.is_empty() => (Syncs::Pages, None),
-            None => (Syncs::Both, None),
+            None if self.relaxed && self.replaced.is_empty() => (SyncMode::Pages, None),
+            None => (SyncMode::Both, None),
             // A note may be there of a large one that did not come about.
             Some(sealer) if self.is_large || sealer.is_noted(self.transaction.id() as u64)? => {
                 sealer.note_synced(self.transaction.id() as u64)?;
-                (Syncs::Both, None)
+                (SyncMode::Both, None)
             }
-            sealer => (Syncs::None, sealer),
+            sealer => (SyncMode::None, sealer),
         };
         environment.set_syncs(syncs)?;
         Ok(sealer)

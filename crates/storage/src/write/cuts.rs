@@ -7,7 +7,7 @@
 use crate::Design;
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
-use crate::snapshot::deleted::Deleted;
+use crate::snapshot::deleted::DeleteVector;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Segments and delta blocks of a table as one run of records that are not deleted, numbered from 0, and the size of new segments.
 pub(crate) struct Cuts<'a> {
-    deleted: &'a BTreeMap<SegmentId, Arc<Deleted>>,
+    deleted: &'a BTreeMap<SegmentId, Arc<DeleteVector>>,
     sources: Vec<&'a Arc<Segment>>,
     /// The number of each source's first record, and that of all records.
     starts: Vec<u64>,

@@ -8,7 +8,7 @@ use crate::scan::rows::{read_rows, sort_rows};
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
 use crate::segment::writer::write_segment_file;
-use crate::snapshot::deleted::{DeletedZone, zone_key};
+use crate::snapshot::deleted::{DeleteVectorZone, zone_key};
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::append::make_folder;
 use crate::write::side_by_side::side_by_side;
@@ -70,7 +70,7 @@ impl Transaction<'_> {
         (first, numbers): (u64, &[u64]),
     ) -> Result<()> {
         let before = table.deleted.get(&segment.id());
-        let mut changed: Vec<(usize, DeletedZone)> = Vec::new();
+        let mut changed: Vec<(usize, DeleteVectorZone)> = Vec::new();
         let mut rest = numbers;
         for zone in 0..segment.zones() {
             let own = segment.zone_rows(zone);
@@ -81,7 +81,7 @@ impl Transaction<'_> {
                 continue;
             }
             let known = before.and_then(|deleted| deleted.zone(zone)).cloned();
-            let mut bits = known.unwrap_or_else(|| DeletedZone::none(own.len()));
+            let mut bits = known.unwrap_or_else(|| DeleteVectorZone::none(own.len()));
             if !within.iter().all(|number| bits.add((number - start) as usize)) {
                 return Err(deleted_twice(table));
             }

@@ -3,7 +3,7 @@
 use crate::lmdb::heap_record::HeapRecord;
 use crate::lmdb::records::TableRecord;
 use crate::model::heap_options::{HeapLayout, HeapOptions};
-use crate::pages::attribute::{Attribute, Kind, OverflowReference, PageSchema};
+use crate::pages::attribute::{Attribute, AttributeForm, OverflowReference, PageSchema};
 use crate::pages::head::is_page_length;
 use crate::pages::run::PageRun;
 use crate::write::heap::writer::HeapWriter;
@@ -97,8 +97,8 @@ pub(crate) fn new_record(definition: &TableDefinition, options: HeapOptions) -> 
     }
     // A column takes at least a byte or a reference, and six bytes in the directory of a page.
     let least = |own: &Attribute| match own.kind {
-        Kind::Fixed(width) => width,
-        Kind::Variable => OverflowReference::BYTES + 2,
+        AttributeForm::Fixed(width) => width,
+        AttributeForm::Variable => OverflowReference::BYTES + 2,
     };
     let bytes: usize = PageSchema::new(definition).attributes().iter().map(|own| least(own) + 8).sum();
     if options.layout != HeapLayout::Dsm && bytes + 64 > options.page_bytes {

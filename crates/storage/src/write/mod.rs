@@ -35,7 +35,7 @@ pub(crate) mod transaction;
 pub(crate) mod unfinished;
 pub(crate) mod update;
 
-pub use change::Change;
+pub use change::RowChange;
 pub use heap::writer::HeapWriter;
 pub use keys::conflicts::Conflicts;
 pub use table_writer::{TableWriter, WrittenRows};

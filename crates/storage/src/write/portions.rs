@@ -9,11 +9,11 @@ use crate::lmdb::environment::Environment;
 use crate::lmdb::records::TableRecord;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
-use crate::pages::attribute::{Attribute, Kind, PageSchema};
+use crate::pages::attribute::{Attribute, AttributeForm, PageSchema};
 use crate::pages::run::PageRun;
 use crate::scan::rows::batch_bytes;
 use crate::segment::writer::WrittenSegment;
-use crate::write::change::Change;
+use crate::write::change::RowChange;
 use crate::write::heap::writer::{HeapState, HeapWriter};
 use crate::write::keys;
 use crate::write::keys::new_rows::NewRows;
@@ -184,7 +184,7 @@ impl Store {
             return false;
         }
         let schema = PageSchema::new(&rows.definition);
-        let width = |own: &Attribute| if let Kind::Fixed(width) = own.kind { width as u64 } else { VARIABLE };
+        let width = |own: &Attribute| if let AttributeForm::Fixed(width) = own.kind { width as u64 } else { VARIABLE };
         let record: u64 = schema.attributes().iter().map(width).sum();
         let segment = |segment: &WrittenSegment| (segment.bytes * PAGES_OF_SEGMENT).max(segment.rows * record);
         let segments: u64 = rows.segments.iter().map(segment).sum();
@@ -216,7 +216,7 @@ impl Store {
         transaction.require_fitting(&record, &rows.runs)?;
         let definition = Arc::new(record.definition.clone());
         let new = NewRows::open(self, rows.table, &definition, &rows)?;
-        keys::check(&transaction, &definition, &new, Some(&rows), &Change::default())?;
+        keys::check(&transaction, &definition, &new, Some(&rows), &RowChange::default())?;
         drop(transaction);
         let columns: Vec<_> = definition.columns.iter().map(|column| column.id).collect();
         let schema = definition.arrow_schema();

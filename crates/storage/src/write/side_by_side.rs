@@ -13,12 +13,12 @@ use std::thread::{Scope, ScopedJoinHandle};
 const SYNCS: usize = 8;
 
 /// Syncs that are under way.
-pub(crate) struct Syncs<'scope, 'env> {
+pub(crate) struct RunningSyncs<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     running: Mutex<VecDeque<ScopedJoinHandle<'scope, Result<()>>>>,
 }
 
-impl<'scope, 'env> Syncs<'scope, 'env> {
+impl<'scope, 'env> RunningSyncs<'scope, 'env> {
     /// None yet.
     pub(crate) fn new(scope: &'scope Scope<'scope, 'env>) -> Self {
         Self { scope, running: Mutex::default() }
@@ -101,7 +101,7 @@ mod tests {
             Ok(())
         };
         std::thread::scope(|scope| {
-            let syncs = Syncs::new(scope);
+            let syncs = RunningSyncs::new(scope);
             // Each of two threads may take the last place at the same time.
             side_by_side(2, 100, |_| syncs.begin(sync)).unwrap();
             syncs.end().unwrap();
@@ -114,7 +114,7 @@ mod tests {
     fn a_sync_that_fails_is_told() {
         for failing in [0, 5, 99] {
             std::thread::scope(|scope| {
-                let syncs = Syncs::new(scope);
+                let syncs = RunningSyncs::new(scope);
                 let begin =
                     |number| syncs.begin(move || if number == failing { Err(Error::Cancelled) } else { Ok(()) });
                 let begun = (0..100).try_for_each(begin);

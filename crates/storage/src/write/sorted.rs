@@ -18,17 +18,17 @@ use std::sync::Arc;
 const BATCH: usize = 4096;
 
 /// Records of one run, in order.
-pub(crate) type Run<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
+pub(crate) type SortedRun<'a> = Box<dyn Iterator<Item = Result<RecordBatch>> + 'a>;
 
 /// The records of a table that has one segment.
-pub(crate) fn run(table: &Arc<TableSnapshot>) -> Result<Run<'static>> {
+pub(crate) fn run(table: &Arc<TableSnapshot>) -> Result<SortedRun<'static>> {
     let columns = table.definition.columns.iter().map(|column| column.id).collect();
     let scan = scan(table, columns)?;
     Ok(morsels(&scan, 0..scan.morsels()))
 }
 
 /// The columns of `sort_by` of the first and the last records of a table that has one segment.
-pub(crate) fn ends(table: &Arc<TableSnapshot>) -> Result<Run<'static>> {
+pub(crate) fn ends(table: &Arc<TableSnapshot>) -> Result<SortedRun<'static>> {
     let scan = scan(table, table.definition.sort_by.clone())?;
     let last = scan.morsels().saturating_sub(1);
     Ok(Box::new(morsels(&scan, 0..last.min(1)).chain(morsels(&scan, last..scan.morsels()))))
@@ -39,10 +39,10 @@ fn scan(table: &Arc<TableSnapshot>, columns: Vec<ColumnId>) -> Result<Arc<TableS
     Ok(Arc::new(TableScan::new(Arc::clone(table), columns, Predicate::Constant(true), BATCH, isa)?))
 }
 
-fn morsels(scan: &Arc<TableScan>, range: Range<usize>) -> Run<'static> {
+fn morsels(scan: &Arc<TableScan>, range: Range<usize>) -> SortedRun<'static> {
     let scan = Arc::clone(scan);
     Box::new(range.flat_map(move |morsel| match scan.read(morsel) {
-        Ok(batches) => Box::new(batches) as Run<'static>,
+        Ok(batches) => Box::new(batches) as SortedRun<'static>,
         Err(error) => Box::new(std::iter::once(Err(error))),
     }))
 }
@@ -82,7 +82,7 @@ impl SortKeys {
     }
 
     /// The first and the last key of a run of the columns of `sort_by`; `None` when it is empty.
-    pub(crate) fn bounds(&self, run: Run<'_>) -> Result<Option<(OwnedRow, OwnedRow)>> {
+    pub(crate) fn bounds(&self, run: SortedRun<'_>) -> Result<Option<(OwnedRow, OwnedRow)>> {
         let mut bounds: Option<(OwnedRow, OwnedRow)> = None;
         for batch in run {
             let batch = batch?;
@@ -108,10 +108,10 @@ impl SortKeys {
 /// Calls `visit` with the records of all runs in the order of `sort_by`; equal ones in the order of their runs.
 pub(crate) fn merge(
     keys: &SortKeys,
-    runs: Vec<Run<'_>>,
+    runs: Vec<SortedRun<'_>>,
     mut visit: impl FnMut(RecordBatch) -> Result<()>,
 ) -> Result<()> {
-    let mut gathered = Gathered::default();
+    let mut gathered = MergedRows::default();
     let mut cursors = Vec::with_capacity(runs.len());
     let mut next = BinaryHeap::with_capacity(runs.len());
     for batches in runs {
@@ -147,7 +147,7 @@ pub(crate) fn merge(
 
 /// Where the merge stands in one run.
 struct Cursor<'a> {
-    batches: Run<'a>,
+    batches: SortedRun<'a>,
     /// Keys of the batch; `None` before the first and after the last.
     keys: Option<Rows>,
     row: usize,
@@ -157,7 +157,7 @@ struct Cursor<'a> {
 
 impl Cursor<'_> {
     /// Goes to the next record; false when there is none.
-    fn advance(&mut self, keys: &SortKeys, gathered: &mut Gathered) -> Result<bool> {
+    fn advance(&mut self, keys: &SortKeys, gathered: &mut MergedRows) -> Result<bool> {
         if let Some(known) = &self.keys
             && self.row + 1 < known.num_rows()
         {
@@ -195,13 +195,13 @@ impl Cursor<'_> {
 
 /// Records that were merged and not given yet.
 #[derive(Default)]
-struct Gathered {
+struct MergedRows {
     held: Vec<RecordBatch>,
     /// Place of the batch, and row in it.
     rows: Vec<(usize, usize)>,
 }
 
-impl Gathered {
+impl MergedRows {
     /// The gathered records as a batch. Afterwards only the batches are held in which a cursor stands.
     fn take(&mut self, cursors: &mut [Cursor<'_>]) -> Result<RecordBatch> {
         let batch = interleave_record_batch(&self.held.iter().collect::<Vec<_>>(), &self.rows)?;
@@ -275,7 +275,7 @@ mod tests {
                 first += records.len();
                 sorted.extend(sort_rows(&definition, vec![whole]).unwrap());
             }
-            let pieces = sorted.iter().map(|run| -> Run<'_> {
+            let pieces = sorted.iter().map(|run| -> SortedRun<'_> {
                 let starts = (0..run.num_rows()).step_by(piece);
                 Box::new(starts.map(move |start| Ok(run.slice(start, piece.min(run.num_rows() - start)))))
             });
@@ -302,7 +302,7 @@ mod tests {
             .map(|first| sort_rows(&definition, vec![batch(&records, first)]).unwrap().remove(0))
             .collect();
         let mut rows = Vec::new();
-        let run = |batch: &RecordBatch| -> Run<'static> { Box::new(std::iter::once(Ok(batch.clone()))) };
+        let run = |batch: &RecordBatch| -> SortedRun<'static> { Box::new(std::iter::once(Ok(batch.clone()))) };
         merge(&keys, runs.iter().map(run).collect(), |batch| {
             rows.push(batch.num_rows());
             Ok(())

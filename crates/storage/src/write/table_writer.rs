@@ -50,7 +50,7 @@ pub struct TableWriter {
 /// One lane: segments written, and the records that do not fill one yet.
 #[derive(Debug)]
 struct Lane {
-    segments: Vec<Written>,
+    segments: Vec<WrittenWithKeys>,
     /// Pages that records were put into.
     run: Option<RunWriter>,
     /// Whether records go into pages.
@@ -108,7 +108,7 @@ impl Drop for Lane {
 
 /// A segment and what is known of the keys in it.
 #[derive(Debug)]
-struct Written {
+struct WrittenWithKeys {
     segment: WrittenSegment,
     keys: Vec<KeySummary>,
 }
@@ -320,7 +320,7 @@ impl TableWriter {
     }
 
     /// Writes one segment.
-    fn write(&self, batches: Vec<RecordBatch>) -> Result<Written> {
+    fn write(&self, batches: Vec<RecordBatch>) -> Result<WrittenWithKeys> {
         let (store, definition) = (&self.store, &self.definition);
         let id = store.allocate_segment();
         make_folder(&folder::table_segments(store.path(), definition.id))?;
@@ -329,7 +329,7 @@ impl TableWriter {
         let batches = sort_rows(definition, batches)?;
         let keys = KeySummary::of_table(definition, &batches)?;
         let segment = write_segment_file(&file, id, definition, batches, store.durable)?;
-        Ok(Written { segment, keys })
+        Ok(WrittenWithKeys { segment, keys })
     }
 
     /// Ends all lanes; fails when an append has failed for what it could not write. Files of a writer that is dropped before
@@ -371,7 +371,7 @@ impl TableWriter {
 
     /// Writes what does not fill segments: the longer ends of lanes each by themselves, the others together. A lane that has
     /// pages fills its last one with its own end.
-    fn end_lanes(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<(Vec<Written>, Vec<PageRun>)> {
+    fn end_lanes(&self, lanes: &mut [MutexGuard<'_, Lane>]) -> Result<(Vec<WrittenWithKeys>, Vec<PageRun>)> {
         self.end_side_by_side(lanes)?;
         let last = lanes.iter().rposition(|lane| lane.rows > 0);
         let mut written = Vec::new();

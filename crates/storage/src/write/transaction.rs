@@ -3,7 +3,7 @@
 //! Every change goes into LMDB's write transaction at once; what others see changes with its commit alone.
 
 use crate::lmdb::environment::{Environment, Name};
-use crate::lmdb::records::{SegmentRecord, State, TableRecord, id_key, pair_key};
+use crate::lmdb::records::{DatabaseState, SegmentRecord, TableRecord, id_key, pair_key};
 use crate::lmdb::{folder, records, values};
 use crate::model::table::ViewDefinition;
 use crate::open::latest::Known;
@@ -30,9 +30,9 @@ pub struct Transaction<'store> {
     /// The current one for as long as the transaction lives: VACUUM needs the turn too.
     pub(crate) environment: &'store Arc<Environment>,
     pub(crate) base: Arc<Snapshot>,
-    pub(crate) state: State,
+    pub(crate) state: DatabaseState,
     /// What names stand for, once anybody has changed that; those of `base` until then.
-    pub(crate) names: Option<BTreeMap<TableName, Entry>>,
+    pub(crate) names: Option<BTreeMap<TableName, NameEntry>>,
     /// Tables created or changed by this transaction.
     pub(crate) touched: HashSet<TableId>,
     /// Records as they were before this transaction, so that they need not be read; none within another one.
@@ -60,7 +60,7 @@ pub struct Transaction<'store> {
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum NameEntry {
     Table(TableId),
     View(u64),
 }
@@ -150,20 +150,20 @@ impl<'store> Transaction<'store> {
         let Some(names) = &self.names else {
             return self.base.tables.values().map(|table| table.definition.id).collect();
         };
-        let table = |entry: &Entry| if let Entry::Table(id) = entry { Some(*id) } else { None };
+        let table = |entry: &NameEntry| if let NameEntry::Table(id) = entry { Some(*id) } else { None };
         names.values().filter_map(table).collect()
     }
 
     /// What names stand for, to be changed: whoever changes what a snapshot tells of names, views or schemas asks for them.
-    fn names_mut(&mut self) -> Result<&mut BTreeMap<TableName, Entry>> {
+    fn names_mut(&mut self) -> Result<&mut BTreeMap<TableName, NameEntry>> {
         let names = match self.names.take() {
             Some(names) => names,
             None => {
                 let tables = self.base.tables.iter();
-                let mut names: BTreeMap<TableName, Entry> =
-                    tables.map(|(name, table)| (name.clone(), Entry::Table(table.definition.id))).collect();
+                let mut names: BTreeMap<TableName, NameEntry> =
+                    tables.map(|(name, table)| (name.clone(), NameEntry::Table(table.definition.id))).collect();
                 for (id, view) in records::views(self.environment, &self.transaction)? {
-                    names.insert(view.name, Entry::View(id));
+                    names.insert(view.name, NameEntry::View(id));
                 }
                 names
             }
@@ -199,7 +199,7 @@ impl<'store> Transaction<'store> {
         if name == DEFAULT_SCHEMA {
             return Err(Error::InvalidInput(format!("schema '{name}' can't be dropped")));
         }
-        let inside: Vec<(TableName, Entry)> = self
+        let inside: Vec<(TableName, NameEntry)> = self
             .names_mut()?
             .iter()
             .filter(|(entry, _)| entry.schema == name)
@@ -212,15 +212,15 @@ impl<'store> Transaction<'store> {
         }
         let dropped: HashSet<TableId> = inside
             .iter()
-            .filter_map(|(_, entry)| if let Entry::Table(id) = entry { Some(*id) } else { None })
+            .filter_map(|(_, entry)| if let NameEntry::Table(id) = entry { Some(*id) } else { None })
             .collect();
         for id in &dropped {
             self.refuse_when_referred(*id, "dropped", |referrer| !dropped.contains(&referrer.id))?;
         }
         for (inner, entry) in inside {
             match entry {
-                Entry::Table(id) => self.remove_table(&inner, id)?,
-                Entry::View(_) => self.drop_view(&inner)?,
+                NameEntry::Table(id) => self.remove_table(&inner, id)?,
+                NameEntry::View(_) => self.drop_view(&inner)?,
             }
         }
         self.state.schemas.retain(|schema| schema != name);
@@ -240,8 +240,8 @@ impl<'store> Transaction<'store> {
         self.require_schema(&name.schema)?;
         match self.names_mut()?.get(name) {
             None => Ok(()),
-            Some(Entry::Table(_)) => Err(Error::InvalidInput(format!("table '{name}' exists already"))),
-            Some(Entry::View(_)) => Err(Error::InvalidInput(format!("a view '{name}' exists already"))),
+            Some(NameEntry::Table(_)) => Err(Error::InvalidInput(format!("table '{name}' exists already"))),
+            Some(NameEntry::View(_)) => Err(Error::InvalidInput(format!("a view '{name}' exists already"))),
         }
     }
 
@@ -265,7 +265,7 @@ impl<'store> Transaction<'store> {
         if heap.is_some() {
             indexes::add_key_indexes(&mut definition);
         }
-        self.names_mut()?.insert(definition.name.clone(), Entry::Table(id));
+        self.names_mut()?.insert(definition.name.clone(), NameEntry::Table(id));
         self.put_record(TableRecord {
             definition,
             version: 0,
@@ -281,8 +281,8 @@ impl<'store> Transaction<'store> {
 
     fn table_named(&mut self, name: &TableName) -> Result<TableId> {
         match self.names_mut()?.get(name) {
-            Some(Entry::Table(id)) => Ok(*id),
-            Some(Entry::View(_)) => Err(Error::InvalidInput(format!("'{name}' is a view, not a table"))),
+            Some(NameEntry::Table(id)) => Ok(*id),
+            Some(NameEntry::View(_)) => Err(Error::InvalidInput(format!("'{name}' is a view, not a table"))),
             None => Err(Error::InvalidInput(format!("table '{name}' does not exist"))),
         }
     }
@@ -334,7 +334,7 @@ impl<'store> Transaction<'store> {
         if definition.name != record.definition.name {
             self.require_free(&definition.name)?;
             self.names_mut()?.remove(&record.definition.name);
-            self.names_mut()?.insert(definition.name.clone(), Entry::Table(definition.id));
+            self.names_mut()?.insert(definition.name.clone(), NameEntry::Table(definition.id));
         }
         record.definition = definition;
         self.put_record(record)
@@ -361,7 +361,7 @@ impl<'store> Transaction<'store> {
     /// Creates or replaces a view.
     pub fn create_view(&mut self, view: ViewDefinition, replace: bool) -> Result<()> {
         let id = match self.names_mut()?.get(&view.name) {
-            Some(Entry::View(id)) if replace => *id,
+            Some(NameEntry::View(id)) if replace => *id,
             _ => {
                 self.require_free(&view.name)?;
                 let id = self.state.next_view;
@@ -369,7 +369,7 @@ impl<'store> Transaction<'store> {
                 id
             }
         };
-        self.names_mut()?.insert(view.name.clone(), Entry::View(id));
+        self.names_mut()?.insert(view.name.clone(), NameEntry::View(id));
         self.changed = true;
         values::put_json(self.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
     }
@@ -377,8 +377,8 @@ impl<'store> Transaction<'store> {
     /// Drops a view.
     pub fn drop_view(&mut self, name: &TableName) -> Result<()> {
         let id = match self.names_mut()?.get(name) {
-            Some(Entry::View(id)) => *id,
-            Some(Entry::Table(_)) => return Err(Error::InvalidInput(format!("'{name}' is a table, not a view"))),
+            Some(NameEntry::View(id)) => *id,
+            Some(NameEntry::Table(_)) => return Err(Error::InvalidInput(format!("'{name}' is a table, not a view"))),
             None => return Err(Error::InvalidInput(format!("view '{name}' does not exist"))),
         };
         self.names_mut()?.remove(name);

@@ -12,7 +12,7 @@ use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::append::make_folder;
 use crate::write::column_files::ColumnFile;
 use crate::write::ranges::is_bounded;
-use crate::write::side_by_side::{Syncs, side_by_side};
+use crate::write::side_by_side::{RunningSyncs, side_by_side};
 use crate::write::table_writer::WrittenRows;
 use crate::{ColumnId, Error, Result, TableDefinition};
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, RecordBatch, UInt32Array, downcast_primitive};
@@ -86,7 +86,7 @@ pub struct WrittenValues {
 }
 
 /// A segment whose columns are written anew.
-struct Job<'a> {
+struct SegmentUpdate<'a> {
     segment: &'a Segment,
     /// Number of its first record.
     first: u64,
@@ -139,7 +139,7 @@ impl Store {
         let (jobs, others) = split(table, values, written_with.columns.len());
         let mut files = self.written_files();
         let files_of_jobs = Mutex::new(&mut files);
-        let write = |job: &Job<'_>| {
+        let write = |job: &SegmentUpdate<'_>| {
             let id = self.allocate_segment();
             make_folder(&folder::table_segments(self.path(), table.definition.id))?;
             let path = folder::segment_file(self.path(), table.definition.id, id);
@@ -150,7 +150,7 @@ impl Store {
         };
         // The disk has its time while the next files are made. Their names are synced with the commit.
         let columns = std::thread::scope(|scope| {
-            let syncs = Syncs::new(scope);
+            let syncs = RunningSyncs::new(scope);
             let written = side_by_side(threads, jobs.len(), |job| {
                 let (column, path, file) = write(&jobs[job])?;
                 if self.durable {
@@ -173,7 +173,11 @@ impl Store {
 }
 
 /// The segments of which `columns` columns are written anew, and the rows of the new values that others have.
-fn split<'t>(table: &'t TableSnapshot, values: &NewValues, columns: usize) -> (Vec<Job<'t>>, Vec<Range<usize>>) {
+fn split<'t>(
+    table: &'t TableSnapshot,
+    values: &NewValues,
+    columns: usize,
+) -> (Vec<SegmentUpdate<'t>>, Vec<Range<usize>>) {
     let (mut jobs, mut others) = (Vec::new(), Vec::new());
     let (mut first, mut start) = (0, 0);
     for segment in table.segments.iter().chain(&table.delta) {
@@ -181,7 +185,7 @@ fn split<'t>(table: &'t TableSnapshot, values: &NewValues, columns: usize) -> (V
         let rows = start..start + values.ids[start..].partition_point(|id| *id < next);
         let whole = rows.len() * table.definition.columns.len();
         if !rows.is_empty() && !segment.is_delta() && segment.rows() * columns <= whole * CHEAPER {
-            jobs.push(Job { segment, first, rows: rows.clone() });
+            jobs.push(SegmentUpdate { segment, first, rows: rows.clone() });
         } else if !rows.is_empty() {
             others.push(rows.clone());
         }
@@ -210,7 +214,7 @@ macro_rules! replaced_numbers {
 /// The records of a segment in the columns that are written anew.
 fn batches(
     columns: &Arc<TableDefinition>,
-    job: &Job<'_>,
+    job: &SegmentUpdate<'_>,
     values: &NewValues,
     wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<RecordBatch>> {

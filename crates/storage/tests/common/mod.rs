@@ -10,7 +10,7 @@ use gingham_storage::io::MemoryBudget;
 use gingham_storage::scan::TableScan;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::{OpenOptions, Store};
-use gingham_storage::write::Change;
+use gingham_storage::write::RowChange;
 use gingham_storage::{
     ColumnDefinition, Error, KeyDefinition, LogicalType, Predicate, ReferenceDefinition, Result, TableDefinition,
     TableId, TableName,
@@ -100,7 +100,7 @@ pub fn insert(store: &Arc<Store>, table: &str, ids: impl IntoIterator<Item = i64
 /// Deletes the records of these numbers, as those of the table's latest commit.
 pub fn delete(store: &Arc<Store>, table_name: &str, numbers: impl IntoIterator<Item = u64>) -> Result<()> {
     let table = table(&*store.snapshot()?, table_name);
-    let change = Change { ids: numbers.into_iter().collect(), ..Change::default() };
+    let change = RowChange { ids: numbers.into_iter().collect(), ..RowChange::default() };
     let none = store.table_writer(&table)?.finish()?;
     store.write(|transaction| transaction.change(table.definition.id, &change, none, &|| true))
 }

@@ -1,6 +1,6 @@
 //! The sum of all rows, or of a window that slides over them.
 
-use crate::arithmetic::sum::{Number, PARTIAL, with_values};
+use crate::arithmetic::sum::{PARTIAL, SummedType, with_values};
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Int64Type, UInt64Type};
@@ -11,14 +11,14 @@ use datafusion::logical_expr::Accumulator;
 /// One sum.
 #[derive(Debug)]
 pub(super) struct SumAccumulator {
-    number: Number,
+    number: SummedType,
     sum: i128,
     /// Values in the sum; without any it is NULL.
     count: u64,
 }
 
 impl SumAccumulator {
-    pub(super) fn new(number: Number) -> Self {
+    pub(super) fn new(number: SummedType) -> Self {
         Self { number, sum: 0, count: 0 }
     }
 

@@ -1,7 +1,7 @@
 //! SUM(DISTINCT …).
 
 use crate::arithmetic::counted::Counted;
-use crate::arithmetic::sum::{Number, with_values};
+use crate::arithmetic::sum::{SummedType, with_values};
 use crate::functions::typed;
 use arrow::array::{ArrayRef, ArrowPrimitiveType, PrimitiveArray};
 use arrow::datatypes::{Decimal128Type, Int64Type, UInt64Type};
@@ -12,12 +12,12 @@ use datafusion::logical_expr::Accumulator;
 /// The sum of the different values.
 #[derive(Debug)]
 pub(super) struct DistinctSum {
-    number: Number,
+    number: SummedType,
     counted: Counted,
 }
 
 impl DistinctSum {
-    pub(super) fn new(number: Number) -> Self {
+    pub(super) fn new(number: SummedType) -> Self {
         Self { number, counted: Counted::default() }
     }
 

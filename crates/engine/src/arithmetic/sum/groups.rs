@@ -1,6 +1,6 @@
 //! The sums of many groups.
 
-use crate::arithmetic::sum::{Number, PARTIAL, nulls, with_values};
+use crate::arithmetic::sum::{PARTIAL, SummedType, nulls, with_values};
 use crate::functions::typed;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, BooleanArray, Decimal128Array, PrimitiveArray};
 use arrow::buffer::NullBuffer;
@@ -12,14 +12,14 @@ use std::sync::Arc;
 /// One sum per group.
 #[derive(Debug)]
 pub(super) struct GroupSums {
-    number: Number,
+    number: SummedType,
     sums: Vec<i128>,
     /// Groups that have a value; the sum of the others is NULL.
     seen: Vec<bool>,
 }
 
 impl GroupSums {
-    pub(super) fn new(number: Number) -> Self {
+    pub(super) fn new(number: SummedType) -> Self {
         Self { number, sums: Vec::new(), seen: Vec::new() }
     }
 

@@ -47,13 +47,13 @@ struct CheckedSum {
 
 /// The numbers that are summed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Number {
+enum SummedType {
     Signed,
     Unsigned,
     Decimal(u8, i8),
 }
 
-impl Number {
+impl SummedType {
     fn of(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Int64 => Some(Self::Signed),
@@ -118,17 +118,17 @@ fn nulls(seen: &[bool]) -> Option<arrow::buffer::NullBuffer> {
 macro_rules! with_values {
     ($number:expr, $array:expr, $work:expr) => {
         match $number {
-            Number::Signed => $work(typed::<Int64Type>($array)?, i128::from),
-            Number::Unsigned => $work(typed::<UInt64Type>($array)?, i128::from),
-            Number::Decimal(..) => $work(typed::<Decimal128Type>($array)?, std::convert::identity),
+            SummedType::Signed => $work(typed::<Int64Type>($array)?, i128::from),
+            SummedType::Unsigned => $work(typed::<UInt64Type>($array)?, i128::from),
+            SummedType::Decimal(..) => $work(typed::<Decimal128Type>($array)?, std::convert::identity),
         }
     };
 }
 use with_values;
 
 /// The type whose sum is computed here, if it is.
-fn number(args: &AccumulatorArgs<'_>) -> Option<Number> {
-    Number::of(args.return_field.data_type())
+fn number(args: &AccumulatorArgs<'_>) -> Option<SummedType> {
+    SummedType::of(args.return_field.data_type())
 }
 
 impl AggregateUDFImpl for CheckedSum {
@@ -156,7 +156,7 @@ impl AggregateUDFImpl for CheckedSum {
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
-        if Number::of(args.return_field.data_type()).is_none() {
+        if SummedType::of(args.return_field.data_type()).is_none() {
             return self.native.state_fields(args);
         }
         let field = if args.is_distinct {

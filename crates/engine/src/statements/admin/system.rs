@@ -9,7 +9,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::encoding::Encoding;
 use gingham_storage::model::HeapLayout;
-use gingham_storage::pages::{Attribute, Kind};
+use gingham_storage::pages::{Attribute, AttributeForm};
 use gingham_storage::segment::{ColumnMeta, GroupMeta, Segment};
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
@@ -86,9 +86,9 @@ impl Described<'_> {
 
 /// Columns of a system table as they are filled.
 #[derive(Default)]
-pub(crate) struct Columns(Vec<(&'static str, ArrayRef, bool)>);
+pub(crate) struct SystemColumns(Vec<(&'static str, ArrayRef, bool)>);
 
-impl Columns {
+impl SystemColumns {
     pub(crate) fn text<'a>(
         &mut self,
         name: &'static str,
@@ -115,7 +115,7 @@ fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
     let definition = |table: &Described<'_>| Arc::clone(&table.table.definition);
     let rows = |table: &TableSnapshot| Some(table.delta.iter().map(|block| table.live_rows(block)).sum());
     let deleted = |table: &Described<'_>| Some(table.parts().map(|part| table.table.deleted_rows(part)).sum());
-    let mut columns = Columns::default();
+    let mut columns = SystemColumns::default();
     columns.text("table_schema", all.iter().map(|table| Some(definition(table).name.schema.clone().into())));
     columns.text("table_name", all.iter().map(|table| Some(definition(table).name.table.clone().into())));
     columns.flag("temporary", all.iter().map(|table| Some(table.temporary)));
@@ -156,7 +156,7 @@ fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
 fn transactions(session: &Session) -> Result<RecordBatch> {
     let open = session.engine.open_transactions();
     let milliseconds = |time: std::time::Duration| u64::try_from(time.as_millis()).ok();
-    let mut columns = Columns::default();
+    let mut columns = SystemColumns::default();
     columns.flag("own", open.iter().map(|transaction| Some(session.is_in(transaction))));
     columns.flag("writes", open.iter().map(|transaction| Some(transaction.writes())));
     columns.number("age_ms", open.iter().map(|transaction| milliseconds(transaction.since.elapsed())));
@@ -196,7 +196,7 @@ impl<'a> ColumnRow<'a> {
     }
 
     /// How its attributes lie, of a heap table.
-    fn in_pages(&self) -> Option<(HeapLayout, Kind)> {
+    fn in_pages(&self) -> Option<(HeapLayout, AttributeForm)> {
         let heap = self.table.heap.as_ref()?;
         Some((heap.options.layout, Attribute::new(self.column).kind))
     }
@@ -224,8 +224,8 @@ impl<'a> ColumnRow<'a> {
     /// How its codes are packed.
     pub(crate) fn packing(&self) -> Option<String> {
         match self.in_pages() {
-            Some((_, Kind::Fixed(width))) => return Some(format!("native{}", 8 * width)),
-            Some((_, Kind::Variable)) => return Some("none".to_owned()),
+            Some((_, AttributeForm::Fixed(width))) => return Some(format!("native{}", 8 * width)),
+            Some((_, AttributeForm::Variable)) => return Some("none".to_owned()),
             None => {}
         }
         self.each(packing)
@@ -241,7 +241,7 @@ impl<'a> ColumnRow<'a> {
 
     /// Bits of the widest segment's codes.
     pub(crate) fn code_bits(&self) -> Option<u64> {
-        if let Some((_, Kind::Fixed(width))) = self.in_pages() {
+        if let Some((_, AttributeForm::Fixed(width))) = self.in_pages() {
             return Some(8 * width as u64);
         }
         self.parts.iter().map(|(meta, _)| u64::from(meta.code_bits)).max()
@@ -270,7 +270,7 @@ fn columns(all: &[Described<'_>]) -> Result<RecordBatch> {
             Some(shown.into())
         })
     };
-    let mut columns = Columns::default();
+    let mut columns = SystemColumns::default();
     columns.text("table_schema", rows.iter().map(|row| Some(name(row).schema.into())));
     columns.text("table_name", rows.iter().map(|row| Some(name(row).table.into())));
     columns.text("column_name", rows.iter().map(|row| Some(row.column.name.as_str().into())));
@@ -309,7 +309,7 @@ fn segments(all: &[Described<'_>]) -> Result<RecordBatch> {
     let rows: Vec<(&Described<'_>, &Arc<Segment>)> =
         all.iter().flat_map(|table| table.parts().map(move |part| (table, part))).collect();
     let name = |row: &(&Described<'_>, &Arc<Segment>)| row.0.table.definition.name.clone();
-    let mut columns = Columns::default();
+    let mut columns = SystemColumns::default();
     columns.text("table_schema", rows.iter().map(|row| Some(name(row).schema.into())));
     columns.text("table_name", rows.iter().map(|row| Some(name(row).table.into())));
     columns.number("segment", rows.iter().map(|(_, part)| Some(part.id())));
@@ -332,7 +332,7 @@ fn indexes(all: &[Described<'_>]) -> Result<RecordBatch> {
         let columns = index.columns.iter().filter_map(|id| definition.column_by_id(*id));
         columns.map(|column| column.name.as_str()).collect::<Vec<_>>().join(",")
     };
-    let mut columns = Columns::default();
+    let mut columns = SystemColumns::default();
     columns.text("table_schema", rows.iter().map(|(table, _)| Some(table.name.schema.as_str().into())));
     columns.text("table_name", rows.iter().map(|(table, _)| Some(table.name.table.as_str().into())));
     columns.text("index_name", rows.iter().map(|(_, index)| Some(index.name.as_str().into())));

@@ -3,8 +3,8 @@
 
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::sql::dialect::Gingham;
-use crate::sql::walk::{Tree, Visit};
-use crate::statements::ddl::constraints::{Constraints, Scope};
+use crate::sql::walk::{SyntaxTree, Visit};
+use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
 use crate::statements::ddl::{definition, existing, expression, types};
 use crate::statements::{fold, table_reference, unsupported, write};
 use crate::{Error, Result};
@@ -35,7 +35,7 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterTable) -> Re
         let mut changed = (*table.definition).clone();
         let rows = table.rows();
         for operation in &operations {
-            let scope = Scope { context: &own, snapshot: base };
+            let scope = ConstraintScope { context: &own, snapshot: base };
             apply(&scope, &mut changed, rows, operation)?;
         }
         existing::check(&own, table, &changed)?;
@@ -64,7 +64,7 @@ fn refuse(operation: &AlterTableOperation) -> Result<()> {
 }
 
 fn apply(
-    scope: &Scope<'_>,
+    scope: &ConstraintScope<'_>,
     definition: &mut TableDefinition,
     rows: u64,
     operation: &AlterTableOperation,
@@ -95,7 +95,7 @@ fn apply(
     }
 }
 
-fn add(scope: &Scope<'_>, definition: &mut TableDefinition, rows: u64, column: &ColumnDef) -> Result<()> {
+fn add(scope: &ConstraintScope<'_>, definition: &mut TableDefinition, rows: u64, column: &ColumnDef) -> Result<()> {
     let name = fold(&column.name);
     if definition.column(&name).is_some() {
         return Err(Error::InvalidInput(format!("column '{name}' already exists in table '{}'", definition.name)));
@@ -181,7 +181,12 @@ fn rename_column(definition: &mut TableDefinition, old: &str, new: &str) -> Resu
     Ok(())
 }
 
-fn rename_table(scope: &Scope<'_>, definition: &mut TableDefinition, to: &TableName, bare: bool) -> Result<()> {
+fn rename_table(
+    scope: &ConstraintScope<'_>,
+    definition: &mut TableDefinition,
+    to: &TableName,
+    bare: bool,
+) -> Result<()> {
     // A bare name stays in the table's schema, as Postgres has it.
     let schema = if bare { definition.name.schema.clone() } else { to.schema.clone() };
     let to = TableName { schema, table: to.table.clone() };
@@ -203,8 +208,8 @@ fn rename_table(scope: &Scope<'_>, definition: &mut TableDefinition, to: &TableN
 
 /// Calls `change` for each column's name in a condition and gives the condition's text after.
 fn visit_columns(condition: &str, change: impl FnMut(&mut Ident)) -> Result<String> {
-    struct Columns<F>(F);
-    impl<F: FnMut(&mut Ident)> Visit for Columns<F> {
+    struct VisitColumns<F>(F);
+    impl<F: FnMut(&mut Ident)> Visit for VisitColumns<F> {
         fn expression(&mut self, expression: &mut Expr) -> Result<()> {
             match expression {
                 Expr::Identifier(ident) => self.0(ident),
@@ -217,7 +222,7 @@ fn visit_columns(condition: &str, change: impl FnMut(&mut Ident)) -> Result<Stri
     let parsed = Parser::new(&Gingham).try_with_sql(condition).and_then(|mut parser| parser.parse_expr());
     let mut parsed =
         parsed.map_err(|error| Error::Internal(format!("CHECK ({condition}) is not readable: {error}")))?;
-    parsed.walk(&mut Columns(change))?;
+    parsed.walk(&mut VisitColumns(change))?;
     Ok(parsed.to_string())
 }
 

@@ -21,12 +21,12 @@ pub(crate) struct AlterDesign {
     /// IF EXISTS.
     pub(crate) if_exists: bool,
     /// What to change, in order.
-    changes: Vec<Change>,
+    changes: Vec<DesignChange>,
 }
 
 /// One SET.
 #[derive(Debug, Clone)]
-struct Change {
+struct DesignChange {
     /// Of this column; otherwise of the table.
     column: Option<Ident>,
     /// Names and values.
@@ -68,7 +68,7 @@ pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<AlterDesign, ParserError>
         if options.is_empty() {
             return parser.expected_ref("SET (…), which goes with no other change", parser.peek_token_ref());
         }
-        Ok(Change { column, options })
+        Ok(DesignChange { column, options })
     })?;
     Ok(AlterDesign { table, if_exists, changes })
 }
@@ -111,9 +111,9 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterDesign) -> R
 }
 
 /// The design of a table after all changes.
-fn changed(definition: &TableDefinition, changes: &[Change]) -> Result<Design> {
+fn changed(definition: &TableDefinition, changes: &[DesignChange]) -> Result<Design> {
     let mut changed = definition.clone();
-    for Change { column, options } in changes {
+    for DesignChange { column, options } in changes {
         let options = definition::pairs(options, "ALTER TABLE … SET")?;
         match column {
             Some(column) => set_column(&mut changed, &fold(column), &options)?,

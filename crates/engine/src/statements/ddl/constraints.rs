@@ -12,7 +12,7 @@ use gingham_storage::snapshot::Snapshot;
 use gingham_storage::{CheckDefinition, ColumnId, KeyDefinition, LogicalType, ReferenceDefinition, TableDefinition};
 
 /// What a definition is resolved against.
-pub(crate) struct Scope<'a> {
+pub(crate) struct ConstraintScope<'a> {
     /// The statement.
     pub(crate) context: &'a StatementContext,
     /// The store that the table goes to: a table refers to tables of its own store.
@@ -22,13 +22,13 @@ pub(crate) struct Scope<'a> {
 /// Constraints as they were read, before their columns are known.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
-    keys: Vec<Key>,
+    keys: Vec<KeyConstraint>,
     checks: Vec<(Option<String>, Option<String>, Expr)>,
     references: Vec<(Option<String>, ForeignKeyConstraint)>,
 }
 
 #[derive(Debug)]
-struct Key {
+struct KeyConstraint {
     name: Option<String>,
     columns: Vec<String>,
     primary: bool,
@@ -41,12 +41,12 @@ impl Constraints {
         match option {
             ColumnOption::PrimaryKey(key) => {
                 refuse_characteristics(key.characteristics.as_ref())?;
-                self.keys.push(Key { name: own_name, columns: vec![fold(column)], primary: true });
+                self.keys.push(KeyConstraint { name: own_name, columns: vec![fold(column)], primary: true });
             }
             ColumnOption::Unique(key) => {
                 refuse_characteristics(key.characteristics.as_ref())?;
                 refuse_nulls(&key.nulls_distinct)?;
-                self.keys.push(Key { name: own_name, columns: vec![fold(column)], primary: false });
+                self.keys.push(KeyConstraint { name: own_name, columns: vec![fold(column)], primary: false });
             }
             ColumnOption::Check(check) => self.add_check(own_name, Some(fold(column)), check)?,
             ColumnOption::ForeignKey(reference) => {
@@ -68,7 +68,7 @@ impl Constraints {
                     return Err(unsupported(format!("an index for a key ({})", definition::show(constraint))));
                 }
                 let columns = key_columns(&key.columns)?;
-                self.keys.push(Key { name: key.name.as_ref().map(fold), columns, primary: true });
+                self.keys.push(KeyConstraint { name: key.name.as_ref().map(fold), columns, primary: true });
             }
             TableConstraint::Unique(key) => {
                 refuse_characteristics(key.characteristics.as_ref())?;
@@ -77,7 +77,7 @@ impl Constraints {
                     return Err(unsupported(format!("an index for a key ({})", definition::show(constraint))));
                 }
                 let columns = key_columns(&key.columns)?;
-                self.keys.push(Key { name: key.name.as_ref().map(fold), columns, primary: false });
+                self.keys.push(KeyConstraint { name: key.name.as_ref().map(fold), columns, primary: false });
             }
             TableConstraint::Check(check) => self.add_check(check.name.as_ref().map(fold), None, check)?,
             TableConstraint::ForeignKey(reference) => {
@@ -97,8 +97,8 @@ impl Constraints {
     }
 
     /// Resolves all of them and adds them to `definition`.
-    pub(crate) fn apply(self, scope: &Scope<'_>, definition: &mut TableDefinition) -> Result<()> {
-        let mut names = Names::of(definition);
+    pub(crate) fn apply(self, scope: &ConstraintScope<'_>, definition: &mut TableDefinition) -> Result<()> {
+        let mut names = ConstraintNames::of(definition);
         for key in self.keys {
             add_key(definition, key, &mut names)?;
         }
@@ -119,12 +119,12 @@ impl Constraints {
 }
 
 /// Names of constraints: given, or made of table, columns and kind.
-struct Names {
+struct ConstraintNames {
     table: String,
     used: Vec<String>,
 }
 
-impl Names {
+impl ConstraintNames {
     fn of(definition: &TableDefinition) -> Self {
         let keys = definition.keys.iter().map(|key| &key.name);
         let checks = definition.checks.iter().map(|check| &check.name);
@@ -173,7 +173,7 @@ pub(crate) fn key_columns(columns: &[IndexColumn]) -> Result<Vec<String>> {
     columns.iter().map(name).collect()
 }
 
-fn add_key(definition: &mut TableDefinition, key: Key, names: &mut Names) -> Result<()> {
+fn add_key(definition: &mut TableDefinition, key: KeyConstraint, names: &mut ConstraintNames) -> Result<()> {
     let kind = if key.primary { "PRIMARY KEY" } else { "UNIQUE" };
     if key.primary && definition.keys.iter().any(|key| key.primary) {
         return Err(Error::InvalidInput(format!("table '{}' has two PRIMARY KEYs", definition.name)));
@@ -212,11 +212,11 @@ pub(crate) fn find_columns(definition: &TableDefinition, names: &[String], what:
 }
 
 fn resolve(
-    scope: &Scope<'_>,
+    scope: &ConstraintScope<'_>,
     definition: &TableDefinition,
     name: Option<String>,
     reference: &ForeignKeyConstraint,
-    names: &mut Names,
+    names: &mut ConstraintNames,
 ) -> Result<ReferenceDefinition> {
     refuse_characteristics(reference.characteristics.as_ref())?;
     for (event, action) in [("DELETE", &reference.on_delete), ("UPDATE", &reference.on_update)] {

@@ -1,7 +1,7 @@
 //! CREATE TABLE and CREATE TABLE AS.
 
 use crate::session::{Outcome, StatementContext, names_schema};
-use crate::statements::ddl::constraints::Scope;
+use crate::statements::ddl::constraints::ConstraintScope;
 use crate::statements::ddl::definition;
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::pipeline;
@@ -17,7 +17,7 @@ use gingham_storage::{DEFAULT_SCHEMA, TableDefinition, TableName};
 use std::sync::Arc;
 
 /// Where a new table or view goes.
-pub(crate) struct Place {
+pub(crate) struct CreateTarget {
     /// Schema and name.
     pub(crate) name: TableName,
     /// The database's store, or that of the session's TEMP tables.
@@ -27,7 +27,7 @@ pub(crate) struct Place {
 }
 
 /// Finds the place and refuses names that are taken by something that can't be replaced.
-pub(crate) fn place(context: &StatementContext, reference: &TableReference, temporary: bool) -> Result<Place> {
+pub(crate) fn place(context: &StatementContext, reference: &TableReference, temporary: bool) -> Result<CreateTarget> {
     let name = context.name(reference)?;
     let (store, snapshot) = if temporary {
         if names_schema(reference) {
@@ -57,7 +57,7 @@ pub(crate) fn place(context: &StatementContext, reference: &TableReference, temp
     if name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table) {
         return Err(Error::InvalidInput(format!("'{name}' already exists as an external table")));
     }
-    Ok(Place { name, store, snapshot })
+    Ok(CreateTarget { name, store, snapshot })
 }
 
 /// Runs CREATE TABLE.
@@ -85,7 +85,7 @@ pub(crate) async fn run(
     match statement.query.clone() {
         Some(query) => create_as(context, statement, place, *query, parameters).await,
         None => {
-            let scope = Scope { context, snapshot: &place.snapshot };
+            let scope = ConstraintScope { context, snapshot: &place.snapshot };
             let definition = definition::build(&scope, place.name, &statement, None)?;
             let replace = statement.or_replace;
             write(context, &place.store, move |transaction| create(transaction, definition, replace).map(|_| ()))
@@ -115,7 +115,7 @@ pub(crate) fn for_load(
         return Err(wrong(String::new()));
     }
     definition::refuse_clauses(&statement)?;
-    let scope = Scope { context, snapshot: &place.snapshot };
+    let scope = ConstraintScope { context, snapshot: &place.snapshot };
     let mut definition = definition::build(&scope, place.name, &statement, None)?;
     if columns.is_none() {
         (definition.columns, definition.next_column) = (Vec::new(), 0);
@@ -138,14 +138,14 @@ fn create(
 async fn create_as(
     context: &StatementContext,
     statement: CreateTable,
-    place: Place,
+    place: CreateTarget,
     mut query: Query,
     parameters: Option<ParamValues>,
 ) -> Result<Outcome> {
     crate::sql::ignored::refuse_ignored(&mut query)?;
     let bound = context.bind(query, parameters).await?;
     let source = bound.names.rename(bound.plan.schema().as_arrow());
-    let scope = Scope { context, snapshot: &place.snapshot };
+    let scope = ConstraintScope { context, snapshot: &place.snapshot };
     let definition = definition::build(&scope, place.name, &statement, Some(&source))?;
     let plan = pipeline::sorted(bound.plan, &definition, None)?;
     let physical = context.physical_plan(plan).await?;

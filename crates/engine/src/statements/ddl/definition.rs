@@ -2,7 +2,7 @@
 //! either taken over or refused by name.
 
 use crate::session::{StatementContext, did_you_mean};
-use crate::statements::ddl::constraints::{Constraints, Scope};
+use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
 use crate::statements::ddl::{expression, layout, types};
 use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
@@ -15,7 +15,7 @@ use gingham_storage::{ColumnDefinition, ColumnId, LogicalType, TableDefinition, 
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(crate) fn build(
-    scope: &Scope<'_>,
+    scope: &ConstraintScope<'_>,
     name: TableName,
     statement: &CreateTable,
     source: Option<&Schema>,
@@ -149,7 +149,7 @@ fn option_name(option: &ColumnOption) -> String {
 }
 
 /// Plans a DEFAULT and refuses one whose type does not convert to the column's.
-pub(crate) fn check_default(scope: &Scope<'_>, column: &ColumnDefinition, text: &str) -> Result<()> {
+pub(crate) fn check_default(scope: &ConstraintScope<'_>, column: &ColumnDefinition, text: &str) -> Result<()> {
     let planned = expression::default(&scope.context.state, &column.name, text)?;
     let data_type = planned.data_type(&Schema::empty())?;
     if !crate::statements::dml::ingest::assignable(&data_type, &column.logical_type) {
@@ -165,7 +165,7 @@ pub(crate) fn check_default(scope: &Scope<'_>, column: &ColumnDefinition, text: 
 }
 
 /// WITH (layout = '…', encoding = 'a dictionary, b plain', sort_by = 'a,b', page_size = 8192, deletes = 'compact').
-fn options(scope: &Scope<'_>, options: &CreateTableOptions, definition: &mut TableDefinition) -> Result<()> {
+fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition: &mut TableDefinition) -> Result<()> {
     const NAMES: [&str; 5] = ["layout", "encoding", "sort_by", "page_size", "deletes"];
     let options = match options {
         CreateTableOptions::None => Vec::new(),

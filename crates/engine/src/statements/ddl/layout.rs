@@ -48,7 +48,7 @@ fn offered() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// The design of a table whose layout is `text`; nothing is said of encodings.
 pub(crate) fn design(text: &str, definition: &TableDefinition) -> Result<Design> {
-    let mut reader = Reader::new(text)?;
+    let mut reader = LayoutReader::new(text)?;
     let mut design = Design::default();
     if reader.word_is("groups") {
         reader.next();
@@ -65,7 +65,7 @@ pub(crate) fn design(text: &str, definition: &TableDefinition) -> Result<Design>
 
 /// Refuses a text that is not one layout for all columns, whatever the table.
 pub(crate) fn check_general(text: &str) -> Result<()> {
-    let mut reader = Reader::new(text)?;
+    let mut reader = LayoutReader::new(text)?;
     if reader.word_is("groups") {
         return Err(Error::InvalidInput(format!(
             "gingham.layout is a layout for all columns of any table, not '{text}'; groups are written in CREATE TABLE"
@@ -104,7 +104,7 @@ pub(crate) fn page_option(key: &str, value: &str, design: &mut Design) -> Result
 
 /// Sets the encodings of columns, `a dictionary, b plain`, in a design.
 pub(crate) fn encodings(text: &str, definition: &TableDefinition, design: &mut Design) -> Result<()> {
-    let mut reader = Reader::new(text)?;
+    let mut reader = LayoutReader::new(text)?;
     loop {
         let column = reader.column(definition)?;
         let name = reader.word("the name of an encoding")?;
@@ -138,12 +138,12 @@ fn named<T>(kind: &str, name: &str, names: &[&str], parse: impl Fn(&str) -> Opti
 }
 
 /// How columns lie, or how one is packed.
-enum Form {
+enum ColumnForm {
     Layout(Layout),
     Packing(Packing, Option<u16>),
 }
 
-impl Form {
+impl ColumnForm {
     /// Makes it that of the columns that no group names.
     fn for_the_rest(self, design: &mut Design) {
         match self {
@@ -157,7 +157,7 @@ impl Form {
 }
 
 /// `row`, `mempax(100)`, `vbp(256)`.
-fn form(reader: &mut Reader<'_>) -> Result<Form> {
+fn form(reader: &mut LayoutReader<'_>) -> Result<ColumnForm> {
     let name = reader.word("a layout")?;
     let argument = reader.argument(&name)?;
     if let Some(packing) = Packing::parse(&name).filter(|packing| *packing != Packing::Native) {
@@ -170,14 +170,16 @@ fn form(reader: &mut Reader<'_>) -> Result<Form> {
             Some(text) => Some(number(&name, &text, "the records of a segment, 256 or 512")?),
             None => None,
         };
-        return Ok(Form::Packing(packing, segment_bits));
+        return Ok(ColumnForm::Packing(packing, segment_bits));
     }
     match (name.as_str(), argument) {
-        ("row", None) => Ok(Form::Layout(Layout::Row)),
-        ("column", None) => Ok(Form::Layout(Layout::Column)),
-        ("mempax", Some(text)) => {
-            Ok(Form::Layout(Layout::MemPax(number("mempax", &text, "the records of a chunk, such as mempax(64)")?)))
-        }
+        ("row", None) => Ok(ColumnForm::Layout(Layout::Row)),
+        ("column", None) => Ok(ColumnForm::Layout(Layout::Column)),
+        ("mempax", Some(text)) => Ok(ColumnForm::Layout(Layout::MemPax(number(
+            "mempax",
+            &text,
+            "the records of a chunk, such as mempax(64)",
+        )?))),
         ("mempax", None) => {
             Err(Error::InvalidInput("mempax needs the records of a chunk in brackets, such as mempax(64)".to_owned()))
         }
@@ -210,7 +212,7 @@ fn number<N: std::str::FromStr>(name: &str, text: &str, what: &str) -> Result<N>
 }
 
 /// `((a, b) row, (c) byteslice, (*) column)`.
-fn groups(reader: &mut Reader<'_>, definition: &TableDefinition, design: &mut Design) -> Result<()> {
+fn groups(reader: &mut LayoutReader<'_>, definition: &TableDefinition, design: &mut Design) -> Result<()> {
     reader.expect(Token::Open, "'(' after groups")?;
     let mut rest_named = false;
     loop {
@@ -232,7 +234,7 @@ fn groups(reader: &mut Reader<'_>, definition: &TableDefinition, design: &mut De
 }
 
 /// `a, b) row`.
-fn group(reader: &mut Reader<'_>, definition: &TableDefinition, design: &mut Design) -> Result<()> {
+fn group(reader: &mut LayoutReader<'_>, definition: &TableDefinition, design: &mut Design) -> Result<()> {
     let mut columns: Vec<ColumnId> = Vec::new();
     loop {
         let column = reader.column(definition)?;
@@ -247,8 +249,8 @@ fn group(reader: &mut Reader<'_>, definition: &TableDefinition, design: &mut Des
     }
     reader.expect(Token::Close, "',' or ')' after a column")?;
     let layout = match form(reader)? {
-        Form::Layout(layout) => layout,
-        Form::Packing(packing, segment_bits) => {
+        ColumnForm::Layout(layout) => layout,
+        ColumnForm::Packing(packing, segment_bits) => {
             if columns.len() > 1 {
                 let names = columns.iter().filter_map(|id| definition.column_by_id(*id));
                 let names: Vec<&str> = names.map(|column| column.name.as_str()).collect();
@@ -293,13 +295,13 @@ impl std::fmt::Display for Token {
 }
 
 /// The tokens of a text, one after the other.
-struct Reader<'a> {
+struct LayoutReader<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     place: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LayoutReader<'a> {
     fn new(text: &'a str) -> Result<Self> {
         let mut tokens = Vec::new();
         let mut rest = text.trim_start();

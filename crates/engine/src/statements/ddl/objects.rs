@@ -1,6 +1,6 @@
 //! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
 
-use crate::session::{BARE_NAMES, Outcome, StatementContext, Target, did_you_mean, names_schema};
+use crate::session::{BARE_NAMES, Outcome, StatementContext, TargetTable, did_you_mean, names_schema};
 use crate::statements::ddl::index;
 use crate::statements::{fold, table_reference, unsupported, write};
 use crate::{Error, Result};
@@ -114,7 +114,7 @@ async fn drop_schemas(context: &StatementContext, names: &[String], if_exists: b
 }
 
 /// A table or view that is to go.
-enum Found {
+enum DroppedObject {
     Kept { store: Arc<Store>, name: TableName },
     External(String),
 }
@@ -139,12 +139,14 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
     let mut externals = Vec::new();
     for one in found {
         match one {
-            Found::External(name) => externals.push(name),
-            Found::Kept { store, name } => match by_store.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &store)) {
-                Some((_, names)) if names.contains(&name) => {}
-                Some((_, names)) => names.push(name),
-                None => by_store.push((store, vec![name])),
-            },
+            DroppedObject::External(name) => externals.push(name),
+            DroppedObject::Kept { store, name } => {
+                match by_store.iter_mut().find(|(known, _)| Arc::ptr_eq(known, &store)) {
+                    Some((_, names)) if names.contains(&name) => {}
+                    Some((_, names)) => names.push(name),
+                    None => by_store.push((store, vec![name])),
+                }
+            }
         }
     }
     for (store, names) in by_store {
@@ -166,7 +168,7 @@ async fn drop_relations(context: &StatementContext, views: bool, names: &[Object
 }
 
 /// Finds a table or view; one of the other kind is an error.
-fn find(context: &StatementContext, views: bool, reference: &TableReference) -> Result<Option<Found>> {
+fn find(context: &StatementContext, views: bool, reference: &TableReference) -> Result<Option<DroppedObject>> {
     let name = context.name(reference)?;
     let session = &context.session;
     let temp = context.temp.as_ref().zip(session.existing_temp_store()).filter(|_| !names_schema(reference));
@@ -180,13 +182,13 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
             return Err(Error::InvalidInput(format!("'{name}' is a view; use DROP VIEW")));
         }
         if is_table || is_view {
-            return Ok(Some(Found::Kept { store: Arc::clone(store), name }));
+            return Ok(Some(DroppedObject::Kept { store: Arc::clone(store), name }));
         }
         if name.schema == DEFAULT_SCHEMA && session.externals.table_exist(&name.table) {
             if views {
                 return Err(Error::InvalidInput(format!("'{name}' is an external table; use DROP TABLE")));
             }
-            return Ok(Some(Found::External(name.table)));
+            return Ok(Some(DroppedObject::External(name.table)));
         }
     }
     if crate::statements::admin::system::NAMES.contains(&name.table.as_str()) || name.schema == "information_schema" {
@@ -219,7 +221,7 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
     let mut removed = 0;
     while let Some(first) = targets.first() {
         let store = Arc::clone(&first.store);
-        let (same, others) = targets.into_iter().partition(|target: &Target| Arc::ptr_eq(&target.store, &store));
+        let (same, others) = targets.into_iter().partition(|target: &TargetTable| Arc::ptr_eq(&target.store, &store));
         targets = others;
         removed += write(context, &store, move |transaction| remove_all(transaction, &same)).await?;
     }
@@ -227,7 +229,7 @@ pub(crate) async fn truncate(context: &StatementContext, statement: Truncate) ->
 }
 
 /// Truncates tables of one store, those that refer to others first.
-fn remove_all(transaction: &mut Transaction<'_>, targets: &[Target]) -> Result<u64> {
+fn remove_all(transaction: &mut Transaction<'_>, targets: &[TargetTable]) -> Result<u64> {
     let tables = targets.iter().map(|target| Arc::clone(&target.table.definition)).collect();
     let mut removed = 0;
     for table in referring_first(tables) {

@@ -20,11 +20,11 @@ mod plan;
 mod returning;
 
 pub(crate) use crate::statements::dml::change::assign::assignments;
-pub(crate) use crate::statements::dml::change::find::{Found, New, find};
+pub(crate) use crate::statements::dml::change::find::{FoundRecords, New, find};
 pub(crate) use crate::statements::dml::change::plan::{EXCLUDED, refuse_volatile};
 pub(crate) use crate::statements::dml::change::returning::{Returned, Returning, from_table, select};
 
-use crate::session::{Outcome, StatementContext, Target, blocking};
+use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::merge::Merging;
 use crate::statements::dml::point;
@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 /// What becomes of the records that a condition holds for.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub(crate) struct RecordChange {
     /// UPDATE or DELETE.
     pub(crate) verb: &'static str,
     /// The table's name.
@@ -60,7 +60,7 @@ pub(crate) struct Change {
     pub(crate) repeated: bool,
 }
 
-impl Change {
+impl RecordChange {
     /// A change of the records of `from` for which a condition holds.
     pub(crate) fn of(verb: &'static str, table: ObjectName, from: Vec<TableWithJoins>) -> Self {
         let (assignments, condition, returning) = (Vec::new(), None, None);
@@ -118,7 +118,7 @@ pub(crate) async fn update(
         Some(UpdateTableFromKind::BeforeSet(_)) => return Err(unsupported("UPDATE with FROM before SET".into())),
     };
     let from = std::iter::once(table).chain(others).collect();
-    let change = Change { assignments, condition, returning, with, ..Change::of("UPDATE", name, from) };
+    let change = RecordChange { assignments, condition, returning, with, ..RecordChange::of("UPDATE", name, from) };
     run(context, Work::Change(Box::new(change)), parameters).await
 }
 
@@ -156,7 +156,7 @@ pub(crate) async fn delete(
     let name = plain_table("DELETE", &from)?;
     let returning = Returning::of(&from, returning, with.as_ref());
     let from = std::iter::once(from).chain(using.into_iter().flatten()).collect();
-    let change = Change { condition, returning, with, ..Change::of("DELETE", name, from) };
+    let change = RecordChange { condition, returning, with, ..RecordChange::of("DELETE", name, from) };
     run(context, Work::Change(Box::new(change)), parameters).await
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn plain_table(verb: &str, table: &TableWithJoins) -> Result<ObjectNa
 
 /// What is read anew when others have changed the table meanwhile.
 pub(crate) enum Work {
-    Change(Box<Change>),
+    Change(Box<RecordChange>),
     Upsert(Box<Upsert>),
     Merge(Box<Merging>),
 }
@@ -218,9 +218,9 @@ impl Work {
     async fn find(
         &self,
         context: &StatementContext,
-        target: &Target,
+        target: &TargetTable,
         parameters: Option<ParamValues>,
-    ) -> Result<Found> {
+    ) -> Result<FoundRecords> {
         match self {
             Self::Change(change) => find(context, target, change, parameters).await,
             Self::Upsert(upsert) => upsert.find(context, target, parameters).await,
@@ -270,8 +270,8 @@ async fn attempt(context: &StatementContext, work: &Work, parameters: Option<Par
 }
 
 /// Writes the changes; `None` when the table is not as it was read.
-async fn apply(context: &StatementContext, target: &Target, found: Found) -> Result<Option<u64>> {
-    let Found { mut change, new, referred, records, held } = found;
+async fn apply(context: &StatementContext, target: &TargetTable, found: FoundRecords) -> Result<Option<u64>> {
+    let FoundRecords { mut change, new, referred, records, held } = found;
     if records == 0 {
         return Ok(Some(0));
     }

@@ -3,9 +3,9 @@
 //! Which rows these are is found in the snapshot of the statement, by their keys alone; DO UPDATE is then an UPDATE of a join
 //! with them, under the name `excluded`. All is written in one transaction, unless the table was changed since.
 
-use crate::session::{StatementContext, Target, blocking};
+use crate::session::{StatementContext, TargetTable, blocking};
 use crate::statements::dml::change;
-use crate::statements::dml::change::{Change, EXCLUDED, Found, New, Returning, find, from_table};
+use crate::statements::dml::change::{EXCLUDED, FoundRecords, New, RecordChange, Returning, find, from_table};
 use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
@@ -39,9 +39,9 @@ impl Upsert {
     pub(crate) async fn find(
         &self,
         context: &StatementContext,
-        target: &Target,
+        target: &TargetTable,
         parameters: Option<ParamValues>,
-    ) -> Result<Found> {
+    ) -> Result<FoundRecords> {
         let definition = &target.table.definition;
         if *definition != self.written_for {
             return Err(Error::InvalidInput(format!(
@@ -54,7 +54,7 @@ impl Upsert {
         match &self.on.action {
             OnConflictAction::DoNothing => {
                 let free = free_of_all(target, &keys, &self.proposed).await?;
-                Found::insert(context, target, pick(&self.proposed, &free)?, returning).await
+                FoundRecords::insert(context, target, pick(&self.proposed, &free)?, returning).await
             }
             OnConflictAction::DoUpdate(update) => {
                 let [key] = keys.as_slice() else {
@@ -72,7 +72,7 @@ impl Upsert {
                     )));
                 }
                 let free: Vec<bool> = conflicts.exists.iter().map(|exists| !exists).collect();
-                let new = Found::insert(context, target, pick(&self.proposed, &free)?, returning).await?;
+                let new = FoundRecords::insert(context, target, pick(&self.proposed, &free)?, returning).await?;
                 let taken = pick(&self.proposed, &conflicts.exists)?;
                 if taken.is_empty() {
                     return Ok(new);
@@ -121,7 +121,7 @@ fn keys_of(definition: &TableDefinition, target: Option<&ConflictTarget>) -> Res
 }
 
 /// The new rows that no record of the table has a key of, and no row before them that is inserted.
-async fn free_of_all(target: &Target, keys: &[KeyDefinition], proposed: &[RecordBatch]) -> Result<Vec<bool>> {
+async fn free_of_all(target: &TargetTable, keys: &[KeyDefinition], proposed: &[RecordBatch]) -> Result<Vec<bool>> {
     let mut found = Vec::with_capacity(keys.len());
     for key in keys {
         found.push(conflicts(target, key, proposed).await?);
@@ -144,7 +144,7 @@ async fn free_of_all(target: &Target, keys: &[KeyDefinition], proposed: &[Record
 }
 
 /// What new rows meet, found off the threads that drive queries.
-async fn conflicts(target: &Target, key: &KeyDefinition, proposed: &[RecordBatch]) -> Result<Conflicts> {
+async fn conflicts(target: &TargetTable, key: &KeyDefinition, proposed: &[RecordBatch]) -> Result<Conflicts> {
     let (table, key, proposed) = (Arc::clone(&target.table), key.clone(), proposed.to_vec());
     blocking(move || Ok(Conflicts::find(&table, &key, &proposed)?)).await
 }
@@ -166,9 +166,9 @@ fn update_of(
     upsert: &Upsert,
     update: &DoUpdate,
     key: &KeyDefinition,
-    target: &Target,
+    target: &TargetTable,
     taken: Vec<RecordBatch>,
-) -> Result<Change> {
+) -> Result<RecordChange> {
     let definition = &target.table.definition;
     let mut from = from_table(&upsert.table)?;
     let own = upsert.table.0.last().and_then(|part| part.as_ident()).cloned();
@@ -191,22 +191,22 @@ fn update_of(
     from.joins.push(Join { relation: excluded, global: false, join_operator });
     let assignments = change::assignments(update.assignments.clone())?;
     let rows = MemTable::try_new(definition.arrow_schema(), vec![taken])?;
-    Ok(Change {
+    Ok(RecordChange {
         assignments,
         condition: update.selection.clone(),
         returning: upsert.returning.clone(),
         with: upsert.with.clone(),
         excluded: Some(Arc::new(rows)),
         replaces: true,
-        ..Change::of("INSERT … ON CONFLICT DO UPDATE", upsert.table.clone(), vec![from])
+        ..RecordChange::of("INSERT … ON CONFLICT DO UPDATE", upsert.table.clone(), vec![from])
     })
 }
 
-impl Found {
+impl FoundRecords {
     /// New rows, which have the table's columns.
     pub(crate) async fn insert(
         context: &StatementContext,
-        target: &Target,
+        target: &TargetTable,
         rows: Vec<RecordBatch>,
         returning: bool,
     ) -> Result<Self> {

@@ -1,10 +1,10 @@
 //! INSERT INTO … VALUES and INSERT INTO … SELECT, with RETURNING. ON CONFLICT is in `conflict`.
 
-use crate::session::{Outcome, StatementContext, Target, blocking};
+use crate::session::{Outcome, StatementContext, TargetTable, blocking};
 use crate::statements::dml::change::{Returned, Returning, Work, from_table};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::ingest::{Converter, Ingest};
-use crate::statements::dml::values::Rows;
+use crate::statements::dml::values::ValuesRows;
 use crate::statements::dml::{change, pipeline, values};
 use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
@@ -78,33 +78,33 @@ fn behind(with: Option<With>, query: Box<Query>) -> Box<Query> {
 }
 
 /// Rows to insert: spelled out in the statement, or a query's.
-enum Source {
-    Values(Rows),
+enum InsertSource {
+    Values(ValuesRows),
     Query(Arc<dyn ExecutionPlan>),
 }
 
 /// Reads what stands behind INSERT INTO t (a, b).
 async fn rows(
     context: &StatementContext,
-    target: &Target,
+    target: &TargetTable,
     given: Option<&[String]>,
     query: Option<Box<Query>>,
     parameters: Option<ParamValues>,
-) -> Result<Source> {
+) -> Result<InsertSource> {
     let definition = &target.table.definition;
-    let Some(mut query) = query else { return Ok(Source::Values(Rows::defaults())) };
+    let Some(mut query) = query else { return Ok(InsertSource::Values(ValuesRows::defaults())) };
     if let Some(rows) = plain_values(&query) {
         let width = given.map_or(definition.columns.len(), <[String]>::len);
-        return Ok(Source::Values(values::read(context, definition, given, width, rows, parameters).await?));
+        return Ok(InsertSource::Values(values::read(context, definition, given, width, rows, parameters).await?));
     }
     crate::sql::ignored::refuse_ignored(&mut query)?;
     let plan = context.bind(*query, parameters).await?.plan;
     Converter::new(&context.state, definition, given)?.accept(plan.schema().as_arrow())?;
     let plan = pipeline::sorted(plan, definition, given)?;
-    Ok(Source::Query(context.physical_plan(plan).await?))
+    Ok(InsertSource::Query(context.physical_plan(plan).await?))
 }
 
-impl Source {
+impl InsertSource {
     /// Writes the rows.
     async fn fill(self, context: &StatementContext, ingest: Ingest) -> Result<Ingest> {
         match self {

@@ -1,8 +1,8 @@
 //! MERGE INTO t USING s ON c WHEN …: each clause is a query of its own over the statement's snapshot, for the rows that no
 //! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
 
-use crate::session::{Outcome, StatementContext, Target, blocking};
-use crate::statements::dml::change::{Change, Found, New, Work, find, select};
+use crate::session::{Outcome, StatementContext, TargetTable, blocking};
+use crate::statements::dml::change::{FoundRecords, New, RecordChange, Work, find, select};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, pipeline};
 use crate::statements::{fold, unsupported};
@@ -37,10 +37,10 @@ impl Merging {
     pub(crate) async fn find(
         &self,
         context: &StatementContext,
-        target: &Target,
+        target: &TargetTable,
         parameters: Option<ParamValues>,
-    ) -> Result<Found> {
-        let mut all = Found::insert(context, target, Vec::new(), false).await?;
+    ) -> Result<FoundRecords> {
+        let mut all = FoundRecords::insert(context, target, Vec::new(), false).await?;
         for number in 0..self.statement.clauses.len() {
             all.absorb(clause(context, target, self, number, parameters.clone()).await?);
         }
@@ -62,38 +62,39 @@ fn named(statement: &Merge) -> Result<ObjectName> {
 /// What clause `number` finds.
 async fn clause(
     context: &StatementContext,
-    target: &Target,
+    target: &TargetTable,
     merging: &Merging,
     number: usize,
     parameters: Option<ParamValues>,
-) -> Result<Found> {
+) -> Result<FoundRecords> {
     let Merging { statement, with, table } = merging;
     let own = &statement.clauses[number];
     let condition = condition(&statement.clauses[..number], own);
     let (first, second, inner) = match by(own.clause_kind) {
-        By::Both => (&statement.table, &statement.source, true),
-        By::Target => (&statement.source, &statement.table, false),
-        By::Source => (&statement.table, &statement.source, false),
+        MatchSide::Both => (&statement.table, &statement.source, true),
+        MatchSide::Target => (&statement.source, &statement.table, false),
+        MatchSide::Source => (&statement.table, &statement.source, false),
     };
     let from = joined(first, second, inner, &statement.on);
     let repeated = statement.clauses.len() > 1;
     match (&own.action, by(own.clause_kind)) {
-        (MergeAction::Insert(insert), By::Target) => {
-            let reading = Reading { from, condition, repeated, with: with.clone() };
+        (MergeAction::Insert(insert), MatchSide::Target) => {
+            let reading = ClauseSource { from, condition, repeated, with: with.clone() };
             inserted(context, target, insert, reading, parameters).await
         }
-        (MergeAction::Update(update), By::Both | By::Source) => {
+        (MergeAction::Update(update), MatchSide::Both | MatchSide::Source) => {
             let predicates =
                 [(update.update_predicate.is_some(), "WHERE"), (update.delete_predicate.is_some(), "DELETE WHERE")];
             change::refuse("MERGE … UPDATE", &predicates)?;
             let assignments = change::assignments(update.assignments.clone())?;
-            let change = Change::of("MERGE", table.clone(), vec![from]);
-            let change = Change { assignments, condition, replaces: true, repeated, with: with.clone(), ..change };
+            let change = RecordChange::of("MERGE", table.clone(), vec![from]);
+            let change =
+                RecordChange { assignments, condition, replaces: true, repeated, with: with.clone(), ..change };
             find(context, target, &change, parameters).await
         }
-        (MergeAction::Delete { .. }, By::Both | By::Source) => {
-            let change = Change::of("MERGE", table.clone(), vec![from]);
-            let change = Change { condition, replaces: true, repeated, with: with.clone(), ..change };
+        (MergeAction::Delete { .. }, MatchSide::Both | MatchSide::Source) => {
+            let change = RecordChange::of("MERGE", table.clone(), vec![from]);
+            let change = RecordChange { condition, replaces: true, repeated, with: with.clone(), ..change };
             find(context, target, &change, parameters).await
         }
         (MergeAction::Insert(_), _) => Err(unsupported(format!("MERGE … WHEN {} THEN INSERT", own.clause_kind))),
@@ -103,17 +104,17 @@ async fn clause(
 
 /// Which rows a clause is about: those of both tables, of the source alone (not matched by the target), of the target alone.
 #[derive(Clone, Copy, PartialEq)]
-enum By {
+enum MatchSide {
     Both,
     Target,
     Source,
 }
 
-fn by(kind: MergeClauseKind) -> By {
+fn by(kind: MergeClauseKind) -> MatchSide {
     match kind {
-        MergeClauseKind::Matched => By::Both,
-        MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => By::Target,
-        MergeClauseKind::NotMatchedBySource => By::Source,
+        MergeClauseKind::Matched => MatchSide::Both,
+        MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => MatchSide::Target,
+        MergeClauseKind::NotMatchedBySource => MatchSide::Source,
     }
 }
 
@@ -141,7 +142,7 @@ fn joined(first: &TableFactor, second: &TableFactor, inner: bool, on: &SqlExpr) 
 }
 
 /// What a clause reads of the statement's two tables.
-struct Reading {
+struct ClauseSource {
     from: TableWithJoins,
     condition: Option<SqlExpr>,
     /// Other clauses read it too.
@@ -153,12 +154,12 @@ struct Reading {
 /// but the values too if `repeated`.
 async fn inserted(
     context: &StatementContext,
-    target: &Target,
+    target: &TargetTable,
     insert: &MergeInsertExpr,
-    reading: Reading,
+    reading: ClauseSource,
     parameters: Option<ParamValues>,
-) -> Result<Found> {
-    let Reading { from, condition, repeated, with } = reading;
+) -> Result<FoundRecords> {
+    let ClauseSource { from, condition, repeated, with } = reading;
     let definition = &target.table.definition;
     change::refuse("MERGE … INSERT", &[(insert.insert_predicate.is_some(), "WHERE")])?;
     let MergeInsertKind::Values(values) = &insert.kind else { return Err(unsupported("MERGE … INSERT ROW".into())) };
@@ -192,5 +193,5 @@ async fn inserted(
     let ingest = pipeline::fill(context, context.physical_plan(plan).await?, ingest).await?;
     let written = blocking(move || ingest.written()).await?;
     let records = written.rows;
-    Found::of_new(context, target, New::Rows(written), records, Vec::new())
+    FoundRecords::of_new(context, target, New::Rows(written), records, Vec::new())
 }

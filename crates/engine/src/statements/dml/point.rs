@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// A unique index and the values of its columns.
 #[derive(Debug, Clone)]
-struct Key {
+struct IndexLookup {
     index: IndexDefinition,
     values: Vec<Datum>,
 }
@@ -215,7 +215,7 @@ fn columns_of(definition: &TableDefinition, projection: &[SelectItem]) -> Option
 }
 
 /// The unique index whose columns a condition compares with constants, each of them and nothing else, all by `=` and AND.
-fn key_of(table: &TableSnapshot, condition: &SqlExpr, parameters: Option<&ParamValues>) -> Option<Key> {
+fn key_of(table: &TableSnapshot, condition: &SqlExpr, parameters: Option<&ParamValues>) -> Option<IndexLookup> {
     let definition = &table.definition;
     if definition.indexes.is_empty() {
         return None;
@@ -228,7 +228,7 @@ fn key_of(table: &TableSnapshot, condition: &SqlExpr, parameters: Option<&ParamV
     })?;
     let value = |column: &u32| given.iter().find(|(own, _)| own.id == *column).map(|(_, value)| value.clone());
     let values = index.columns.iter().map(value).collect::<Option<Vec<_>>>()?;
-    Some(Key { index: index.clone(), values })
+    Some(IndexLookup { index: index.clone(), values })
 }
 
 /// The columns and constants of `a = 1 AND b = 'x' AND …`; `None` for any other condition, and for one that names a column

@@ -21,14 +21,14 @@ const COMPUTED_AT_ONCE: usize = 512;
 
 /// Rows, each of the same number of values.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct ValuesRows {
     width: usize,
     rows: usize,
     /// Row by row.
     values: Vec<ScalarValue>,
 }
 
-impl Rows {
+impl ValuesRows {
     /// One row without values: all columns take their defaults.
     pub(crate) fn defaults() -> Self {
         Self { width: 0, rows: 1, values: Vec::new() }
@@ -93,7 +93,7 @@ pub(crate) async fn read(
     width: usize,
     rows: &Values,
     parameters: Option<ParamValues>,
-) -> Result<Rows> {
+) -> Result<ValuesRows> {
     let mut values = Vec::with_capacity(width * rows.rows.len());
     let mut computed: Vec<(usize, Expr)> = Vec::new();
     for (number, row) in rows.rows.iter().enumerate() {
@@ -129,7 +129,7 @@ pub(crate) async fn read(
             values[*position] = value;
         }
     }
-    Ok(Rows { width, rows: rows.rows.len(), values })
+    Ok(ValuesRows { width, rows: rows.rows.len(), values })
 }
 
 /// The error of the first of several expressions that fails on its own, with its row and column.

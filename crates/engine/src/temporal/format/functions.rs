@@ -2,10 +2,10 @@
 
 use crate::functions::over_arrays;
 use crate::temporal::column::{DayAndTime, as_type, days_and_times};
-use crate::temporal::format::number::{Digits, Template};
-use crate::temporal::format::pattern::{Item, items};
-use crate::temporal::format::read::{Read, read};
-use crate::temporal::format::write::{Shown, write};
+use crate::temporal::format::number::{NumberDigits, Template};
+use crate::temporal::format::pattern::{TemplateItem, items};
+use crate::temporal::format::read::{ReadMoment, read};
+use crate::temporal::format::write::{FormattedValue, write};
 use crate::temporal::moment::{is_infinite, units_of_day};
 use crate::temporal::zones::ZONE;
 
@@ -28,14 +28,14 @@ pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
         Arc::new(ScalarUDF::new_from_impl(ByTemplate { name, native, what, signature }))
     };
     vec![
-        function("to_char", datetime::to_char(), What::Char),
-        function("to_date", datetime::to_date(), What::Date),
-        function("to_timestamp", datetime::to_timestamp(&Default::default()), What::Timestamp),
+        function("to_char", datetime::to_char(), FormatTarget::Char),
+        function("to_date", datetime::to_date(), FormatTarget::Date),
+        function("to_timestamp", datetime::to_timestamp(&Default::default()), FormatTarget::Timestamp),
     ]
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum What {
+enum FormatTarget {
     Char,
     Date,
     Timestamp,
@@ -46,7 +46,7 @@ enum What {
 struct ByTemplate {
     name: &'static str,
     native: Arc<ScalarUDF>,
-    what: What,
+    what: FormatTarget,
     signature: Signature,
 }
 
@@ -60,7 +60,7 @@ impl ByTemplate {
     fn takes(&self, template: Option<&ScalarValue>) -> bool {
         match template {
             Some(template) => template.try_as_str().flatten().is_none_or(is_own),
-            None => self.what == What::Char,
+            None => self.what == FormatTarget::Char,
         }
     }
 }
@@ -92,7 +92,7 @@ impl ScalarUDFImpl for ByTemplate {
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
         let is_text = |data_type: &DataType| data_type.is_string() || data_type.is_null();
         match (self.what, types) {
-            (What::Char, [value, template]) if is_text(template) && is_shown(value) => {
+            (FormatTarget::Char, [value, template]) if is_text(template) && is_shown(value) => {
                 let value = match value {
                     integer if integer.is_integer() => DataType::Decimal128(20, 0),
                     DataType::Float32 => DataType::Float64,
@@ -100,8 +100,10 @@ impl ScalarUDFImpl for ByTemplate {
                 };
                 Ok(vec![value, DataType::Utf8])
             }
-            (What::Char, [value, _]) => plan_err!("to_char takes a date, a time, an interval or a number, not {value}"),
-            (What::Char, _) => plan_err!("to_char takes a value and a template, not {} values", types.len()),
+            (FormatTarget::Char, [value, _]) => {
+                plan_err!("to_char takes a date, a time, an interval or a number, not {value}")
+            }
+            (FormatTarget::Char, _) => plan_err!("to_char takes a value and a template, not {} values", types.len()),
             (_, []) => plan_err!("{} takes a text", self.name),
             _ => Ok(types.to_vec()),
         }
@@ -109,19 +111,20 @@ impl ScalarUDFImpl for ByTemplate {
 
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
         match self.what {
-            What::Char => Ok(DataType::Utf8),
-            What::Date => Ok(DataType::Date32),
-            What::Timestamp => self.native.return_type(types),
+            FormatTarget::Char => Ok(DataType::Utf8),
+            FormatTarget::Date => Ok(DataType::Date32),
+            FormatTarget::Timestamp => self.native.return_type(types),
         }
     }
 
     fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         let types: Vec<_> = arguments.arg_fields.iter().map(|field| field.data_type().clone()).collect();
         let template = arguments.scalar_arguments.get(1).copied().flatten();
-        let is_instant = self.what == What::Timestamp && types.len() == 2 && template.is_some() && self.takes(template);
+        let is_instant =
+            self.what == FormatTarget::Timestamp && types.len() == 2 && template.is_some() && self.takes(template);
         let data_type = match is_instant {
             true => DataType::Timestamp(TimeUnit::Microsecond, Some(ZONE.into())),
-            false if self.what == What::Timestamp => {
+            false if self.what == FormatTarget::Timestamp => {
                 return self.native.inner().return_field_from_args(arguments);
             }
             false => self.return_type(&types)?,
@@ -134,15 +137,16 @@ impl ScalarUDFImpl for ByTemplate {
             Some(ColumnarValue::Scalar(template)) => Some(template),
             _ => None,
         };
-        let is_own =
-            arguments.args.len() == 2 && (template.is_some() || self.what == What::Char) && self.takes(template);
+        let is_own = arguments.args.len() == 2
+            && (template.is_some() || self.what == FormatTarget::Char)
+            && self.takes(template);
         if !is_own {
             return self.native.inner().invoke_with_args(arguments);
         }
         over_arrays(&arguments, |arrays| {
             let templates = cast(&arrays[1], &DataType::Utf8)?;
             let templates = templates.as_string::<i32>();
-            if self.what == What::Char {
+            if self.what == FormatTarget::Char {
                 return written(&arrays[0], templates);
             }
             let texts = cast(&arrays[0], &DataType::Utf8)?;
@@ -153,7 +157,7 @@ impl ScalarUDFImpl for ByTemplate {
 
 impl ByTemplate {
     fn readings(&self, texts: &StringArray, templates: &StringArray, result: &DataType) -> Result<ArrayRef> {
-        let mut known = Known::default();
+        let mut known = ParsedTemplate::default();
         let mut values = Vec::with_capacity(texts.len());
         for (text, template) in texts.iter().zip(templates) {
             let Some((text, template)) = text.zip(template) else {
@@ -171,13 +175,13 @@ impl ByTemplate {
 
 impl ByTemplate {
     /// The integer of the result's type that was read.
-    fn value(&self, read: Read) -> std::result::Result<i64, String> {
+    fn value(&self, read: ReadMoment) -> std::result::Result<i64, String> {
         let micros = || {
             let midnight = read.days.checked_mul(units_of_day(TimeUnit::Microsecond))?;
             midnight.checked_add(read.time / 1000).filter(|timestamp| !is_infinite(*timestamp))
         };
         let value = match self.what {
-            What::Date => i32::try_from(read.days).ok().filter(|days| *days != i32::MAX).map(i64::from),
+            FormatTarget::Date => i32::try_from(read.days).ok().filter(|days| *days != i32::MAX).map(i64::from),
             _ => micros(),
         };
         value.ok_or_else(|| "the year is out of range".to_owned())
@@ -186,13 +190,13 @@ impl ByTemplate {
 
 /// The template that was read last.
 #[derive(Debug, Default)]
-struct Known {
+struct ParsedTemplate {
     template: String,
-    items: Vec<Item>,
+    items: Vec<TemplateItem>,
 }
 
-impl Known {
-    fn items(&mut self, template: &str) -> &[Item] {
+impl ParsedTemplate {
+    fn items(&mut self, template: &str) -> &[TemplateItem] {
         if self.template != template {
             (self.template, self.items) = (template.to_owned(), items(template));
         }
@@ -205,7 +209,7 @@ fn written(values: &ArrayRef, templates: &StringArray) -> Result<ArrayRef> {
     if values.data_type().is_numeric() {
         return numbers(values, templates);
     }
-    let mut known = Known::default();
+    let mut known = ParsedTemplate::default();
     let shown = shown(values)?;
     let mut texts = Vec::with_capacity(shown.len());
     for (shown, template) in shown.into_iter().zip(templates) {
@@ -219,12 +223,12 @@ fn written(values: &ArrayRef, templates: &StringArray) -> Result<ArrayRef> {
 }
 
 /// The values with their parts, which infinite ones have none of.
-fn shown(values: &ArrayRef) -> Result<Vec<Option<Shown>>> {
+fn shown(values: &ArrayRef) -> Result<Vec<Option<FormattedValue>>> {
     if let Some(intervals) = values.as_primitive_opt::<IntervalMonthDayNanoType>() {
-        return Ok(intervals.iter().map(|interval| interval.map(Shown::interval)).collect());
+        return Ok(intervals.iter().map(|interval| interval.map(FormattedValue::interval)).collect());
     }
     let has_zone = matches!(values.data_type(), DataType::Timestamp(_, Some(_)));
-    let moment = |moment: DayAndTime| Shown::moment(moment.days, moment.nanoseconds, has_zone);
+    let moment = |moment: DayAndTime| FormattedValue::moment(moment.days, moment.nanoseconds, has_zone);
     Ok(days_and_times(values)?.into_iter().map(|found| found.map(moment)).collect())
 }
 
@@ -245,7 +249,7 @@ fn numbers(values: &ArrayRef, templates: &StringArray) -> Result<ArrayRef> {
 }
 
 /// The digits of a number, rounded to so many behind the point.
-fn digits(values: &ArrayRef, row: usize, behind: usize) -> Digits {
+fn digits(values: &ArrayRef, row: usize, behind: usize) -> NumberDigits {
     let text = match values.as_primitive_opt::<Decimal128Type>() {
         Some(decimals) => {
             let scale = usize::try_from(decimals.scale()).unwrap_or(0);
@@ -266,5 +270,5 @@ fn digits(values: &ArrayRef, row: usize, behind: usize) -> Digits {
     };
     let (is_negative, text) = text.strip_prefix('-').map_or((false, text.as_str()), |rest| (true, rest));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    Digits { is_negative, whole: whole.trim_start_matches('0').to_owned(), fraction: fraction.to_owned() }
+    NumberDigits { is_negative, whole: whole.trim_start_matches('0').to_owned(), fraction: fraction.to_owned() }
 }

@@ -1,7 +1,7 @@
 //! Numbers by a template: `999,990.00`, `FM0000`, `S9.99`.
 
 /// A number as its sign and digits.
-pub(super) struct Digits {
+pub(super) struct NumberDigits {
     pub(super) is_negative: bool,
     /// Before the point, without zeros in front.
     pub(super) whole: String,
@@ -89,7 +89,7 @@ impl Template {
     }
 
     /// The number by the template.
-    pub(super) fn write(&self, number: &Digits) -> String {
+    pub(super) fn write(&self, number: &NumberDigits) -> String {
         let overflows = number.whole.len() > self.before;
         // Places from the right that have a digit, and from which on zeros fill.
         let first_zero = self.marks.iter().position(|mark| *mark == Mark::Digit { is_zero: true });
@@ -143,7 +143,7 @@ impl Template {
     }
 
     /// Whether a digit behind the point is shown though nothing is filled up: those of the number, and up to the last 0.
-    fn is_needed(&self, number: &Digits, behind: usize, at: usize) -> bool {
+    fn is_needed(&self, number: &NumberDigits, behind: usize, at: usize) -> bool {
         let any = number.fraction.as_bytes().iter().skip(behind).any(|digit| *digit != b'0');
         any || self.marks[at..].contains(&Mark::Digit { is_zero: true })
     }

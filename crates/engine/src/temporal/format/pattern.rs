@@ -2,7 +2,7 @@
 
 /// A part of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum TemplateItem {
     /// Text that stands for itself.
     Literal(String),
     /// A pattern, in whose place a part of a value is put.
@@ -12,7 +12,7 @@ pub(super) enum Item {
 /// A field and how it is spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spelling {
-    pub(super) field: Field,
+    pub(super) field: TemplateField,
     /// How a name's letters are written.
     pub(super) case: Case,
     /// FM: without blanks and zeros that only fill.
@@ -30,7 +30,7 @@ pub(super) enum Case {
 
 /// The part of a value that a pattern stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum TemplateField {
     Hour12,
     Hour24,
     Minute,
@@ -78,66 +78,66 @@ pub(super) enum Field {
 
 /// The patterns: those that begin another one come behind it. Where a pattern is a name, its letters say how names are
 /// written.
-const PATTERNS: [(&str, Field); 45] = [
-    ("HH24", Field::Hour24),
-    ("HH12", Field::Hour12),
-    ("HH", Field::Hour12),
-    ("MI", Field::Minute),
-    ("SSSSS", Field::SecondOfDay),
-    ("SSSS", Field::SecondOfDay),
-    ("SS", Field::Second),
-    ("MS", Field::Millisecond),
-    ("US", Field::Microsecond),
-    ("FF1", Field::Fraction(1)),
-    ("FF2", Field::Fraction(2)),
-    ("FF3", Field::Fraction(3)),
-    ("FF4", Field::Fraction(4)),
-    ("FF5", Field::Fraction(5)),
-    ("FF6", Field::Fraction(6)),
-    ("A.M.", Field::Half { dotted: true }),
-    ("P.M.", Field::Half { dotted: true }),
-    ("AM", Field::Half { dotted: false }),
-    ("PM", Field::Half { dotted: false }),
-    ("Y,YYY", Field::Year { digits: 4, comma: true }),
-    ("YYYY", Field::Year { digits: 4, comma: false }),
-    ("YYY", Field::Year { digits: 3, comma: false }),
-    ("YY", Field::Year { digits: 2, comma: false }),
-    ("Y", Field::Year { digits: 1, comma: false }),
-    ("IYYY", Field::IsoYear { digits: 4 }),
-    ("IYY", Field::IsoYear { digits: 3 }),
-    ("IY", Field::IsoYear { digits: 2 }),
-    ("IDDD", Field::IsoDayOfYear),
-    ("ID", Field::IsoDayOfWeek),
-    ("IW", Field::IsoWeek),
-    ("I", Field::IsoYear { digits: 1 }),
-    ("B.C.", Field::Era { dotted: true }),
-    ("A.D.", Field::Era { dotted: true }),
-    ("BC", Field::Era { dotted: false }),
-    ("AD", Field::Era { dotted: false }),
-    ("MONTH", Field::MonthName),
-    ("MON", Field::MonthShort),
-    ("MM", Field::Month),
-    ("RM", Field::RomanMonth),
-    ("DAY", Field::DayName),
-    ("DY", Field::DayShort),
-    ("DDD", Field::DayOfYear),
-    ("DD", Field::Day),
-    ("D", Field::DayOfWeek),
-    ("WW", Field::WeekOfYear),
+const PATTERNS: [(&str, TemplateField); 45] = [
+    ("HH24", TemplateField::Hour24),
+    ("HH12", TemplateField::Hour12),
+    ("HH", TemplateField::Hour12),
+    ("MI", TemplateField::Minute),
+    ("SSSSS", TemplateField::SecondOfDay),
+    ("SSSS", TemplateField::SecondOfDay),
+    ("SS", TemplateField::Second),
+    ("MS", TemplateField::Millisecond),
+    ("US", TemplateField::Microsecond),
+    ("FF1", TemplateField::Fraction(1)),
+    ("FF2", TemplateField::Fraction(2)),
+    ("FF3", TemplateField::Fraction(3)),
+    ("FF4", TemplateField::Fraction(4)),
+    ("FF5", TemplateField::Fraction(5)),
+    ("FF6", TemplateField::Fraction(6)),
+    ("A.M.", TemplateField::Half { dotted: true }),
+    ("P.M.", TemplateField::Half { dotted: true }),
+    ("AM", TemplateField::Half { dotted: false }),
+    ("PM", TemplateField::Half { dotted: false }),
+    ("Y,YYY", TemplateField::Year { digits: 4, comma: true }),
+    ("YYYY", TemplateField::Year { digits: 4, comma: false }),
+    ("YYY", TemplateField::Year { digits: 3, comma: false }),
+    ("YY", TemplateField::Year { digits: 2, comma: false }),
+    ("Y", TemplateField::Year { digits: 1, comma: false }),
+    ("IYYY", TemplateField::IsoYear { digits: 4 }),
+    ("IYY", TemplateField::IsoYear { digits: 3 }),
+    ("IY", TemplateField::IsoYear { digits: 2 }),
+    ("IDDD", TemplateField::IsoDayOfYear),
+    ("ID", TemplateField::IsoDayOfWeek),
+    ("IW", TemplateField::IsoWeek),
+    ("I", TemplateField::IsoYear { digits: 1 }),
+    ("B.C.", TemplateField::Era { dotted: true }),
+    ("A.D.", TemplateField::Era { dotted: true }),
+    ("BC", TemplateField::Era { dotted: false }),
+    ("AD", TemplateField::Era { dotted: false }),
+    ("MONTH", TemplateField::MonthName),
+    ("MON", TemplateField::MonthShort),
+    ("MM", TemplateField::Month),
+    ("RM", TemplateField::RomanMonth),
+    ("DAY", TemplateField::DayName),
+    ("DY", TemplateField::DayShort),
+    ("DDD", TemplateField::DayOfYear),
+    ("DD", TemplateField::Day),
+    ("D", TemplateField::DayOfWeek),
+    ("WW", TemplateField::WeekOfYear),
 ];
 
 /// More patterns, of which none begins another one.
-const OTHERS: [(&str, Field); 6] = [
-    ("W", Field::WeekOfMonth),
-    ("CC", Field::Century),
-    ("J", Field::Julian),
-    ("Q", Field::Quarter),
-    ("TZ", Field::ZoneName),
-    ("OF", Field::ZoneOffset),
+const OTHERS: [(&str, TemplateField); 6] = [
+    ("W", TemplateField::WeekOfMonth),
+    ("CC", TemplateField::Century),
+    ("J", TemplateField::Julian),
+    ("Q", TemplateField::Quarter),
+    ("TZ", TemplateField::ZoneName),
+    ("OF", TemplateField::ZoneOffset),
 ];
 
 /// The parts of a template.
-pub(super) fn items(template: &str) -> Vec<Item> {
+pub(super) fn items(template: &str) -> Vec<TemplateItem> {
     let mut items = Vec::new();
     let mut literal = String::new();
     let mut rest = template;
@@ -161,7 +161,7 @@ pub(super) fn items(template: &str) -> Vec<Item> {
             continue;
         };
         if !literal.is_empty() {
-            items.push(Item::Literal(std::mem::take(&mut literal)));
+            items.push(TemplateItem::Literal(std::mem::take(&mut literal)));
         }
         let (written, after) = rest.split_at(pattern.len());
         let ordinal = match after.get(..2) {
@@ -170,11 +170,11 @@ pub(super) fn items(template: &str) -> Vec<Item> {
             _ => None,
         };
         rest = if ordinal.is_some() { &after[2..] } else { after };
-        items.push(Item::Field(Spelling { field: *field, case: case_of(written), is_bare, ordinal }));
+        items.push(TemplateItem::Field(Spelling { field: *field, case: case_of(written), is_bare, ordinal }));
         is_bare = false;
     }
     if !literal.is_empty() {
-        items.push(Item::Literal(literal));
+        items.push(TemplateItem::Literal(literal));
     }
     items
 }

@@ -1,19 +1,19 @@
 //! A text by a template, as to_date and to_timestamp read it.
 
 use crate::temporal::civil::{Civil, days_of};
-use crate::temporal::format::pattern::{Field, Item};
+use crate::temporal::format::pattern::{TemplateField, TemplateItem};
 use crate::temporal::format::write::MONTHS;
 
 /// A point in time that was read: days since 1970-01-01 and nanoseconds of that day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Read {
+pub(super) struct ReadMoment {
     pub(super) days: i64,
     pub(super) time: i64,
 }
 
 /// The parts that are read; what a template does not have is that of the first day of the year 1 BC.
 #[derive(Debug, Default)]
-struct Parts {
+struct TemplateParts {
     year: Option<i64>,
     month: Option<i64>,
     day: Option<i64>,
@@ -29,16 +29,16 @@ struct Parts {
 }
 
 /// Reads `text`; what is wrong with it otherwise.
-pub(super) fn read(text: &str, items: &[Item]) -> Result<Read, String> {
+pub(super) fn read(text: &str, items: &[TemplateItem]) -> Result<ReadMoment, String> {
     let mut rest = text.trim_start();
-    let mut parts = Parts::default();
+    let mut parts = TemplateParts::default();
     for (at, item) in items.iter().enumerate() {
         match item {
-            Item::Literal(literal) => rest = skipped(rest, literal),
-            Item::Field(spelling) => {
+            TemplateItem::Literal(literal) => rest = skipped(rest, literal),
+            TemplateItem::Field(spelling) => {
                 rest = rest.trim_start();
                 // Digits that follow another at once are as many as the pattern has.
-                let is_followed = matches!(items.get(at + 1), Some(Item::Field(_)));
+                let is_followed = matches!(items.get(at + 1), Some(TemplateItem::Field(_)));
                 rest = parts.take(spelling.field, rest, is_followed)?;
             }
         }
@@ -70,40 +70,42 @@ fn skipped<'t>(text: &'t str, literal: &str) -> &'t str {
     rest
 }
 
-impl Parts {
-    fn take<'t>(&mut self, field: Field, text: &'t str, is_followed: bool) -> Result<&'t str, String> {
+impl TemplateParts {
+    fn take<'t>(&mut self, field: TemplateField, text: &'t str, is_followed: bool) -> Result<&'t str, String> {
         let width = |digits: usize| if is_followed { digits } else { usize::MAX };
         let (number, rest) = match field {
-            Field::MonthName | Field::MonthShort => return self.month_name(text),
-            Field::DayName | Field::DayShort => {
+            TemplateField::MonthName | TemplateField::MonthShort => return self.month_name(text),
+            TemplateField::DayName | TemplateField::DayShort => {
                 return Ok(text.trim_start_matches(|letter: char| letter.is_alphabetic()));
             }
-            Field::Half { .. } | Field::Era { .. } => return self.word(field, text),
-            Field::ZoneName | Field::ZoneOffset | Field::RomanMonth => {
+            TemplateField::Half { .. } | TemplateField::Era { .. } => return self.word(field, text),
+            TemplateField::ZoneName | TemplateField::ZoneOffset | TemplateField::RomanMonth => {
                 return Err("reading a zone or a Roman month by a template is not offered".to_owned());
             }
-            Field::Year { digits, .. } => digits_of(text, if is_followed { digits } else { usize::MAX })?,
-            Field::DayOfYear => digits_of(text, 3)?,
-            Field::Millisecond => digits_of(text, 3)?,
-            Field::Microsecond => digits_of(text, 6)?,
-            Field::Fraction(digits) => digits_of(text, digits)?,
-            Field::SecondOfDay => digits_of(text, width(5))?,
-            Field::Julian => digits_of(text, width(7))?,
+            TemplateField::Year { digits, .. } => digits_of(text, if is_followed { digits } else { usize::MAX })?,
+            TemplateField::DayOfYear => digits_of(text, 3)?,
+            TemplateField::Millisecond => digits_of(text, 3)?,
+            TemplateField::Microsecond => digits_of(text, 6)?,
+            TemplateField::Fraction(digits) => digits_of(text, digits)?,
+            TemplateField::SecondOfDay => digits_of(text, width(5))?,
+            TemplateField::Julian => digits_of(text, width(7))?,
             _ => digits_of(text, 2)?,
         };
         let value = number.value;
         match field {
-            Field::Year { digits, .. } => self.year = Some(full_year(value, number.digits, digits)),
-            Field::Month => self.month = Some(value),
-            Field::Day => self.day = Some(value),
-            Field::DayOfYear => self.day_of_year = Some(value),
-            Field::Hour12 | Field::Hour24 => self.hour = value,
-            Field::Minute => self.minute = value,
-            Field::Second => self.second = value,
-            Field::SecondOfDay => self.seconds_of_day = Some(value),
-            Field::Millisecond => self.nanoseconds = fraction(value, number.digits),
-            Field::Microsecond | Field::Fraction(_) => self.nanoseconds = fraction(value, number.digits),
-            Field::Julian => self.julian = Some(value),
+            TemplateField::Year { digits, .. } => self.year = Some(full_year(value, number.digits, digits)),
+            TemplateField::Month => self.month = Some(value),
+            TemplateField::Day => self.day = Some(value),
+            TemplateField::DayOfYear => self.day_of_year = Some(value),
+            TemplateField::Hour12 | TemplateField::Hour24 => self.hour = value,
+            TemplateField::Minute => self.minute = value,
+            TemplateField::Second => self.second = value,
+            TemplateField::SecondOfDay => self.seconds_of_day = Some(value),
+            TemplateField::Millisecond => self.nanoseconds = fraction(value, number.digits),
+            TemplateField::Microsecond | TemplateField::Fraction(_) => {
+                self.nanoseconds = fraction(value, number.digits)
+            }
+            TemplateField::Julian => self.julian = Some(value),
             _ => return Err("weeks, centuries and quarters can't be read by a template".to_owned()),
         }
         Ok(rest)
@@ -120,18 +122,18 @@ impl Parts {
         Err(format!("'{text}' does not begin with the name of a month"))
     }
 
-    fn word<'t>(&mut self, field: Field, text: &'t str) -> Result<&'t str, String> {
+    fn word<'t>(&mut self, field: TemplateField, text: &'t str) -> Result<&'t str, String> {
         let end = text.find(|letter: char| !letter.is_ascii_alphabetic() && letter != '.').unwrap_or(text.len());
         let word = text[..end].replace('.', "").to_ascii_lowercase();
         match (field, word.as_str()) {
-            (Field::Half { .. }, "am" | "pm") => self.afternoon = Some(word == "pm"),
-            (Field::Era { .. }, "bc" | "ad") => self.before_christ = word == "bc",
+            (TemplateField::Half { .. }, "am" | "pm") => self.afternoon = Some(word == "pm"),
+            (TemplateField::Era { .. }, "bc" | "ad") => self.before_christ = word == "bc",
             _ => return Err(format!("'{text}' has no AM, PM, AD or BC where the template has it")),
         }
         Ok(&text[end..])
     }
 
-    fn finish(self) -> Result<Read, String> {
+    fn finish(self) -> Result<ReadMoment, String> {
         let year = match (self.year, self.before_christ) {
             (Some(year), true) => 1 - year,
             (Some(year), false) => year,
@@ -159,17 +161,17 @@ impl Parts {
             return Err(format!("there is no time {hour}:{:02}:{:02}", self.minute, self.second));
         }
         let seconds = self.seconds_of_day.unwrap_or(hour * 3600 + self.minute * 60 + self.second);
-        Ok(Read { days, time: seconds * 1_000_000_000 + self.nanoseconds })
+        Ok(ReadMoment { days, time: seconds * 1_000_000_000 + self.nanoseconds })
     }
 }
 
-struct Digits {
+struct ReadDigits {
     value: i64,
     digits: usize,
 }
 
 /// Up to so many digits.
-fn digits_of(text: &str, most: usize) -> Result<(Digits, &str), String> {
+fn digits_of(text: &str, most: usize) -> Result<(ReadDigits, &str), String> {
     let (negative, digits_at) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -180,7 +182,7 @@ fn digits_of(text: &str, most: usize) -> Result<(Digits, &str), String> {
     }
     let value: i64 = digits_at[..found].parse().map_err(|_| format!("'{text}' has too many digits"))?;
     let value = if negative { -value } else { value };
-    Ok((Digits { value, digits: found }, &digits_at[found..]))
+    Ok((ReadDigits { value, digits: found }, &digits_at[found..]))
 }
 
 /// A year of fewer than four digits is the one nearest to 2020.

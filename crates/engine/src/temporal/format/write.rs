@@ -1,7 +1,7 @@
 //! A value by a template.
 
 use crate::temporal::civil::Civil;
-use crate::temporal::format::pattern::{Case, Field, Item, Spelling};
+use crate::temporal::format::pattern::{Case, Spelling, TemplateField, TemplateItem};
 use crate::temporal::interval::DAY;
 use arrow::datatypes::IntervalMonthDayNano;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ const ROMAN: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX
 
 /// A value of which a template shows parts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shown {
+pub(super) struct FormattedValue {
     /// The day, or none of an interval, whose parts are in `date`.
     pub(super) days: Option<i64>,
     date: Civil,
@@ -35,7 +35,7 @@ pub(super) struct Shown {
     has_zone: bool,
 }
 
-impl Shown {
+impl FormattedValue {
     /// A day and nanoseconds of it.
     pub(super) fn moment(days: i64, time: i64, has_zone: bool) -> Self {
         Self { days: Some(days), date: Civil::of(days), time, has_zone }
@@ -78,18 +78,18 @@ impl Shown {
 }
 
 /// Puts the value behind `text`.
-pub(super) fn write(shown: &Shown, items: &[Item], text: &mut String) {
+pub(super) fn write(shown: &FormattedValue, items: &[TemplateItem], text: &mut String) {
     for item in items {
         match item {
-            Item::Literal(literal) => text.push_str(literal),
-            Item::Field(spelling) => field(shown, spelling, text),
+            TemplateItem::Literal(literal) => text.push_str(literal),
+            TemplateItem::Field(spelling) => field(shown, spelling, text),
         }
     }
 }
 
-fn field(shown: &Shown, spelling: &Spelling, text: &mut String) {
+fn field(shown: &FormattedValue, spelling: &Spelling, text: &mut String) {
     match number(shown, spelling.field) {
-        Some(Number { value, width }) => {
+        Some(PaddedNumber { value, width }) => {
             let digits = value.unsigned_abs();
             let sign = if value < 0 { "-" } else { "" };
             let width = if spelling.is_bare { 0 } else { width.saturating_sub(sign.len()) };
@@ -102,8 +102,8 @@ fn field(shown: &Shown, spelling: &Spelling, text: &mut String) {
         None => {
             let name = name(shown, spelling.field);
             let name = match spelling.field {
-                Field::MonthName | Field::DayName if !spelling.is_bare => format!("{name:9}"),
-                Field::RomanMonth if !spelling.is_bare => format!("{name:4}"),
+                TemplateField::MonthName | TemplateField::DayName if !spelling.is_bare => format!("{name:9}"),
+                TemplateField::RomanMonth if !spelling.is_bare => format!("{name:4}"),
                 _ => name,
             };
             text.push_str(&cased(&name, spelling.case));
@@ -130,49 +130,49 @@ fn ordinal(number: u64) -> &'static str {
 }
 
 /// A number with the digits that it is filled to.
-struct Number {
+struct PaddedNumber {
     value: i64,
     width: usize,
 }
 
 /// The number of a field; `None` for a name.
-fn number(shown: &Shown, field: Field) -> Option<Number> {
+fn number(shown: &FormattedValue, field: TemplateField) -> Option<PaddedNumber> {
     let seconds = shown.seconds();
     let nanoseconds = shown.time % 1_000_000_000;
     let (value, width) = match field {
-        Field::Hour12 => (if seconds / 3600 % 12 == 0 { 12 } else { seconds / 3600 % 12 }, 2),
-        Field::Hour24 => (seconds / 3600, 2),
-        Field::Minute => (seconds / 60 % 60, 2),
-        Field::Second => (seconds % 60, 2),
-        Field::SecondOfDay => (seconds, 1),
-        Field::Millisecond => (nanoseconds / 1_000_000, 3),
-        Field::Microsecond => (nanoseconds / 1000, 6),
-        Field::Fraction(digits) => (nanoseconds / 10i64.pow(9 - digits as u32), digits),
-        Field::Year { digits, comma: false } => {
+        TemplateField::Hour12 => (if seconds / 3600 % 12 == 0 { 12 } else { seconds / 3600 % 12 }, 2),
+        TemplateField::Hour24 => (seconds / 3600, 2),
+        TemplateField::Minute => (seconds / 60 % 60, 2),
+        TemplateField::Second => (seconds % 60, 2),
+        TemplateField::SecondOfDay => (seconds, 1),
+        TemplateField::Millisecond => (nanoseconds / 1_000_000, 3),
+        TemplateField::Microsecond => (nanoseconds / 1000, 6),
+        TemplateField::Fraction(digits) => (nanoseconds / 10i64.pow(9 - digits as u32), digits),
+        TemplateField::Year { digits, comma: false } => {
             (shown.year() % 10i64.pow(if digits == 4 { 18 } else { digits as u32 }), digits)
         }
-        Field::IsoYear { digits } => {
+        TemplateField::IsoYear { digits } => {
             let year = shown.iso().0;
             (year % 10i64.pow(if digits == 4 { 18 } else { digits as u32 }), digits)
         }
-        Field::Month => (shown.date.month, 2),
-        Field::DayOfYear => (shown.day_of_year(), 3),
-        Field::IsoDayOfYear => (shown.iso().1 + 1, 3),
-        Field::Day => (shown.date.day, 2),
-        Field::DayOfWeek => ((shown.weekday() + 1) % 7 + 1, 1),
-        Field::IsoDayOfWeek => (shown.weekday() + 1, 1),
-        Field::WeekOfMonth => ((shown.date.day - 1) / 7 + 1, 1),
-        Field::WeekOfYear => ((shown.day_of_year() - 1) / 7 + 1, 2),
-        Field::IsoWeek => (shown.iso().1 / 7 + 1, 2),
-        Field::Century => (century(shown), 2),
-        Field::Julian => (shown.days.unwrap_or(shown.time / DAY) + 2_440_588, 1),
-        Field::Quarter => ((shown.date.month + 2) / 3, 1),
+        TemplateField::Month => (shown.date.month, 2),
+        TemplateField::DayOfYear => (shown.day_of_year(), 3),
+        TemplateField::IsoDayOfYear => (shown.iso().1 + 1, 3),
+        TemplateField::Day => (shown.date.day, 2),
+        TemplateField::DayOfWeek => ((shown.weekday() + 1) % 7 + 1, 1),
+        TemplateField::IsoDayOfWeek => (shown.weekday() + 1, 1),
+        TemplateField::WeekOfMonth => ((shown.date.day - 1) / 7 + 1, 1),
+        TemplateField::WeekOfYear => ((shown.day_of_year() - 1) / 7 + 1, 2),
+        TemplateField::IsoWeek => (shown.iso().1 / 7 + 1, 2),
+        TemplateField::Century => (century(shown), 2),
+        TemplateField::Julian => (shown.days.unwrap_or(shown.time / DAY) + 2_440_588, 1),
+        TemplateField::Quarter => ((shown.date.month + 2) / 3, 1),
         _ => return None,
     };
-    Some(Number { value, width })
+    Some(PaddedNumber { value, width })
 }
 
-fn century(shown: &Shown) -> i64 {
+fn century(shown: &FormattedValue) -> i64 {
     let year = shown.date.year;
     match shown.days {
         None => year / 100,
@@ -181,7 +181,7 @@ fn century(shown: &Shown) -> i64 {
     }
 }
 
-fn name(shown: &Shown, field: Field) -> String {
+fn name(shown: &FormattedValue, field: TemplateField) -> String {
     let of = |names: &[&str], at: i64| names.get(at as usize).map_or(String::new(), |name| (*name).to_owned());
     let short = |name: String| name.chars().take(3).collect::<String>();
     let dots = |dotted: bool, name: &str| match dotted {
@@ -189,16 +189,16 @@ fn name(shown: &Shown, field: Field) -> String {
         false => name.to_owned(),
     };
     match field {
-        Field::Half { dotted } => dots(dotted, if shown.seconds() / 3600 % 24 >= 12 { "PM" } else { "AM" }),
-        Field::Era { dotted } => dots(dotted, if shown.date.year > 0 { "AD" } else { "BC" }),
-        Field::Year { comma: true, .. } => format!("{},{:03}", shown.year() / 1000, shown.year() % 1000),
-        Field::MonthName => of(&MONTHS, shown.date.month - 1),
-        Field::MonthShort => short(of(&MONTHS, shown.date.month - 1)),
-        Field::RomanMonth => of(&ROMAN, shown.date.month - 1),
-        Field::DayName => of(&DAYS, (shown.weekday() + 1) % 7),
-        Field::DayShort => short(of(&DAYS, (shown.weekday() + 1) % 7)),
-        Field::ZoneName if shown.has_zone => "UTC".to_owned(),
-        Field::ZoneOffset => "+00".to_owned(),
+        TemplateField::Half { dotted } => dots(dotted, if shown.seconds() / 3600 % 24 >= 12 { "PM" } else { "AM" }),
+        TemplateField::Era { dotted } => dots(dotted, if shown.date.year > 0 { "AD" } else { "BC" }),
+        TemplateField::Year { comma: true, .. } => format!("{},{:03}", shown.year() / 1000, shown.year() % 1000),
+        TemplateField::MonthName => of(&MONTHS, shown.date.month - 1),
+        TemplateField::MonthShort => short(of(&MONTHS, shown.date.month - 1)),
+        TemplateField::RomanMonth => of(&ROMAN, shown.date.month - 1),
+        TemplateField::DayName => of(&DAYS, (shown.weekday() + 1) % 7),
+        TemplateField::DayShort => short(of(&DAYS, (shown.weekday() + 1) % 7)),
+        TemplateField::ZoneName if shown.has_zone => "UTC".to_owned(),
+        TemplateField::ZoneOffset => "+00".to_owned(),
         _ => String::new(),
     }
 }

@@ -84,8 +84,8 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, number: Number, unit: Unit) -> Result<(), Misread> {
-        let Number { whole, fraction } = number;
+    fn add(&mut self, number: IntervalNumber, unit: Unit) -> Result<(), Misread> {
+        let IntervalNumber { whole, fraction } = number;
         let times = |unit: i64| whole.checked_mul(unit).ok_or(Misread::Range);
         match unit {
             Unit::Months(1) => {
@@ -157,7 +157,7 @@ impl Sum {
                 return Err(Misread::Form);
             }
             for (part, unit) in parts.iter().zip(units) {
-                self.add(Number::read(part)?, unit)?;
+                self.add(IntervalNumber::read(part)?, unit)?;
             }
         } else {
             self.designated_parts(date, |letter| match letter {
@@ -189,7 +189,7 @@ impl Sum {
             let end = rest.find(|letter: char| letter.is_ascii_alphabetic()).ok_or(Misread::Form)?;
             let letter = rest[end..].chars().next().ok_or(Misread::Form)?;
             let unit = unit(letter.to_ascii_uppercase()).ok_or(Misread::Form)?;
-            self.add(Number::read(&rest[..end])?, unit)?;
+            self.add(IntervalNumber::read(&rest[..end])?, unit)?;
             rest = &rest[end + 1..];
         }
         Ok(())
@@ -198,12 +198,12 @@ impl Sum {
 
 /// A number with its fraction, both of one sign.
 #[derive(Debug, Clone, Copy)]
-struct Number {
+struct IntervalNumber {
     whole: i64,
     fraction: f64,
 }
 
-impl Number {
+impl IntervalNumber {
     fn read(text: &str) -> Result<Self, Misread> {
         let (sign, digits) = match text.as_bytes().first() {
             Some(b'-') => (-1, &text[1..]),
@@ -235,7 +235,7 @@ fn clock(text: &str, is_minutes: bool) -> Result<i128, Misread> {
     }
     let mut numbers = Vec::new();
     for (at, part) in parts.iter().enumerate() {
-        let number = Number::read(part)?;
+        let number = IntervalNumber::read(part)?;
         let signed = part.starts_with(['+', '-']);
         let has_fraction = part.contains('.');
         if signed || (has_fraction && at != last) || (at > 0 && number.whole >= 60) {
@@ -279,7 +279,7 @@ impl<'t> Words<'t> {
     }
 
     fn all(mut self, sum: &mut Sum) -> Result<(), Misread> {
-        let mut waiting: Option<Number> = None;
+        let mut waiting: Option<IntervalNumber> = None;
         let mut found = false;
         let is_clock_of_minutes =
             self.fields.first == Some(Unit::Nanoseconds(MINUTE)) && self.fields.last == Some(Unit::Nanoseconds(SECOND));
@@ -312,7 +312,7 @@ impl<'t> Words<'t> {
             if word.contains(':') {
                 sum.nanoseconds += clock(word, is_clock_of_minutes)?;
             } else if let Some((years, months)) = years_and_months(word) {
-                let (years, months) = (Number::read(years)?, Number::read(months)?);
+                let (years, months) = (IntervalNumber::read(years)?, IntervalNumber::read(months)?);
                 let sign = if word.starts_with('-') { -1 } else { 1 };
                 if !(0..12).contains(&months.whole) {
                     return Err(Misread::Range);
@@ -320,7 +320,7 @@ impl<'t> Words<'t> {
                 sum.add(years, Unit::Months(12))?;
                 sum.months = sum.months.saturating_add(sign * months.whole);
             } else {
-                waiting = Some(Number::read(word)?);
+                waiting = Some(IntervalNumber::read(word)?);
             }
         }
         self.close(waiting, sum)?;
@@ -328,7 +328,7 @@ impl<'t> Words<'t> {
     }
 
     /// A number at the end without a unit: of the last field, or seconds.
-    fn close(&self, waiting: Option<Number>, sum: &mut Sum) -> Result<(), Misread> {
+    fn close(&self, waiting: Option<IntervalNumber>, sum: &mut Sum) -> Result<(), Misread> {
         match waiting {
             Some(number) => sum.add(number, self.fields.last.unwrap_or(Unit::Nanoseconds(SECOND))),
             None => Ok(()),

@@ -44,7 +44,7 @@ pub(crate) fn read_moment(text: &str) -> Result<Moment, Misread> {
     if let Some(moment) = iso(text.as_bytes()) {
         return moment;
     }
-    Reader { text, at: 0, ..Reader::default() }.whole()
+    MomentReader { text, at: 0, ..MomentReader::default() }.whole()
 }
 
 /// `2024-01-31`, and behind a blank or a T `10:20` with seconds and a fraction if any.
@@ -117,7 +117,7 @@ fn named(names: &[&str], word: &str) -> Option<i64> {
 
 /// The parts that have been read of a text so far.
 #[derive(Debug, Default)]
-struct Reader<'t> {
+struct MomentReader<'t> {
     text: &'t str,
     at: usize,
     year: Option<i64>,
@@ -132,7 +132,7 @@ struct Reader<'t> {
     expects_time: bool,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> MomentReader<'t> {
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }

@@ -9,16 +9,16 @@ use crate::operators::aggregate::moments::Floats;
 use crate::operators::aggregate::plan::group_number;
 use crate::operators::aggregate::table::GroupTable;
 use crate::operators::aggregate::texts::Texts;
-use crate::plan::ready::Part;
+use crate::plan::ready::CompiledStage;
 use crate::program::computed::Compute;
-use crate::program::stage::{Draft, condition};
+use crate::program::stage::{StageBuilder, condition};
 use crate::{Error, Expression, Memory, Result};
 use arrow::array::BinaryViewArray;
 use std::sync::Arc;
 
 /// An aggregate over one or two arguments that is kept apart from states.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Apart {
+pub struct OutOfLine {
     /// What is gathered.
     pub what: Gathering,
     /// Of what.
@@ -51,9 +51,9 @@ pub enum Gathering {
 
 /// How all of them are computed.
 #[derive(Debug)]
-pub(crate) struct ApartPlan {
+pub(crate) struct OutOfLinePlan {
     /// Its first output is the number of the record's group.
-    pub(crate) part: Part,
+    pub(crate) part: CompiledStage,
     items: Vec<Item>,
     /// There are keys: groups are found by their numbers.
     keyed: bool,
@@ -73,7 +73,7 @@ struct Item {
 
 /// What one thread has gathered.
 #[derive(Debug)]
-pub(crate) struct Gathered {
+pub(crate) struct GatheredTexts {
     /// Places of groups; without keys there is one group.
     groups: Option<GroupTable>,
     items: Vec<Own>,
@@ -90,14 +90,14 @@ enum Own {
 /// Who makes strings, and who is asked for memory.
 pub(crate) type Makers<'m> = (&'m [Arc<dyn Compute>], &'m dyn Memory);
 
-impl ApartPlan {
-    pub(super) fn new(mut draft: Draft, keys: &[Expression], all: &[Apart]) -> Result<Self> {
+impl OutOfLinePlan {
+    pub(super) fn new(mut draft: StageBuilder, keys: &[Expression], all: &[OutOfLine]) -> Result<Self> {
         let builder = &mut draft.builder;
         let (group, _) = group_number(builder, keys)?;
         let (mut outputs, mut items) = (vec![group], Vec::new());
-        let mut before: Option<&Apart> = None;
+        let mut before: Option<&OutOfLine> = None;
         for apart in all {
-            let Apart { what, arguments, filter } = apart;
+            let OutOfLine { what, arguments, filter } = apart;
             let shares = before.is_some_and(|before| before.has_texts_of(apart));
             before = Some(apart);
             let mut counts = match filter {
@@ -125,12 +125,12 @@ impl ApartPlan {
             outputs.push(counts);
             items.push(Item { what: *what, counts: outputs.len() - 1, arguments: places, shares });
         }
-        let part = Part::new(draft.finish(outputs, std::iter::empty()).checked()?);
+        let part = CompiledStage::new(draft.finish(outputs, std::iter::empty()).checked()?);
         Ok(Self { part, items, keyed: !keys.is_empty() })
     }
 }
 
-impl Apart {
+impl OutOfLine {
     /// Whether both are of the same strings of the same records.
     fn has_texts_of(&self, other: &Self) -> bool {
         let function = |what: &Gathering| match what {
@@ -145,14 +145,14 @@ impl Apart {
 
 /// The strings of a vector's records.
 #[derive(Default)]
-struct Strings {
+struct RecordStrings {
     /// The records that count.
     records: Vec<usize>,
     /// Theirs; `None` where there are none.
     texts: Option<BinaryViewArray>,
 }
 
-impl Strings {
+impl RecordStrings {
     /// Those that a function makes of an item's arguments.
     fn of(item: &Item, function: usize, outputs: &[Vec<i64>], (functions, _): Makers<'_>) -> Result<Self> {
         let counts = outputs[item.counts].iter().enumerate();
@@ -177,9 +177,9 @@ pub(super) fn maker(functions: &[Arc<dyn Compute>], number: usize) -> Result<&Ar
     functions.get(number).ok_or_else(|| Error::Internal(format!("a query without function {number}")))
 }
 
-impl Gathered {
+impl GatheredTexts {
     /// Nothing yet.
-    pub(super) fn new(plan: &ApartPlan) -> Self {
+    pub(super) fn new(plan: &OutOfLinePlan) -> Self {
         let own = |item: &Item| match item.what {
             Gathering::Floats { squares } => Own::Floats(Floats::new(item.arguments.len(), squares)),
             Gathering::Different { summed } => Own::Different(Different::new(summed)),
@@ -202,12 +202,12 @@ impl Gathered {
     }
 
     /// Adds the records of which the plan's stage gave `outputs`.
-    pub(crate) fn gather(&mut self, plan: &ApartPlan, outputs: &[Vec<i64>], makers: Makers<'_>) -> Result<()> {
+    pub(crate) fn gather(&mut self, plan: &OutOfLinePlan, outputs: &[Vec<i64>], makers: Makers<'_>) -> Result<()> {
         let mut places = std::mem::take(&mut self.places);
         places.clear();
         places.extend(outputs[0].iter().map(|number| *number as u64));
         self.find(&mut places)?;
-        let mut strings = Strings::default();
+        let mut strings = RecordStrings::default();
         for (item, own) in plan.items.iter().zip(&mut self.items) {
             let counts = outputs[item.counts].iter().map(|counts| *counts != 0);
             match own {
@@ -222,7 +222,7 @@ impl Gathered {
                 }
                 Own::Texts(texts) => {
                     if !item.shares {
-                        strings = Strings::of(item, texts.function, outputs, makers)?;
+                        strings = RecordStrings::of(item, texts.function, outputs, makers)?;
                     }
                     if let Some(made) = &strings.texts {
                         texts.add(made, strings.records.iter().map(|at| places[*at] as usize));

@@ -5,8 +5,8 @@ use crate::Result;
 use crate::data::limits::Limits;
 use crate::data::relation::{Facts, Relation};
 use crate::data::rows::{Column, Rows, collected};
-use crate::data::source::{Field, Input, Records, VECTOR, Vector};
-use crate::operators::aggregate::apart::Gathered;
+use crate::data::source::{Field, Records, VECTOR, Vector, VectorInput};
+use crate::operators::aggregate::apart::GatheredTexts;
 use crate::operators::aggregate::moments::Moment;
 use crate::operators::aggregate::outcome::Finish;
 use crate::operators::aggregate::plan::{Distinct, Plan};
@@ -14,7 +14,7 @@ use crate::operators::aggregate::states::States;
 use crate::operators::aggregate::table::GroupTable;
 use crate::operators::interpret::Interpreter;
 use crate::program::expression::Expression;
-use crate::program::stage::{Draft, Stage};
+use crate::program::stage::{Stage, StageBuilder};
 use crate::program::steps::Builder;
 use gingham_kernels::Isa;
 use std::borrow::Cow;
@@ -48,7 +48,7 @@ struct Beside {
     /// How many different values each has, of each set.
     distinct: Vec<Counts>,
     /// What is kept apart.
-    apart: Option<Arc<Gathered>>,
+    apart: Option<Arc<GatheredTexts>>,
 }
 
 /// A count for each of some groups.
@@ -68,7 +68,7 @@ impl Having {
         let short = facts
             .iter()
             .map(|(limits, nullable)| (Limits { min: within(limits.min), max: within(limits.max) }, *nullable));
-        let draft = Draft::new(Builder::new(short), fields, Some(condition))?;
+        let draft = StageBuilder::new(Builder::new(short), fields, Some(condition))?;
         let mut stage = draft.finish(Vec::new(), std::iter::empty());
         // Only the columns that it reads are made, one behind the other.
         let mut columns = Vec::new();
@@ -114,7 +114,7 @@ impl Having {
             let columns = self.columns.iter().map(|column| column.of(plan, &some)).collect::<Result<_>>()?;
             let relation = Relation::new(&Rows { rows: some.len(), columns })?;
             let records = Records::Run { first: 0, length: some.len() };
-            let vector = Vector { inputs: &[Input { views: &relation.views, records }], isa };
+            let vector = Vector { inputs: &[VectorInput { views: &relation.views, records }], isa };
             interpreter.emit(&self.stage, &vector, &mut passed, &mut [])?;
             for group in &passed {
                 let (number, state) = some.at(*group as usize);

@@ -26,7 +26,7 @@ mod table;
 mod texts;
 mod windows;
 
-pub use crate::operators::aggregate::apart::{Apart, Gathering};
+pub use crate::operators::aggregate::apart::{Gathering, OutOfLine};
 pub(crate) use crate::operators::aggregate::found::Having;
 pub use crate::operators::aggregate::moments::Moment;
 pub(crate) use crate::operators::aggregate::outcome::rows;
@@ -34,4 +34,4 @@ pub use crate::operators::aggregate::outcome::{Finish, Spread};
 pub use crate::operators::aggregate::plan::{Aggregate, Aggregation, Function};
 pub(crate) use crate::operators::aggregate::plan::{Distinct, Plan, Slot, SlotKind};
 pub(crate) use crate::operators::aggregate::states::{FEW_GROUPS, States, add_wide};
-pub(crate) use crate::operators::aggregate::windows::{Ends, Windows};
+pub(crate) use crate::operators::aggregate::windows::{MorselBounds, Windows};

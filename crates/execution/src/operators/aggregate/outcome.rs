@@ -7,7 +7,7 @@ use crate::operators::aggregate::plan::{Aggregate, Function, KeyRange, Plan, Rea
 use crate::operators::aggregate::states::{States, wide};
 use crate::program::float::{ANY, of_units, ordered, power_of_ten};
 use crate::program::quotient::{divided, divided_wide};
-use crate::{Error, Expression, Limits, Result, Strings};
+use crate::{Error, Expression, InternedStrings, Limits, Result};
 use arrow::datatypes::i256;
 use gingham_kernels::Isa;
 use std::cell::Cell;
@@ -128,7 +128,7 @@ impl Finish {
                 _ => Ok((short, true)),
             },
             Self::Spread(_) | Self::Moment(..) => Ok((ANY, true)),
-            Self::Text(_) => Ok((Strings::LIMITS, true)),
+            Self::Text(_) => Ok((InternedStrings::LIMITS, true)),
             Self::Counted(_) => Ok((Limits::new(0, i64::try_from(rows).unwrap_or(i64::MAX)), false)),
             Self::Within(_, limits) => {
                 Ok((Limits { min: limits.min.max(short.min), max: limits.max.min(short.max) }, true))

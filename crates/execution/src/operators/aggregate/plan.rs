@@ -2,11 +2,11 @@
 
 use crate::data::limits::Limits;
 use crate::data::source::Field;
-use crate::operators::aggregate::apart::{Apart, ApartPlan, Gathering};
-use crate::plan::ready::Part;
+use crate::operators::aggregate::apart::{Gathering, OutOfLine, OutOfLinePlan};
+use crate::plan::ready::CompiledStage;
 use crate::program::expression::{Arithmetic, Expression};
 use crate::program::float::FINITE;
-use crate::program::stage::{Draft, Stage, condition};
+use crate::program::stage::{Stage, StageBuilder, condition};
 use crate::program::steps::{Builder, Nullable, StepId};
 use crate::{Error, Result};
 
@@ -20,7 +20,7 @@ pub struct Aggregation {
     /// What is computed per group.
     pub aggregates: Vec<Aggregate>,
     /// What is computed per group and takes more than words of a state.
-    pub apart: Vec<Apart>,
+    pub apart: Vec<OutOfLine>,
 }
 
 /// One aggregate function over an argument.
@@ -141,14 +141,14 @@ pub(crate) struct Plan {
     /// What sets of different values gather.
     pub(crate) distinct: Vec<Distinct>,
     /// What is kept apart from states, if anything is.
-    pub(crate) apart: Option<Box<ApartPlan>>,
+    pub(crate) apart: Option<Box<OutOfLinePlan>>,
 }
 
 /// A set of numbers, each a group's number and, as its last digit, a value that the group has.
 #[derive(Debug)]
 pub(crate) struct Distinct {
     /// Gives the number of each record, and whether it counts.
-    pub(crate) part: Part,
+    pub(crate) part: CompiledStage,
     /// Values that the last digit can have, and the first of them.
     pub(super) size: u64,
     pub(super) low: i128,
@@ -157,14 +157,14 @@ pub(crate) struct Distinct {
 }
 
 /// Gathers slots, each only once.
-struct Slots {
+struct SlotBuilder {
     slots: Vec<Slot>,
     words: usize,
     /// Records that may be summed.
     rows: u64,
 }
 
-impl Slots {
+impl SlotBuilder {
     fn add(&mut self, kind: SlotKind, step: StepId) -> usize {
         if let Some(slot) = self.slots.iter().find(|slot| slot.kind == kind && slot.step == step) {
             return slot.word;
@@ -197,18 +197,19 @@ impl Plan {
     ) -> Result<Self> {
         let (fields, facts): (Vec<_>, Vec<_>) =
             columns.into_iter().map(|(field, limits, nullable)| (field, (limits, nullable))).unzip();
-        let draft = || Draft::new(Builder::new(facts.iter().copied()), fields.clone(), aggregation.filter.as_ref());
+        let draft =
+            || StageBuilder::new(Builder::new(facts.iter().copied()), fields.clone(), aggregation.filter.as_ref());
         let mut distinct = Vec::new();
         let mut main = draft()?;
         let builder = &mut main.builder;
         let (group, keys) = group_number(builder, &aggregation.keys)?;
-        let mut slots = Slots { slots: Vec::new(), words: 0, rows };
+        let mut slots = SlotBuilder { slots: Vec::new(), words: 0, rows };
         let one = builder.constant(1);
         slots.add(SlotKind::Add, one);
         let mut apart = aggregation.apart.clone();
         let mut keep_apart = |what, aggregate: &Aggregate| {
             let (arguments, filter) = (aggregate.argument.iter().cloned().collect(), aggregate.filter.clone());
-            apart.push(Apart { what, arguments, filter });
+            apart.push(OutOfLine { what, arguments, filter });
             apart.len() - 1
         };
         let readings = aggregation.aggregates.iter().map(|aggregate| match aggregate.function {
@@ -232,10 +233,10 @@ impl Plan {
         let readings = readings.collect::<Result<Vec<_>>>()?;
         let apart = match apart.as_slice() {
             [] => None,
-            apart => Some(Box::new(ApartPlan::new(draft()?, &aggregation.keys, apart)?)),
+            apart => Some(Box::new(OutOfLinePlan::new(draft()?, &aggregation.keys, apart)?)),
         };
         let groups = builder.range(group).max as u64 + 1;
-        let Slots { slots, words: stride, .. } = slots;
+        let SlotBuilder { slots, words: stride, .. } = slots;
         let stage = main.finish(vec![group], slots.iter().map(|slot| slot.step));
         let clustered = match aggregation.keys.as_slice() {
             [Expression::Column(key)] if distinct.is_empty() && apart.is_none() && !facts[*key].1 => {
@@ -248,7 +249,7 @@ impl Plan {
     }
 
     /// Stages beside the one that updates states.
-    pub(crate) fn beside(&self) -> impl Iterator<Item = &Part> {
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &CompiledStage> {
         self.distinct.iter().map(|distinct| &distinct.part).chain(self.apart.iter().map(|apart| &apart.part))
     }
 
@@ -271,7 +272,7 @@ impl Distinct {
         out.extend(counting.map(|(number, _)| *number as u64));
     }
 
-    fn new(mut draft: Draft, keys: &[Expression], aggregate: &Aggregate) -> Result<Self> {
+    fn new(mut draft: StageBuilder, keys: &[Expression], aggregate: &Aggregate) -> Result<Self> {
         let builder = &mut draft.builder;
         let (group, _) = group_number(builder, keys)?;
         let (counts, argument) = counted(builder, aggregate)?;
@@ -288,7 +289,12 @@ impl Distinct {
             return Err(wide());
         }
         // A filter would have its argument's overflow looked for in records that WHERE leaves out.
-        Ok(Self { part: Part::new(draft.finish(vec![number, counts], std::iter::empty())), size, low: min, summed })
+        Ok(Self {
+            part: CompiledStage::new(draft.finish(vec![number, counts], std::iter::empty())),
+            size,
+            low: min,
+            summed,
+        })
     }
 }
 
@@ -346,7 +352,7 @@ fn has_unit(builder: &mut Builder, aggregate: &Aggregate) -> Result<bool> {
     Ok(FINITE.covers(builder.range(argument.value)))
 }
 
-fn reading(builder: &mut Builder, slots: &mut Slots, aggregate: &Aggregate) -> Result<Reading> {
+fn reading(builder: &mut Builder, slots: &mut SlotBuilder, aggregate: &Aggregate) -> Result<Reading> {
     let (counts, argument) = counted(builder, aggregate)?;
     let zero = builder.constant(0);
     let Limits { min, max } = builder.range(argument.value);

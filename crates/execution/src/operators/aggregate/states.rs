@@ -1,7 +1,7 @@
 //! The words of all groups. Where the keys' ranges allow few groups, a record's group number is its place in an array;
 //! else a hash table gives places as numbers come.
 
-use crate::operators::aggregate::apart::{ApartPlan, Gathered, Makers};
+use crate::operators::aggregate::apart::{GatheredTexts, Makers, OutOfLinePlan};
 use crate::operators::aggregate::found::Having;
 use crate::operators::aggregate::plan::{Plan, SlotKind};
 use crate::operators::aggregate::table::GroupTable;
@@ -28,7 +28,7 @@ pub(crate) struct States {
     /// The numbers of each of the plan's sets of different values.
     pub(super) sets: Vec<GroupTable>,
     /// What is kept apart, where anything is.
-    pub(super) apart: Option<Arc<Gathered>>,
+    pub(super) apart: Option<Arc<GatheredTexts>>,
     stride: usize,
 }
 
@@ -42,7 +42,7 @@ impl States {
     pub(crate) fn new(plan: &Plan, array: bool) -> Self {
         let words = if array { huge_zeros((plan.groups as usize + 1) * plan.stride) } else { Vec::new() };
         let sets = plan.distinct.iter().map(|_| GroupTable::new()).collect();
-        let apart = plan.apart.as_ref().map(|plan| Arc::new(Gathered::new(plan)));
+        let apart = plan.apart.as_ref().map(|plan| Arc::new(GatheredTexts::new(plan)));
         Self { words, table: (!array).then(GroupTable::new), first: 0, taken: None, sets, apart, stride: plan.stride }
     }
 
@@ -144,7 +144,12 @@ impl States {
     }
 
     /// Adds records to what is kept apart, by what its stage gave of them.
-    pub(crate) fn gather_apart(&mut self, plan: &ApartPlan, outputs: &[Vec<i64>], makers: Makers<'_>) -> Result<()> {
+    pub(crate) fn gather_apart(
+        &mut self,
+        plan: &OutOfLinePlan,
+        outputs: &[Vec<i64>],
+        makers: Makers<'_>,
+    ) -> Result<()> {
         self.apart_mut()?.gather(plan, outputs, makers)
     }
 
@@ -154,7 +159,7 @@ impl States {
     }
 
     /// What is kept apart, which nobody shares before all records have come.
-    fn apart_mut(&mut self) -> Result<&mut Gathered> {
+    fn apart_mut(&mut self) -> Result<&mut GatheredTexts> {
         let apart = self.apart.as_mut().and_then(Arc::get_mut);
         apart.ok_or_else(|| Error::Internal("what is kept apart is nobody's".to_owned()))
     }

@@ -8,14 +8,14 @@ use gingham_storage::{huge_vec, huge_zeros};
 /// Places of the numbers met so far, given in the order in which they came.
 #[derive(Debug)]
 pub(super) struct GroupTable {
-    slots: Slots,
+    slots: GroupLookup,
     /// The number at each place.
     numbers: Vec<u64>,
 }
 
 /// How a number's place is found.
 #[derive(Debug)]
-enum Slots {
+enum GroupLookup {
     /// By number the place plus one; 0 where there is none.
     Direct(Vec<u32>),
     /// The place plus one of the number that hashes there or a little before, below the upper half of its hash, which tells most
@@ -35,7 +35,7 @@ const PLACE: u64 = u32::MAX as u64;
 
 impl GroupTable {
     pub(super) fn new() -> Self {
-        Self { slots: Slots::Direct(Vec::new()), numbers: Vec::new() }
+        Self { slots: GroupLookup::Direct(Vec::new()), numbers: Vec::new() }
     }
 
     /// The numbers, each at its place.
@@ -46,16 +46,16 @@ impl GroupTable {
     /// The place of a number.
     pub(super) fn place(&self, number: u64) -> Option<usize> {
         match &self.slots {
-            Slots::Direct(places) => (*places.get(usize::try_from(number).ok()?)? as usize).checked_sub(1),
-            Slots::Hashed(slots) => find(slots, &self.numbers, number, hash(number)).ok(),
+            GroupLookup::Direct(places) => (*places.get(usize::try_from(number).ok()?)? as usize).checked_sub(1),
+            GroupLookup::Hashed(slots) => find(slots, &self.numbers, number, hash(number)).ok(),
         }
     }
 
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
         let slots = match &self.slots {
-            Slots::Direct(places) => places.capacity() * size_of::<u32>(),
-            Slots::Hashed(slots) => slots.capacity() * size_of::<u64>(),
+            GroupLookup::Direct(places) => places.capacity() * size_of::<u32>(),
+            GroupLookup::Hashed(slots) => slots.capacity() * size_of::<u64>(),
         };
         slots + self.numbers.capacity() * size_of::<u64>()
     }
@@ -64,16 +64,16 @@ impl GroupTable {
     pub(super) fn places(&mut self, numbers: &mut [u64]) {
         let largest = numbers.iter().copied().max().unwrap_or(0);
         let all = self.numbers.len() + numbers.len();
-        if let Slots::Direct(places) = &mut self.slots
+        if let GroupLookup::Direct(places) = &mut self.slots
             && largest < SMALL.max(all as u64 * SPARSE)
         {
             widen(places, largest as usize + 1);
             return direct(places, &mut self.numbers, numbers);
         }
         let slots = match &mut self.slots {
-            Slots::Hashed(slots) => slots,
-            direct @ Slots::Direct(_) => {
-                *direct = Slots::Hashed(spread(&self.numbers, FIRST_SLOTS.max((all * 2).next_power_of_two())));
+            GroupLookup::Hashed(slots) => slots,
+            direct @ GroupLookup::Direct(_) => {
+                *direct = GroupLookup::Hashed(spread(&self.numbers, FIRST_SLOTS.max((all * 2).next_power_of_two())));
                 return self.places(numbers);
             }
         };
@@ -218,18 +218,18 @@ mod tests {
             numbers.extend((0..round).map(|i| (round * i) << 40));
             numbers
         });
-        assert!(matches!(table.slots, Slots::Hashed(_)));
+        assert!(matches!(table.slots, GroupLookup::Hashed(_)));
         assert!(table.numbers().len() > FIRST_SLOTS, "it grew");
     }
 
     #[test]
     fn dense_numbers_have_an_array() {
         let table = check(400, |round| (0..50).map(|i| ((round * 50 + i) * 3 % 40_000) ^ (i % 7)).collect());
-        assert!(matches!(table.slots, Slots::Direct(_)));
+        assert!(matches!(table.slots, GroupLookup::Direct(_)));
         // Until one is far from the others.
         let table = check(400, |round| (0..50).map(|i| round * 50 + i + (round / 399) * 200_000).collect());
-        assert!(matches!(table.slots, Slots::Hashed(_)));
+        assert!(matches!(table.slots, GroupLookup::Hashed(_)));
         let table = check(1, |_| Vec::new());
-        assert!(matches!(table.slots, Slots::Direct(_)));
+        assert!(matches!(table.slots, GroupLookup::Direct(_)));
     }
 }

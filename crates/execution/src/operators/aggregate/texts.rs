@@ -18,7 +18,7 @@ const BLOCK: usize = 64;
 pub(super) struct Texts {
     pub(super) function: usize,
     largest: bool,
-    best: Vec<Option<Best>>,
+    best: Vec<Option<BestText>>,
     /// Their strings.
     buffer: Vec<u8>,
     /// Bytes of the buffer that are some group's string.
@@ -28,7 +28,7 @@ pub(super) struct Texts {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Best {
+struct BestText {
     /// The first bytes, the first one the highest.
     start: u64,
     /// Where the string begins in the buffer.
@@ -43,7 +43,7 @@ fn start_of(text: &[u8]) -> u64 {
     }
 }
 
-impl Best {
+impl BestText {
     fn text(self, buffer: &[u8]) -> &[u8] {
         &buffer[self.place..self.place + self.length]
     }
@@ -59,7 +59,7 @@ impl Texts {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.buffer.capacity() + self.best.capacity() * size_of::<Option<Best>>()
+        self.buffer.capacity() + self.best.capacity() * size_of::<Option<BestText>>()
     }
 
     /// Adds the strings of records whose groups have these places.
@@ -104,7 +104,7 @@ impl Texts {
                 self.buffer.len() - length
             }
         };
-        self.best[place] = Some(Best { start, place: at, length });
+        self.best[place] = Some(BestText { start, place: at, length });
         if self.buffer.len() > 2 * self.used + WASTE {
             self.move_up();
         }

@@ -19,7 +19,7 @@ const FEW_SCATTERED: u64 = 8;
 
 /// What is known of a morsel before it is read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ends {
+pub(crate) struct MorselBounds {
     /// Its records at most.
     pub(crate) rows: usize,
     /// The smallest and the largest key, where they are known.
@@ -59,11 +59,15 @@ pub(super) struct Taken {
 impl Windows {
     /// For morsels with these ends; `keys` gives all keys of one. `None` where ends are not known, and where the keys of morsels
     /// lie so far apart, or overlap so much, that one array for all groups is better. Fails as `keys` does.
-    pub(crate) fn new(plan: &Plan, morsels: &[Ends], keys: impl Fn(usize) -> Result<Vec<i64>>) -> Result<Option<Self>> {
+    pub(crate) fn new(
+        plan: &Plan,
+        morsels: &[MorselBounds],
+        keys: impl Fn(usize) -> Result<Vec<i64>>,
+    ) -> Result<Option<Self>> {
         let Some(low) = plan.keys.first().map(|key| key.low) else { return Ok(None) };
         let number = |key: i64| u64::try_from(i128::from(key) - low).ok().filter(|number| *number < plan.groups);
         let numbers = |(min, max)| Some((number(min)?, number(max)?)).filter(|(first, last)| first <= last);
-        let ends = morsels.iter().map(|Ends { keys, .. }| keys.and_then(numbers));
+        let ends = morsels.iter().map(|MorselBounds { keys, .. }| keys.and_then(numbers));
         let Some(ends) = ends.collect::<Option<Vec<(u64, u64)>>>() else { return Ok(None) };
         let is_scattered = |morsel: &usize| {
             let (first, last) = ends[*morsel];

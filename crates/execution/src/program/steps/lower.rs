@@ -5,7 +5,7 @@ use crate::data::value_map::{Cells, ValueMap};
 use crate::program::expression::{Arithmetic, Comparison, Expression, FloatArithmetic};
 use crate::program::float;
 use crate::program::steps::range::{TRUTH, arithmetic, decided, division, floats};
-use crate::program::steps::{Operation, Program, Step, StepId};
+use crate::program::steps::{Operation, Program, ProgramStep, StepId};
 use crate::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -383,7 +383,7 @@ impl Builder {
             return *known;
         }
         let step = self.program.steps.len();
-        self.program.steps.push(Step { operation, range });
+        self.program.steps.push(ProgramStep { operation, range });
         self.known.insert(operation, step);
         step
     }

@@ -59,14 +59,14 @@ pub enum Operation {
 
 /// One step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct ProgramStep {
     /// What it computes.
     pub operation: Operation,
     /// Where its result lies, for records whose operands are values.
     pub range: Limits,
 }
 
-impl Step {
+impl ProgramStep {
     /// True when 64 bits are enough.
     pub fn is_short(&self) -> bool {
         self.range.is_short()
@@ -76,13 +76,13 @@ impl Step {
 /// Steps in an order in which each comes after its operands.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
-    steps: Vec<Step>,
+    steps: Vec<ProgramStep>,
     cells: Vec<Arc<Cells>>,
 }
 
 impl Program {
     /// The steps.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[ProgramStep] {
         &self.steps
     }
 
@@ -90,7 +90,7 @@ impl Program {
     ///
     /// # Panics
     /// For a number that is none of the program's.
-    pub fn step(&self, step: StepId) -> &Step {
+    pub fn step(&self, step: StepId) -> &ProgramStep {
         &self.steps[step]
     }
 

@@ -1,7 +1,7 @@
 //! Searches with AVX-512: gathers and compressions for those that take several keys at once.
 
-use super::lanes::{Lanes, Numbers};
-use super::matching::{self, Homes, Undecided};
+use super::lanes::{KeyLanes, Numbers};
+use super::matching::{self, Homes, UndecidedKeys};
 use super::{Probing, Slots, scalar, vertical};
 use crate::hash::{Crc32Instruction, Key, Word, with_function};
 use crate::key_table::{Entry, NONE};
@@ -25,15 +25,15 @@ pub(super) fn locate<S: Slots>(table: S, probing: Probing, keys: &[S::Key], link
 /// # Safety
 /// The instruction set of the lanes exists.
 #[inline(always)]
-unsafe fn home_slots<S: Slots<Key = L::Key>, L: Lanes>(
+unsafe fn home_slots<S: Slots<Key = L::Key>, L: KeyLanes>(
     table: S,
     keys: &[S::Key],
     homes: &Homes,
     links: &mut [u32],
-    undecided: &mut Undecided,
+    undecided: &mut UndecidedKeys,
 ) -> usize {
     let whole = keys.len() / L::COUNT * L::COUNT;
-    let Undecided { rows, slots, count } = undecided;
+    let UndecidedKeys { rows, slots, count } = undecided;
     // SAFETY: the instruction set is the caller's.
     unsafe {
         let (none, one) = (L::Slots::splat(NONE), L::Slots::splat(1));
@@ -68,7 +68,7 @@ pub struct Numbers16(__m512i);
 #[derive(Clone, Copy)]
 pub struct Numbers8(__m256i);
 
-impl Lanes for Keys16 {
+impl KeyLanes for Keys16 {
     const COUNT: usize = 16;
     type Slots = Numbers16;
 
@@ -125,7 +125,7 @@ impl Lanes for Keys16 {
     }
 }
 
-impl Lanes for Keys8 {
+impl KeyLanes for Keys8 {
     const COUNT: usize = 8;
     type Slots = Numbers8;
 
@@ -180,7 +180,7 @@ impl Lanes for Keys8 {
     }
 }
 
-/// `Word` for a register of keys. Its functions are safe to call: a register of keys is made by [`Lanes`] alone, which run
+/// `Word` for a register of keys. Its functions are safe to call: a register of keys is made by [`KeyLanes`] alone, which run
 /// only where AVX-512 exists.
 macro_rules! word {
     ($name:ident, $key:ty, $count:literal, $splat:ident, $integer:ty, $multiply:ident, $shift:ident) => {

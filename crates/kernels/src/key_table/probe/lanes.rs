@@ -7,13 +7,13 @@ use crate::key_table::Entry;
 ///
 /// # Safety
 /// Every function runs only where the instruction set of its type exists.
-pub trait Lanes: Word {
+pub trait KeyLanes: Word {
     /// Keys of a register.
     const COUNT: usize;
     /// As many numbers.
     type Slots: Numbers;
 
-    /// The first [`Lanes::COUNT`] keys.
+    /// The first [`KeyLanes::COUNT`] keys.
     ///
     /// # Panics
     /// When there are fewer.

@@ -17,7 +17,7 @@ pub(super) struct Homes {
 }
 
 /// Keys that a round has left undecided: the rows, and the slots to look at next. The first `count` of each count.
-pub(super) struct Undecided {
+pub(super) struct UndecidedKeys {
     pub(super) rows: [u32; BLOCK],
     pub(super) slots: [u32; BLOCK],
     pub(super) count: usize,
@@ -31,10 +31,10 @@ pub(super) fn search<S: Slots>(
     function: impl Function,
     keys: &[S::Key],
     links: &mut [u32],
-    vectors: impl Fn(S, &[S::Key], &Homes, &mut [u32], &mut Undecided) -> usize,
+    vectors: impl Fn(S, &[S::Key], &Homes, &mut [u32], &mut UndecidedKeys) -> usize,
 ) {
     let mut homes = Homes { slots: [0; BLOCK + AHEAD] };
-    let mut undecided = Undecided { rows: [0; BLOCK], slots: [0; BLOCK], count: 0 };
+    let mut undecided = UndecidedKeys { rows: [0; BLOCK], slots: [0; BLOCK], count: 0 };
     for (keys, links) in keys.chunks(BLOCK).zip(links.chunks_mut(BLOCK)) {
         for (slot, key) in homes.slots.iter_mut().zip(keys) {
             *slot = each::home(table, function, *key);
@@ -64,7 +64,7 @@ impl Homes {
     }
 }
 
-impl Undecided {
+impl UndecidedKeys {
     /// Looks at one slot for the key of a row: writes its link, or lists the row again. Rows come in their order, so that
     /// the list is never longer than the rows looked at.
     #[inline(always)]

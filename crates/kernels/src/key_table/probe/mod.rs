@@ -25,7 +25,7 @@ mod vertical;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::{Keys8, Keys16};
 #[cfg(target_arch = "x86_64")]
-pub use lanes::Lanes;
+pub use lanes::KeyLanes;
 
 use super::NONE;
 use crate::Isa;
@@ -87,7 +87,7 @@ pub(crate) trait Slots: Copy {
     /// # Safety
     /// The instruction set of the lanes exists.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn gather<L: Lanes<Key = Self::Key>>(self, slots: L::Slots) -> (L, L::Slots);
+    unsafe fn gather<L: KeyLanes<Key = Self::Key>>(self, slots: L::Slots) -> (L, L::Slots);
 }
 
 /// The largest group, and the furthest that anything is asked for ahead.

@@ -2,7 +2,7 @@
 //! (Polychroniou, Raghavan, Ross: "Rethinking SIMD Vectorization for In-Memory Databases", linear probing). All lanes are
 //! hashed again for each slot, since some of them have a new key: the cost that the relaxed operator fusion paper names.
 
-use super::lanes::{Lanes, Numbers};
+use super::lanes::{KeyLanes, Numbers};
 use super::{Slots, each};
 use crate::hash::Function;
 use crate::key_table::NONE;
@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 1 << 30;
 /// # Safety
 /// The instruction set of the lanes exists.
 #[inline(always)]
-pub(super) unsafe fn search<S: Slots<Key = L::Key>, L: Lanes>(
+pub(super) unsafe fn search<S: Slots<Key = L::Key>, L: KeyLanes>(
     table: S,
     function: impl Function,
     keys: &[S::Key],
@@ -33,7 +33,7 @@ pub(super) unsafe fn search<S: Slots<Key = L::Key>, L: Lanes>(
 /// # Safety
 /// The instruction set of the lanes exists.
 #[inline(always)]
-unsafe fn in_lanes<S: Slots<Key = L::Key>, L: Lanes>(
+unsafe fn in_lanes<S: Slots<Key = L::Key>, L: KeyLanes>(
     table: S,
     function: impl Function,
     keys: &[S::Key],

@@ -36,21 +36,21 @@ fn scan_kind<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool,
     match run.width {
         0..=8 => {
             let lanes = lanes::<2, 1>(run.width, comparison, 0);
-            each_word(negate, options, out, |word| in_16::<KIND>(&Bytes::new(&run, word), &lanes));
+            each_word(negate, options, out, |word| in_16::<KIND>(&PaddedBytes::new(&run, word), &lanes));
         }
         9..=24 => {
             let lanes = lanes::<4, 2>(run.width, comparison, 0);
-            each_word(negate, options, out, |word| in_32::<KIND, false>(&Bytes::new(&run, word), &lanes));
+            each_word(negate, options, out, |word| in_32::<KIND, false>(&PaddedBytes::new(&run, word), &lanes));
         }
         // These fit the lane with what may lie before them, to its last bit.
         25 | 26 | 28 => {
             let lanes = lanes::<4, 2>(run.width, comparison, 1 << 31);
-            each_word(negate, options, out, |word| in_32::<KIND, true>(&Bytes::new(&run, word), &lanes));
+            each_word(negate, options, out, |word| in_32::<KIND, true>(&PaddedBytes::new(&run, word), &lanes));
         }
         25..=56 => {
             let lanes = lanes::<8, 4>(run.width, comparison, 0);
             each_word(negate, options, out, |word| {
-                let bytes = Bytes::new(&run, word);
+                let bytes = PaddedBytes::new(&run, word);
                 in_64::<KIND>(run.width, |j, at| (codes(&bytes, at, &lanes[j]), lanes[j].constants))
             });
         }
@@ -59,7 +59,7 @@ fn scan_kind<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool,
             let (lanes, mask) = (wide_lanes(run.width), _mm256_set1_epi64x((u64::MAX >> (64 - run.width)) as i64));
             let constants = comparison.constants().map(|constant| _mm256_set1_epi64x(constant as i64));
             each_word(negate, options, out, |word| {
-                let bytes = Bytes::new(&run, word);
+                let bytes = PaddedBytes::new(&run, word);
                 in_64::<KIND>(run.width, |j, at| (wide_codes(&bytes, at, &lanes[j], mask), constants))
             });
         }
@@ -68,7 +68,7 @@ fn scan_kind<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool,
 
 /// What brings the codes of both halves of a register to their lanes.
 #[derive(Clone, Copy)]
-struct Lanes {
+struct CodeLanes {
     shuffle: __m256i,
     mask: __m256i,
     constants: [__m256i; 2],
@@ -78,7 +78,11 @@ struct Lanes {
 /// register j + `KINDS` is as register j is. Constants come with the bits `flip` of each lane flipped.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn lanes<const BYTES: usize, const KINDS: usize>(width: usize, comparison: Comparison, flip: u64) -> [Lanes; KINDS] {
+fn lanes<const BYTES: usize, const KINDS: usize>(
+    width: usize,
+    comparison: Comparison,
+    flip: u64,
+) -> [CodeLanes; KINDS] {
     let constants = comparison.constants();
     std::array::from_fn(|j| {
         let first = 16 / BYTES * j * width % 8;
@@ -95,13 +99,13 @@ fn lanes<const BYTES: usize, const KINDS: usize>(width: usize, comparison: Compa
                 shuffle[lane * BYTES + byte] = (at + byte) as u8;
             }
         }
-        Lanes { shuffle: twice(&shuffle), mask: twice(&mask), constants: [twice(&shifted[0]), twice(&shifted[1])] }
+        CodeLanes { shuffle: twice(&shuffle), mask: twice(&mask), constants: [twice(&shifted[0]), twice(&shifted[1])] }
     })
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn in_16<const KIND: u8>(bytes: &Bytes<'_>, lanes: &[Lanes; 1]) -> u64 {
+fn in_16<const KIND: u8>(bytes: &PaddedBytes<'_>, lanes: &[CodeLanes; 1]) -> u64 {
     let mut word = 0;
     for half in 0..2 {
         let mut answers = [_mm256_setzero_si256(); 2];
@@ -123,7 +127,7 @@ fn in_16<const KIND: u8>(bytes: &Bytes<'_>, lanes: &[Lanes; 1]) -> u64 {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn in_32<const KIND: u8, const FLIP: bool>(bytes: &Bytes<'_>, lanes: &[Lanes; 2]) -> u64 {
+fn in_32<const KIND: u8, const FLIP: bool>(bytes: &PaddedBytes<'_>, lanes: &[CodeLanes; 2]) -> u64 {
     let mut word = 0;
     for half in 0..2 {
         let mut answers = [_mm256_setzero_si256(); 4];
@@ -201,7 +205,7 @@ fn in_64<const KIND: u8>(width: usize, codes: impl Fn(usize, usize) -> (__m256i,
 /// The codes of a register in their lanes, those of the lower half from byte `at` of 64 codes on.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn codes(bytes: &Bytes<'_>, at: usize, lanes: &Lanes) -> __m256i {
+fn codes(bytes: &PaddedBytes<'_>, at: usize, lanes: &CodeLanes) -> __m256i {
     _mm256_and_si256(_mm256_shuffle_epi8(bytes.both(at), lanes.shuffle), lanes.mask)
 }
 
@@ -209,7 +213,7 @@ fn codes(bytes: &Bytes<'_>, at: usize, lanes: &Lanes) -> __m256i {
 /// bytes of two codes, seventeen at most, are one shuffle's in each case.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-fn wide_codes(bytes: &Bytes<'_>, at: usize, lanes: &WideLanes, mask: __m256i) -> __m256i {
+fn wide_codes(bytes: &PaddedBytes<'_>, at: usize, lanes: &WideLanes, mask: __m256i) -> __m256i {
     let first = _mm256_srlv_epi64(_mm256_shuffle_epi8(bytes.both(at), lanes.shuffle), lanes.down);
     let second = _mm256_sllv_epi64(_mm256_shuffle_epi8(bytes.both(at + 1), lanes.shuffle), lanes.up);
     _mm256_and_si256(_mm256_or_si256(first, second), mask)
@@ -217,12 +221,12 @@ fn wide_codes(bytes: &Bytes<'_>, at: usize, lanes: &WideLanes, mask: __m256i) ->
 
 /// The bytes of 64 codes with the padding behind them, whose length has been compared once.
 #[derive(Clone, Copy)]
-struct Bytes<'a> {
+struct PaddedBytes<'a> {
     bytes: &'a [u8],
     width: usize,
 }
 
-impl<'a> Bytes<'a> {
+impl<'a> PaddedBytes<'a> {
     #[inline(always)]
     fn new(run: &Run<'a>, row_word: usize) -> Self {
         Self { bytes: run.word(row_word), width: run.width }

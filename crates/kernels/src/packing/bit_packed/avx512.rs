@@ -43,16 +43,16 @@ fn scan_kind<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool,
 fn scan_words<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool, options: Options, out: &mut [u64]) {
     match run.width {
         0..=17 => {
-            let lanes = Lanes::of_words::<4>(run.width, comparison);
+            let lanes = CodeLanes::of_words::<4>(run.width, comparison);
             scan_lanes::<4, KIND>(run, negate, options, out, &lanes, |bytes| lanes.move_words(bytes));
         }
         18..=49 => {
-            let lanes = Lanes::of_words::<8>(run.width, comparison);
+            let lanes = CodeLanes::of_words::<8>(run.width, comparison);
             scan_lanes::<8, KIND>(run, negate, options, out, &lanes, |bytes| lanes.move_words(bytes));
         }
         _ => {
-            let pairs = Pairs::new(run.width);
-            let lanes = Lanes::of_words::<8>(64, comparison);
+            let pairs = WordPairs::new(run.width);
+            let lanes = CodeLanes::of_words::<8>(64, comparison);
             scan_lanes::<8, KIND>(run, negate, options, out, &lanes, |bytes| pairs.codes(bytes));
         }
     }
@@ -63,19 +63,19 @@ fn scan_words<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool
 fn scan_bytes<const KIND: u8>(run: Run<'_>, comparison: Comparison, negate: bool, options: Options, out: &mut [u64]) {
     match run.width {
         0..=8 => {
-            let lanes = Lanes::of_bytes::<1>(run.width, comparison);
+            let lanes = CodeLanes::of_bytes::<1>(run.width, comparison);
             scan_lanes::<1, KIND>(run, negate, options, out, &lanes, |bytes| lanes.move_bytes(bytes));
         }
         9..=16 => {
-            let lanes = Lanes::of_bytes::<2>(run.width, comparison);
+            let lanes = CodeLanes::of_bytes::<2>(run.width, comparison);
             scan_lanes::<2, KIND>(run, negate, options, out, &lanes, |bytes| lanes.move_bytes(bytes));
         }
         17..=30 => {
-            let lanes = Lanes::of_bytes::<4>(run.width, comparison);
+            let lanes = CodeLanes::of_bytes::<4>(run.width, comparison);
             scan_lanes::<4, KIND>(run, negate, options, out, &lanes, |bytes| lanes.move_bytes(bytes));
         }
         _ => {
-            let lanes = Lanes::of_bytes::<8>(run.width, comparison);
+            let lanes = CodeLanes::of_bytes::<8>(run.width, comparison);
             scan_lanes::<8, KIND>(run, negate, options, out, &lanes, |bytes| lanes.move_bytes(bytes));
         }
     }
@@ -89,7 +89,7 @@ fn scan_lanes<const BYTES: usize, const KIND: u8>(
     negate: bool,
     options: Options,
     out: &mut [u64],
-    lanes: &Lanes,
+    lanes: &CodeLanes,
     codes: impl Fn(__m512i) -> __m512i,
 ) {
     each_word(negate, options, out, |row_word| {
@@ -105,7 +105,7 @@ fn scan_lanes<const BYTES: usize, const KIND: u8>(
 }
 
 /// What brings codes to lanes, and what they are compared with there.
-struct Lanes {
+struct CodeLanes {
     /// Byte or 16-bit word that each byte or word comes from.
     index: __m512i,
     /// Bit within its 64 bits that each byte begins with.
@@ -115,7 +115,7 @@ struct Lanes {
     constants: [__m512i; 2],
 }
 
-impl Lanes {
+impl CodeLanes {
     /// Lanes of `BYTES` bytes that begin with the 16-bit word that a code begins in. With the 15 bits that may lie
     /// before it, the code must fit the lane.
     #[inline]
@@ -181,7 +181,7 @@ impl Lanes {
 }
 
 /// What brings codes of any width above 32 bits to lanes of 64: each comes from two words, as in [`crate::bitpack`].
-struct Pairs {
+struct WordPairs {
     word: __m512i,
     next: __m512i,
     right: __m512i,
@@ -189,7 +189,7 @@ struct Pairs {
     mask: __m512i,
 }
 
-impl Pairs {
+impl WordPairs {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
     fn new(width: usize) -> Self {
@@ -225,7 +225,7 @@ fn put(lanes: &mut [u8; 64], lane: usize, size: usize, bits: u64) {
 /// A bit per lane of `BYTES` bytes.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-fn compare<const BYTES: usize, const KIND: u8>(codes: __m512i, lanes: &Lanes) -> u64 {
+fn compare<const BYTES: usize, const KIND: u8>(codes: __m512i, lanes: &CodeLanes) -> u64 {
     let [first, second] = lanes.constants;
     macro_rules! lanes {
         ($equal:ident, $less:ident, $at_least:ident, $and_less:ident) => {

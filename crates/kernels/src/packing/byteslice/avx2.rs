@@ -4,7 +4,7 @@
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
-use super::chain::{Place, Scan};
+use super::chain::{ChainScan, ScanPosition};
 use super::order::Search;
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
@@ -43,14 +43,15 @@ pub(super) fn predicate_first<U: Unit>(terms: &[Term<'_, U>], all: bool, early_s
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out: &mut [u64]) {
     // SAFETY: this function runs only where its own target features exist.
-    unsafe { bit_tail::less::<Bytes>(slices, tail, out) }
+    unsafe { bit_tail::less::<ByteVector>(slices, tail, out) }
 }
 
 /// The rows at which constants belong in a sorted column.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn search(search: Search<'_>, out: &mut [u32]) {
     // SAFETY: this function runs only where its own target features exist.
-    search.all(out, |search, row, slice, constant| unsafe { search.less_in_vector::<Bytes>(row, slice, constant) });
+    search
+        .all(out, |search, row, slice, constant| unsafe { search.less_in_vector::<ByteVector>(row, slice, constant) });
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
@@ -174,10 +175,10 @@ macro_rules! masks_of_bytes {
 
         #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
         unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
-            scan: &Scan<'_, Self, O>,
-            place: Place,
+            scan: &ChainScan<'_, Self, O>,
+            place: ScanPosition,
             out: &mut [u64],
-        ) -> Place {
+        ) -> ScanPosition {
             // SAFETY: the caller's.
             unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
@@ -186,9 +187,9 @@ macro_rules! masks_of_bytes {
 
 /// 64 codes' units of 8 bits.
 #[derive(Clone, Copy)]
-pub(in crate::packing) struct Bytes([__m256i; 2]);
+pub(in crate::packing) struct ByteVector([__m256i; 2]);
 
-impl Vector for Bytes {
+impl Vector for ByteVector {
     type Unit = u8;
     type Mask = [__m256i; 2];
 
@@ -273,7 +274,7 @@ impl Vector for Bytes {
     masks_of_bytes!(as_compared);
 }
 
-impl Bytes {
+impl ByteVector {
     /// A bit per code whose unit is less than the one whose complement is given. Units and complements add up to more
     /// than a byte holds where a unit is no less, which is the upper bit of their rounded average: an instruction less
     /// than a comparison, of which AVX2 has none for unsigned bytes.
@@ -351,9 +352,9 @@ fn at_least_u16(a: __m256i, b: __m256i) -> __m256i {
 /// 64 codes' units of 16 bits. Their masks are narrowed to bytes at once, in the order in which packing leaves the
 /// quarters of a register, 0 2 1 3; only [`Vector::bits`] puts them right.
 #[derive(Clone, Copy)]
-pub(in crate::packing) struct Words([__m256i; 4]);
+pub(in crate::packing) struct WordVector([__m256i; 4]);
 
-impl Vector for Words {
+impl Vector for WordVector {
     type Unit = u16;
     type Mask = [__m256i; 2];
 

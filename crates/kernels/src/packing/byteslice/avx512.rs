@@ -2,7 +2,7 @@
 
 use super::super::test::{Comparison, Relation};
 use super::super::{Format, Options, Tids};
-use super::chain::{Place, Scan};
+use super::chain::{ChainScan, ScanPosition};
 use super::order::Search;
 use super::variants::Tail;
 use super::vector::{Operand, Vector};
@@ -41,14 +41,15 @@ pub(super) fn predicate_first<U: Unit>(terms: &[Term<'_, U>], all: bool, early_s
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn less_with_tail(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out: &mut [u64]) {
     // SAFETY: this function runs only where its own target features exist.
-    unsafe { bit_tail::less::<Bytes>(slices, tail, out) }
+    unsafe { bit_tail::less::<ByteVector>(slices, tail, out) }
 }
 
 /// The rows at which constants belong in a sorted column.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn search(search: Search<'_>, out: &mut [u32]) {
     // SAFETY: this function runs only where its own target features exist.
-    search.all(out, |search, row, slice, constant| unsafe { search.less_in_vector::<Bytes>(row, slice, constant) });
+    search
+        .all(out, |search, row, slice, constant| unsafe { search.less_in_vector::<ByteVector>(row, slice, constant) });
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
@@ -127,10 +128,10 @@ macro_rules! masks_of_bits {
 
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
         unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
-            scan: &Scan<'_, Self, O>,
-            place: Place,
+            scan: &ChainScan<'_, Self, O>,
+            place: ScanPosition,
             out: &mut [u64],
-        ) -> Place {
+        ) -> ScanPosition {
             // SAFETY: the caller's.
             unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
@@ -139,9 +140,9 @@ macro_rules! masks_of_bits {
 
 /// 64 codes' units of 8 bits.
 #[derive(Clone, Copy)]
-pub(in crate::packing) struct Bytes(__m512i);
+pub(in crate::packing) struct ByteVector(__m512i);
 
-impl Vector for Bytes {
+impl Vector for ByteVector {
     type Unit = u8;
     type Mask = u64;
 
@@ -243,9 +244,9 @@ impl Vector for Bytes {
 
 /// 64 codes' units of 16 bits.
 #[derive(Clone, Copy)]
-pub(in crate::packing) struct Words(__m512i, __m512i);
+pub(in crate::packing) struct WordVector(__m512i, __m512i);
 
-impl Vector for Words {
+impl Vector for WordVector {
     type Unit = u16;
     type Mask = u64;
 

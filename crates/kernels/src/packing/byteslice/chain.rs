@@ -110,13 +110,13 @@ const fn piped(way: u8) -> bool {
 
 /// Where a scan is: the group it comes to next, and the number of slices to read of it.
 #[derive(Clone, Copy)]
-pub(in crate::packing) struct Place {
+pub(in crate::packing) struct ScanPosition {
     group: usize,
     depth: usize,
 }
 
-/// A loop over groups: [`Scan::sweep`] for one instruction set.
-type Sweep<V, O> = unsafe fn(&Scan<'_, V, O>, Place, &mut [u64]) -> Place;
+/// A loop over groups: [`ChainScan::sweep`] for one instruction set.
+type Sweep<V, O> = unsafe fn(&ChainScan<'_, V, O>, ScanPosition, &mut [u64]) -> ScanPosition;
 
 /// Where the slices of a scan lie: its first unit of the first one, and bytes from one to the next.
 #[derive(Clone, Copy)]
@@ -126,7 +126,7 @@ struct Lines {
 }
 
 /// A scan: what is the same for all of its groups.
-pub(in crate::packing) struct Scan<'a, V: Vector, O> {
+pub(in crate::packing) struct ChainScan<'a, V: Vector, O> {
     slices: Slices<'a, V::Unit>,
     /// The constant or column; for `WITHIN` the end, then the low one. They stay where they are made:
     /// copies of a kilobyte had been a third of what a scan of 512 codes takes, 51 ns (Zen 5).
@@ -156,7 +156,7 @@ pub(super) unsafe fn scan<V: Vector>(
         let (Comparison::Equal(code) | Comparison::Less(code) | Comparison::Within { end: code, .. }) = comparison;
         let mut constant = Constant::<V>::zero();
         constant.set(code, slices.count, slices.padding);
-        let scan = Scan::<V, _>::new(slices, [&constant; 2], negate, options);
+        let scan = ChainScan::<V, _>::new(slices, [&constant; 2], negate, options);
         match comparison {
             Comparison::Equal(_) => scan.run::<EQUAL>(options, ways, out),
             Comparison::Less(_) => scan.run::<LESS>(options, ways, out),
@@ -164,7 +164,7 @@ pub(super) unsafe fn scan<V: Vector>(
                 let code = low;
                 let mut low = Constant::<V>::zero();
                 low.set(code, slices.count, slices.padding);
-                let scan = Scan { operands: [&constant, &low], ..scan };
+                let scan = ChainScan { operands: [&constant, &low], ..scan };
                 scan.run::<WITHIN>(options, ways, out);
             }
         }
@@ -187,7 +187,7 @@ pub(super) unsafe fn compare<V: Vector>(
 ) {
     assert!(slices.count == other.count && slices.rows == other.rows, "columns of one shape");
     let column = Column { bytes: other.start(), stride: other.stride() };
-    let scan = Scan::<V, _>::new(slices, [&column; 2], negate, options);
+    let scan = ChainScan::<V, _>::new(slices, [&column; 2], negate, options);
     // Two columns are read for every answer, so that there is less to gain past the caches.
     let ways = Ways { expanded: false, far: usize::MAX };
     // SAFETY: the caller's; the shapes were compared above.
@@ -199,7 +199,7 @@ pub(super) unsafe fn compare<V: Vector>(
     }
 }
 
-impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
+impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
     #[inline(always)]
     fn new(slices: Slices<'a, V::Unit>, operands: [&'a O; 2], negate: bool, options: Options) -> Self {
         let ones = |yes| if yes { u64::MAX } else { 0 };
@@ -233,7 +233,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         let groups = out.len() / GROUP;
         let mut patience = PATIENCE.0;
         let mut waiting = Waiting::none();
-        let mut place = Place { group: 0, depth: if self.early_stop { 1 } else { count } };
+        let mut place = ScanPosition { group: 0, depth: if self.early_stop { 1 } else { count } };
         // SAFETY: the caller's.
         unsafe {
             while place.group < groups {
@@ -245,18 +245,18 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
                     // A group here and there that needs more does so alone.
                     self.finish::<KIND, WAY>(waiting, out);
                     waiting = self.words_apart::<KIND, WAY>(next.group, place.depth, out);
-                    place = Place { group: next.group + 1, depth: place.depth };
+                    place = ScanPosition { group: next.group + 1, depth: place.depth };
                 } else if next.depth > place.depth {
                     patience = (patience * 2).min(PATIENCE.1);
                     place = next;
                 } else {
-                    place = Place { depth: next.depth.max(2) - 1, ..next };
+                    place = ScanPosition { depth: next.depth.max(2) - 1, ..next };
                 }
             }
             self.finish::<KIND, WAY>(waiting, out);
             if !out.len().is_multiple_of(GROUP) {
                 // Fewer words than a group, as deep as it goes.
-                V::sweep::<O, KIND, WAY, 0, false>(self, Place { group: groups, depth: count }, out);
+                V::sweep::<O, KIND, WAY, 0, false>(self, ScanPosition { group: groups, depth: count }, out);
             }
         }
     }
@@ -289,9 +289,9 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
     #[inline(always)]
     pub(super) unsafe fn sweep<const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
         &self,
-        place: Place,
+        place: ScanPosition,
         out: &mut [u64],
-    ) -> Place {
+    ) -> ScanPosition {
         let depth = if DEPTH == 0 { place.depth } else { DEPTH };
         // Found once: the compiler can't know that writing answers leaves them as they are.
         let lines = Lines { start: self.slices.start(), stride: self.slices.stride() };
@@ -299,18 +299,18 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].chunks_mut(GROUP)) {
                 // SAFETY: the caller's.
                 if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
-                    return Place { group, depth: depth + 1 };
+                    return ScanPosition { group, depth: depth + 1 };
                 }
             }
         } else {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].as_chunks_mut::<GROUP>().0) {
                 // SAFETY: the caller's.
                 if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
-                    return Place { group, depth: depth + 1 };
+                    return ScanPosition { group, depth: depth + 1 };
                 }
             }
         }
-        Place { group: out.len() / GROUP, depth }
+        ScanPosition { group: out.len() / GROUP, depth }
     }
 
     /// Answers the words of a group from the first `depth` slices, unless a deeper one is needed, which it tells.
@@ -366,7 +366,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         }
     }
 
-    /// [`Scan::group`] without negation and previous bits, for any comparison.
+    /// [`ChainScan::group`] without negation and previous bits, for any comparison.
     #[inline(always)]
     unsafe fn chains<const KIND: u8, const WAY: u8, const LAST: bool>(
         &self,
@@ -379,7 +379,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         let last = LAST || depth == self.slices.count;
         // SAFETY: the caller's; there are `depth` slices, `stride` bytes from each other.
         unsafe {
-            let mut open = Undecided::<V>::new();
+            let mut open = UndecidedCodes::<V>::new();
             for (i, (answer, interest)) in answers.iter_mut().zip(interest).enumerate() {
                 let offset = (group * GROUP + i) * 64 * size_of::<V::Unit>();
                 let mut bytes = lines.start.add(offset);
@@ -401,7 +401,7 @@ impl<'a, V: Vector, O: Operand<V>> Scan<'a, V, O> {
         }
     }
 
-    /// [`Scan::chains`] from one or two slices and against constants, when nothing is known before: what is less in the second
+    /// [`ChainScan::chains`] from one or two slices and against constants, when nothing is known before: what is less in the second
     /// slice raises the constant's unit in the first by one. That takes fewer comparisons than the chain.
     #[inline(always)]
     unsafe fn below<const KIND: u8, const DEPTH: usize, const LAST: bool>(
@@ -533,13 +533,13 @@ pub(super) unsafe fn load_ahead<V: Vector>(bytes: *const u8) -> V {
 }
 
 /// Codes of a group that a further slice could decide: the paper's M_eq, and r_prev AND movemask(M_eq) when piped.
-struct Undecided<V: Vector> {
+struct UndecidedCodes<V: Vector> {
     near: V::Nearest,
     mask: V::Mask,
     bits: u64,
 }
 
-impl<V: Vector> Undecided<V> {
+impl<V: Vector> UndecidedCodes<V> {
     /// # Safety
     /// As for [`Vector`], here and below.
     #[inline(always)]

@@ -19,7 +19,7 @@ const PATIENCE: (usize, usize) = (32, 2);
 const UNROLLED: usize = 4;
 
 /// Codes to look for, in a form for each number of slices.
-struct List<'a, V: Vector> {
+struct CodeList<'a, V: Vector> {
     slices: Slices<'a, V::Unit>,
     /// For each depth from 1 on the distinct prefixes of so many units, one after the other.
     prefixes: Vec<Vec<V>>,
@@ -39,7 +39,7 @@ pub(super) unsafe fn scan<V: Vector, const TOGETHER: usize>(
 ) {
     assert_eq!(out.len(), slices.rows.div_ceil(64), "a word per 64 codes");
     // SAFETY: the caller's, for constants are no memory.
-    let list = unsafe { List::<V>::new(slices, values) };
+    let list = unsafe { CodeList::<V>::new(slices, values) };
     let (count, mut settled, mut open) = (slices.count, 0, 0);
     let mut depth = if options.early_stop { 1 } else { count };
     for (group, out) in out.chunks_mut(GROUP).enumerate() {
@@ -74,7 +74,7 @@ pub(super) unsafe fn scan<V: Vector, const TOGETHER: usize>(
     }
 }
 
-impl<'a, V: Vector> List<'a, V> {
+impl<'a, V: Vector> CodeList<'a, V> {
     /// # Safety
     /// As for [`Vector`].
     #[inline(always)]
@@ -125,7 +125,7 @@ impl<'a, V: Vector> List<'a, V> {
     /// Answers from all slices the words that have a code left; whether there is one.
     ///
     /// # Safety
-    /// As for [`List::answer`].
+    /// As for [`CodeList::answer`].
     #[inline(always)]
     unsafe fn decide(&self, word: usize, answers: &mut [u64], interest: &[u64; GROUP]) -> bool {
         let mut any = false;
@@ -139,10 +139,10 @@ impl<'a, V: Vector> List<'a, V> {
         any
     }
 
-    /// [`List::answer`] from the first `DEPTH` slices, `TOGETHER` words at a time.
+    /// [`CodeList::answer`] from the first `DEPTH` slices, `TOGETHER` words at a time.
     ///
     /// # Safety
-    /// As for [`List::answer`].
+    /// As for [`CodeList::answer`].
     #[inline(always)]
     unsafe fn words<const TOGETHER: usize, const DEPTH: usize>(&self, word: usize, answers: &mut [u64]) {
         let (whole, rest) = answers.as_chunks_mut::<TOGETHER>();
@@ -171,7 +171,7 @@ impl<'a, V: Vector> List<'a, V> {
     /// The answers of `N` words from the first `DEPTH` slices, which stay in registers from value to value.
     ///
     /// # Safety
-    /// As for [`List::answer`].
+    /// As for [`CodeList::answer`].
     #[inline(always)]
     unsafe fn unrolled<const N: usize, const DEPTH: usize>(&self, word: usize, answers: &mut [u64; N]) {
         let stride = self.slices.stride();
@@ -203,7 +203,7 @@ impl<'a, V: Vector> List<'a, V> {
     /// The answer of a word from more slices than registers should hold.
     ///
     /// # Safety
-    /// As for [`List::answer`].
+    /// As for [`CodeList::answer`].
     #[inline(always)]
     unsafe fn deep(&self, word: usize, depth: usize) -> u64 {
         // SAFETY: the caller's; there are `depth` slices, `stride` bytes from each other.

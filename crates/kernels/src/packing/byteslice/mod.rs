@@ -70,8 +70,8 @@ macro_rules! unit {
     };
 }
 
-unit!(u8, Bytes);
-unit!(u16, Words);
+unit!(u8, ByteVector);
+unit!(u16, WordVector);
 
 /// The slices of a column.
 #[derive(Debug, Clone, Copy)]

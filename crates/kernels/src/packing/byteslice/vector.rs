@@ -2,7 +2,7 @@
 //! answer per code.
 
 use super::Unit;
-use super::chain::{Place, Scan};
+use super::chain::{ChainScan, ScanPosition};
 use crate::Code;
 
 /// The units of 64 successive codes in one slice: one register or several.
@@ -103,15 +103,15 @@ pub(in crate::packing) trait Vector: Copy {
     /// The reverse of [`Vector::bits`].
     unsafe fn expand(bits: u64) -> Self::Mask;
 
-    /// [`Scan::sweep`], compiled for the instruction set.
+    /// [`ChainScan::sweep`], compiled for the instruction set.
     ///
     /// # Safety
-    /// As for [`Scan::sweep`].
+    /// As for [`ChainScan::sweep`].
     unsafe fn sweep<O: Operand<Self>, const KIND: u8, const WAY: u8, const DEPTH: usize, const LAST: bool>(
-        scan: &Scan<'_, Self, O>,
-        place: Place,
+        scan: &ChainScan<'_, Self, O>,
+        place: ScanPosition,
         out: &mut [u64],
-    ) -> Place;
+    ) -> ScanPosition;
 }
 
 /// What the units of a slice are compared with.

@@ -72,10 +72,10 @@ fn answers(block: &[u8], spare: u64, test: &dyn Fn(u64) -> u64) -> [u64; LANES] 
 }
 
 /// Where the codes of a segment lie: bytes from its first bank on, and bits to shift by.
-type Places = [(u16, u8); 64];
+type CodeOffsets = [(u16, u8); 64];
 
 #[inline(always)]
-fn places(shape: Shape) -> Places {
+fn places(shape: Shape) -> CodeOffsets {
     let mut places = [(0, 0); 64];
     for (code, place) in places.iter_mut().enumerate().take(shape.codes()) {
         *place = place_of(shape, code);

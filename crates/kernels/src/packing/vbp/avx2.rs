@@ -6,7 +6,7 @@
 
 use super::super::test::Comparison;
 use super::super::{Combine, Format, Options};
-use super::{GROUP, Words, patterns, scalar};
+use super::{ColumnWords, GROUP, patterns, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -17,12 +17,12 @@ pub(super) fn pack<C: Code>(format: Format, codes: &[C], out: &mut [u8]) {
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn lookup<const WORD: usize, C: Code>(words: Words<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
+pub(super) fn lookup<const WORD: usize, C: Code>(words: ColumnWords<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
     scalar::lookup(words, tids, out);
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-pub(super) fn unpack<const WORD: usize, C: Code>(words: Words<'_, WORD>, rows: Range<usize>, out: &mut Vec<C>) {
+pub(super) fn unpack<const WORD: usize, C: Code>(words: ColumnWords<'_, WORD>, rows: Range<usize>, out: &mut Vec<C>) {
     scalar::unpack(words, rows, out);
 }
 
@@ -33,7 +33,7 @@ const WITHIN: u8 = 2;
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 pub(super) fn scan<const WORD: usize>(
-    words: Words<'_, WORD>,
+    words: ColumnWords<'_, WORD>,
     comparison: Comparison,
     negate: bool,
     options: Options,
@@ -52,13 +52,13 @@ pub(super) fn scan<const WORD: usize>(
 /// Scans with `N` registers for a memory word, which stands for `OUT` result words.
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn scan_kind<const WORD: usize, const N: usize, const OUT: usize, const KIND: u8>(
-    words: Words<'_, WORD>,
+    words: ColumnWords<'_, WORD>,
     comparison: Comparison,
     negate: bool,
     options: Options,
     out: &mut [u64],
 ) {
-    let scan = Scan::<WORD> {
+    let scan = VbpScan::<WORD> {
         words,
         patterns: comparison.constants().map(|constant| patterns(constant, words.width)),
         flip: splat(if negate { u64::MAX } else { 0 }),
@@ -82,8 +82,8 @@ fn scan_kind<const WORD: usize, const N: usize, const OUT: usize, const KIND: u8
 }
 
 /// What a scan needs to know.
-struct Scan<'a, const WORD: usize> {
-    words: Words<'a, WORD>,
+struct VbpScan<'a, const WORD: usize> {
+    words: ColumnWords<'a, WORD>,
     patterns: [[u8; 64 / GROUP]; 2],
     /// All ones where the answer is negated.
     flip: __m256i,
@@ -102,12 +102,12 @@ fn one_group<
     const WIDTH: usize,
     const PATTERN: u8,
 >(
-    scan: &Scan<'_, WORD>,
+    scan: &VbpScan<'_, WORD>,
     out: &mut [[u64; OUT]],
 ) {
     for (words, out) in scan.words.of_one_group::<WIDTH>().iter().zip(out) {
         for (i, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            let mut state = State::new();
+            let mut state = CompareState::new();
             for (bit, word) in words.iter().rev().enumerate() {
                 state.take(load(word, i), PATTERN >> bit & 1 == 1);
             }
@@ -124,7 +124,7 @@ fn one_group<
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn segments<const WORD: usize, const N: usize, const OUT: usize, const KIND: u8>(
-    scan: &Scan<'_, WORD>,
+    scan: &VbpScan<'_, WORD>,
     first: usize,
     out: &mut [[u64; OUT]],
 ) {
@@ -158,7 +158,7 @@ fn segments<const WORD: usize, const N: usize, const OUT: usize, const KIND: u8>
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn decide<const WORD: usize, const N: usize, const KIND: u8>(
-    scan: &Scan<'_, WORD>,
+    scan: &VbpScan<'_, WORD>,
     segment: usize,
     interest: [__m256i; N],
 ) -> [__m256i; N] {
@@ -211,7 +211,7 @@ fn whole<const WORD: usize, const N: usize, const KIND: u8, const PATTERN: u8>(
     equal: &mut [__m256i; N],
 ) {
     for i in 0..N {
-        let mut state = State::new();
+        let mut state = CompareState::new();
         for bit in (0..GROUP).rev() {
             state.take(load(&words[bit], i), PATTERN >> (GROUP - 1 - bit) & 1 == 1);
         }
@@ -229,7 +229,7 @@ fn last<const WORD: usize, const N: usize, const KIND: u8>(
     equal: &mut [__m256i; N],
 ) {
     for i in 0..N {
-        let mut state = State::new();
+        let mut state = CompareState::new();
         for (bit, word) in words.iter().rev().enumerate() {
             state.take(load(word, i), pattern >> bit & 1 == 1);
         }
@@ -238,12 +238,12 @@ fn last<const WORD: usize, const N: usize, const KIND: u8>(
 }
 
 /// How the bits of a group compare, from the least significant up to one of them.
-struct State {
+struct CompareState {
     at_least: __m256i,
     same: __m256i,
 }
 
-impl State {
+impl CompareState {
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn new() -> Self {

@@ -3,7 +3,7 @@
 
 use super::super::test::Comparison;
 use super::super::{Combine, Format, Options};
-use super::{GROUP, Words, avx2, patterns, scalar};
+use super::{ColumnWords, GROUP, avx2, patterns, scalar};
 use crate::Code;
 use std::arch::x86_64::*;
 use std::ops::Range;
@@ -14,12 +14,12 @@ pub(super) fn pack<C: Code>(format: Format, codes: &[C], out: &mut [u8]) {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn lookup<const WORD: usize, C: Code>(words: Words<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
+pub(super) fn lookup<const WORD: usize, C: Code>(words: ColumnWords<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
     scalar::lookup(words, tids, out);
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn unpack<const WORD: usize, C: Code>(words: Words<'_, WORD>, rows: Range<usize>, out: &mut Vec<C>) {
+pub(super) fn unpack<const WORD: usize, C: Code>(words: ColumnWords<'_, WORD>, rows: Range<usize>, out: &mut Vec<C>) {
     scalar::unpack(words, rows, out);
 }
 
@@ -30,7 +30,7 @@ const WITHIN: u8 = 2;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 pub(super) fn scan<const WORD: usize>(
-    words: Words<'_, WORD>,
+    words: ColumnWords<'_, WORD>,
     comparison: Comparison,
     negate: bool,
     options: Options,
@@ -45,8 +45,8 @@ pub(super) fn scan<const WORD: usize>(
 }
 
 /// What a scan needs to know.
-struct Scan<'a, const WORD: usize> {
-    words: Words<'a, WORD>,
+struct VbpScan<'a, const WORD: usize> {
+    words: ColumnWords<'a, WORD>,
     patterns: [[u8; 64 / GROUP]; 2],
     /// All ones where the answer is negated.
     flip: __m512i,
@@ -55,14 +55,14 @@ struct Scan<'a, const WORD: usize> {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 fn scan_kind<const WORD: usize, const KIND: u8>(
-    words: Words<'_, WORD>,
+    words: ColumnWords<'_, WORD>,
     comparison: Comparison,
     negate: bool,
     options: Options,
     out: &mut [u64],
 ) {
     let patterns = comparison.constants().map(|constant| patterns(constant, words.width));
-    let scan = Scan { words, patterns, flip: splat(if negate { u64::MAX } else { 0 }), options };
+    let scan = VbpScan { words, patterns, flip: splat(if negate { u64::MAX } else { 0 }), options };
     let (whole, rest) = out.as_chunks_mut::<8>();
     let alone = KIND != WITHIN && options.combine == Combine::Set;
     match words.width {
@@ -85,11 +85,11 @@ fn scan_kind<const WORD: usize, const KIND: u8>(
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 fn one_group<const WORD: usize, const KIND: u8, const WIDTH: usize, const PATTERN: u8>(
-    scan: &Scan<'_, WORD>,
+    scan: &VbpScan<'_, WORD>,
     out: &mut [[u64; 8]],
 ) {
     for (words, out) in scan.words.of_one_group::<WIDTH>().iter().zip(out) {
-        let mut state = State::new();
+        let mut state = CompareState::new();
         for (bit, word) in words.iter().rev().enumerate() {
             state.take(load(word), PATTERN >> bit & 1 == 1);
         }
@@ -104,7 +104,7 @@ fn one_group<const WORD: usize, const KIND: u8, const WIDTH: usize, const PATTER
 /// Scans whole segments, from number `first` on.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-fn segments<const WORD: usize, const KIND: u8>(scan: &Scan<'_, WORD>, first: usize, out: &mut [[u64; 8]]) {
+fn segments<const WORD: usize, const KIND: u8>(scan: &VbpScan<'_, WORD>, first: usize, out: &mut [[u64; 8]]) {
     let groups = scan.words.whole_groups();
     for (segment, out) in (first..).zip(out) {
         // SAFETY: the array has the 64 bytes of a register, and the load asks for no alignment.
@@ -173,7 +173,7 @@ fn whole<const WORD: usize, const KIND: u8, const PATTERN: u8>(
     less: &mut __m512i,
     equal: &mut __m512i,
 ) {
-    let mut state = State::new();
+    let mut state = CompareState::new();
     for bit in (0..GROUP).rev() {
         state.take(load(&words[bit]), PATTERN >> (GROUP - 1 - bit) & 1 == 1);
     }
@@ -184,7 +184,7 @@ fn whole<const WORD: usize, const KIND: u8, const PATTERN: u8>(
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
 fn last<const WORD: usize, const KIND: u8>(words: &[[u8; WORD]], pattern: u8, less: &mut __m512i, equal: &mut __m512i) {
-    let mut state = State::new();
+    let mut state = CompareState::new();
     for (bit, word) in words.iter().rev().enumerate() {
         state.take(load(word), pattern >> bit & 1 == 1);
     }
@@ -192,12 +192,12 @@ fn last<const WORD: usize, const KIND: u8>(words: &[[u8; WORD]], pattern: u8, le
 }
 
 /// How the bits of a group compare, from the least significant up to one of them.
-struct State {
+struct CompareState {
     at_least: __m512i,
     same: __m512i,
 }
 
-impl State {
+impl CompareState {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
     fn new() -> Self {

@@ -38,7 +38,7 @@ const GROUP: usize = 4;
 
 /// The words of a column, of `WORD` bytes each: 32 or 64.
 #[derive(Debug, Clone, Copy)]
-struct Words<'a, const WORD: usize> {
+struct ColumnWords<'a, const WORD: usize> {
     /// All bytes.
     bytes: &'a [u8],
     /// Of each whole group, the words of every segment (from the part's first one on).
@@ -49,7 +49,7 @@ struct Words<'a, const WORD: usize> {
     width: usize,
 }
 
-impl<'a, const WORD: usize> Words<'a, WORD> {
+impl<'a, const WORD: usize> ColumnWords<'a, WORD> {
     fn new(packed: Packed<'a>) -> Self {
         let width = usize::from(packed.format().width());
         let segments = packed.total().div_ceil(8 * WORD);
@@ -123,8 +123,8 @@ pub(super) fn bytes(format: Format, rows: usize) -> usize {
 macro_rules! on_words {
     ($isa:expr, $packed:expr, $function:ident($($argument:expr),*)) => {
         match $packed.format().segment_bits() {
-            256 => dispatch!($isa, $function(Words::<32>::new($packed), $($argument),*)),
-            _ => dispatch!($isa, $function(Words::<64>::new($packed), $($argument),*)),
+            256 => dispatch!($isa, $function(ColumnWords::<32>::new($packed), $($argument),*)),
+            _ => dispatch!($isa, $function(ColumnWords::<64>::new($packed), $($argument),*)),
         }
     };
 }
@@ -146,8 +146,8 @@ pub(super) fn scan(
 
 pub(super) fn get(packed: Packed<'_>, tid: usize) -> u64 {
     match packed.format().segment_bits() {
-        256 => scalar::code(&Words::<32>::new(packed), tid),
-        _ => scalar::code(&Words::<64>::new(packed), tid),
+        256 => scalar::code(&ColumnWords::<32>::new(packed), tid),
+        _ => scalar::code(&ColumnWords::<64>::new(packed), tid),
     }
 }
 

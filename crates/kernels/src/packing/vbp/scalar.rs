@@ -3,7 +3,7 @@
 use super::super::test::Comparison;
 use super::super::{Format, Options};
 use super::transpose::{bytes_of, words_of};
-use super::{GROUP, Words, part_of};
+use super::{ColumnWords, GROUP, part_of};
 use crate::Code;
 use crate::ahead::{prefetch, read_ahead};
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(super) fn pack<C: Code>(format: Format, codes: &[C], out: &mut [u8]) {
 
 #[inline(always)]
 pub(super) fn scan<const WORD: usize>(
-    words: Words<'_, WORD>,
+    words: ColumnWords<'_, WORD>,
     comparison: Comparison,
     negate: bool,
     options: Options,
@@ -78,7 +78,7 @@ pub(super) fn scan<const WORD: usize>(
 
 /// The code of a row (of the part).
 #[inline(always)]
-pub(super) fn code<const WORD: usize>(words: &Words<'_, WORD>, row: usize) -> u64 {
+pub(super) fn code<const WORD: usize>(words: &ColumnWords<'_, WORD>, row: usize) -> u64 {
     let (byte, shift) = (row % (8 * WORD) / 8, row % 8);
     let bit = |word: &[u8; WORD]| u64::from(word[byte] >> shift & 1);
     let mut code = 0;
@@ -93,7 +93,7 @@ pub(super) fn code<const WORD: usize>(words: &Words<'_, WORD>, row: usize) -> u6
 const DENSE: usize = 6;
 
 #[inline(always)]
-pub(super) fn lookup<const WORD: usize, C: Code>(words: Words<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
+pub(super) fn lookup<const WORD: usize, C: Code>(words: ColumnWords<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
     out.reserve(tids.len());
     let touch = |tid: u32| {
         words.each_group(tid as usize / 64, |group, within| {
@@ -107,7 +107,7 @@ pub(super) fn lookup<const WORD: usize, C: Code>(words: Words<'_, WORD>, tids: &
 
 /// [`lookup`] without a thought of caches.
 #[inline(always)]
-fn lookup_near<const WORD: usize, C: Code>(words: &Words<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
+fn lookup_near<const WORD: usize, C: Code>(words: &ColumnWords<'_, WORD>, tids: &[u32], out: &mut Vec<C>) {
     let mut rest = tids;
     while let Some(&first) = rest.first() {
         let row_word = first / 64;
@@ -124,7 +124,7 @@ fn lookup_near<const WORD: usize, C: Code>(words: &Words<'_, WORD>, tids: &[u32]
 }
 
 #[inline(always)]
-pub(super) fn unpack<const WORD: usize, C: Code>(words: Words<'_, WORD>, rows: Range<usize>, out: &mut Vec<C>) {
+pub(super) fn unpack<const WORD: usize, C: Code>(words: ColumnWords<'_, WORD>, rows: Range<usize>, out: &mut Vec<C>) {
     out.reserve(rows.len());
     for row_word in rows.start / 64..rows.end.div_ceil(64) {
         let start = row_word * 64;
@@ -135,7 +135,7 @@ pub(super) fn unpack<const WORD: usize, C: Code>(words: Words<'_, WORD>, rows: R
 
 /// The codes of the 64 rows that a result word stands for.
 #[inline(always)]
-fn codes_of_word<const WORD: usize, C: Code>(words: &Words<'_, WORD>, row_word: usize) -> [C; 64] {
+fn codes_of_word<const WORD: usize, C: Code>(words: &ColumnWords<'_, WORD>, row_word: usize) -> [C; 64] {
     let (mut bits, mut left) = ([[0; 8]; 8], words.width);
     words.each_group(row_word, |group, within| {
         for word in group {

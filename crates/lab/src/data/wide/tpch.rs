@@ -2,24 +2,25 @@
 //! the attributes that the lab's queries ask for are kept.
 
 use super::{Attribute, Builder, Wide};
-use crate::tpch::{Table, generate_in_order};
+use crate::tpch::{TpchTable, generate_in_order};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type};
 
 /// The wide table at a scale factor, made on `threads` threads.
 pub fn line_items(scale: f64, threads: usize) -> Wide {
-    let nation = Columns::read(Table::Nation, scale, threads, &["n_nationkey", "n_name", "n_regionkey"]);
-    let region = Columns::read(Table::Region, scale, threads, &["r_name"]);
-    let supplier = Columns::read(Table::Supplier, scale, threads, &["s_nationkey"]);
-    let customer = Columns::read(Table::Customer, scale, threads, &["c_nationkey", "c_mktsegment", "c_acctbal"]);
-    let part = Columns::read(Table::Part, scale, threads, &["p_brand", "p_type", "p_size", "p_container"]);
-    let orders = Columns::read(
-        Table::Orders,
+    let nation = WholeColumns::read(TpchTable::Nation, scale, threads, &["n_nationkey", "n_name", "n_regionkey"]);
+    let region = WholeColumns::read(TpchTable::Region, scale, threads, &["r_name"]);
+    let supplier = WholeColumns::read(TpchTable::Supplier, scale, threads, &["s_nationkey"]);
+    let customer =
+        WholeColumns::read(TpchTable::Customer, scale, threads, &["c_nationkey", "c_mktsegment", "c_acctbal"]);
+    let part = WholeColumns::read(TpchTable::Part, scale, threads, &["p_brand", "p_type", "p_size", "p_container"]);
+    let orders = WholeColumns::read(
+        TpchTable::Orders,
         scale,
         threads,
         &["o_orderkey", "o_custkey", "o_orderdate", "o_orderpriority", "o_shippriority", "o_orderstatus"],
     );
-    let items = Columns::read(Table::LineItem, scale, threads, &LINE_ITEM);
+    let items = WholeColumns::read(TpchTable::LineItem, scale, threads, &LINE_ITEM);
 
     // Keys of these tables count from 1 without gaps, and orders come in the order of their keys, as line items do.
     let order_of = Order::of(&orders.numbers("o_orderkey"), &items.numbers("l_orderkey"));
@@ -42,7 +43,7 @@ pub fn line_items(scale: f64, threads: usize) -> Wide {
     for name in ["p_brand", "p_type", "p_size", "p_container"] {
         wide.attributes.push(part.attribute(name, Some(&part_of)));
     }
-    let nations_of = |table: &Columns, name: &str, rows: &[usize]| {
+    let nations_of = |table: &WholeColumns, name: &str, rows: &[usize]| {
         let keys = table.numbers(name);
         rows.iter().map(|row| nation_row(keys[*row])).collect::<Vec<_>>()
     };
@@ -101,12 +102,12 @@ impl Order {
 }
 
 /// Some columns of a table, whole.
-struct Columns {
+struct WholeColumns {
     batches: Vec<RecordBatch>,
 }
 
-impl Columns {
-    fn read(table: Table, scale: f64, threads: usize, names: &[&str]) -> Self {
+impl WholeColumns {
+    fn read(table: TpchTable, scale: f64, threads: usize, names: &[&str]) -> Self {
         let schema = table.schema();
         let places: Vec<usize> = names.iter().filter_map(|name| schema.index_of(name).ok()).collect();
         let mut batches = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::expect::NOT_COUNTED;
 use super::scan::{compare_bits, footprint, format, poison, test};
-use crate::data::{Codes, Column};
+use crate::data::{Codes, PackedColumn};
 use crate::experiment::{
     Bench, Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Point, Sizing,
     Subject, Trial, Variant, levels,
@@ -132,7 +132,7 @@ enum Meeting {
 }
 
 /// One line of the figure.
-struct Line {
+struct FigureLine {
     packing: Packing,
     meeting: Meeting,
     isa: Isa,
@@ -146,10 +146,10 @@ const INVERSE_MOVEMASK: &str = "byteslice inverse movemask, AVX2";
 
 /// The lines that this machine can draw. ByteSlice and VBP can use the first predicate's bits to stop early; the other
 /// packings are for reference.
-fn lines(best: Isa) -> Vec<Line> {
+fn lines(best: Isa) -> Vec<FigureLine> {
     let of = |name, packing, meeting, isa| {
         let here = Packing::parse(packing).filter(|_| isa <= best);
-        here.map(|packing| Line { packing, meeting, isa, name })
+        here.map(|packing| FigureLine { packing, meeting, isa, name })
     };
     let (baseline, column_first) = (Meeting::Way(Way::Baseline), Meeting::Way(Way::ColumnFirst));
     let mut all = vec![
@@ -194,9 +194,9 @@ fn variants(bench: &Bench, sizing: Sizing, connective: Connective) -> Vec<Varian
     let codes = ["a", "b"].map(|column| Codes::uniform(WIDTH, rows, &mut Random::named(bench.settings.seed, column)));
     let isa = bench.isa();
     let columns = |packing: Packing| {
-        Rc::new([0, 1].map(|column: usize| Column::new(isa, format(packing, WIDTH), &codes[column])))
+        Rc::new([0, 1].map(|column: usize| PackedColumn::new(isa, format(packing, WIDTH), &codes[column])))
     };
-    let packed: Vec<(Packing, Rc<[Column; 2]>)> =
+    let packed: Vec<(Packing, Rc<[PackedColumn; 2]>)> =
         packings.iter().map(|packing| (*packing, columns(*packing))).collect();
     let second = test(Operator::Greater, WIDTH, SECOND);
     let of_second = codes[1].select(second);
@@ -235,7 +235,7 @@ fn variants(bench: &Bench, sizing: Sizing, connective: Connective) -> Vec<Varian
 /// Two predicates in one way.
 struct Both {
     isa: Isa,
-    columns: Rc<[Column; 2]>,
+    columns: Rc<[PackedColumn; 2]>,
     tests: [Test; 2],
     connective: Connective,
     meeting: Meeting,

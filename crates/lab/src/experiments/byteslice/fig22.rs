@@ -4,7 +4,7 @@
 //! predicates that such data invites, and projections of a few attributes.
 
 use super::fig14::{fastest, with_speed_ups};
-use super::query::{Query, Table, variants};
+use super::query::{WideQuery, WideTable, variants};
 use super::scan;
 use crate::data::wide::{Wide, load_csv};
 use crate::experiment::{
@@ -146,8 +146,8 @@ fn baseball(folder: &Path) -> Result<Wide, Error> {
 }
 
 /// A query over the table of its data set.
-fn query(name: &'static str, wide: &Wide) -> Query {
-    let t = Table(wide);
+fn query(name: &'static str, wide: &Wide) -> WideQuery {
+    let t = WideTable(wide);
     let (parts, projection): (_, &'static [&'static str]) = match name {
         "A1" => (vec![t.within("age", 25, 35), t.is("sex", "Female")], &["occupation", "hours", "salary"]),
         "A2" => (vec![t.at_least("gain", 5000), t.is("salary", ">50K")], &["age", "education", "occupation"]),
@@ -166,5 +166,5 @@ fn query(name: &'static str, wide: &Wide) -> Query {
         "B3" => (vec![t.at_least("wins", 96), t.is("league", "NL")], &["year", "franchise", "thousands", "height"]),
         other => panic!("no query {other}"),
     };
-    Query { name, condition: super::query::Condition::And(parts), projection }
+    WideQuery { name, condition: super::query::Condition::And(parts), projection }
 }

@@ -1,7 +1,7 @@
 //! Lookups of one column as variants of a trial: every packing, the same codes, TIDs in random and in ascending order.
 
 use super::scan::{footprint, format};
-use crate::data::{Codes, Column};
+use crate::data::{Codes, PackedColumn};
 use crate::experiment::{Bench, Error, Laps, Sizing, Subject, Variant};
 use crate::random::Random;
 use crate::with_codes;
@@ -37,8 +37,9 @@ pub fn variants(
     let tids: Vec<u32> = (0..lookups).map(|_| random.below(rows as u64) as u32).collect();
     let mut sorted = tids.clone();
     sorted.sort_unstable();
-    let columns = packings.iter().map(|packing| Rc::new(Column::new(bench.isa(), format(*packing, width), &codes)));
-    let columns: Vec<Rc<Column>> = columns.collect();
+    let columns =
+        packings.iter().map(|packing| Rc::new(PackedColumn::new(bench.isa(), format(*packing, width), &codes)));
+    let columns: Vec<Rc<PackedColumn>> = columns.collect();
     let mut variants = Vec::new();
     let both = ORDERS.into_iter().zip([Rc::new(tids), Rc::new(sorted)]);
     for (order, tids) in both.filter(|(order, _)| orders.contains(order)) {
@@ -58,21 +59,21 @@ pub fn variants(
     Ok(variants)
 }
 
-fn subject<C: Code>(isa: Isa, column: Rc<Column>, codes: &[C], tids: Rc<Vec<u32>>) -> Box<dyn Subject> {
+fn subject<C: Code>(isa: Isa, column: Rc<PackedColumn>, codes: &[C], tids: Rc<Vec<u32>>) -> Box<dyn Subject> {
     let expected = tids.iter().map(|tid| codes[*tid as usize]).collect();
-    Box::new(Lookup { isa, column, out: Vec::with_capacity(tids.len()), tids, expected })
+    Box::new(NativeLookup { isa, column, out: Vec::with_capacity(tids.len()), tids, expected })
 }
 
 /// Lookups to codes of the native width.
-struct Lookup<C> {
+struct NativeLookup<C> {
     isa: Isa,
-    column: Rc<Column>,
+    column: Rc<PackedColumn>,
     tids: Rc<Vec<u32>>,
     out: Vec<C>,
     expected: Vec<C>,
 }
 
-impl<C: Code> Subject for Lookup<C> {
+impl<C: Code> Subject for NativeLookup<C> {
     fn prepare(&mut self) {
         self.out.clear();
     }

@@ -72,12 +72,12 @@ fn design(bench: &Bench) -> Result<Design, Error> {
 }
 
 /// Codes in one of the options.
-enum Column {
+enum OptionColumn {
     Padded { width: u8, rows: usize, bytes: Vec<u8> },
     Bits(BitTail),
 }
 
-impl Column {
+impl OptionColumn {
     fn packed(width: u8, rows: usize, bytes: &[u8]) -> Packed<'_> {
         Packed::new(format(Packing::ByteSlice, width), rows, bytes)
             .expect("packing gave the bytes that its format needs")
@@ -99,7 +99,7 @@ fn variants(bench: &Bench, sizing: Sizing, width: u8) -> Vec<Variant> {
     let mut bytes = Vec::new();
     pack(bench.isa(), format(Packing::ByteSlice, width), &codes, &mut bytes);
     let tail = BitTail::new(bench.isa(), width, &codes).expect("the lab's widths are from 1 to 64");
-    let columns = [Column::Padded { width, rows, bytes }, Column::Bits(tail)].map(Rc::new);
+    let columns = [OptionColumn::Padded { width, rows, bytes }, OptionColumn::Bits(tail)].map(Rc::new);
     let Test::Compare(_, constant) = test(Operator::Less, width, SELECTIVITY) else {
         unreachable!("a comparison with one constant")
     };
@@ -110,15 +110,19 @@ fn variants(bench: &Bench, sizing: Sizing, width: u8) -> Vec<Variant> {
     let mut variants = Vec::new();
     for (option, column) in OPTIONS.into_iter().zip(&columns) {
         let isa = bench.isa();
-        let scan = Scan {
+        let scan = OptionScan {
             isa,
             column: Rc::clone(column),
             constant,
             out: vec![0; selected.len()],
             expected: Rc::clone(&selected),
         };
-        let lookup =
-            Lookup { column: Rc::clone(column), tids: Rc::clone(&tids), out: Vec::new(), expected: Rc::clone(&found) };
+        let lookup = OptionLookup {
+            column: Rc::clone(column),
+            tids: Rc::clone(&tids),
+            out: Vec::new(),
+            expected: Rc::clone(&found),
+        };
         let subjects: [(Box<dyn Subject>, usize); 2] = [(Box::new(scan), rows), (Box::new(lookup), count)];
         for (operation, (subject, units)) in OPERATIONS.into_iter().zip(subjects) {
             variants.push(Variant {
@@ -138,26 +142,26 @@ fn variants(bench: &Bench, sizing: Sizing, width: u8) -> Vec<Variant> {
 }
 
 /// A scan with `<`.
-struct Scan {
+struct OptionScan {
     isa: Isa,
-    column: Rc<Column>,
+    column: Rc<OptionColumn>,
     constant: u64,
     out: Vec<u64>,
     expected: Rc<Vec<u64>>,
 }
 
-impl Subject for Scan {
+impl Subject for OptionScan {
     fn prepare(&mut self) {
         poison(&mut self.out, &self.expected);
     }
 
     fn run(&mut self, _: &mut Laps) {
         match &*self.column {
-            Column::Padded { width, rows, bytes } => {
+            OptionColumn::Padded { width, rows, bytes } => {
                 let test = Test::Compare(Operator::Less, self.constant);
-                scan(self.isa, Column::packed(*width, *rows, bytes), test, Options::default(), &mut self.out);
+                scan(self.isa, OptionColumn::packed(*width, *rows, bytes), test, Options::default(), &mut self.out);
             }
-            Column::Bits(tail) => tail.scan_less(self.isa, self.constant, &mut self.out),
+            OptionColumn::Bits(tail) => tail.scan_less(self.isa, self.constant, &mut self.out),
         }
     }
 
@@ -167,14 +171,14 @@ impl Subject for Scan {
 }
 
 /// Lookups of one code after the other.
-struct Lookup {
-    column: Rc<Column>,
+struct OptionLookup {
+    column: Rc<OptionColumn>,
     tids: Rc<Vec<u32>>,
     out: Vec<u64>,
     expected: Rc<Vec<u64>>,
 }
 
-impl Subject for Lookup {
+impl Subject for OptionLookup {
     fn prepare(&mut self) {
         self.out.clear();
     }
@@ -182,11 +186,11 @@ impl Subject for Lookup {
     fn run(&mut self, _: &mut Laps) {
         self.out.clear();
         match &*self.column {
-            Column::Padded { width, rows, bytes } => {
-                let packed = Column::packed(*width, *rows, bytes);
+            OptionColumn::Padded { width, rows, bytes } => {
+                let packed = OptionColumn::packed(*width, *rows, bytes);
                 self.out.extend(self.tids.iter().map(|tid| get(packed, *tid)));
             }
-            Column::Bits(tail) => self.out.extend(self.tids.iter().map(|tid| tail.get(*tid))),
+            OptionColumn::Bits(tail) => self.out.extend(self.tids.iter().map(|tid| tail.get(*tid))),
         }
     }
 

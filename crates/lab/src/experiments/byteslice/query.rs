@@ -2,7 +2,7 @@
 //! then lookups of the projected attributes at its set bits, in every packing.
 
 use super::scan::{compare_bits, format, packings, poison};
-use crate::data::Column;
+use crate::data::PackedColumn;
 use crate::data::wide::{Attribute, Wide};
 use crate::experiment::{Bench, Laps, Levels, Subject, Variant};
 use gingham_kernels::packing::{Combine, Operator, Options, Test, compare, lookup_bits, scan};
@@ -47,9 +47,9 @@ impl Condition {
 }
 
 /// Conditions on the attributes of one table, by their names.
-pub struct Table<'a>(pub &'a Wide);
+pub struct WideTable<'a>(pub &'a Wide);
 
-impl Table<'_> {
+impl WideTable<'_> {
     fn attribute(&self, name: &str) -> (usize, &Attribute) {
         let place = self.0.place(name);
         (place, &self.0.attributes[place])
@@ -97,7 +97,7 @@ impl Table<'_> {
 }
 
 /// A query: what it selects by, and the attributes that it looks up.
-pub struct Query {
+pub struct WideQuery {
     /// Its name in figures.
     pub name: &'static str,
     /// What it selects by.
@@ -107,7 +107,7 @@ pub struct Query {
 }
 
 /// The variants of a query: one for each packing, with the `shared` levels.
-pub fn variants(bench: &Bench, wide: &Wide, query: &Query, shared: &Levels) -> Vec<Variant> {
+pub fn variants(bench: &Bench, wide: &Wide, query: &WideQuery, shared: &Levels) -> Vec<Variant> {
     let rows = wide.rows();
     let projection: Vec<usize> = query.projection.iter().map(|name| wide.place(name)).collect();
     let mut places: BTreeSet<usize> = projection.iter().copied().collect();
@@ -116,8 +116,8 @@ pub fn variants(bench: &Bench, wide: &Wide, query: &Query, shared: &Levels) -> V
     let mut expected_bits = vec![0; bits::words(rows)];
     selected.iter().for_each(|row| expected_bits[row / 64] |= 1 << (row % 64));
     let projected = |place: &usize| selected.iter().map(|row| wide.attributes[*place].codes.get(*row) as u32).collect();
-    let expected = Rc::new(Expected { bits: expected_bits, codes: projection.iter().map(projected).collect() });
-    let out = Rc::new(RefCell::new(Output {
+    let expected = Rc::new(ExpectedQuery { bits: expected_bits, codes: projection.iter().map(projected).collect() });
+    let out = Rc::new(RefCell::new(QueryOutput {
         bits: vec![0; bits::words(rows)],
         codes: projection.iter().map(|_| Vec::with_capacity(selected.len())).collect(),
     }));
@@ -126,9 +126,9 @@ pub fn variants(bench: &Bench, wide: &Wide, query: &Query, shared: &Levels) -> V
         .map(|packing| {
             let column = |place: &usize| {
                 let attribute = &wide.attributes[*place];
-                (*place, Column::new(bench.isa(), format(packing, attribute.width), &attribute.codes))
+                (*place, PackedColumn::new(bench.isa(), format(packing, attribute.width), &attribute.codes))
             };
-            let columns: BTreeMap<usize, Column> = places.iter().map(column).collect();
+            let columns: BTreeMap<usize, PackedColumn> = places.iter().map(column).collect();
             let mut levels = shared.clone();
             levels.extend([("query", query.name.to_string()), ("packing", packing.to_string())]);
             Variant {
@@ -136,7 +136,7 @@ pub fn variants(bench: &Bench, wide: &Wide, query: &Query, shared: &Levels) -> V
                 units: (rows as f64, "tuple"),
                 facts: vec![
                     ("rows", rows as f64),
-                    ("bytes", columns.values().map(Column::bytes).sum::<usize>() as f64),
+                    ("bytes", columns.values().map(PackedColumn::bytes).sum::<usize>() as f64),
                     ("selectivity", selected.len() as f64 / rows as f64),
                 ],
                 subject: Box::new(Selection {
@@ -154,12 +154,12 @@ pub fn variants(bench: &Bench, wide: &Wide, query: &Query, shared: &Levels) -> V
 }
 
 /// A query's answer: its rows' bits, and the codes of each projected attribute.
-struct Output {
+struct QueryOutput {
     bits: Vec<u64>,
     codes: Vec<Vec<u32>>,
 }
 
-struct Expected {
+struct ExpectedQuery {
     bits: Vec<u64>,
     codes: Vec<Vec<u32>>,
 }
@@ -167,13 +167,13 @@ struct Expected {
 /// A query in one packing.
 struct Selection {
     isa: Isa,
-    columns: BTreeMap<usize, Column>,
+    columns: BTreeMap<usize, PackedColumn>,
     condition: Condition,
     projection: Vec<usize>,
-    out: Rc<RefCell<Output>>,
+    out: Rc<RefCell<QueryOutput>>,
     /// Bit vectors of parts that can't be combined in place, kept so that no run pays for new memory.
     spare: RefCell<Vec<Vec<u64>>>,
-    expected: Rc<Expected>,
+    expected: Rc<ExpectedQuery>,
 }
 
 impl Selection {

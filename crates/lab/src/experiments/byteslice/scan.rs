@@ -1,6 +1,6 @@
 //! Scans of one column as variants of a trial: every packing, several tests, the same codes.
 
-use crate::data::{Codes, Column};
+use crate::data::{Codes, PackedColumn};
 use crate::experiment::{Bench, Error, Laps, Levels, Sizing, Subject, Variant};
 use crate::random::Random;
 use gingham_kernels::Isa;
@@ -106,7 +106,8 @@ pub fn over(codes: &Codes, formats: &[Format], setup: &Setup, cases: Vec<Case>) 
     let rows = codes.rows();
     let (isa, threads) = (setup.isa, setup.threads);
     let out = Rc::new(RefCell::new(vec![0; rows.div_ceil(64)]));
-    let columns: Vec<Rc<Column>> = formats.iter().map(|format| Rc::new(Column::new(isa, *format, codes))).collect();
+    let columns: Vec<Rc<PackedColumn>> =
+        formats.iter().map(|format| Rc::new(PackedColumn::new(isa, *format, codes))).collect();
     let mut variants = Vec::new();
     for case in cases {
         let expected = Rc::new(codes.select(case.test));
@@ -125,7 +126,7 @@ pub fn over(codes: &Codes, formats: &[Format], setup: &Setup, cases: Vec<Case>) 
                     ("bytes", column.bytes() as f64),
                     ("selectivity", selected as f64 / rows as f64),
                 ],
-                subject: Box::new(Scan { isa, threads, column: Rc::clone(column), test, options, out, expected }),
+                subject: Box::new(ColumnScan { isa, threads, column: Rc::clone(column), test, options, out, expected }),
             });
         }
     }
@@ -133,13 +134,13 @@ pub fn over(codes: &Codes, formats: &[Format], setup: &Setup, cases: Vec<Case>) 
 }
 
 /// A scan of a column to a bit vector.
-pub struct Scan {
+pub struct ColumnScan {
     /// The instruction set.
     pub isa: Isa,
     /// Threads that share the rows.
     pub threads: usize,
     /// The column.
-    pub column: Rc<Column>,
+    pub column: Rc<PackedColumn>,
     /// What is asked.
     pub test: Test,
     /// How.
@@ -150,7 +151,7 @@ pub struct Scan {
     pub expected: Rc<Vec<u64>>,
 }
 
-impl Subject for Scan {
+impl Subject for ColumnScan {
     fn prepare(&mut self) {
         poison(&mut self.out.borrow_mut(), &self.expected);
     }

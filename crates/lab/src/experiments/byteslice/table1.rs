@@ -36,7 +36,7 @@ const SEGMENTS: [u32; 2] = [256, 512];
 
 /// A packing as far as early stop goes.
 #[derive(Debug, Clone, Copy)]
-struct Kind {
+struct PackingKind {
     name: &'static str,
     /// Bits between two looks.
     step: u32,
@@ -44,10 +44,11 @@ struct Kind {
     share: u32,
 }
 
-const KINDS: [Kind; 2] = [Kind { name: "vbp", step: 4, share: 1 }, Kind { name: "byteslice", step: 8, share: 8 }];
+const KINDS: [PackingKind; 2] =
+    [PackingKind { name: "vbp", step: 4, share: 1 }, PackingKind { name: "byteslice", step: 8, share: 8 }];
 
 /// The paper's probability that a segment is decided after t bits.
-fn formula(kind: Kind, segment: u32, bits: u32) -> f64 {
+fn formula(kind: PackingKind, segment: u32, bits: u32) -> f64 {
     (1.0 - 0.5_f64.powi(bits as i32)).powi((segment / kind.share) as i32)
 }
 
@@ -68,7 +69,7 @@ fn design(_: &Bench) -> Result<Design, Error> {
     Ok(Design { factors, trials, ..Design::default() })
 }
 
-fn variants(bench: &Bench, kind: Kind, segment: u32) -> Vec<Variant> {
+fn variants(bench: &Bench, kind: PackingKind, segment: u32) -> Vec<Variant> {
     let segments = if bench.is_tiny() { 200 } else { 4_000 };
     let looks = (1..=WIDTH / kind.step).map(|look| Some(look * kind.step));
     let variant = |bits: Option<u32>| {
@@ -78,7 +79,7 @@ fn variants(bench: &Bench, kind: Kind, segment: u32) -> Vec<Variant> {
             levels: levels(&[("segment", &segment), ("bits", &level), ("packing", &kind.name)]),
             units: (segments as f64, "segment"),
             facts: bits.map(|bits| ("formula", formula(kind, segment, bits))).into_iter().collect(),
-            subject: Box::new(Count {
+            subject: Box::new(SegmentCount {
                 random: Random::named(bench.settings.seed, &part),
                 kind,
                 codes: segment / kind.share,
@@ -94,9 +95,9 @@ fn variants(bench: &Bench, kind: Kind, segment: u32) -> Vec<Variant> {
 }
 
 /// Counts segments, each run on new random codes.
-struct Count {
+struct SegmentCount {
     random: Random,
-    kind: Kind,
+    kind: PackingKind,
     /// Codes of a segment.
     codes: u32,
     /// The bits after which a segment must be decided; `None` counts the bits until it is.
@@ -109,7 +110,7 @@ struct Count {
     last: (u32, Vec<u32>),
 }
 
-impl Count {
+impl SegmentCount {
     /// Bits looked at until no code of the segment equals the constant in all of them, or all bits. That is the longest
     /// beginning that a code shares with the constant, and one bit more, rounded up to the next look.
     fn bits_until_decided(&self, shared: u32) -> u32 {
@@ -122,7 +123,7 @@ impl Count {
     }
 }
 
-impl Subject for Count {
+impl Subject for SegmentCount {
     fn prepare(&mut self) {
         (self.decided, self.looked) = (0, 0);
         self.last.1.clear();

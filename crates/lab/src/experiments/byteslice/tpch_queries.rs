@@ -3,7 +3,7 @@
 //! 14, which only projects by one. Left out too are those that select nothing by constants before they aggregate (17, 18),
 //! and those over other tables (11, 22). The other halves of 4 and 21, that some item exists, are about other rows.
 
-use super::query::{Condition, Query, Table};
+use super::query::{Condition, WideQuery, WideTable};
 use crate::data::wide::Wide;
 use gingham_kernels::packing::Operator;
 
@@ -20,8 +20,8 @@ fn day(year: i64, month: i64) -> i64 {
 }
 
 /// A query over a wide table of line items.
-pub fn query(name: &'static str, wide: &Wide) -> Query {
-    let t = Table(wide);
+pub fn query(name: &'static str, wide: &Wide) -> WideQuery {
+    let t = WideTable(wide);
     let (parts, projection): (Vec<Condition>, &'static [&'static str]) = match name {
         "Q1" => (
             vec![t.below("l_shipdate", day(1998, 9) + 2)],
@@ -106,11 +106,11 @@ pub fn query(name: &'static str, wide: &Wide) -> Query {
         ),
         other => panic!("no query {other} among {NAMES:?}"),
     };
-    Query { name, condition: Condition::And(parts), projection }
+    WideQuery { name, condition: Condition::And(parts), projection }
 }
 
 /// Query 19: three kinds of parts, each with its containers, quantities and sizes; all delivered by air and in person.
-fn discounted_revenue(t: &Table<'_>) -> Vec<Condition> {
+fn discounted_revenue(t: &WideTable<'_>) -> Vec<Condition> {
     let kind = |brand: &str, containers: &[&str], quantity: i64, size: i64| {
         Condition::And(vec![
             t.is("p_brand", brand),

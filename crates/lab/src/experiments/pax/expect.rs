@@ -6,7 +6,7 @@ use gingham::storage::model::HeapLayout;
 use std::time::Duration;
 
 /// Levels that results are selected by.
-pub type At<'a> = &'a [(&'a str, &'a str)];
+pub type AtLevels<'a> = &'a [(&'a str, &'a str)];
 
 /// NSM and PAX, which most experiments compare.
 pub const PAIR: [HeapLayout; 2] = [HeapLayout::Nsm, HeapLayout::Pax];
@@ -22,7 +22,7 @@ pub fn enough(bench: &Bench) -> Option<Duration> {
 }
 
 /// The points of a layout at some levels.
-pub fn points<'a>(context: &Context<'a>, layout: &str, at: At<'_>) -> Vec<&'a Point> {
+pub fn points<'a>(context: &Context<'a>, layout: &str, at: AtLevels<'_>) -> Vec<&'a Point> {
     let chosen = |point: &&Point| at.iter().all(|(factor, level)| point.level(factor) == *level);
     context.findings.points.iter().filter(|point| point.level("layout") == layout).filter(chosen).collect()
 }
@@ -32,7 +32,7 @@ pub fn against(
     context: &Context<'_>,
     (layout, other): (&str, &str),
     metric: &str,
-    at: At<'_>,
+    at: AtLevels<'_>,
     expectation: impl Fn(String, &Summary, &Summary) -> Expectation,
 ) -> Vec<Expectation> {
     let each = |point: &&Point| {
@@ -43,7 +43,7 @@ pub fn against(
 }
 
 /// At each place, a layout takes less than `factor` times the time of another.
-pub fn faster(context: &Context<'_>, layouts: (&str, &str), factor: f64, at: At<'_>) -> Vec<Expectation> {
+pub fn faster(context: &Context<'_>, layouts: (&str, &str), factor: f64, at: AtLevels<'_>) -> Vec<Expectation> {
     against(context, layouts, "time", at, |label, a, b| Expectation::less(label, a, b, factor))
 }
 
@@ -53,7 +53,7 @@ pub fn between(
     layout: &str,
     (factor, level, other): (&'static str, &str, &str),
     metric: &str,
-    at: At<'_>,
+    at: AtLevels<'_>,
     expectation: impl Fn(String, &Summary, &Summary) -> Expectation,
 ) -> Vec<Expectation> {
     let each = |point: &&Point| {
@@ -69,7 +69,7 @@ pub fn between(
 pub fn converges(
     context: &Context<'_>,
     (factor, from, to): (&'static str, &str, &str),
-    at: At<'_>,
+    at: AtLevels<'_>,
 ) -> Vec<Expectation> {
     let times = |level: &str| {
         let of = |layout| {
@@ -87,7 +87,7 @@ pub fn converges(
 }
 
 /// The levels that a claim's own words don't name; all of them when these name all.
-fn place(point: &Point, at: At<'_>) -> String {
+fn place(point: &Point, at: AtLevels<'_>) -> String {
     let mut named: Vec<&str> = at.iter().map(|(factor, _)| *factor).collect();
     named.push("layout");
     let place = point.label(&named);

@@ -1,13 +1,13 @@
 //! Figure 11 and table 2 (section 7.2): bulk loads of TPC-H, and what the threshold for reorganising a page does to them.
 
 use super::expect::{enough, faster};
-use super::loads::{Data, Load};
+use super::loads::{Load, LoadData};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Mode, Point,
     Trial, levels,
 };
 use crate::statistics::Summary;
-use crate::tpch::Table;
+use crate::tpch::TpchTable;
 use gingham::storage::model::{HeapLayout, HeapOptions};
 use std::rc::Rc;
 
@@ -55,7 +55,7 @@ fn sizes(bench: &Bench) -> Result<Design, Error> {
     let trial = |size: &u32| {
         let size = *size;
         let setup = move |bench: &Bench| {
-            let data = Rc::new(Data::of_megabytes(bench, size.into(), &Table::ALL)?);
+            let data = Rc::new(LoadData::of_megabytes(bench, size.into(), &TpchTable::ALL)?);
             let of = |layout: HeapLayout| {
                 Load::variant(&data, HeapOptions::new(layout), levels(&[("size", &size), ("layout", &layout.name())]))
             };
@@ -137,7 +137,7 @@ const PAX: [(&str, u8); 3] = [("pax, 0 %", 0), ("pax, 5 %", 5), ("pax, 10 %", 10
 fn thresholds(bench: &Bench) -> Result<Design, Error> {
     let size = megabytes(bench.settings.mode)[0];
     let setup = move |bench: &Bench| {
-        let data = Rc::new(Data::of_megabytes(bench, size.into(), &Table::ALL)?);
+        let data = Rc::new(LoadData::of_megabytes(bench, size.into(), &TpchTable::ALL)?);
         let of = |name: &str, options| Load::variant(&data, options, levels(&[("size", &size), ("pages", &name)]));
         let pax = PAX.iter().map(|(name, threshold)| {
             of(name, HeapOptions { threshold: *threshold, ..HeapOptions::new(HeapLayout::Pax) })

@@ -1,15 +1,15 @@
 //! Figure 12 (section 7.3): range selections and TPC-H queries, by the paper's operators and through SQL.
 
 use super::expect::{self, PAIR, enough, faster};
-use super::loads::Data;
+use super::loads::LoadData;
 use super::relation::{load, open, scratch};
 use super::sql::Queries;
-use super::tpch::{Answer, Question, Tables, answer};
+use super::tpch::{GroupAnswer, Question, Tables, answer};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Mode,
     Subject, Trial, Variant, levels,
 };
-use crate::tpch::Table;
+use crate::tpch::TpchTable;
 use gingham::storage::model::HeapOptions;
 use gingham::storage::snapshot::DirectPages;
 use std::rc::Rc;
@@ -41,7 +41,7 @@ pub static FIG12: Experiment = Experiment {
 
 const OPERATORS: &str = "operators";
 const SQL: &str = "SQL";
-const ASKED: [Table; 3] = [Table::LineItem, Table::Orders, Table::Part];
+const ASKED: [TpchTable; 3] = [TpchTable::LineItem, TpchTable::Orders, TpchTable::Part];
 
 fn design(bench: &Bench) -> Result<Design, Error> {
     let sizes: &[u32] = match bench.settings.mode {
@@ -51,12 +51,12 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     };
     let by_operators = |size: &u32| {
         let size = *size;
-        let setup = move |bench: &Bench| by_operators(&Data::of_megabytes(bench, size.into(), &ASKED)?, size);
+        let setup = move |bench: &Bench| by_operators(&LoadData::of_megabytes(bench, size.into(), &ASKED)?, size);
         Trial { name: format!("{size} MB, {OPERATORS}"), setup: Box::new(setup) }
     };
     let by_sql = |size: &u32| {
         let size = *size;
-        let setup = move |bench: &Bench| by_sql(&Data::of_megabytes(bench, size.into(), &ASKED)?, size);
+        let setup = move |bench: &Bench| by_sql(&LoadData::of_megabytes(bench, size.into(), &ASKED)?, size);
         Trial { name: format!("{size} MB, {SQL}"), setup: Box::new(setup) }
     };
     let small = "the data set is smaller than the paper's of 100, 200 and 500 MB".to_owned();
@@ -74,7 +74,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     })
 }
 
-fn by_operators(data: &Data, size: u32) -> Result<Vec<Variant>, Error> {
+fn by_operators(data: &LoadData, size: u32) -> Result<Vec<Variant>, Error> {
     let batches = [0, 1, 2].map(|table: usize| &data.tables[table].1[..]);
     let failed = super::relation::failed;
     let mut variants = Vec::new();
@@ -94,7 +94,12 @@ fn by_operators(data: &Data, size: u32) -> Result<Vec<Variant>, Error> {
                 levels: own.into_iter().chain(levels).collect(),
                 units: (1.0, "query"),
                 facts: vec![("records", data.records as f64)],
-                subject: Box::new(Asked { pages: Rc::clone(&pages), question, expected, found: Ok(Answer::new()) }),
+                subject: Box::new(AskedOperators {
+                    pages: Rc::clone(&pages),
+                    question,
+                    expected,
+                    found: Ok(GroupAnswer::new()),
+                }),
             });
         }
     }
@@ -102,14 +107,14 @@ fn by_operators(data: &Data, size: u32) -> Result<Vec<Variant>, Error> {
 }
 
 /// A question that operators answer.
-struct Asked {
+struct AskedOperators {
     pages: Rc<[DirectPages]>,
     question: Question,
-    expected: Answer,
-    found: Result<Answer, String>,
+    expected: GroupAnswer,
+    found: Result<GroupAnswer, String>,
 }
 
-impl Subject for Asked {
+impl Subject for AskedOperators {
     fn prepare(&mut self) {
         self.found = Err("it has not run".to_owned());
     }
@@ -127,7 +132,7 @@ impl Subject for Asked {
     }
 }
 
-fn by_sql(data: &Data, size: u32) -> Result<Vec<Variant>, Error> {
+fn by_sql(data: &LoadData, size: u32) -> Result<Vec<Variant>, Error> {
     let mut variants = Vec::new();
     for layout in PAIR {
         let queries = Queries::new(data, layout, f64::from(size) / 1000.0)?;

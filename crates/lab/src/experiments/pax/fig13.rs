@@ -1,7 +1,7 @@
 //! Figure 13 (section 7.4): updates over the number of attributes and the selectivity.
 
 use super::expect::{self, PAIR, enough, faster, points};
-use super::loads::Data;
+use super::loads::LoadData;
 use super::sql::{failed, fill, move_to};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Laps, Mode, Subject,
@@ -9,8 +9,8 @@ use crate::experiment::{
 };
 use crate::random::Random;
 use crate::statistics::Summary;
-use crate::tpch::Table;
-use crate::tpch::answers::Answer;
+use crate::tpch::TpchTable;
+use crate::tpch::answers::QueryAnswer;
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use gingham::storage::model::HeapLayout;
@@ -83,7 +83,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
 
 fn variants(bench: &Bench, kept: &'static str) -> Result<Vec<Variant>, Error> {
     let (megabytes, attributes, selectivities) = sizes(bench.settings.mode);
-    let data = Data::of_megabytes(bench, megabytes, &[Table::LineItem])?;
+    let data = LoadData::of_megabytes(bench, megabytes, &[TpchTable::LineItem])?;
     let mut keys: Vec<i64> = Vec::with_capacity(data.records);
     for batch in &data.tables[0].1 {
         keys.extend(batch.column(1).as_primitive::<Int64Type>().values());
@@ -125,7 +125,7 @@ struct Updated {
 }
 
 impl Updated {
-    fn new(data: &Data, layout: HeapLayout, kept: &str) -> Result<Self, Error> {
+    fn new(data: &LoadData, layout: HeapLayout, kept: &str) -> Result<Self, Error> {
         let folder = if kept == KEPT[1] {
             Some(tempfile::tempdir().map_err(|error| Error::Data(format!("no folder for a database: {error}")))?)
         } else {
@@ -150,7 +150,7 @@ impl Updated {
         let told = |error: gingham::Error| error.to_string();
         let result = self.connection.query(&sql).map_err(told)?;
         let (schema, batches) = (result.schema(), result.collect_batches().map_err(told)?);
-        let answer = Answer::new(&schema, &batches).map_err(|error| error.to_string())?;
+        let answer = QueryAnswer::new(&schema, &batches).map_err(|error| error.to_string())?;
         let number = |cell: &Option<String>| {
             let digits = cell.as_deref().unwrap_or_default().replace('.', "");
             digits.parse().map_err(|error| format!("a sum of '{digits}': {error}"))

@@ -2,7 +2,7 @@
 
 use super::relation::{definition, failed};
 use crate::experiment::{Bench, Error, Laps, Levels, Subject, Variant};
-use crate::tpch::{Table, generate_in_order};
+use crate::tpch::{TpchTable, generate_in_order};
 use arrow::array::{Array, RecordBatch};
 use arrow::compute::concat_batches;
 use arrow::datatypes::DataType;
@@ -18,18 +18,18 @@ use std::sync::Arc;
 
 /// TPC-H at some scale, as what is loaded.
 #[derive(Debug)]
-pub struct Data {
+pub struct LoadData {
     /// The tables, none of whose columns takes NULL.
     pub tables: Vec<(TableDefinition, Vec<RecordBatch>)>,
     /// Records of all.
     pub records: usize,
 }
 
-impl Data {
+impl LoadData {
     /// A data set of so many megabytes by the paper's count: 1000 are a scale of 1.
-    pub fn of_megabytes(bench: &Bench, megabytes: f64, tables: &[Table]) -> Result<Self, Error> {
+    pub fn of_megabytes(bench: &Bench, megabytes: f64, tables: &[TpchTable]) -> Result<Self, Error> {
         let scale = megabytes / 1000.0;
-        let table = |table: &Table| {
+        let table = |table: &TpchTable| {
             let mut batches = Vec::new();
             let Ok(()) = generate_in_order(*table, scale, bench.settings.threads, |batch| {
                 batches.push(batch);
@@ -44,7 +44,7 @@ impl Data {
 }
 
 /// The definition of one of TPC-H's tables.
-fn of_table(table: Table) -> Result<TableDefinition, Error> {
+fn of_table(table: TpchTable) -> Result<TableDefinition, Error> {
     let schema = table.schema();
     let columns = schema.fields().iter().map(|field| {
         let logical_type = match field.data_type() {
@@ -71,7 +71,7 @@ pub struct Filled {
 
 /// Loads a data set into a database that is synced, each run into a new one.
 pub struct Load {
-    data: Rc<Data>,
+    data: Rc<LoadData>,
     options: HeapOptions,
     target: Option<Target>,
     /// Whether every value was compared once.
@@ -88,7 +88,7 @@ struct Target {
 
 impl Load {
     /// A variant that loads.
-    pub fn variant(data: &Rc<Data>, options: HeapOptions, levels: Levels) -> Variant {
+    pub fn variant(data: &Rc<LoadData>, options: HeapOptions, levels: Levels) -> Variant {
         Variant {
             levels,
             units: (data.records as f64, "record"),
@@ -110,7 +110,7 @@ impl Load {
 }
 
 impl Target {
-    fn load(&self, data: &Data, laps: &mut Laps) -> gingham::storage::Result<Filled> {
+    fn load(&self, data: &LoadData, laps: &mut Laps) -> gingham::storage::Result<Filled> {
         let mut filled = Filled::default();
         for (table, (_, batches)) in self.tables.iter().zip(&data.tables) {
             filled.reorganised += self.store.write(|transaction| {
@@ -127,7 +127,7 @@ impl Target {
     }
 
     /// Compares what lies in the pages with the batches, and counts the pages.
-    fn compare(&self, data: &Data, all: bool) -> Result<u64, String> {
+    fn compare(&self, data: &LoadData, all: bool) -> Result<u64, String> {
         let told = |error: gingham::storage::Error| error.to_string();
         let mut pages = 0;
         for (table, (definition, batches)) in self.tables.iter().zip(&data.tables) {

@@ -1,7 +1,7 @@
 //! R, the relation of sections 6 and 7.5: numeric attributes of 8 bytes, with the values that l_partkey has, in NSM, DSM and
 //! PAX pages; and queries on ranges of them.
 
-use super::scan::{self, Answer, Query, Range};
+use super::scan::{self, Range, RangeQuery, ScanAnswer};
 use crate::experiment::{Bench, Error, Laps, Levels, Mode, Subject, Variant};
 use crate::random::Random;
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
@@ -137,7 +137,7 @@ impl Relation {
     }
 
     /// Queries that let through `percent` of the records by the first of `tested`, and all of these by the others.
-    pub fn queries(&self, random: &mut Random, percent: f64, tested: &[usize], projected: &[usize]) -> Vec<Query> {
+    pub fn queries(&self, random: &mut Random, percent: f64, tested: &[usize], projected: &[usize]) -> Vec<RangeQuery> {
         let largest = largest(self.records());
         let width = ((largest as f64 * percent / 100.0).round() as u64).min(largest);
         let query = |_| {
@@ -146,14 +146,14 @@ impl Relation {
                 0 => Range { attribute: *attribute, low, high: low + width + 1 },
                 _ => Range { attribute: *attribute, low: 0, high: largest + 1 },
             };
-            Query { ranges: tested.iter().enumerate().map(range).collect(), projected: projected.to_vec() }
+            RangeQuery { ranges: tested.iter().enumerate().map(range).collect(), projected: projected.to_vec() }
         };
         (0..UNIT).map(query).collect()
     }
 
     /// The right answer of a query.
-    pub fn answer(&self, query: &Query) -> Answer {
-        let mut answer = Answer::none(query);
+    pub fn answer(&self, query: &RangeQuery) -> ScanAnswer {
+        let mut answer = ScanAnswer::none(query);
         for record in 0..self.records() {
             if query.ranges.iter().all(|range| range.holds(self.columns[range.attribute][record])) {
                 answer.count += 1;
@@ -166,9 +166,9 @@ impl Relation {
     }
 
     /// A variant for each layout that runs a unit of queries; `levels` are those of other factors.
-    pub fn variants(&self, queries: &[Query], levels: &Levels) -> Vec<Variant> {
-        let queries: Rc<[Query]> = queries.into();
-        let expected: Rc<[Answer]> = queries.iter().map(|query| self.answer(query)).collect();
+    pub fn variants(&self, queries: &[RangeQuery], levels: &Levels) -> Vec<Variant> {
+        let queries: Rc<[RangeQuery]> = queries.into();
+        let expected: Rc<[ScanAnswer]> = queries.iter().map(|query| self.answer(query)).collect();
         let selected: u64 = expected.iter().map(|answer| answer.count).sum();
         let scanned = (self.records() * queries.len()) as f64;
         let variant = |(layout, pages): (HeapLayout, Rc<DirectPages>)| {
@@ -189,9 +189,9 @@ impl Relation {
 /// A unit of queries on one table.
 struct Unit {
     pages: Rc<DirectPages>,
-    queries: Rc<[Query]>,
-    expected: Rc<[Answer]>,
-    found: Vec<gingham::storage::Result<Answer>>,
+    queries: Rc<[RangeQuery]>,
+    expected: Rc<[ScanAnswer]>,
+    found: Vec<gingham::storage::Result<ScanAnswer>>,
 }
 
 impl Subject for Unit {

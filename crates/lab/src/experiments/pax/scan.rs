@@ -30,7 +30,7 @@ impl Range {
 
 /// `SELECT avg(a_p), … FROM R WHERE Lo < a_q AND a_q < Hi AND …`
 #[derive(Debug, Clone)]
-pub struct Query {
+pub struct RangeQuery {
     /// What the records must fulfil.
     pub ranges: Vec<Range>,
     /// Attributes whose averages are wanted.
@@ -39,16 +39,16 @@ pub struct Query {
 
 /// What averages are made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ScanAnswer {
     /// Records.
     pub count: u64,
     /// Of each projected attribute the sum of its codes.
     pub sums: Vec<u64>,
 }
 
-impl Answer {
+impl ScanAnswer {
     /// Of no record.
-    pub fn none(query: &Query) -> Self {
+    pub fn none(query: &RangeQuery) -> Self {
         Self { count: 0, sums: vec![0; query.projected.len()] }
     }
 }
@@ -87,21 +87,21 @@ fn in_pages<'p, C: PageColumn>(
 }
 
 /// The answer of a query, by the operators of the table's layout.
-pub fn run(pages: &DirectPages, query: &Query) -> Result<Answer> {
+pub fn run(pages: &DirectPages, query: &RangeQuery) -> Result<ScanAnswer> {
     if pages.reader().record().options.layout == HeapLayout::Dsm {
         return pages.read(|read| in_relations(read, query));
     }
     let attributes = query.ranges.iter().map(|range| range.attribute).chain(query.projected.iter().copied()).collect();
-    let mut averages = Averages { query, attributes, answer: Answer::none(query) };
+    let mut averages = Averages { query, attributes, answer: ScanAnswer::none(query) };
     scan(pages, &mut averages)?;
     Ok(averages.answer)
 }
 
 /// A query's sums: the attributes of its predicate, then those that it projects.
 struct Averages<'q> {
-    query: &'q Query,
+    query: &'q RangeQuery,
     attributes: Vec<usize>,
-    answer: Answer,
+    answer: ScanAnswer,
 }
 
 impl Operator for Averages<'_> {
@@ -124,7 +124,7 @@ impl Operator for Averages<'_> {
 }
 
 /// DSM: a relation for each attribute.
-fn in_relations(read: DirectRead<'_>, query: &Query) -> Result<Answer> {
+fn in_relations(read: DirectRead<'_>, query: &RangeQuery) -> Result<ScanAnswer> {
     let mut ids: Option<Vec<RecordId>> = None;
     for range in &query.ranges {
         let found = qualifying(read, range)?;
@@ -134,7 +134,7 @@ fn in_relations(read: DirectRead<'_>, query: &Query) -> Result<Answer> {
         });
     }
     let ids = ids.unwrap_or_default();
-    let mut answer = Answer { count: ids.len() as u64, ..Answer::none(query) };
+    let mut answer = ScanAnswer { count: ids.len() as u64, ..ScanAnswer::none(query) };
     for (sum, attribute) in answer.sums.iter_mut().zip(&query.projected) {
         let pair = read.pair_schema(*attribute);
         for id in &ids {

@@ -1,14 +1,14 @@
 //! Section 3.2 and 4.1: the space that each layout takes.
 
 use super::expect::{against, enough};
-use super::loads::Data;
+use super::loads::LoadData;
 use super::relation::{self, DEGREE, Relation, load, open, scratch};
 use crate::experiment::{
     Bench, Claim, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Laps, Mode, Subject, Trial,
     Variant, levels,
 };
 use crate::statistics::Summary;
-use crate::tpch::Table;
+use crate::tpch::TpchTable;
 use gingham::storage::model::{HeapLayout, HeapOptions};
 use gingham::storage::snapshot::DirectPages;
 use std::rc::Rc;
@@ -37,12 +37,13 @@ pub static SPACE: Experiment = Experiment {
 };
 
 const R: &str = "R";
-const TABLES: [Table; 5] = [Table::Customer, Table::Part, Table::PartSupp, Table::Orders, Table::LineItem];
+const TABLES: [TpchTable; 5] =
+    [TpchTable::Customer, TpchTable::Part, TpchTable::PartSupp, TpchTable::Orders, TpchTable::LineItem];
 /// Bytes that a page takes in the file, with what LMDB puts before it.
 const PAGE: f64 = 8192.0;
 
 fn design(bench: &Bench) -> Result<Design, Error> {
-    let tables = || [R].into_iter().chain(TABLES.map(Table::name));
+    let tables = || [R].into_iter().chain(TABLES.map(TpchTable::name));
     let tpch = TABLES.map(|table| Trial {
         name: table.name().to_owned(),
         setup: Box::new(move |bench: &Bench| {
@@ -51,7 +52,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
                 Mode::Quick => 10.0,
                 Mode::Default | Mode::Full => 100.0,
             };
-            let data = Data::of_megabytes(bench, megabytes, &[table])?;
+            let data = LoadData::of_megabytes(bench, megabytes, &[table])?;
             let (definition, batches) = &data.tables[0];
             let of = |layout: HeapLayout| {
                 let store = scratch()?;
@@ -85,17 +86,17 @@ fn variant(table: &str, layout: HeapLayout, pages: Rc<DirectPages>) -> Variant {
         levels: levels(&[("table", &table), ("layout", &layout.name())]),
         units: (records, "record"),
         facts: vec![("records", records)],
-        subject: Box::new(Count { pages, found: Ok(0) }),
+        subject: Box::new(PageCount { pages, found: Ok(0) }),
     }
 }
 
 /// Counts a table's pages.
-struct Count {
+struct PageCount {
     pages: Rc<DirectPages>,
     found: Result<usize, String>,
 }
 
-impl Subject for Count {
+impl Subject for PageCount {
     fn prepare(&mut self) {
         self.found = Err("it has not run".to_owned());
     }

@@ -1,9 +1,9 @@
 //! Databases of TPC-H's tables in heap pages, and queries through SQL.
 
-use super::loads::Data;
+use super::loads::LoadData;
 use super::tpch::Question;
 use crate::experiment::{Error, Laps, Subject};
-use crate::tpch::answers::Answer;
+use crate::tpch::answers::QueryAnswer;
 use crate::tpch::{create_tables, queries};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -16,7 +16,7 @@ pub fn failed(error: gingham::Error) -> Error {
 }
 
 /// Fills a database with the tables of a data set, in the layout that tables have by themselves.
-pub fn fill(database: &Database, data: &Data) -> Result<Connection, Error> {
+pub fn fill(database: &Database, data: &LoadData) -> Result<Connection, Error> {
     let connection = database.connect();
     create_tables(&connection).map_err(failed)?;
     for (definition, batches) in &data.tables {
@@ -28,7 +28,7 @@ pub fn fill(database: &Database, data: &Data) -> Result<Connection, Error> {
 }
 
 /// Moves the tables of a data set into pages of a layout.
-pub fn move_to(connection: &Connection, data: &Data, layout: HeapLayout) -> Result<(), Error> {
+pub fn move_to(connection: &Connection, data: &LoadData, layout: HeapLayout) -> Result<(), Error> {
     for (definition, _) in &data.tables {
         let sql = format!("ALTER TABLE {} SET (layout = '{layout}')", definition.name);
         connection.execute(&sql).map_err(failed)?;
@@ -41,18 +41,18 @@ pub fn move_to(connection: &Connection, data: &Data, layout: HeapLayout) -> Resu
 pub struct Queries {
     database: Database,
     scale: f64,
-    answers: Vec<Answer>,
+    answers: Vec<QueryAnswer>,
 }
 
 impl Queries {
     /// Loads the tables; asks DataFusion's operators while these are not in heap pages yet.
-    pub fn new(data: &Data, layout: HeapLayout, scale: f64) -> Result<Self, Error> {
+    pub fn new(data: &LoadData, layout: HeapLayout, scale: f64) -> Result<Self, Error> {
         let database = Database::in_memory().map_err(failed)?;
         let connection = fill(&database, data)?;
         connection.execute("SET gingham.execution = 'datafusion'").map_err(failed)?;
         let answer = |question: Question| {
             let (schema, batches) = asked(&connection, &text(question, scale)).map_err(Error::Data)?;
-            Answer::new(&schema, &batches).map_err(|error| Error::Data(error.to_string()))
+            QueryAnswer::new(&schema, &batches).map_err(|error| Error::Data(error.to_string()))
         };
         let answers = Question::ALL.into_iter().map(answer).collect::<Result<_, _>>()?;
         move_to(&connection, data, layout)?;
@@ -60,12 +60,12 @@ impl Queries {
     }
 
     /// A question on a session of its own, of one thread.
-    pub fn ask(&self, question: Question) -> Result<Asked, Error> {
+    pub fn ask(&self, question: Question) -> Result<AskedSql, Error> {
         let connection = self.database.connect();
         connection.execute("SET gingham.threads = '1'").map_err(failed)?;
         let expected = self.answers[question as usize].clone();
         let found = Err("it has not run".to_owned());
-        Ok(Asked { connection, sql: text(question, self.scale), number: number(question), expected, found })
+        Ok(AskedSql { connection, sql: text(question, self.scale), number: number(question), expected, found })
     }
 }
 
@@ -96,15 +96,15 @@ fn asked(connection: &Connection, sql: &str) -> Result<(SchemaRef, Vec<RecordBat
 }
 
 /// A question through SQL.
-pub struct Asked {
+pub struct AskedSql {
     connection: Connection,
     sql: String,
     number: usize,
-    expected: Answer,
+    expected: QueryAnswer,
     found: Result<(SchemaRef, Vec<RecordBatch>), String>,
 }
 
-impl Subject for Asked {
+impl Subject for AskedSql {
     fn prepare(&mut self) {
         self.found = Err("it has not run".to_owned());
     }
@@ -115,7 +115,7 @@ impl Subject for Asked {
 
     fn check(&mut self) -> Result<(), String> {
         let (schema, batches) = self.found.as_ref().map_err(String::clone)?;
-        let found = Answer::new(schema, batches).map_err(|error| error.to_string())?;
+        let found = QueryAnswer::new(schema, batches).map_err(|error| error.to_string())?;
         if self.number > 0 {
             return self.expected.check(self.number, &found);
         }
@@ -130,7 +130,7 @@ impl Subject for Asked {
 }
 
 /// The rows of an answer in an order that their texts determine.
-fn sorted(answer: &Answer) -> Vec<&[Option<String>]> {
+fn sorted(answer: &QueryAnswer) -> Vec<&[Option<String>]> {
     let mut rows: Vec<_> = answer.rows().iter().map(Vec::as_slice).collect();
     rows.sort_unstable();
     rows

@@ -1,7 +1,7 @@
 //! The TPC-H queries of section 7.1 as the paper runs them: scans of pages that push predicates, aggregates on what
 //! qualifies, joins by hash tables of the attributes that the query needs, here in memory. Parameters are those of appendix B.
 
-use super::scan::{Operator, Query, Range, scan};
+use super::scan::{Operator, Range, RangeQuery, scan};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type};
 use gingham::storage::Result;
@@ -79,10 +79,10 @@ const fn code(number: i64) -> u64 {
 }
 
 /// An answer: its groups and their numbers.
-pub type Answer = BTreeMap<Vec<u8>, Vec<i128>>;
+pub type GroupAnswer = BTreeMap<Vec<u8>, Vec<i128>>;
 
 /// Answers a question.
-pub fn answer(tables: Tables<'_>, question: Question) -> Result<Answer> {
+pub fn answer(tables: Tables<'_>, question: Question) -> Result<GroupAnswer> {
     match question {
         Question::Rs => selections(tables),
         Question::Q1 => {
@@ -147,13 +147,13 @@ impl PageColumn for BatchColumn<'_> {
 }
 
 /// A selection whose projected values are written out.
-struct Output {
-    query: Query,
+struct SelectionOutput {
+    query: RangeQuery,
     attributes: Vec<usize>,
     rows: Vec<u64>,
 }
 
-impl Operator for Output {
+impl Operator for SelectionOutput {
     fn attributes(&self) -> &[usize] {
         &self.attributes
     }
@@ -171,17 +171,20 @@ impl Operator for Output {
 
 /// Selections of about a tenth of lineitem, by the orders' dates of shipping and with more predicates that all pass, of one
 /// attribute and of four. The answer is the output's length and sum.
-fn selections(tables: Tables<'_>) -> Result<Answer> {
+fn selections(tables: Tables<'_>) -> Result<GroupAnswer> {
     let all = |attribute| Range { attribute, low: 0, high: u64::MAX };
     // 1994-06-01 to 1995-02-01 of seven years.
     let first = Range { attribute: SHIPPED, low: day(8916), high: day(9163) };
-    let mut answer = Answer::new();
+    let mut answer = GroupAnswer::new();
     for ranges in [vec![first], vec![first, all(QUANTITY), all(DISCOUNT)]] {
         for projected in [vec![PRICE], vec![PRICE, SUPPKEY, PARTKEY, TAX]] {
             let attributes = ranges.iter().map(|range| range.attribute).chain(projected.iter().copied()).collect();
             let name = format!("{} of {}", projected.len(), ranges.len()).into_bytes();
-            let mut output =
-                Output { query: Query { ranges: ranges.clone(), projected }, attributes, rows: Vec::new() };
+            let mut output = SelectionOutput {
+                query: RangeQuery { ranges: ranges.clone(), projected },
+                attributes,
+                rows: Vec::new(),
+            };
             tables.scan(LINEITEM, &mut output)?;
             let sum = output.rows.iter().map(|code| number(*code)).sum();
             answer.insert(name, vec![output.rows.len() as i128, sum]);
@@ -271,7 +274,7 @@ impl Operator for Orders {
 /// The probe side of query 12.
 struct Modes<'o> {
     urgent: &'o HashMap<u64, bool>,
-    groups: Answer,
+    groups: GroupAnswer,
 }
 
 impl Operator for Modes<'_> {

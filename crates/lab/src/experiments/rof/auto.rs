@@ -31,13 +31,13 @@ pub static AUTO: Experiment = Experiment {
 static FORCED: [&str; 5] = ["fused", "staged", "vectorized", "interpreted", "datafusion"];
 
 /// What a bench has of each factor.
-struct Levels {
+struct BenchLevels {
     queries: Vec<usize>,
     forced: &'static [&'static str],
     plans: &'static [&'static str],
 }
 
-impl Levels {
+impl BenchLevels {
     fn of(bench: &Bench) -> Self {
         let all = NUMBERS.collect();
         match bench.settings.mode {
@@ -49,7 +49,7 @@ impl Levels {
 }
 
 fn design(bench: &Bench) -> Result<Design, Error> {
-    let Levels { queries, forced, plans } = Levels::of(bench);
+    let BenchLevels { queries, forced, plans } = BenchLevels::of(bench);
     let of = |number: &usize| {
         let number = *number;
         query::trial_at(1.0, number, move |_, database| variants(database, number, forced, plans))
@@ -98,7 +98,7 @@ struct Pair<'c> {
 /// For each query, auto is not slower than any forced mode by Welch's test, corrected for all of these comparisons, or by
 /// no more than what nobody would mind.
 fn not_slower(context: &Context<'_>, plans: &str) -> Judgement {
-    let Levels { queries, forced, .. } = Levels::of(context.bench);
+    let BenchLevels { queries, forced, .. } = BenchLevels::of(context.bench);
     let mut pairs = Vec::new();
     for query in queries {
         for mode in forced {

@@ -8,7 +8,7 @@ use crate::experiment::{
 use crate::machine::Clock;
 use crate::statistics::Summary;
 use crate::tpch::TpchDatabase;
-use crate::tpch::answers::Answer;
+use crate::tpch::answers::QueryAnswer;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::util::pretty::pretty_format_batches;
@@ -167,7 +167,7 @@ struct Run {
     connection: Connection,
     number: usize,
     sql: String,
-    expected: Rc<Answer>,
+    expected: Rc<QueryAnswer>,
     found: Result<(SchemaRef, Vec<RecordBatch>), String>,
     /// Times of its pipelines in units of the clock, when they are wanted.
     pipelines: Option<(Clock, Vec<f64>)>,
@@ -233,7 +233,7 @@ impl Subject for Run {
 
     fn check(&mut self) -> Result<(), String> {
         let (schema, batches) = self.found.as_ref().map_err(String::clone)?;
-        let found = Answer::new(schema, batches).map_err(|error| error.to_string())?;
+        let found = QueryAnswer::new(schema, batches).map_err(|error| error.to_string())?;
         self.expected.check(self.number, &found)?;
         if let Some((clock, _)) = self.pipelines {
             self.pipelines = Some((clock, self.times(clock)?));

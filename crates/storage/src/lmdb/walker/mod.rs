@@ -13,7 +13,7 @@ pub(crate) use crate::lmdb::walker::seal::is_sealed;
 
 use crate::io::system::read_at;
 use crate::lmdb::environment::Name;
-use crate::lmdb::records::State;
+use crate::lmdb::records::DatabaseState;
 use crate::lmdb::walker::page::Meta;
 use crate::lmdb::walker::tree::Trees;
 use crate::lmdb::{records, values};
@@ -212,7 +212,7 @@ fn written_by(file: &PageFile, number: u64, state: Option<Vec<u8>>) -> Result<u6
     let value = state.ok_or_else(|| file.damaged(number, "it leads to a catalog without its meta value 'state'"))?;
     let place = || format!("{}, meta value state", file.path.display());
     let payload = values::unseal(Name::Meta, records::STATE_KEY, &value, place)?;
-    Ok(values::parse::<State>(payload, place)?.transaction)
+    Ok(values::parse::<DatabaseState>(payload, place)?.transaction)
 }
 
 /// The state that a meta leads to names the transaction that wrote it: a damaged transaction number would otherwise

@@ -110,7 +110,7 @@ fn newest_first(pages: &PageFile) -> Result<(Meta, Meta)> {
 
 /// The seal that belongs on the page of `newest`, which follows `older`.
 fn seal(pages: &PageFile, newest: &Meta, older: &Meta) -> Result<[u8; BYTES], String> {
-    let mut written = Written { pages, limit: newest.last_page.saturating_add(1), count: 0, checksum: 0 };
+    let mut written = CommitPages { pages, limit: newest.last_page.saturating_add(1), count: 0, checksum: 0 };
     written.commit(newest, older)?;
     Ok(encode(newest.transaction, written.count, written.checksum))
 }
@@ -128,7 +128,7 @@ fn encode(transaction: u64, pages: u64, checksum: u32) -> [u8; BYTES] {
 }
 
 /// The pages that a commit has written, as they are found.
-struct Written<'f> {
+struct CommitPages<'f> {
     pages: &'f PageFile,
     /// Pages that the file may have: damaged ones could lead in circles.
     limit: u64,
@@ -148,7 +148,7 @@ struct Leaves {
     databases: BTreeMap<Vec<u8>, DatabaseRecord>,
 }
 
-impl Written<'_> {
+impl CommitPages<'_> {
     fn commit(&mut self, newest: &Meta, older: &Meta) -> Result<(), String> {
         let (fresh, gone) = self.tree(&newest.main, &older.main)?;
         self.tree(&newest.free, &older.free)?;

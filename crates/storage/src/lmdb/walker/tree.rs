@@ -31,7 +31,7 @@ impl Role {
 
 /// What was counted in a tree, to compare with its record.
 #[derive(Debug, Default)]
-struct Counted {
+struct TreeCounts {
     branch_pages: u64,
     leaf_pages: u64,
     overflow_pages: u64,
@@ -130,7 +130,7 @@ impl<'f> Trees<'f> {
     }
 
     fn tree(&mut self, role: Role, record: &DatabaseRecord) {
-        let mut counted = Counted::default();
+        let mut counted = TreeCounts::default();
         if record.depth > MAX_DEPTH {
             self.damaged_tree(role, format!("its depth is {}", record.depth));
             return;
@@ -157,7 +157,7 @@ impl<'f> Trees<'f> {
     }
 
     /// Walks the page `number`, `depth` levels above and including the leaves.
-    fn node_page(&mut self, role: Role, number: u64, depth: u16, bounds: &Bounds, counted: &mut Counted) {
+    fn node_page(&mut self, role: Role, number: u64, depth: u16, bounds: &Bounds, counted: &mut TreeCounts) {
         if let Err(detail) = self.try_node_page(role, number, depth, bounds, counted) {
             self.errors.push(self.file.damaged(number, format!("of {}: {detail}", role.text())));
         }
@@ -169,7 +169,7 @@ impl<'f> Trees<'f> {
         number: u64,
         depth: u16,
         bounds: &Bounds,
-        counted: &mut Counted,
+        counted: &mut TreeCounts,
     ) -> Result<(), String> {
         self.mark(number, 1)?;
         let bytes = self.file.read(number)?;
@@ -197,7 +197,7 @@ impl<'f> Trees<'f> {
         Ok(())
     }
 
-    fn leaf_node(&mut self, role: Role, owner: u64, node: &Node<'_>, counted: &mut Counted) -> Result<(), String> {
+    fn leaf_node(&mut self, role: Role, owner: u64, node: &Node<'_>, counted: &mut TreeCounts) -> Result<(), String> {
         let allowed = if role == Role::Main { SUB_DATABASE } else { BIG_DATA };
         if node.flags & !allowed != 0 || (role == Role::Main && node.flags != SUB_DATABASE) {
             return Err(format!("an entry has flags {:#x}", node.flags));

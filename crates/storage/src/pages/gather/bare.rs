@@ -5,7 +5,7 @@
 //! value.
 
 use crate::io::lmdb::PinnedRun;
-use crate::pages::attribute::{Kind, PageSchema};
+use crate::pages::attribute::{AttributeForm, PageSchema};
 use crate::pages::bit;
 use crate::pages::gather::Gather;
 use crate::pages::head::{CAPACITY, HEAD, RECORDS, SLOTS, is_deferred, u16_at};
@@ -32,7 +32,7 @@ const AHEAD: usize = 6;
 const AHEAD_BYTES: usize = 512;
 
 /// How the values of a minipage can be had.
-enum Copied {
+enum CopyOutcome {
     /// They were copied.
     Done,
     /// Some lie elsewhere.
@@ -128,18 +128,18 @@ impl Gather<'_> {
         let mut place = 0;
         while place < pages.len() {
             match (self.own.kind, &self.validity) {
-                (Kind::Fixed(width), None) => place = self.copy_codes(width, minipages, at, pages, place),
+                (AttributeForm::Fixed(width), None) => place = self.copy_codes(width, minipages, at, pages, place),
                 _ => ask(minipages, at, pages, place + AHEAD),
             }
             let Some((number, page)) = pages.get(place) else { break };
             let copied = match minipages.get(place, at) {
                 Some(minipage) => self.extend_minipage(&minipage, page)?,
-                None => Copied::Elsewhere,
+                None => CopyOutcome::Elsewhere,
             };
             match copied {
-                Copied::Done => {}
-                Copied::Elsewhere => open(number, true, self)?,
-                Copied::Misfit => open(number, false, self)?,
+                CopyOutcome::Done => {}
+                CopyOutcome::Elsewhere => open(number, true, self)?,
+                CopyOutcome::Misfit => open(number, false, self)?,
             }
             place += 1;
         }
@@ -160,22 +160,22 @@ impl Gather<'_> {
     }
 
     /// Adds the values of a minipage, or nothing when that takes more than copying.
-    fn extend_minipage(&mut self, minipage: &Minipage, page: &[u8]) -> Result<Copied> {
+    fn extend_minipage(&mut self, minipage: &Minipage, page: &[u8]) -> Result<CopyOutcome> {
         let &Minipage { records, capacity, .. } = minipage;
         let presence_bytes = if self.own.nullable { bit::bytes(capacity) } else { 0 };
         let parts = page.get(minipage.bytes.clone()).and_then(|bytes| {
             let (values, presence) = bytes.split_at_checked(bytes.len().checked_sub(presence_bytes)?)?;
             (records <= capacity).then_some((values, presence))
         });
-        let Some((values, presence)) = parts else { return Ok(Copied::Misfit) };
+        let Some((values, presence)) = parts else { return Ok(CopyOutcome::Misfit) };
         match self.own.kind {
-            Kind::Fixed(width) => match values.get(..width * records) {
+            AttributeForm::Fixed(width) => match values.get(..width * records) {
                 Some(codes) => self.bytes.extend_from_slice(codes),
-                None => return Ok(Copied::Misfit),
+                None => return Ok(CopyOutcome::Misfit),
             },
-            Kind::Variable => {
+            AttributeForm::Variable => {
                 let heap = values.len().checked_sub(2 * capacity).and_then(|heap| values.split_at_checked(heap));
-                let Some((heap, ends)) = heap else { return Ok(Copied::Misfit) };
+                let Some((heap, ends)) = heap else { return Ok(CopyOutcome::Misfit) };
                 let (ends, _) = ends[..2 * records].as_chunks::<2>();
                 let word = |end: &[u8; 2]| u16::from_le_bytes(*end);
                 let (used, after) = (ends.last().map_or(0, word).into(), ends.get(1..).unwrap_or_default());
@@ -186,7 +186,7 @@ impl Gather<'_> {
                 };
                 if used > heap.len() || !ascend(u16::MAX) {
                     let fits = usize::from(used as u16 & !ELSEWHERE) <= heap.len() && ascend(!ELSEWHERE);
-                    return Ok(if fits { Copied::Elsewhere } else { Copied::Misfit });
+                    return Ok(if fits { CopyOutcome::Elsewhere } else { CopyOutcome::Misfit });
                 }
                 self.has_room(used)?;
                 let before = self.bytes.len() as u32;
@@ -198,7 +198,7 @@ impl Gather<'_> {
             validity.append_packed_range(0..records, presence);
         }
         self.rows += records;
-        Ok(Copied::Done)
+        Ok(CopyOutcome::Done)
     }
 
     /// Adds what the live records of an NSM page have of attribute `at`. `place` names the page in errors.
@@ -247,7 +247,7 @@ impl Gather<'_> {
         place: &dyn Fn() -> String,
     ) -> Result<()> {
         let fixed = match schema.attributes[at].kind {
-            Kind::Fixed(width) if schema.presence[at].is_none() || self.validity.is_none() => width,
+            AttributeForm::Fixed(width) if schema.presence[at].is_none() || self.validity.is_none() => width,
             _ => 0,
         };
         let at_record = schema.places[at];

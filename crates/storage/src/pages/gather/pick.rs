@@ -3,7 +3,7 @@
 
 use crate::io::lmdb::PinnedRun;
 use crate::model::view::{ColumnView, Shape};
-use crate::pages::attribute::{Attribute, Kind};
+use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::pages::gather::bare::Minipages;
 use crate::pages::gather::{PADDING, padded, pool};
 
@@ -18,7 +18,7 @@ pub(crate) fn picked(
     rows: usize,
     tids: &[u32],
 ) -> Option<ColumnView> {
-    let Kind::Fixed(width) = own.kind else { return None };
+    let AttributeForm::Fixed(width) = own.kind else { return None };
     let mut bytes = pool::take_any(width * rows + PADDING);
     bytes.truncate(width * rows);
     let codes = bytes.as_slice_mut();

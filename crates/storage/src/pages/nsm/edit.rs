@@ -1,7 +1,7 @@
 //! Changes to an NSM page: records come, change and go; the area of records is closed up when what is free lies apart.
 
 use crate::model::heap_options::HeapLayout;
-use crate::pages::attribute::{Field, Kind, PageSchema};
+use crate::pages::attribute::{AttributeForm, Field, PageSchema};
 use crate::pages::bit;
 use crate::pages::field_column::FieldColumn;
 use crate::pages::head::{HEAD, Head, put_u16};
@@ -79,7 +79,7 @@ impl NsmPage<Vec<u8>> {
     pub fn update(&mut self, slot: usize, changes: &[(usize, Field<'_>)]) -> Result<Update> {
         self.schema.check_changes(changes)?;
         let (start, before) = self.slot(slot);
-        if changes.iter().all(|(attribute, _)| self.schema.attributes[*attribute].kind != Kind::Variable) {
+        if changes.iter().all(|(attribute, _)| self.schema.attributes[*attribute].kind != AttributeForm::Variable) {
             let record = &mut self.bytes[start..start + before];
             changes.iter().for_each(|(attribute, field)| encode_fixed(&self.schema, *attribute, field, record));
             return Ok(Update::Done);
@@ -187,7 +187,7 @@ fn encode(schema: &PageSchema, fields: &[Field<'_>], out: &mut [u8]) {
     out[..schema.fixed_bytes].fill(0);
     let mut end = schema.fixed_bytes + 2 * schema.variables;
     for (attribute, field) in fields.iter().enumerate() {
-        if schema.attributes[attribute].kind != Kind::Variable {
+        if schema.attributes[attribute].kind != AttributeForm::Variable {
             encode_fixed(schema, attribute, field, out);
             continue;
         }
@@ -209,7 +209,7 @@ fn encode(schema: &PageSchema, fields: &[Field<'_>], out: &mut [u8]) {
 /// Writes a fixed attribute into a record; zero for NULL.
 fn encode_fixed(schema: &PageSchema, attribute: usize, field: &Field<'_>, record: &mut [u8]) {
     encode_presence(schema, attribute, field, record);
-    if let Kind::Fixed(width) = schema.attributes[attribute].kind {
+    if let AttributeForm::Fixed(width) = schema.attributes[attribute].kind {
         let (place, code) = (schema.places[attribute], if let Field::Code(code) = field { *code } else { 0 });
         record[place..place + width].copy_from_slice(&code.to_le_bytes()[..width]);
     }

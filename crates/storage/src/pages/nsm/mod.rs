@@ -7,7 +7,7 @@
 pub(crate) mod edit;
 
 use crate::model::heap_options::HeapLayout;
-use crate::pages::attribute::{Field, Kind, OverflowReference, PageSchema};
+use crate::pages::attribute::{AttributeForm, Field, OverflowReference, PageSchema};
 use crate::pages::bit;
 use crate::pages::head::{HEAD, Head, u16_at, u32_at};
 use crate::{Error, Result};
@@ -131,12 +131,12 @@ pub(crate) fn field_of<'p>(schema: &PageSchema, record: &'p [u8], attribute: usi
     }
     let place = schema.places[attribute];
     match schema.attributes[attribute].kind {
-        Kind::Fixed(width) => {
+        AttributeForm::Fixed(width) => {
             let mut code = [0; 16];
             code[..width].copy_from_slice(&fixed[place..place + width]);
             Some(Field::Code(u128::from_le_bytes(code)))
         }
-        Kind::Variable => {
+        AttributeForm::Variable => {
             let ends = record.get(schema.fixed_bytes..schema.fixed_bytes + 2 * schema.variables)?;
             let start = match place {
                 0 => schema.fixed_bytes + ends.len(),

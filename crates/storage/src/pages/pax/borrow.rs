@@ -1,6 +1,6 @@
 //! A V-minipage that has become too small takes room from the one beside it (section 4.2, "updates").
 
-use crate::pages::attribute::Kind;
+use crate::pages::attribute::AttributeForm;
 use crate::pages::pax::PaxPage;
 
 impl PaxPage<Vec<u8>> {
@@ -32,7 +32,7 @@ impl PaxPage<Vec<u8>> {
     /// Bytes of a V-minipage that no value takes; 0 of other minipages, and past the last.
     fn spare(&self, attribute: usize) -> usize {
         match self.schema.attributes.get(attribute).map(|own| own.kind) {
-            Some(Kind::Variable) => self.heap_bytes(attribute) - self.used_bytes(attribute),
+            Some(AttributeForm::Variable) => self.heap_bytes(attribute) - self.used_bytes(attribute),
             _ => 0,
         }
     }

@@ -1,7 +1,7 @@
 //! Changes to a PAX page: section 4.2's insertions, updates and deletions.
 
 use crate::model::heap_options::{Deletes, HeapLayout};
-use crate::pages::attribute::{Field, Kind, PageSchema};
+use crate::pages::attribute::{AttributeForm, Field, PageSchema};
 use crate::pages::bit;
 use crate::pages::head::{HEAD, Head, put_u16};
 use crate::pages::nsm::ELSEWHERE;
@@ -79,8 +79,8 @@ impl PaxPage<Vec<u8>> {
             .iter()
             .enumerate()
             .map(|(attribute, field)| match self.schema.attributes[attribute].kind {
-                Kind::Fixed(_) => 0,
-                Kind::Variable => self.used_bytes(attribute) - replaced(attribute) + field.variable_bytes(),
+                AttributeForm::Fixed(_) => 0,
+                AttributeForm::Variable => self.used_bytes(attribute) - replaced(attribute) + field.variable_bytes(),
             })
             .collect();
         Need { positions: self.positions() + usize::from(!taken), ids: self.slots().max(slot + 1), used }
@@ -100,7 +100,7 @@ impl PaxPage<Vec<u8>> {
     }
 
     fn has_room_for(&self, attribute: usize, used: usize) -> bool {
-        self.schema.attributes[attribute].kind != Kind::Variable || used <= self.heap_bytes(attribute)
+        self.schema.attributes[attribute].kind != AttributeForm::Variable || used <= self.heap_bytes(attribute)
     }
 
     /// Changes attributes of a live record. A value that its V-minipage has no room for borrows from a neighbouring one;
@@ -110,7 +110,7 @@ impl PaxPage<Vec<u8>> {
         let position = self.position(slot);
         let mut grown = Vec::new();
         for (attribute, field) in changes {
-            if self.schema.attributes[*attribute].kind == Kind::Variable {
+            if self.schema.attributes[*attribute].kind == AttributeForm::Variable {
                 let before = self.span(*attribute, position).len();
                 let used = self.used_bytes(*attribute) - before + field.variable_bytes();
                 grown.push((*attribute, used.saturating_sub(self.heap_bytes(*attribute))));
@@ -134,7 +134,7 @@ impl PaxPage<Vec<u8>> {
     fn resize_for(&mut self, position: usize, changes: &[(usize, Field<'_>)]) -> bool {
         let mut used: Vec<usize> = (0..self.starts.len() - 1).map(|attribute| self.live_bytes(attribute)).collect();
         for (attribute, field) in changes {
-            if self.schema.attributes[*attribute].kind == Kind::Variable {
+            if self.schema.attributes[*attribute].kind == AttributeForm::Variable {
                 // The value stays until it is written, and needs its bytes until then.
                 let before = self.span(*attribute, position).len();
                 used[*attribute] += field.variable_bytes().max(before) - before;
@@ -162,12 +162,12 @@ impl PaxPage<Vec<u8>> {
     /// Makes an empty place for a record at `position` of the `positions` that are taken.
     fn open_gap(&mut self, attribute: usize, position: usize, positions: usize) {
         match self.schema.attributes[attribute].kind {
-            Kind::Fixed(width) => {
+            AttributeForm::Fixed(width) => {
                 let start = self.starts[attribute];
                 let (from, to) = (start + position * width, start + positions * width);
                 self.bytes.copy_within(from..to, from + width);
             }
-            Kind::Variable => {
+            AttributeForm::Variable => {
                 let ends = self.ends_at(attribute);
                 let begin = position.checked_sub(1).map_or(0, |before| self.span(attribute, before).end);
                 self.bytes.copy_within(ends + 2 * position..ends + 2 * positions, ends + 2 * position + 2);
@@ -183,12 +183,12 @@ impl PaxPage<Vec<u8>> {
     /// Takes the place at `position` out.
     fn close_gap(&mut self, attribute: usize, position: usize, positions: usize) {
         match self.schema.attributes[attribute].kind {
-            Kind::Fixed(width) => {
+            AttributeForm::Fixed(width) => {
                 let start = self.starts[attribute];
                 let (from, to) = (start + (position + 1) * width, start + positions * width);
                 self.bytes.copy_within(from..to, from - width);
             }
-            Kind::Variable => {
+            AttributeForm::Variable => {
                 self.write_bytes(attribute, position, &[], 0);
                 let ends = self.ends_at(attribute);
                 self.bytes.copy_within(ends + 2 * position + 2..ends + 2 * positions, ends + 2 * position);
@@ -207,16 +207,16 @@ impl PaxPage<Vec<u8>> {
             bit::set(&mut self.bytes[at..], position, *field != Field::Null);
         }
         match (self.schema.attributes[attribute].kind, field) {
-            (Kind::Fixed(width), field) => {
+            (AttributeForm::Fixed(width), field) => {
                 let code = if let Field::Code(code) = field { *code } else { 0 };
                 let at = self.starts[attribute] + position * width;
                 self.bytes[at..at + width].copy_from_slice(&code.to_le_bytes()[..width]);
             }
-            (Kind::Variable, Field::Bytes(bytes)) => self.write_bytes(attribute, position, bytes, 0),
-            (Kind::Variable, Field::Overflow(reference)) => {
+            (AttributeForm::Variable, Field::Bytes(bytes)) => self.write_bytes(attribute, position, bytes, 0),
+            (AttributeForm::Variable, Field::Overflow(reference)) => {
                 self.write_bytes(attribute, position, &reference.to_bytes(), ELSEWHERE);
             }
-            (Kind::Variable, _) => self.write_bytes(attribute, position, &[], 0),
+            (AttributeForm::Variable, _) => self.write_bytes(attribute, position, &[], 0),
         }
     }
 
@@ -250,11 +250,11 @@ impl PaxPage<Vec<u8>> {
         new.bytes[live..live + bits].copy_from_slice(&self.bytes[live..live + bits]);
         for attribute in 0..self.schema.attributes.len() {
             match self.schema.attributes[attribute].kind {
-                Kind::Fixed(width) => {
+                AttributeForm::Fixed(width) => {
                     let (from, to) = (self.codes(attribute, width), new.codes(attribute, width));
                     new.bytes[to].copy_from_slice(&self.bytes[from]);
                 }
-                Kind::Variable => self.copy_values(attribute, &mut new),
+                AttributeForm::Variable => self.copy_values(attribute, &mut new),
             }
             if self.schema.attributes[attribute].nullable {
                 let (from, to) = (self.presence_at(attribute), new.presence_at(attribute));

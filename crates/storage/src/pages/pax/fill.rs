@@ -1,7 +1,7 @@
 //! Bulk loading of a PAX page (section 4.2), a column at a time: how many records fit is counted from the lengths of their
 //! values, then each minipage is written in one go.
 
-use crate::pages::attribute::Kind;
+use crate::pages::attribute::AttributeForm;
 use crate::pages::bit;
 use crate::pages::field_column::FieldColumn;
 use crate::pages::pax::{PaxPage, frame};
@@ -30,7 +30,7 @@ impl PaxPage<Vec<u8>> {
         let places = self.capacity().min(self.head.ids.into()) - self.positions();
         let mut fit = places.min(rows.len());
         for (attribute, own) in self.schema.attributes.iter().enumerate() {
-            if own.kind == Kind::Variable {
+            if own.kind == AttributeForm::Variable {
                 let mut left = self.heap(attribute).len() - self.used_bytes(attribute);
                 let lengths = rows.clone().take(fit).map(|row| columns[attribute].variable_bytes(row));
                 fit = lengths.take_while(|length| fits(&mut left, *length)).count();
@@ -65,12 +65,12 @@ impl PaxPage<Vec<u8>> {
         let position = self.positions();
         for (attribute, column) in columns.iter().enumerate() {
             match self.schema.attributes[attribute].kind {
-                Kind::Fixed(width) => {
+                AttributeForm::Fixed(width) => {
                     let start = self.start(attribute) + position * width;
                     let codes = &column.codes()[width * rows.start..width * rows.end];
                     self.bytes[start..start + codes.len()].copy_from_slice(codes);
                 }
-                Kind::Variable => self.append_values(attribute, column, rows.clone()),
+                AttributeForm::Variable => self.append_values(attribute, column, rows.clone()),
             }
             if self.schema.attributes[attribute].nullable {
                 let presence = self.presence_at(attribute);

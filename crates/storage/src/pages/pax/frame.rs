@@ -4,7 +4,7 @@
 //! Minipages begin on cache lines of the map where that costs no records against an NSM page, else on half, a quarter or an
 //! eighth of a line (docs/decisions/0027-heap-pages.md).
 
-use crate::pages::attribute::{Kind, PageSchema};
+use crate::pages::attribute::{AttributeForm, PageSchema};
 use crate::pages::bit;
 use crate::pages::head::{BEFORE, HEAD};
 use crate::pages::nsm::SLOT;
@@ -51,8 +51,8 @@ pub(super) fn least_bytes(schema: &PageSchema, attribute: usize, capacity: usize
     presence
         + capacity
             * match own.kind {
-                Kind::Fixed(width) => width,
-                Kind::Variable => 2,
+                AttributeForm::Fixed(width) => width,
+                AttributeForm::Variable => 2,
             }
 }
 
@@ -67,7 +67,7 @@ fn place(
 ) -> usize {
     let mut at = directory(schema.attributes.len(), ids);
     for (attribute, own) in schema.attributes.iter().enumerate() {
-        let alignment = if own.kind == Kind::Fixed(16) { alignment.max(16) } else { alignment };
+        let alignment = if own.kind == AttributeForm::Fixed(16) { alignment.max(16) } else { alignment };
         // LMDB's header lies before the page.
         at = (at + BEFORE).next_multiple_of(alignment) - BEFORE;
         visit(at);

@@ -11,7 +11,7 @@ pub(crate) mod fill;
 pub(crate) mod frame;
 
 use crate::model::heap_options::{Deletes, HeapLayout};
-use crate::pages::attribute::{Field, Kind, OverflowReference, PageSchema};
+use crate::pages::attribute::{AttributeForm, Field, OverflowReference, PageSchema};
 use crate::pages::bit;
 use crate::pages::head::{HEAD, Head, put_u16, u16_at, u32_at};
 use crate::pages::nsm::ELSEWHERE;
@@ -53,7 +53,7 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
             let (start, class) = (usize::from(word & !7), word & 7);
             let after = starts.last().copied().unwrap_or(directory);
             let nullable = bit::get(&bytes[HEAD + 6 * attributes..], at);
-            let misplaced = own.kind == Kind::Fixed(16) && !start.is_multiple_of(16);
+            let misplaced = own.kind == AttributeForm::Fixed(16) && !start.is_multiple_of(16);
             if class != own.class() || nullable != own.nullable || misplaced || start < after {
                 return Err(corrupt(format!(
                     "minipage {at} (column '{}'): class {class}, nullable {nullable}, begins at {start} after {after}",
@@ -103,7 +103,7 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
         if found != stored {
             return corrupt(format!("checksum is {found:08x}, {stored:08x} was stored"));
         }
-        if self.schema.attributes[attribute].kind == Kind::Variable {
+        if self.schema.attributes[attribute].kind == AttributeForm::Variable {
             let mut before = 0;
             for position in 0..self.positions() {
                 let raw = self.raw_end(attribute, position);
@@ -199,13 +199,13 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
             return Field::Null;
         }
         match own.kind {
-            Kind::Fixed(width) => {
+            AttributeForm::Fixed(width) => {
                 let mut code = [0; 16];
                 let at = self.starts[attribute] + position * width;
                 code[..width].copy_from_slice(&self.bytes[at..at + width]);
                 Field::Code(u128::from_le_bytes(code))
             }
-            Kind::Variable => {
+            AttributeForm::Variable => {
                 let span = self.span(attribute, position);
                 let start = self.starts[attribute];
                 // Ends that `verify` refuses give an empty value here rather than a panic.
@@ -272,14 +272,14 @@ impl<B: Deref<Target = [u8]>> PaxPage<B> {
     /// Bytes of a V-minipage that values take, deleted ones among them; 0 of an F-minipage.
     pub(crate) fn used_bytes(&self, attribute: usize) -> usize {
         match (self.schema.attributes[attribute].kind, self.positions().checked_sub(1)) {
-            (Kind::Variable, Some(last)) => self.span(attribute, last).end,
+            (AttributeForm::Variable, Some(last)) => self.span(attribute, last).end,
             _ => 0,
         }
     }
 
     /// Bytes of a V-minipage that values of live records take.
     fn live_bytes(&self, attribute: usize) -> usize {
-        if self.positions() == self.records() || self.schema.attributes[attribute].kind != Kind::Variable {
+        if self.positions() == self.records() || self.schema.attributes[attribute].kind != AttributeForm::Variable {
             return self.used_bytes(attribute);
         }
         let live = (0..self.positions()).filter(|slot| self.is_live(*slot));

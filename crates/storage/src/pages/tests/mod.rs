@@ -75,14 +75,14 @@ fn value(random: &mut Random, own: &Attribute, longest: usize) -> Datum {
         (LogicalType::Float32, _) => Datum::Float(FloatBits::new(f64::from(f32::from_bits(bits as u32 & 0xff7f_ffff)))),
         (LogicalType::Float64, _) => Datum::Float(FloatBits(bits as u64)),
         (LogicalType::Boolean, _) => Datum::Integer((bits & 1).into()),
-        (_, Kind::Variable) => {
+        (_, AttributeForm::Variable) => {
             let length = random.below(longest + 1);
             // Text too: printable characters.
             Datum::Bytes((0..length).map(|_| b' ' + random.below(90) as u8).collect())
         }
-        (_, Kind::Fixed(16)) => Datum::Integer(i128::from(bits) << random.below(60)),
+        (_, AttributeForm::Fixed(16)) => Datum::Integer(i128::from(bits) << random.below(60)),
         (LogicalType::UInt(width), _) => Datum::Integer((bits as u64 >> (64 - width)).into()),
-        (_, Kind::Fixed(width)) => Datum::Integer((bits >> (64 - 8 * width)).into()),
+        (_, AttributeForm::Fixed(width)) => Datum::Integer((bits >> (64 - 8 * width)).into()),
     }
 }
 

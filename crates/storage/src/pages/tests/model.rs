@@ -38,7 +38,8 @@ fn verify(layout: HeapLayout, bytes: &[u8], schema: &Arc<PageSchema>, model: &BT
 
 /// Makes a byte string of a record so long that the record takes what the page has, or a byte or two more or less.
 fn to_the_edge(random: &mut Random, page: &Page<Vec<u8>>, schema: &PageSchema, record: &mut [Datum]) {
-    let variable: Vec<usize> = (0..record.len()).filter(|at| schema.attributes()[*at].kind == Kind::Variable).collect();
+    let variable: Vec<usize> =
+        (0..record.len()).filter(|at| schema.attributes()[*at].kind == AttributeForm::Variable).collect();
     if variable.is_empty() {
         return;
     }
@@ -111,7 +112,7 @@ fn drive(layout: HeapLayout, deletes: Deletes, length: usize, schema: &Arc<PageS
         verify(layout, page.seal(step as u64), schema, &model);
     }
     assert!(full > 0 || steps < 2000, "the page was never full");
-    let variable = schema.attributes().iter().any(|own| own.kind == Kind::Variable);
+    let variable = schema.attributes().iter().any(|own| own.kind == AttributeForm::Variable);
     assert!(outgrown > 0 || !variable || steps < 2000, "no record outgrew its page");
 }
 

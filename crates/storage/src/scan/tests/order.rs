@@ -97,7 +97,7 @@ fn a_wrong_estimate_is_corrected_and_the_order_changes() {
             let predicate = observed.arranged(isa, &segment);
             orders.push(order(&predicate));
             let tally = observed.look();
-            let zone = Zone { rows: ROWS, isa, view: &view, zone_map: &zone_map, tally };
+            let zone = EvaluatedZone { rows: ROWS, isa, view: &view, zone_map: &zone_map, tally };
             let result = zone.evaluate(&predicate, None).expect("evaluates");
             let holds = |row: usize| {
                 let rare = row % 100 == 7;
@@ -129,7 +129,7 @@ fn a_right_estimate_is_left_alone() {
     let view = |column: &ColumnDefinition| Ok(columns[column.id as usize].view.clone());
     for _ in 0..20 {
         let predicate = observed.arranged(isa, &segment);
-        let zone = Zone { rows: 8192, isa, view: &view, zone_map: &zone_map, tally: observed.look() };
+        let zone = EvaluatedZone { rows: 8192, isa, view: &view, zone_map: &zone_map, tally: observed.look() };
         zone.evaluate(&predicate, None).expect("evaluates");
         observed.recheck(isa, &predicate);
     }
@@ -205,7 +205,7 @@ fn an_and_reads_no_further_than_needed() {
         assert_eq!(column.id, 0, "the empty result needs no other column");
         Ok(columns[0].view.clone())
     };
-    let zone = Zone { rows: 100, isa: Isa::best(), view: &view, zone_map: &|_| None, tally: None };
+    let zone = EvaluatedZone { rows: 100, isa: Isa::best(), view: &view, zone_map: &|_| None, tally: None };
     assert_eq!(zone.evaluate(&arranged, None).expect("evaluates"), [0, 0]);
 }
 
@@ -220,7 +220,7 @@ fn an_or_reads_no_further_than_needed() {
         assert_eq!(column.id, 1, "no record is left for the other column");
         Ok(columns[1].view.clone())
     };
-    let zone = Zone { rows: 64, isa: Isa::best(), view: &view, zone_map: &|_| None, tally: None };
+    let zone = EvaluatedZone { rows: 64, isa: Isa::best(), view: &view, zone_map: &|_| None, tally: None };
     assert_eq!(zone.evaluate(&arranged, None).expect("evaluates"), [u64::MAX]);
 }
 

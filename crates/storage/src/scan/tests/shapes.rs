@@ -1,7 +1,7 @@
 //! The same values in another shape, laid out here by the formulas of the shapes' documentation alone.
 
 use super::*;
-use crate::model::view::{Format, Place};
+use crate::model::view::{AttributeAddress, Format};
 use gingham_kernels::packing::{Packing, pack};
 
 /// The view as it is, in chunks, or packed.
@@ -36,7 +36,11 @@ fn chunked(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> S
         let start = row / k * chunk + offset + row % k * width;
         bytes[start..start + width].copy_from_slice(&values[row * width..][..width]);
     }
-    Shape::Chunked { bytes: Buffer::from_vec(bytes), place: Place::new(k as u32, chunk, offset), width: width as u8 }
+    Shape::Chunked {
+        bytes: Buffer::from_vec(bytes),
+        place: AttributeAddress::new(k as u32, chunk, offset),
+        width: width as u8,
+    }
 }
 
 /// Some packing, of just enough bits or more.

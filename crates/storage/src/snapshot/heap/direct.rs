@@ -4,11 +4,11 @@
 //!
 //! SQL reads zones of many pages as views instead (docs/decisions/0030-heap-tables-in-queries.md); this is for experiments.
 
-use crate::lmdb::environment::{Name, Values};
+use crate::lmdb::environment::{Name, ValueDatabase};
 use crate::lmdb::heap_keys::{Key, PAGES, key, parse};
 use crate::lmdb::heap_record::{RecordId, place_of, record_id};
 use crate::model::heap_options::HeapLayout;
-use crate::pages::attribute::{Kind, PageSchema};
+use crate::pages::attribute::{AttributeForm, PageSchema};
 use crate::pages::head::{CAPACITY, HEAD, RECORDS, u16_at};
 use crate::pages::nsm::{ELSEWHERE, SLOT};
 use crate::snapshot::heap::reader::HeapReader;
@@ -30,7 +30,7 @@ pub struct DirectPages {
 #[derive(Clone, Copy)]
 pub struct DirectRead<'p> {
     pages: &'p DirectPages,
-    values: &'p Values,
+    values: &'p ValueDatabase,
     transaction: &'p RoTxn<'p, WithoutTls>,
 }
 
@@ -54,7 +54,7 @@ pub trait PageColumn {
 #[derive(Debug, Clone, Copy)]
 pub struct SlottedColumn<'p> {
     bytes: &'p [u8],
-    kind: Kind,
+    kind: AttributeForm,
     /// Where a fixed value lies in the record; of a variable one the place of its end.
     place: usize,
     /// Where the bytes of the first variable value begin, when this is the first one.
@@ -65,7 +65,7 @@ pub struct SlottedColumn<'p> {
 #[derive(Debug, Clone, Copy)]
 pub struct MinipageColumn<'p> {
     minipage: &'p [u8],
-    kind: Kind,
+    kind: AttributeForm,
     /// Where the ends of variable values begin.
     ends: usize,
 }
@@ -227,8 +227,8 @@ impl<'p> DirectPage<'p> {
     pub fn slotted(&self, schema: &PageSchema, attribute: usize) -> SlottedColumn<'p> {
         let (kind, place) = (schema.attributes[attribute].kind, schema.places[attribute]);
         match kind {
-            Kind::Fixed(_) => SlottedColumn { bytes: self.bytes, kind, place, first: None },
-            Kind::Variable => {
+            AttributeForm::Fixed(_) => SlottedColumn { bytes: self.bytes, kind, place, first: None },
+            AttributeForm::Variable => {
                 let first = (place == 0).then_some(schema.fixed_bytes + 2 * schema.variables);
                 SlottedColumn { bytes: self.bytes, kind, place: schema.fixed_bytes + 2 * place, first }
             }
@@ -243,8 +243,8 @@ impl<'p> DirectPage<'p> {
         let minipage = &self.bytes[begin(attribute)..end];
         let kind = schema.attributes[attribute].kind;
         let ends = match kind {
-            Kind::Fixed(_) => 0,
-            Kind::Variable => minipage.len() - 2 * usize::from(u16_at(self.bytes, CAPACITY)),
+            AttributeForm::Fixed(_) => 0,
+            AttributeForm::Variable => minipage.len() - 2 * usize::from(u16_at(self.bytes, CAPACITY)),
         };
         MinipageColumn { minipage, kind, ends }
     }
@@ -269,7 +269,7 @@ impl PageColumn for SlottedColumn<'_> {
 impl PageColumn for MinipageColumn<'_> {
     #[inline]
     fn code(&self, row: usize) -> u64 {
-        let width = if let Kind::Fixed(width) = self.kind { width } else { 0 };
+        let width = if let AttributeForm::Fixed(width) = self.kind { width } else { 0 };
         code_at(self.minipage, row * width, self.kind)
     }
 
@@ -282,15 +282,15 @@ impl PageColumn for MinipageColumn<'_> {
 
 /// The code at `at`; of a variable attribute there is none, and 0 stands for it.
 #[inline]
-fn code_at(bytes: &[u8], at: usize, kind: Kind) -> u64 {
+fn code_at(bytes: &[u8], at: usize, kind: AttributeForm) -> u64 {
     fn read<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
         bytes[at..].first_chunk().copied().unwrap_or([0; N])
     }
     match kind {
-        Kind::Fixed(8) => u64::from_le_bytes(read(bytes, at)),
-        Kind::Fixed(4) => u32::from_le_bytes(read(bytes, at)).into(),
-        Kind::Fixed(2) => u16::from_le_bytes(read(bytes, at)).into(),
-        Kind::Fixed(1) => bytes[at].into(),
-        Kind::Fixed(_) | Kind::Variable => 0,
+        AttributeForm::Fixed(8) => u64::from_le_bytes(read(bytes, at)),
+        AttributeForm::Fixed(4) => u32::from_le_bytes(read(bytes, at)).into(),
+        AttributeForm::Fixed(2) => u16::from_le_bytes(read(bytes, at)).into(),
+        AttributeForm::Fixed(1) => bytes[at].into(),
+        AttributeForm::Fixed(_) | AttributeForm::Variable => 0,
     }
 }

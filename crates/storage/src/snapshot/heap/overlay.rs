@@ -29,17 +29,17 @@ pub(crate) struct Overlay {
     /// Nothing of the commit's is left.
     pub(crate) cleared: bool,
     /// `None` for what was removed.
-    values: BTreeMap<(u32, u64), Option<Arc<Copied>>>,
+    values: BTreeMap<(u32, u64), Option<Arc<CopiedValue>>>,
 }
 
 /// A copied value, on account of the memory limit.
 #[derive(Debug)]
-struct Copied {
+struct CopiedValue {
     bytes: Buffer,
     budget: Arc<MemoryBudget>,
 }
 
-impl Drop for Copied {
+impl Drop for CopiedValue {
     fn drop(&mut self) {
         self.budget.release(self.bytes.len());
     }
@@ -127,7 +127,7 @@ impl Overlay {
     }
 }
 
-fn copy(bytes: &[u8], budget: &Arc<MemoryBudget>) -> Result<Arc<Copied>> {
+fn copy(bytes: &[u8], budget: &Arc<MemoryBudget>) -> Result<Arc<CopiedValue>> {
     if !budget.try_reserve(bytes.len()) {
         return Err(Error::OutOfMemory(
             "the transaction has changed more heap pages than gingham.memory_limit has room for copies of; \
@@ -136,5 +136,5 @@ fn copy(bytes: &[u8], budget: &Arc<MemoryBudget>) -> Result<Arc<Copied>> {
         ));
     }
     // Arrow's memory is aligned as the codes of a page have to be.
-    Ok(Arc::new(Copied { bytes: Buffer::from(bytes), budget: Arc::clone(budget) }))
+    Ok(Arc::new(CopiedValue { bytes: Buffer::from(bytes), budget: Arc::clone(budget) }))
 }

@@ -182,11 +182,11 @@ impl HeapReader {
                     found.push(id);
                     Ok(())
                 })?;
-                HeapZone { reader: self, source: Source::Ids(found) }
+                HeapZone { reader: self, source: RecordSource::Ids(found) }
             }
             HeapLayout::Nsm | HeapLayout::Pax => {
                 let (page, checked) = self.page(PAGES, zone)?;
-                HeapZone { reader: self, source: Source::Page(Box::new(page), zone, checked) }
+                HeapZone { reader: self, source: RecordSource::Page(Box::new(page), zone, checked) }
             }
         })
     }
@@ -281,11 +281,11 @@ impl HeapReader {
 #[derive(Debug)]
 pub(crate) struct HeapZone<'r> {
     reader: &'r HeapReader,
-    source: Source,
+    source: RecordSource,
 }
 
 #[derive(Debug)]
-enum Source {
+enum RecordSource {
     Page(Box<Page<Buffer>>, u64, Arc<Checked>),
     Ids(Vec<RecordId>),
 }
@@ -294,24 +294,24 @@ impl HeapZone<'_> {
     /// Rows of the zone's views.
     pub(crate) fn rows(&self) -> usize {
         match &self.source {
-            Source::Page(page, ..) => page.rows(),
-            Source::Ids(ids) => ids.len(),
+            RecordSource::Page(page, ..) => page.rows(),
+            RecordSource::Ids(ids) => ids.len(),
         }
     }
 
     /// A bit for each row that is a record; `None` when all are.
     pub(crate) fn live_rows(&self) -> Option<Vec<u64>> {
         match &self.source {
-            Source::Page(page, ..) => page.live_rows(),
-            Source::Ids(_) => None,
+            RecordSource::Page(page, ..) => page.live_rows(),
+            RecordSource::Ids(_) => None,
         }
     }
 
     /// The record id of a row.
     pub(crate) fn id_of_row(&self, row: usize) -> RecordId {
         match &self.source {
-            Source::Page(page, number, _) => record_id(*number, page.slot_of_row(row)),
-            Source::Ids(ids) => ids[row],
+            RecordSource::Page(page, number, _) => record_id(*number, page.slot_of_row(row)),
+            RecordSource::Ids(ids) => ids[row],
         }
     }
 
@@ -320,14 +320,14 @@ impl HeapZone<'_> {
         let reader = self.reader;
         let fetch = |reference| reader.fetch(reference);
         match &self.source {
-            Source::Page(page, number, checked) => {
+            RecordSource::Page(page, number, checked) => {
                 let place = || place(reader.environment(), &reader.schema, PAGES, *number);
                 if let Page::Pax(page) = &**page {
                     once(checked.minipage(attribute), || page.verify(attribute, &place))?;
                 }
                 page.column_view(attribute, &fetch)
             }
-            Source::Ids(ids) => {
+            RecordSource::Ids(ids) => {
                 let own = &reader.schema.attributes()[attribute];
                 let (start, end) = (ids.first().copied().unwrap_or(0), ids.last().map_or(0, |last| last + 1));
                 let mut fields = Vec::with_capacity(ids.len());

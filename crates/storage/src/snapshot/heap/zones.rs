@@ -8,7 +8,7 @@ use crate::lmdb::heap_keys::PAGES;
 use crate::lmdb::heap_record::{RecordId, place_of, record_id};
 use crate::model::heap_options::HeapLayout;
 use crate::model::view::ColumnView;
-use crate::pages::attribute::{Attribute, Field, Kind};
+use crate::pages::attribute::{Attribute, AttributeForm, Field};
 use crate::pages::gather::Gather;
 use crate::pages::gather::bare::Minipages;
 use crate::pages::gather::pick::picked;
@@ -121,7 +121,7 @@ impl PageZones {
     pub(crate) fn zone_map(&self, column: ColumnId) -> Option<ZoneMap> {
         let own = self.reader.schema().attributes().iter().find(|own| own.column == column)?;
         let bounds = self.reader.record().bounds(own);
-        let (min, max) = bounds.codes.filter(|_| !bounds.nulls && own.kind != Kind::Fixed(16))?;
+        let (min, max) = bounds.codes.filter(|_| !bounds.nulls && own.kind != AttributeForm::Fixed(16))?;
         Some(ZoneMap { min: min.try_into().ok()?, max: max.try_into().ok()?, nulls: 0, coded: true })
     }
 

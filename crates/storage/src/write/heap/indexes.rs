@@ -27,12 +27,12 @@ pub(crate) struct IndexChanges {
     index: IndexDefinition,
     /// Its columns among the table's.
     places: Vec<usize>,
-    removed: Vec<Entry>,
-    added: Vec<Entry>,
+    removed: Vec<IndexEntry>,
+    added: Vec<IndexEntry>,
 }
 
 /// The columns of a record, and its id.
-type Entry = (IndexKey, RecordId);
+type IndexEntry = (IndexKey, RecordId);
 
 impl IndexChanges {
     /// Of the index of a table that has these attributes.
@@ -43,14 +43,14 @@ impl IndexChanges {
     }
 
     /// What is to go and to come in the end: an entry may have come and gone again, more than once.
-    fn take_net(&mut self) -> (Vec<Entry>, Vec<Entry>) {
+    fn take_net(&mut self) -> (Vec<IndexEntry>, Vec<IndexEntry>) {
         let (mut removed, mut added) = (std::mem::take(&mut self.removed), std::mem::take(&mut self.added));
         if !removed.is_empty() && !added.is_empty() {
-            let mut net: HashMap<Entry, i32> = HashMap::with_capacity(removed.len() + added.len());
+            let mut net: HashMap<IndexEntry, i32> = HashMap::with_capacity(removed.len() + added.len());
             removed.iter().for_each(|entry| *net.entry(entry.clone()).or_default() -= 1);
             added.iter().for_each(|entry| *net.entry(entry.clone()).or_default() += 1);
             // Each once.
-            let mut take = |entry: &Entry, wanted: i32| match net.get_mut(entry) {
+            let mut take = |entry: &IndexEntry, wanted: i32| match net.get_mut(entry) {
                 Some(sum) if *sum == wanted => {
                     *sum = 0;
                     true
@@ -65,7 +65,7 @@ impl IndexChanges {
 }
 
 /// Puts entries in the order of their keys.
-fn sort(entries: &mut [Entry]) {
+fn sort(entries: &mut [IndexEntry]) {
     entries.sort_unstable_by(|(a, first), (b, second)| a.bytes.cmp(&b.bytes).then(first.cmp(second)));
 }
 
@@ -226,7 +226,7 @@ impl HeapWriter<'_, '_> {
     }
 
     /// Removes entries.
-    fn remove_entries(&mut self, index: &IndexDefinition, entries: Vec<Entry>) -> Result<()> {
+    fn remove_entries(&mut self, index: &IndexDefinition, entries: Vec<IndexEntry>) -> Result<()> {
         for (key, id) in entries {
             let key = entry_key(self.table(), index, &key, id);
             let transaction = &mut *self.transaction;
@@ -236,7 +236,7 @@ impl HeapWriter<'_, '_> {
     }
 
     /// Adds entries. Fails when a unique key is there already.
-    fn add_entries(&mut self, index: &IndexDefinition, places: &[usize], mut entries: Vec<Entry>) -> Result<()> {
+    fn add_entries(&mut self, index: &IndexDefinition, places: &[usize], mut entries: Vec<IndexEntry>) -> Result<()> {
         if entries.len() > FEW {
             sort(&mut entries);
         }

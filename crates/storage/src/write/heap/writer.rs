@@ -6,7 +6,7 @@ use crate::lmdb::heap_record::{HeapRecord, RecordId};
 use crate::lmdb::records::TableRecord;
 use crate::lmdb::values;
 use crate::model::heap_options::HeapLayout;
-use crate::pages::attribute::{Field, Kind, OverflowReference, PageSchema};
+use crate::pages::attribute::{AttributeForm, Field, OverflowReference, PageSchema};
 use crate::pages::bounds::ColumnBounds;
 use crate::pages::field_column::FieldColumn;
 use crate::pages::head::HEAD;
@@ -250,7 +250,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
             fields.add_to(&mut self.state.bounds[at]);
             changed.push((at, fields));
         }
-        let fixed = changed.iter().all(|(at, _)| schema.attributes()[*at].kind != Kind::Variable);
+        let fixed = changed.iter().all(|(at, _)| schema.attributes()[*at].kind != AttributeForm::Variable);
         if fixed && !self.has_indexes() && self.state.heap.options.layout != HeapLayout::Dsm {
             self.state.changed = true;
             return self.update_fixed(ids, &changed);

@@ -20,7 +20,7 @@ use crate::scan::TableScan;
 use crate::scan::rows::for_each_batch;
 use crate::snapshot::heap::zones::RECORD_IDS;
 use crate::snapshot::table_snapshot::TableSnapshot;
-use crate::write::change::Change;
+use crate::write::change::RowChange;
 use crate::write::keys::encode::{KeyEncoder, show, show_names};
 use crate::write::keys::search::Search;
 use crate::write::keys::set::KeySet;
@@ -46,7 +46,7 @@ pub(crate) fn check(
     definition: &Arc<TableDefinition>,
     new: &NewRows<'_>,
     rows: Option<&WrittenRows>,
-    change: &Change,
+    change: &RowChange,
 ) -> Result<()> {
     if definition.has_constraints() {
         let current = transaction.current(definition.id)?;

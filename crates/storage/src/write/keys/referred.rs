@@ -1,6 +1,6 @@
 //! The other side of REFERENCES: keys that go with their records must not be referred to.
 
-use crate::write::change::Change;
+use crate::write::change::RowChange;
 use crate::write::keys::encode::{KeyEncoder, key_columns, show, show_names};
 use crate::write::keys::new_rows::NewRows;
 use crate::write::keys::set::KeySet;
@@ -15,7 +15,7 @@ pub(super) fn check(
     transaction: &Transaction<'_>,
     definition: &Arc<TableDefinition>,
     new: &NewRows<'_>,
-    change: &Change,
+    change: &RowChange,
 ) -> Result<()> {
     for other in transaction.table_ids() {
         let referrer = transaction.record(other)?.definition;
@@ -33,7 +33,7 @@ fn check_reference(
     referrer: &TableDefinition,
     reference: &ReferenceDefinition,
     new: &NewRows<'_>,
-    change: &Change,
+    change: &RowChange,
 ) -> Result<()> {
     let encoder = KeyEncoder::new(definition, &reference.referred)?;
     let mut gone = KeySet::default();

@@ -23,7 +23,7 @@ pub(super) struct Search<'s> {
 }
 
 /// A part of a table.
-struct Part {
+struct SearchPart {
     table: TableSnapshot,
     /// The number of its first record.
     first: u64,
@@ -49,9 +49,9 @@ impl Search<'_> {
     }
 
     /// The parts of a table that have to be read.
-    fn parts(&self, table: &TableSnapshot) -> Result<Vec<Part>> {
+    fn parts(&self, table: &TableSnapshot) -> Result<Vec<SearchPart>> {
         let ends = self.ends()?;
-        let (mut parts, mut first): (Vec<Part>, u64) = (Vec::new(), 0);
+        let (mut parts, mut first): (Vec<SearchPart>, u64) = (Vec::new(), 0);
         for segment in &table.segments {
             let start = first;
             first += segment.rows() as u64;
@@ -63,13 +63,17 @@ impl Search<'_> {
                 Some(numbers) if numbers.is_empty() => continue,
                 Some(numbers) => self.list(table, &numbers)?,
             };
-            parts.push(Part { table: table.reduced(vec![Arc::clone(segment)], Vec::new()), first: start, predicate });
+            parts.push(SearchPart {
+                table: table.reduced(vec![Arc::clone(segment)], Vec::new()),
+                first: start,
+                predicate,
+            });
         }
         if !table.delta.is_empty() {
             // As it is stored: codes for its strings, which queries want, would be made anew after each small insert.
             let mut delta = table.reduced(Vec::new(), table.delta.clone());
             (delta.coded, delta.dictionaries) = (Arc::default(), BTreeMap::new());
-            parts.push(Part { table: delta, first, predicate: self.predicate.clone() });
+            parts.push(SearchPart { table: delta, first, predicate: self.predicate.clone() });
         }
         Ok(parts)
     }

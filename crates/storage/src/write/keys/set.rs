@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 pub(crate) struct KeySet {
     /// The keys' bytes, one behind the other.
     bytes: Vec<u8>,
-    keys: Vec<Entry>,
+    keys: Vec<KeyEntry>,
     hashes: Vec<u64>,
     numbers: HashTable<usize>,
     hasher: foldhash::fast::FixedState,
@@ -16,13 +16,13 @@ pub(crate) struct KeySet {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct KeyEntry {
     start: usize,
     length: u32,
     marked: bool,
 }
 
-impl Entry {
+impl KeyEntry {
     fn key<'b>(&self, bytes: &'b [u8]) -> &'b [u8] {
         &bytes[self.start..self.start + self.length as usize]
     }
@@ -34,7 +34,7 @@ impl KeySet {
         if self.contains(key) {
             return false;
         }
-        self.keys.push(Entry { start: self.bytes.len(), length: key.len() as u32, marked: false });
+        self.keys.push(KeyEntry { start: self.bytes.len(), length: key.len() as u32, marked: false });
         self.hashes.push(hash);
         self.bytes.extend_from_slice(key);
         let (bytes, keys, hasher) = (&self.bytes, &self.keys, &self.hasher);

@@ -12,7 +12,7 @@ const MAX_RUNS: usize = 1024;
 
 /// Keys that ascend strictly from `first` to `last`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct AscendingKeys {
     first: Box<[u8]>,
     last: Box<[u8]>,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Run {
 #[derive(Debug)]
 pub(crate) struct KeySummary {
     /// `None` when the keys are not in order.
-    pub(crate) runs: Option<Vec<Run>>,
+    pub(crate) runs: Option<Vec<AscendingKeys>>,
 }
 
 impl KeySummary {
@@ -31,9 +31,9 @@ impl KeySummary {
     }
 }
 
-fn runs(table: &TableDefinition, columns: &[u32], batches: &[RecordBatch]) -> Result<Option<Vec<Run>>> {
+fn runs(table: &TableDefinition, columns: &[u32], batches: &[RecordBatch]) -> Result<Option<Vec<AscendingKeys>>> {
     let encoder = KeyEncoder::new(table, columns)?;
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<AscendingKeys> = Vec::new();
     for batch in batches {
         // In parts, so that the encoded keys stay in the processor's cache.
         for start in (0..batch.num_rows()).step_by(PART) {
@@ -53,7 +53,7 @@ fn runs(table: &TableDefinition, columns: &[u32], batches: &[RecordBatch]) -> Re
                     if runs.len() == MAX_RUNS {
                         return Ok(None);
                     }
-                    runs.push(Run { first: key.into(), last: key.into() });
+                    runs.push(AscendingKeys { first: key.into(), last: key.into() });
                 }
                 previous = Some(key);
             }
@@ -70,7 +70,7 @@ const PART: usize = 8192;
 
 /// True when all keys are known to be different: every segment is in runs, and no two runs overlap.
 pub(crate) fn all_distinct<'s>(summaries: impl Iterator<Item = &'s KeySummary>) -> bool {
-    let mut all: Vec<&Run> = Vec::new();
+    let mut all: Vec<&AscendingKeys> = Vec::new();
     for summary in summaries {
         match &summary.runs {
             Some(runs) => all.extend(runs),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn summary(runs: &[(u8, u8)]) -> KeySummary {
-        let run = |(first, last): &(u8, u8)| Run { first: [*first].into(), last: [*last].into() };
+        let run = |(first, last): &(u8, u8)| AscendingKeys { first: [*first].into(), last: [*last].into() };
         KeySummary { runs: Some(runs.iter().map(run).collect()) }
     }
 

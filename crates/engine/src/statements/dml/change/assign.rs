@@ -1,6 +1,6 @@
 //! SET: `a = x`, `(a, b) = (x, y)` and `(a, b) = (SELECT …)`, as one value for each column.
 
-use crate::sql::walk::{Tree, Visit};
+use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::{fold, query_of, unsupported};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
@@ -62,14 +62,14 @@ fn is_one_value(item: &SelectItem) -> bool {
 
 /// Whether items of a list call functions: where one of them aggregates, the others are about one row too.
 fn calls_functions(items: &[SelectItem]) -> Result<bool> {
-    struct Calls(bool);
-    impl Visit for Calls {
+    struct HasCall(bool);
+    impl Visit for HasCall {
         fn expression(&mut self, expression: &mut Expr) -> Result<()> {
             self.0 |= matches!(expression, Expr::Function(_));
             Ok(())
         }
     }
-    let mut calls = Calls(false);
+    let mut calls = HasCall(false);
     for item in items {
         if let SelectItem::UnnamedExpr(value) | SelectItem::ExprWithAlias { expr: value, .. } = item {
             value.clone().walk(&mut calls)?;

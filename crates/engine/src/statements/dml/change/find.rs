@@ -2,11 +2,11 @@
 //! the lanes of a writer as those of INSERT do.
 
 use crate::bind::{Beside, Instead};
-use crate::session::{StatementContext, Target, blocking};
+use crate::session::{StatementContext, TargetTable, blocking};
 use crate::statements::dml::change::beside::known_as;
 use crate::statements::dml::change::plan::refuse_volatile;
 use crate::statements::dml::change::returning::select;
-use crate::statements::dml::change::{Change, beside};
+use crate::statements::dml::change::{RecordChange, beside};
 use crate::statements::dml::ingest::Converter;
 use crate::statements::dml::{insert, pipeline};
 use crate::{Error, Result};
@@ -19,13 +19,13 @@ use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Ident, Query, SelectItem, SetExpr};
 use gingham_storage::lmdb::RecordId;
 use gingham_storage::scan::batch_bytes;
-use gingham_storage::write::{Change as Changed, NewValues, TableWriter, WrittenRows};
+use gingham_storage::write::{NewValues, RowChange as Changed, TableWriter, WrittenRows};
 use gingham_storage::{ColumnDefinition, ColumnId, TableDefinition};
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The records of a table that are to be changed.
-pub(crate) struct Found {
+pub(crate) struct FoundRecords {
     pub(crate) change: Changed,
     pub(crate) new: New,
     /// The columns that tables refer to, as far as the statement knew.
@@ -33,7 +33,7 @@ pub(crate) struct Found {
     /// Records that the statement changes.
     pub(crate) records: u64,
     /// What is held, of the memory limit.
-    pub(crate) held: Held,
+    pub(crate) held: HeldRows,
 }
 
 /// What comes in the place of the records.
@@ -45,7 +45,7 @@ pub(crate) enum New {
 }
 
 /// What a query gave, and what it takes of the memory limit.
-pub(crate) struct Held {
+pub(crate) struct HeldRows {
     ids: Vec<u64>,
     /// Old values of the columns that are referred to.
     referred: Vec<RecordBatch>,
@@ -59,7 +59,7 @@ pub(crate) struct Held {
     others: Vec<MemoryReservation>,
 }
 
-impl Found {
+impl FoundRecords {
     /// Adds what another query found, and new records behind all.
     pub(crate) fn absorb(&mut self, mut other: Self) {
         self.change.ids.append(&mut other.change.ids);
@@ -78,12 +78,12 @@ impl Found {
     /// New records alone.
     pub(crate) fn of_new(
         context: &StatementContext,
-        target: &Target,
+        target: &TargetTable,
         new: New,
         records: u64,
         returned: Vec<RecordBatch>,
     ) -> Result<Self> {
-        let mut held = Held::new(context, "insert");
+        let mut held = HeldRows::new(context, "insert");
         held.reservation.try_grow(returned.iter().map(batch_bytes).sum())?;
         held.returned = returned;
         let referred = referred_columns(context, target);
@@ -91,7 +91,7 @@ impl Found {
     }
 
     /// Refuses a change that takes a record twice.
-    pub(crate) fn require_once(&self, target: &Target, verb: &str) -> Result<()> {
+    pub(crate) fn require_once(&self, target: &TargetTable, verb: &str) -> Result<()> {
         if self.change.ids.is_sorted_by(|a, b| a < b) {
             return Ok(());
         }
@@ -107,32 +107,32 @@ impl Found {
 /// Finds the records, and their new values as they are stored.
 pub(crate) async fn find(
     context: &StatementContext,
-    target: &Target,
-    change: &Change,
+    target: &TargetTable,
+    change: &RecordChange,
     parameters: Option<ParamValues>,
-) -> Result<Found> {
+) -> Result<FoundRecords> {
     let referred = referred_columns(context, target);
-    let reading = Reading::new(context, target, change, &referred, true)?;
+    let reading = ReadColumns::new(context, target, change, &referred, true)?;
     let alone = reading.alone;
     let found = match read(context, target, change, reading, parameters.clone()).await {
         // Whole records are written while they are read.
         Err(Error::OutOfMemory(_)) if alone => {
-            let reading = Reading::new(context, target, change, &referred, false)?;
+            let reading = ReadColumns::new(context, target, change, &referred, false)?;
             read(context, target, change, reading, parameters).await?
         }
         found => found?,
     };
-    Ok(Found { referred, ..found })
+    Ok(FoundRecords { referred, ..found })
 }
 
 /// The same as `reading` says; which columns are referred to is left to the caller.
 async fn read(
     context: &StatementContext,
-    target: &Target,
-    change: &Change,
-    reading: Reading,
+    target: &TargetTable,
+    change: &RecordChange,
+    reading: ReadColumns,
     parameters: Option<ParamValues>,
-) -> Result<Found> {
+) -> Result<FoundRecords> {
     let reading = Arc::new(reading);
     let (query, id) = reading.query(change, target)?;
     let table = Instead::Table(Arc::new(target.table.with_record_ids(id)));
@@ -144,7 +144,7 @@ async fn read(
     }
     reading.accept(&plan)?;
     let physical = context.physical_plan(plan).await?;
-    let held = Arc::new(Mutex::new(Held::new(context, change.verb)));
+    let held = Arc::new(Mutex::new(HeldRows::new(context, change.verb)));
     let (work, into) = (Arc::clone(&reading), Arc::clone(&held));
     pipeline::each(context, physical, move |lane, batch| work.take(lane, &batch, &into)).await?;
     let held = Arc::into_inner(held).ok_or_else(|| Error::Internal("a lane of a change is still at work".into()))?;
@@ -180,23 +180,23 @@ async fn read(
     }
     let records = ids.len() as u64;
     let change = Changed { ids, referred: std::mem::take(&mut held.referred), columns, ..Changed::default() };
-    Ok(Found { change, new, referred: Vec::new(), records, held })
+    Ok(FoundRecords { change, new, referred: Vec::new(), records, held })
 }
 
 /// Writes the new values of columns that were read alone.
 async fn write_alone(
     context: &StatementContext,
-    target: &Target,
-    change: &Change,
-    reading: Reading,
-    mut held: Held,
-) -> Result<Found> {
+    target: &TargetTable,
+    change: &RecordChange,
+    reading: ReadColumns,
+    mut held: HeldRows,
+) -> Result<FoundRecords> {
     let columns: Vec<ColumnId> = reading.read.columns.iter().map(|column| column.id).collect();
     let (ids, batches) = (std::mem::take(&mut held.ids), std::mem::take(&mut held.batches));
     let (records, referred) = (ids.len() as u64, Vec::new());
     if records == 0 {
         let (new, change) = (New::InPlace { read: reading.read, ids, batches }, Changed::default());
-        return Ok(Found { change, new, referred, records, held });
+        return Ok(FoundRecords { change, new, referred, records, held });
     }
     // They are put in the order of their records.
     held.reservation.try_grow(batches.iter().map(batch_bytes).sum())?;
@@ -211,10 +211,10 @@ async fn write_alone(
     });
     let written = written.await?.ok_or_else(|| taken_twice(target, change.verb))?;
     let change = Changed { ids: written.ids, columns: Some(columns), ..Changed::default() };
-    Ok(Found { change, new: New::Rows(written.rows), referred, records, held })
+    Ok(FoundRecords { change, new: New::Rows(written.rows), referred, records, held })
 }
 
-fn taken_twice(target: &Target, verb: &str) -> Error {
+fn taken_twice(target: &TargetTable, verb: &str) -> Error {
     Error::InvalidInput(format!(
         "{verb} of table '{}': several rows match one of its rows; make the condition choose one of them",
         target.table.definition.name
@@ -222,13 +222,13 @@ fn taken_twice(target: &Target, verb: &str) -> Error {
 }
 
 /// The columns of a table that others refer to, in the statement's snapshot.
-pub(crate) fn referred_columns(context: &StatementContext, target: &Target) -> Vec<ColumnId> {
+pub(crate) fn referred_columns(context: &StatementContext, target: &TargetTable) -> Vec<ColumnId> {
     let kept = Arc::ptr_eq(&target.store, &context.session.engine.store);
     let snapshot = context.temp.as_ref().filter(|_| !kept).unwrap_or(&context.snapshot);
     snapshot.referred_columns(target.table.definition.id)
 }
 
-impl Held {
+impl HeldRows {
     fn new(context: &StatementContext, verb: &str) -> Self {
         let reservation = MemoryConsumer::new(format!("records to {verb}")).register(context.task().memory_pool());
         Self {
@@ -243,7 +243,7 @@ impl Held {
     }
 }
 
-impl Held {
+impl HeldRows {
     /// Leaves of the rows for RETURNING, which are those of the records `met`, one for each record.
     fn return_once(&mut self, met: &[u64]) -> Result<()> {
         let (mut seen, mut rest) = (HashSet::new(), met);
@@ -258,7 +258,7 @@ impl Held {
 }
 
 /// What a query reads of the records: new values, then old ones, then the ids, then the columns of other tables.
-struct Reading {
+struct ReadColumns {
     /// The table with the columns whose new values are read: those that change, or all. Of DELETE none.
     read: Arc<TableDefinition>,
     converter: Option<Converter>,
@@ -276,12 +276,12 @@ struct Reading {
     beside: bool,
 }
 
-impl Reading {
+impl ReadColumns {
     /// `alone` says whether the columns that change may be read alone, where nothing else needs the others.
     fn new(
         context: &StatementContext,
-        target: &Target,
-        change: &Change,
+        target: &TargetTable,
+        change: &RecordChange,
         referred: &[ColumnId],
         alone: bool,
     ) -> Result<Self> {
@@ -314,13 +314,13 @@ impl Reading {
     }
 
     /// The columns that change; `None` for DELETE.
-    fn changed(&self, change: &Change) -> Option<Vec<ColumnId>> {
+    fn changed(&self, change: &RecordChange) -> Option<Vec<ColumnId>> {
         let column = |(name, _): &(String, SqlExpr)| Some(self.read.column(name)?.id);
         (!change.assignments.is_empty()).then(|| change.assignments.iter().filter_map(column).collect())
     }
 
     /// `SELECT x AS a, …, b AS "old b", …, t."record id" FROM t, … WHERE c`, and what it calls the ids of the records.
-    fn query(&self, change: &Change, target: &Target) -> Result<(Box<Query>, String)> {
+    fn query(&self, change: &RecordChange, target: &TargetTable) -> Result<(Box<Query>, String)> {
         let table = change.from.first().map(|from| known_as(&from.relation)).unwrap_or_default();
         let of_table = |name: &str| {
             let column = std::iter::once(Ident::with_quote('"', name));
@@ -363,7 +363,7 @@ impl Reading {
     }
 
     /// Takes what the query gave: new records are written, or kept.
-    fn take(&self, lane: usize, batch: &RecordBatch, held: &Mutex<Held>) -> Result<()> {
+    fn take(&self, lane: usize, batch: &RecordBatch, held: &Mutex<HeldRows>) -> Result<()> {
         let new = self.read.columns.len();
         let at = new + self.old.len();
         let ids = batch.column(at).as_primitive::<Int64Type>();
@@ -404,7 +404,7 @@ impl Reading {
     }
 }
 
-impl Reading {
+impl ReadColumns {
     /// Some of the old columns that a query gave.
     fn old_of(&self, batch: &RecordBatch, places: impl Iterator<Item = usize>) -> Result<RecordBatch> {
         let new = self.read.columns.len();
@@ -418,6 +418,6 @@ impl Reading {
     }
 }
 
-fn lock(held: &Mutex<Held>) -> MutexGuard<'_, Held> {
+fn lock(held: &Mutex<HeldRows>) -> MutexGuard<'_, HeldRows> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! RETURNING: a query over the rows that a statement wrote or deleted, answered before they are committed.
 
 use crate::bind::{Beside, Instead};
-use crate::session::{Outcome, StatementContext, Target};
+use crate::session::{Outcome, StatementContext, TargetTable};
 use crate::sql::ignored as query;
 use crate::statements::dml::change::beside;
 use crate::statements::query_of;
@@ -45,7 +45,7 @@ impl Returning {
     pub(crate) async fn rows(
         &self,
         context: &StatementContext,
-        target: &Target,
+        target: &TargetTable,
         rows: Vec<RecordBatch>,
         tables: Vec<Beside>,
         parameters: Option<ParamValues>,

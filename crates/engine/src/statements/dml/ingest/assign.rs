@@ -6,7 +6,7 @@
 use crate::Result;
 use crate::casts::{Failing, convert};
 use crate::statements::dml::ingest::floats::one_zero;
-use crate::statements::dml::ingest::value::{Kind, kind, quote, show};
+use crate::statements::dml::ingest::value::{ValueKind, kind, quote, show};
 use arrow::array::{Array, ArrayRef, AsArray, BinaryViewBuilder, StringViewArray};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, TimeUnit, TimestampMicrosecondType};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A value that a column can't keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Misfit {
+pub(crate) struct MisfitValue {
     /// Its row.
     pub(crate) row: usize,
     /// What is wrong, with the value.
@@ -24,7 +24,7 @@ pub(crate) struct Misfit {
 
 /// The values as a column of type `target` keeps them, or the first that it can't keep. The types are
 /// [`assignable`](crate::statements::dml::ingest::assignable).
-pub(crate) fn assign(values: &ArrayRef, target: &LogicalType) -> Result<Result<ArrayRef, Misfit>> {
+pub(crate) fn assign(values: &ArrayRef, target: &LogicalType) -> Result<Result<ArrayRef, MisfitValue>> {
     let values = match values.data_type() {
         DataType::Dictionary(_, plain) => &cast(values, plain)?,
         _ => values,
@@ -34,15 +34,15 @@ pub(crate) fn assign(values: &ArrayRef, target: &LogicalType) -> Result<Result<A
         return Ok(Ok(one_zero(values)));
     }
     let kept = match (kind(values.data_type()), target) {
-        (Some(Kind::Text), LogicalType::Binary) => binary(&cast(values, &DataType::Utf8View)?),
+        (Some(ValueKind::Text), LogicalType::Binary) => binary(&cast(values, &DataType::Utf8View)?),
         _ => cast(values, &arrow)?,
     };
     let unfit = [lost(values, &kept), infinite(values, &kept)].into_iter().flatten().min();
     // A value that is gone has lost a part too.
     let cut = inexact(values, &kept)?.filter(|cut| unfit.is_none_or(|unfit| *cut < unfit));
     Ok(match (cut, unfit) {
-        (Some(row), _) => Err(Misfit { row, problem: loss(values, row, target) }),
-        (None, Some(row)) => Err(Misfit { row, problem: misfit(values, row, target) }),
+        (Some(row), _) => Err(MisfitValue { row, problem: loss(values, row, target) }),
+        (None, Some(row)) => Err(MisfitValue { row, problem: misfit(values, row, target) }),
         (None, None) => Ok(one_zero(&kept)),
     })
 }
@@ -103,9 +103,9 @@ fn inexact(before: &ArrayRef, after: &ArrayRef) -> Result<Option<usize>> {
     let (from, to) = (before.data_type(), after.data_type());
     let fraction = from.is_floating() || from.is_decimal();
     match kind(from) {
-        Some(Kind::Number) if (fraction && to.is_integer()) || *to == DataType::Boolean => {}
-        Some(Kind::Timestamp | Kind::Date) if *to == DataType::Date32 => {}
-        Some(Kind::Text) if *to == DataType::Date32 => return timed(before),
+        Some(ValueKind::Number) if (fraction && to.is_integer()) || *to == DataType::Boolean => {}
+        Some(ValueKind::Timestamp | ValueKind::Date) if *to == DataType::Date32 => {}
+        Some(ValueKind::Text) if *to == DataType::Date32 => return timed(before),
         _ => return Ok(None),
     }
     let different = distinct(&cast(after, from)?, before)?;
@@ -141,7 +141,7 @@ fn loss(values: &ArrayRef, row: usize, target: &LogicalType) -> String {
 /// What is wrong with the value at `row`, which does not fit `target`.
 fn misfit(values: &ArrayRef, row: usize, target: &LogicalType) -> String {
     let shown = quote(&show(values, row));
-    let is_text = kind(values.data_type()) == Some(Kind::Text);
+    let is_text = kind(values.data_type()) == Some(ValueKind::Text);
     let numeric = matches!(
         target,
         LogicalType::Int(_)

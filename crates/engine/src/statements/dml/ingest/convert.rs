@@ -19,22 +19,22 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Converter {
     schema: SchemaRef,
-    columns: Vec<Target>,
+    columns: Vec<TargetColumn>,
     checks: Vec<Check>,
 }
 
 #[derive(Debug)]
-struct Target {
+struct TargetColumn {
     name: String,
     logical_type: LogicalType,
     arrow: DataType,
     nullable: bool,
-    source: Source,
+    source: ValueSource,
 }
 
 /// Where a table column's values come from.
 #[derive(Debug)]
-enum Source {
+enum ValueSource {
     /// A column of the source batch, by position.
     Input(usize),
     /// The column's DEFAULT, evaluated for each row.
@@ -107,11 +107,11 @@ impl Converter {
                 Some(names) => names.iter().position(|name| *name == column.name),
             };
             let source = match (given, &column.default) {
-                (Some(position), _) => Source::Input(position),
-                (None, Some(text)) => Source::Default(expression::default(state, &column.name, text)?),
-                (None, None) => Source::Null,
+                (Some(position), _) => ValueSource::Input(position),
+                (None, Some(text)) => ValueSource::Default(expression::default(state, &column.name, text)?),
+                (None, None) => ValueSource::Null,
             };
-            columns.push(Target {
+            columns.push(TargetColumn {
                 name: column.name.clone(),
                 logical_type: column.logical_type.clone(),
                 arrow: column.logical_type.to_arrow(),
@@ -154,9 +154,9 @@ impl Converter {
         Ok(())
     }
 
-    fn inputs(&self) -> impl Iterator<Item = (&Target, usize)> {
+    fn inputs(&self) -> impl Iterator<Item = (&TargetColumn, usize)> {
         self.columns.iter().filter_map(|target| match target.source {
-            Source::Input(position) => Some((target, position)),
+            ValueSource::Input(position) => Some((target, position)),
             _ => None,
         })
     }
@@ -200,12 +200,12 @@ impl Converter {
 
 /// The one value of `values` as a value of `column`.
 pub(crate) fn single_value(values: &ArrayRef, column: &ColumnDefinition) -> Result<Datum> {
-    let target = Target {
+    let target = TargetColumn {
         name: column.name.clone(),
         logical_type: column.logical_type.clone(),
         arrow: column.logical_type.to_arrow(),
         nullable: column.nullable,
-        source: Source::Input(0),
+        source: ValueSource::Input(0),
     };
     let cast = target.cast(values)?.map_err(|bad| bad.into_error(""))?;
     let value = ScalarValue::try_from_array(&cast, 0)?;
@@ -220,13 +220,13 @@ fn first(a: Option<BadRow>, b: BadRow) -> Option<BadRow> {
     }
 }
 
-impl Target {
+impl TargetColumn {
     /// The column's values for a source batch.
     fn fill(&self, batch: &RecordBatch) -> Result<Result<ArrayRef, BadRow>> {
         let values = match &self.source {
-            Source::Input(position) => Arc::clone(batch.column(*position)),
-            Source::Default(expression) => expression.evaluate(batch)?.into_array(batch.num_rows())?,
-            Source::Null => arrow::array::new_null_array(&self.arrow, batch.num_rows()),
+            ValueSource::Input(position) => Arc::clone(batch.column(*position)),
+            ValueSource::Default(expression) => expression.evaluate(batch)?.into_array(batch.num_rows())?,
+            ValueSource::Null => arrow::array::new_null_array(&self.arrow, batch.num_rows()),
         };
         self.cast(&values)
     }
@@ -284,7 +284,7 @@ impl Target {
         }
         let row = values.logical_nulls()?.iter().position(|present| !present)?;
         let problem = match self.source {
-            Source::Null => "is NOT NULL, has no default and is given no value".to_owned(),
+            ValueSource::Null => "is NOT NULL, has no default and is given no value".to_owned(),
             _ => "NULL violates NOT NULL".to_owned(),
         };
         Some(self.bad(row, problem, true))

@@ -37,12 +37,12 @@ pub(crate) struct Ingest {
     converter: Converter,
     writer: TableWriter,
     /// All rows, where they are wanted back.
-    kept: Option<Mutex<Kept>>,
+    kept: Option<Mutex<ReturnedRows>>,
 }
 
 /// Rows that are wanted back, by lane, and what they take of the memory limit.
 #[derive(Debug)]
-struct Kept {
+struct ReturnedRows {
     rows: Vec<(usize, RecordBatch)>,
     /// They are written too.
     writes: bool,
@@ -71,7 +71,7 @@ impl Ingest {
     /// The same, which keeps the rows for [`Ingest::kept`], and writes them if `writes`.
     pub(crate) fn keeping(self, pool: &Arc<dyn MemoryPool>, writes: bool) -> Self {
         let reservation = MemoryConsumer::new("new rows").register(pool);
-        Self { kept: Some(Mutex::new(Kept { rows: Vec::new(), writes, reservation })), ..self }
+        Self { kept: Some(Mutex::new(ReturnedRows { rows: Vec::new(), writes, reservation })), ..self }
     }
 
     /// The rows so far, those of lower lanes first.

@@ -11,7 +11,7 @@ const SHOWN: usize = 60;
 
 /// What a value is, as far as conversion goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Null,
     Boolean,
     Number,
@@ -23,16 +23,18 @@ pub(super) enum Kind {
 }
 
 /// The kind of a type's values; `None` for what no column keeps.
-pub(super) fn kind(data_type: &DataType) -> Option<Kind> {
+pub(super) fn kind(data_type: &DataType) -> Option<ValueKind> {
     Some(match data_type {
-        DataType::Null => Kind::Null,
-        DataType::Boolean => Kind::Boolean,
-        numeric if numeric.is_numeric() => Kind::Number,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Kind::Text,
-        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => Kind::Binary,
-        DataType::Date32 | DataType::Date64 => Kind::Date,
-        DataType::Time32(_) | DataType::Time64(_) => Kind::Time,
-        DataType::Timestamp(..) => Kind::Timestamp,
+        DataType::Null => ValueKind::Null,
+        DataType::Boolean => ValueKind::Boolean,
+        numeric if numeric.is_numeric() => ValueKind::Number,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ValueKind::Text,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            ValueKind::Binary
+        }
+        DataType::Date32 | DataType::Date64 => ValueKind::Date,
+        DataType::Time32(_) | DataType::Time64(_) => ValueKind::Time,
+        DataType::Timestamp(..) => ValueKind::Timestamp,
         DataType::Dictionary(_, values) => return kind(values),
         _ => return None,
     })
@@ -43,12 +45,14 @@ pub(super) fn kind(data_type: &DataType) -> Option<Kind> {
 pub(crate) fn assignable(source: &DataType, target: &LogicalType) -> bool {
     let (Some(source), Some(target)) = (kind(source), kind(&target.to_arrow())) else { return false };
     match source {
-        Kind::Null | Kind::Text => true,
-        Kind::Boolean | Kind::Number => matches!(target, Kind::Boolean | Kind::Number | Kind::Text),
-        Kind::Binary => matches!(target, Kind::Binary | Kind::Text),
-        Kind::Date => matches!(target, Kind::Date | Kind::Timestamp | Kind::Text),
-        Kind::Timestamp => matches!(target, Kind::Timestamp | Kind::Date | Kind::Text),
-        Kind::Time => matches!(target, Kind::Time | Kind::Text),
+        ValueKind::Null | ValueKind::Text => true,
+        ValueKind::Boolean | ValueKind::Number => {
+            matches!(target, ValueKind::Boolean | ValueKind::Number | ValueKind::Text)
+        }
+        ValueKind::Binary => matches!(target, ValueKind::Binary | ValueKind::Text),
+        ValueKind::Date => matches!(target, ValueKind::Date | ValueKind::Timestamp | ValueKind::Text),
+        ValueKind::Timestamp => matches!(target, ValueKind::Timestamp | ValueKind::Date | ValueKind::Text),
+        ValueKind::Time => matches!(target, ValueKind::Time | ValueKind::Text),
     }
 }
 

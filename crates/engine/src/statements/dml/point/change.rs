@@ -2,9 +2,9 @@
 //! that asks for them, with those that others wait for meanwhile (`Store::submit_point`): a change of threads takes about as
 //! long as all of the rest but the disk.
 
-use crate::session::{CancelToken, Execution, Session, StatementContext, Target};
-use crate::statements::dml::change::Change;
-use crate::statements::dml::point::{Key, constant_of, fitting, is_offered, key_of, plain_name};
+use crate::session::{CancelToken, Execution, Session, StatementContext, TargetTable};
+use crate::statements::dml::change::RecordChange;
+use crate::statements::dml::point::{IndexLookup, constant_of, fitting, is_offered, key_of, plain_name};
 use crate::statements::{Statement, fold, write};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 struct PointChange {
     /// The table as it was when the statement was read.
     definition: Arc<TableDefinition>,
-    key: Key,
+    key: IndexLookup,
     /// The places of the columns that an UPDATE changes, and their new values; none for DELETE.
     changes: Vec<(usize, NewValue)>,
 }
@@ -73,8 +73,8 @@ pub(crate) fn change_now(
 /// The same as part of a statement that goes the usual way, in the session's transaction when there is one.
 pub(crate) async fn change(
     context: &StatementContext,
-    target: &Target,
-    change: &Change,
+    target: &TargetTable,
+    change: &RecordChange,
     parameters: Option<&ParamValues>,
 ) -> Result<Option<u64>> {
     let ([from], None, None) = (change.from.as_slice(), &change.returning, &change.excluded) else { return Ok(None) };

@@ -2,7 +2,7 @@
 //! wait for memory are answered when the next such group has been found.
 
 use super::super::vector::{Operand, Vector};
-use super::{Chain, EXPANDED, GROUP, Scan, Undecided, answer_bits, piped};
+use super::{Chain, ChainScan, EXPANDED, GROUP, UndecidedCodes, answer_bits, piped};
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 /// Words of a group, a bit each, that wait for a slice which memory was asked for.
@@ -19,9 +19,9 @@ impl Waiting {
     }
 }
 
-impl<V: Vector, O: Operand<V>> Scan<'_, V, O> {
+impl<V: Vector, O: Operand<V>> ChainScan<'_, V, O> {
     /// Answers the words of a group that are decided after `known` slices, and asks memory for the next slice of the
-    /// others, which [`Scan::finish`] answers when it has come: mostly of one word in eight. Read for the whole group and
+    /// others, which [`ChainScan::finish`] answers when it has come: mostly of one word in eight. Read for the whole group and
     /// at once, with what follows asked for ahead, the third slice took a tenth of a scan of memory.
     ///
     /// # Safety
@@ -79,7 +79,7 @@ impl<V: Vector, O: Operand<V>> Scan<'_, V, O> {
             for slice in 0..depth {
                 self.step::<KIND, false>(&mut chain, &mut low, V::load(bytes), slice, offset);
                 bytes = bytes.wrapping_add(self.slices.stride());
-                let mut open = Undecided::<V>::new();
+                let mut open = UndecidedCodes::<V>::new();
                 open.add::<KIND, WAY>(&chain, &low, interest);
                 if slice + 1 == self.slices.count || !open.any::<WAY>() {
                     return Ok(answer_bits::<V, KIND, WAY>(&chain, &low));

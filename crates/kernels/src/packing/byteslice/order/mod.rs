@@ -13,7 +13,7 @@ pub use merge::merge;
 pub use partition::{histogram, partition, partition_tids};
 pub(super) use search::Search;
 pub use search::{bound, search};
-pub use sort::{Scratch, sort};
+pub use sort::{SliceScratch, sort};
 
 use super::super::{Format, Packed, Packing};
 use super::Slices;

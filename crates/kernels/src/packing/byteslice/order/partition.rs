@@ -3,7 +3,7 @@
 
 use super::{Ordered, slices};
 use crate::Value;
-use crate::order::{self, Bounds, DIGITS, Output, Places};
+use crate::order::{self, Bounds, DIGITS, DigitOffsets, Output};
 use crate::packing::Packed;
 use crate::packing::byteslice::GROUP;
 
@@ -44,7 +44,7 @@ pub fn partition(packed: Packed<'_>, slice: usize, out: &mut Ordered) -> Bounds 
             others.push((column.slice(number), Output::new(&mut to[..column.rows], &bounds)));
         }
     }
-    each_block(digits, &mut Places::new(&counts), |start, digits, places| {
+    each_block(digits, &mut DigitOffsets::new(&counts), |start, digits, places| {
         put_all(digits, places, start as u32.., &mut tids);
         for (from, to) in &mut others {
             put_all(digits, places, from[start..].iter().copied(), to);
@@ -64,7 +64,7 @@ pub fn partition_tids(packed: Packed<'_>, slice: usize, tids: &mut Vec<u32>) -> 
     tids.resize(column.rows, 0);
     let digits = column.slice(slice);
     let counts = order::histogram(digits, |digit| digit);
-    let (mut places, bounds) = (Places::new(&counts), order::bounds(&counts));
+    let (mut places, bounds) = (DigitOffsets::new(&counts), order::bounds(&counts));
     let mut tids = Output::new(tids, &bounds);
     tids.put_all(digits.iter().zip(0..).map(|(digit, tid)| (*digit, places.take(*digit), tid)));
     tids.finish();
@@ -82,7 +82,7 @@ pub(super) fn fill(counts: &[u32; DIGITS], mut to: &mut [u8]) {
 
 /// Calls `put` with the first row of each block of rows, their digits and their places.
 #[inline(always)]
-pub(super) fn each_block(digits: &[u8], places: &mut Places, mut put: impl FnMut(usize, &[u8], &[u32])) {
+pub(super) fn each_block(digits: &[u8], places: &mut DigitOffsets, mut put: impl FnMut(usize, &[u8], &[u32])) {
     let mut block = [0; BLOCK];
     for (number, digits) in digits.chunks(BLOCK).enumerate() {
         for (place, digit) in block.iter_mut().zip(digits) {

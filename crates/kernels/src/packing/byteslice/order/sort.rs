@@ -11,14 +11,14 @@
 
 use super::partition::{each_block, fill, put_all};
 use super::{Ordered, slices};
-use crate::order::{Histogram, Output, Places, RUN, SMALL, bounds, histogram, is_single};
+use crate::order::{DigitOffsets, Histogram, Output, RUN, SMALL, bounds, histogram, is_single};
 use crate::packing::Packed;
 use crate::packing::byteslice::{GROUP, Slices};
 use std::ops::Range;
 
 /// Memory that a sort works in. What it holds is of no use.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub struct SliceScratch {
     /// The column, partitioned.
     column: Ordered,
     /// Permutations of a run: passes go from one to the other.
@@ -31,27 +31,27 @@ pub struct Scratch {
 ///
 /// # Panics
 /// When the packing is not byteslice.
-pub fn sort(packed: Packed<'_>, scratch: &mut Scratch, out: &mut Ordered) {
+pub fn sort(packed: Packed<'_>, scratch: &mut SliceScratch, out: &mut Ordered) {
     let source = slices(packed);
     out.fit(packed);
     if source.rows > RUN {
         scratch.column.fit(packed);
     }
     let stride = source.rows.next_multiple_of(GROUP);
-    let Scratch { column, orders, bytes } = scratch;
-    Sorter { source, stride, sets: [out, column], orders, bytes }.run(Place::Source, 0..source.rows, 0);
+    let SliceScratch { column, orders, bytes } = scratch;
+    SliceSorter { source, stride, sets: [out, column], orders, bytes }.run(RunLocation::Source, 0..source.rows, 0);
 }
 
 /// Where a run lies.
 #[derive(Clone, Copy)]
-enum Place {
+enum RunLocation {
     /// In the column as it came, where TIDs are rows.
     Source,
     /// In the output (0) or in the scratch (1).
     Set(usize),
 }
 
-struct Sorter<'a> {
+struct SliceSorter<'a> {
     source: Slices<'a, u8>,
     /// Bytes of a slice of a set.
     stride: usize,
@@ -61,9 +61,9 @@ struct Sorter<'a> {
     bytes: &'a mut Vec<u8>,
 }
 
-impl Sorter<'_> {
+impl SliceSorter<'_> {
     /// Sorts a run, which agrees in the slices before `slice`, to the output.
-    fn run(&mut self, place: Place, rows: Range<usize>, slice: usize) {
+    fn run(&mut self, place: RunLocation, rows: Range<usize>, slice: usize) {
         if rows.is_empty() {
             return;
         }
@@ -80,33 +80,33 @@ impl Sorter<'_> {
             return self.run(place, rows, slice + 1);
         }
         let to = match place {
-            Place::Set(set) => 1 - set,
-            Place::Source => usize::from(slice + 1 < self.source.count),
+            RunLocation::Set(set) => 1 - set,
+            RunLocation::Source => usize::from(slice + 1 < self.source.count),
         };
         self.partition(place, to, rows.clone(), slice, &counts);
         fill(&counts, &mut self.sets[0].bytes[slice * self.stride..][rows.clone()]);
         let mut start = rows.start;
         for count in counts {
-            self.run(Place::Set(to), start..start + count as usize, slice + 1);
+            self.run(RunLocation::Set(to), start..start + count as usize, slice + 1);
             start += count as usize;
         }
     }
 
-    fn slice(&self, place: Place, slice: usize, rows: Range<usize>) -> &[u8] {
+    fn slice(&self, place: RunLocation, slice: usize, rows: Range<usize>) -> &[u8] {
         match place {
-            Place::Source => &self.source.slice(slice)[rows],
-            Place::Set(set) => &self.sets[set].bytes[slice * self.stride..][rows],
+            RunLocation::Source => &self.source.slice(slice)[rows],
+            RunLocation::Set(set) => &self.sets[set].bytes[slice * self.stride..][rows],
         }
     }
 
     /// Takes a run's TIDs and the slices after `slice` to their places by that slice, in the set `to`.
-    fn partition(&mut self, place: Place, to: usize, rows: Range<usize>, slice: usize, counts: &Histogram) {
+    fn partition(&mut self, place: RunLocation, to: usize, rows: Range<usize>, slice: usize, counts: &Histogram) {
         let (source, stride) = (self.source, self.stride);
         let (first, second) = self.sets.split_at_mut(1);
         let (to, from) = if to == 0 { (&mut *first[0], &*second[0]) } else { (&mut *second[0], &*first[0]) };
         let from_slice = |slice: usize| match place {
-            Place::Source => &source.slice(slice)[rows.clone()],
-            Place::Set(_) => &from.bytes[slice * stride..][rows.clone()],
+            RunLocation::Source => &source.slice(slice)[rows.clone()],
+            RunLocation::Set(_) => &from.bytes[slice * stride..][rows.clone()],
         };
         let bounds = bounds(counts);
         let (tids, next) = (&mut to.tids[rows.clone()], &mut to.bytes[(slice + 1) * stride..]);
@@ -114,10 +114,10 @@ impl Sorter<'_> {
         let carried = (slice + 1..source.count).zip(next.chunks_mut(stride));
         let mut carried: Vec<_> =
             carried.map(|(slice, to)| (from_slice(slice), Output::new(&mut to[rows.clone()], &bounds))).collect();
-        each_block(from_slice(slice), &mut Places::new(counts), |start, digits, places| {
+        each_block(from_slice(slice), &mut DigitOffsets::new(counts), |start, digits, places| {
             match place {
-                Place::Source => put_all(digits, places, start as u32.., &mut tids),
-                Place::Set(_) => {
+                RunLocation::Source => put_all(digits, places, start as u32.., &mut tids),
+                RunLocation::Set(_) => {
                     put_all(digits, places, from.tids[rows.clone()][start..].iter().copied(), &mut tids);
                 }
             }
@@ -130,7 +130,7 @@ impl Sorter<'_> {
     }
 
     /// Sorts a run that fits the cache by the slices from `first` on.
-    fn sort_run(&mut self, place: Place, rows: Range<usize>, first: usize) {
+    fn sort_run(&mut self, place: RunLocation, rows: Range<usize>, first: usize) {
         let [mut order, mut next] = std::mem::take(self.orders);
         order.clear();
         order.extend(0..rows.len() as u32);
@@ -143,7 +143,7 @@ impl Sorter<'_> {
                 let digits = self.slice(place, slice, rows.clone());
                 let counts = histogram(digits, |digit| digit);
                 if !is_single(&counts, rows.len()) {
-                    let mut places = Places::new(&counts);
+                    let mut places = DigitOffsets::new(&counts);
                     order.iter().for_each(|row| next[places.take(digits[*row as usize])] = *row);
                     std::mem::swap(&mut order, &mut next);
                 }
@@ -157,13 +157,13 @@ impl Sorter<'_> {
     }
 
     /// The slices from `first` on of a row's code, as a number.
-    fn code(&self, place: Place, row: usize, first: usize) -> u64 {
+    fn code(&self, place: RunLocation, row: usize, first: usize) -> u64 {
         (first..self.source.count)
             .fold(0, |code, slice| code << 8 | u64::from(self.slice(place, slice, row..row + 1)[0]))
     }
 
     /// Takes a run to the output in the given order: its TIDs, and the slices from `first` on.
-    fn gather(&mut self, place: Place, rows: Range<usize>, first: usize, order: &[u32]) {
+    fn gather(&mut self, place: RunLocation, rows: Range<usize>, first: usize, order: &[u32]) {
         for slice in first..self.source.count {
             let mut bytes = std::mem::take(self.bytes);
             bytes.clear();
@@ -175,12 +175,12 @@ impl Sorter<'_> {
         let [out, scratch] = &mut self.sets;
         let to = &mut out.tids[rows.clone()];
         match place {
-            Place::Source => to.copy_from_slice(order),
-            Place::Set(1) => {
+            RunLocation::Source => to.copy_from_slice(order),
+            RunLocation::Set(1) => {
                 let from = &scratch.tids[rows];
                 to.iter_mut().zip(order).for_each(|(to, row)| *to = from[*row as usize]);
             }
-            Place::Set(_) => {
+            RunLocation::Set(_) => {
                 let from = &mut scratch.tids[rows];
                 from.copy_from_slice(to);
                 to.iter_mut().zip(order).for_each(|(to, row)| *to = from[*row as usize]);
@@ -189,13 +189,13 @@ impl Sorter<'_> {
     }
 
     /// Takes the TIDs of a run that is sorted to the output; its slices are there.
-    fn finish(&mut self, place: Place, rows: Range<usize>) {
+    fn finish(&mut self, place: RunLocation, rows: Range<usize>) {
         let [out, scratch] = &mut self.sets;
         let to = &mut out.tids[rows.clone()];
         match place {
-            Place::Source => to.iter_mut().zip(rows).for_each(|(tid, row)| *tid = row as u32),
-            Place::Set(1) => to.copy_from_slice(&scratch.tids[rows]),
-            Place::Set(_) => {}
+            RunLocation::Source => to.iter_mut().zip(rows).for_each(|(tid, row)| *tid = row as u32),
+            RunLocation::Set(1) => to.copy_from_slice(&scratch.tids[rows]),
+            RunLocation::Set(_) => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Merging of sorted columns of byte slices against that of native codes.
 
 use super::super::expect::faster;
-use super::{Data, FIGURE, OURS, PLACE, SPREADS, Slices, design, same};
+use super::{FIGURE, OURS, OrderData, PLACE, SPREADS, Slices, design, same};
 use crate::experiment::{Bench, Claim, Expectation, Experiment, Figure, Laps, Subject, Variant};
 use crate::with_codes;
 use gingham_kernels::order::merge;
@@ -25,11 +25,11 @@ pub static MERGE: Experiment = Experiment {
 
 const PACKINGS: [&str; 2] = ["byteslice", "native"];
 
-fn variants(bench: &Bench, data: Data) -> Vec<Variant> {
+fn variants(bench: &Bench, data: OrderData) -> Vec<Variant> {
     with_codes!(data.codes(bench), codes => variants_of(bench, data, codes))
 }
 
-fn variants_of<C: Code>(bench: &Bench, data: Data, mut codes: Vec<C>) -> Vec<Variant> {
+fn variants_of<C: Code>(bench: &Bench, data: OrderData, mut codes: Vec<C>) -> Vec<Variant> {
     let (left, right) = codes.split_at_mut(data.rows / 2);
     left.sort_unstable();
     right.sort_unstable();
@@ -38,8 +38,8 @@ fn variants_of<C: Code>(bench: &Bench, data: Data, mut codes: Vec<C>) -> Vec<Var
     let mut expected: Vec<u32> = (0..codes.len() as u32).collect();
     expected.sort_by_key(|position| codes[*position as usize]);
     let expected = Rc::new(expected);
-    let of_slices = OfSlices { isa: bench.isa(), columns, expected: Rc::clone(&expected), out: Vec::new() };
-    let of_native = OfNative { codes, expected, out: Vec::new() };
+    let of_slices = MergeSlices { isa: bench.isa(), columns, expected: Rc::clone(&expected), out: Vec::new() };
+    let of_native = MergeNative { codes, expected, out: Vec::new() };
     let subjects: [Box<dyn Subject>; 2] = [Box::new(of_slices), Box::new(of_native)];
     let variant = |(packing, subject)| Variant {
         levels: data.levels(packing),
@@ -50,14 +50,14 @@ fn variants_of<C: Code>(bench: &Bench, data: Data, mut codes: Vec<C>) -> Vec<Var
     PACKINGS.into_iter().zip(subjects).map(variant).collect()
 }
 
-struct OfSlices {
+struct MergeSlices {
     isa: Isa,
     columns: [Slices; 2],
     expected: Rc<Vec<u32>>,
     out: Vec<u32>,
 }
 
-impl Subject for OfSlices {
+impl Subject for MergeSlices {
     fn prepare(&mut self) {
         self.out.fill(u32::MAX);
     }
@@ -72,14 +72,14 @@ impl Subject for OfSlices {
     }
 }
 
-struct OfNative<C> {
+struct MergeNative<C> {
     /// The two halves.
     codes: Vec<C>,
     expected: Rc<Vec<u32>>,
     out: Vec<u32>,
 }
 
-impl<C: Code> Subject for OfNative<C> {
+impl<C: Code> Subject for MergeNative<C> {
     fn prepare(&mut self) {
         self.out.fill(u32::MAX);
     }

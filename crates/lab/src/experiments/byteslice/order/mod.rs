@@ -61,13 +61,13 @@ fn rows(bench: &Bench) -> Vec<usize> {
 
 /// The data of a trial.
 #[derive(Clone, Copy)]
-struct Data {
+struct OrderData {
     rows: usize,
     width: u8,
     spread: &'static str,
 }
 
-impl Data {
+impl OrderData {
     fn codes(self, bench: &Bench) -> Codes {
         let Self { rows, width, spread } = self;
         let mut random = Random::named(bench.settings.seed, &format!("{rows} {spread} codes of {width} bits"));
@@ -95,13 +95,13 @@ fn design(
     bench: &Bench,
     spreads: &'static [&'static str],
     packings: &[&'static str],
-    variants: fn(&Bench, Data) -> Vec<Variant>,
+    variants: fn(&Bench, OrderData) -> Vec<Variant>,
 ) -> Design {
     let mut trials = Vec::new();
     for rows in rows(bench) {
         for width in widths(bench) {
             for &spread in spreads {
-                let data = Data { rows, width, spread };
+                let data = OrderData { rows, width, spread };
                 trials.push(Trial {
                     name: format!("{rows} {spread} codes of {width} bits"),
                     setup: Box::new(move |bench| Ok::<_, Error>(variants(bench, data))),

@@ -1,7 +1,7 @@
 //! Radix partitioning of byte slices against that of native codes.
 
 use super::super::expect::faster;
-use super::{Data, FIGURE, OURS, PLACE, SPREADS, Slices, design, same};
+use super::{FIGURE, OURS, OrderData, PLACE, SPREADS, Slices, design, same};
 use crate::experiment::{Bench, Claim, Expectation, Experiment, Factor, Figure, Laps, Subject, Variant};
 use crate::with_codes;
 use gingham_kernels::Code;
@@ -30,11 +30,11 @@ pub static PARTITION: Experiment = Experiment {
 const PACKINGS: [&str; 2] = ["byteslice", "native"];
 const OUTPUTS: [&str; 2] = ["TIDs", "TIDs and codes"];
 
-fn variants(bench: &Bench, data: Data) -> Vec<Variant> {
+fn variants(bench: &Bench, data: OrderData) -> Vec<Variant> {
     with_codes!(data.codes(bench), codes => variants_of(bench, data, codes))
 }
 
-fn variants_of<C: Code>(bench: &Bench, data: Data, codes: Vec<C>) -> Vec<Variant> {
+fn variants_of<C: Code>(bench: &Bench, data: OrderData, codes: Vec<C>) -> Vec<Variant> {
     // The oracle: the standard library's stable sort by the digit, reckoned from the code itself.
     let shift = u32::from(data.width).saturating_sub(8);
     let left = 8_u32.saturating_sub(data.width.into());
@@ -46,18 +46,18 @@ fn variants_of<C: Code>(bench: &Bench, data: Data, codes: Vec<C>) -> Vec<Variant
     let moved: Vec<C> = tids.iter().map(|tid| codes[*tid as usize]).collect();
     let column = Rc::new(Slices::new(bench.isa(), data.width, &codes));
     let bytes = Slices::new(bench.isa(), data.width, &moved).bytes;
-    let expected = Rc::new(Expected { codes, tids, bounds, moved, bytes });
+    let expected = Rc::new(ExpectedPartition { codes, tids, bounds, moved, bytes });
     let mut variants = Vec::new();
     for output in OUTPUTS {
         let with_codes = output == OUTPUTS[1];
         let found = Found { bounds: [0; DIGITS + 1], out: Default::default(), codes: Vec::new() };
-        let of_slices = OfSlices {
+        let of_slices = PartitionSlices {
             column: Rc::clone(&column),
             with_codes,
             expected: Rc::clone(&expected),
             found: Found { codes: Vec::<C>::new(), ..found.clone() },
         };
-        let of_native = OfNative { width: data.width, with_codes, expected: Rc::clone(&expected), found };
+        let of_native = PartitionNative { width: data.width, with_codes, expected: Rc::clone(&expected), found };
         let subjects: [Box<dyn Subject>; 2] = [Box::new(of_slices), Box::new(of_native)];
         for (packing, subject) in PACKINGS.into_iter().zip(subjects) {
             let mut levels = data.levels(packing);
@@ -69,7 +69,7 @@ fn variants_of<C: Code>(bench: &Bench, data: Data, codes: Vec<C>) -> Vec<Variant
 }
 
 /// Codes, and the oracle's answer.
-struct Expected<C> {
+struct ExpectedPartition<C> {
     codes: Vec<C>,
     tids: Vec<u32>,
     bounds: Bounds,
@@ -94,20 +94,20 @@ impl<C: Code> Found<C> {
         self.codes.fill(C::default());
     }
 
-    fn check(&self, expected: &Expected<C>) -> Result<(), String> {
+    fn check(&self, expected: &ExpectedPartition<C>) -> Result<(), String> {
         same("bound", &self.bounds, &expected.bounds)?;
         same("TID", &self.out.tids, &expected.tids)
     }
 }
 
-struct OfSlices<C> {
+struct PartitionSlices<C> {
     column: Rc<Slices>,
     with_codes: bool,
-    expected: Rc<Expected<C>>,
+    expected: Rc<ExpectedPartition<C>>,
     found: Found<C>,
 }
 
-impl<C: Code> Subject for OfSlices<C> {
+impl<C: Code> Subject for PartitionSlices<C> {
     fn prepare(&mut self) {
         self.found.poison();
     }
@@ -127,14 +127,14 @@ impl<C: Code> Subject for OfSlices<C> {
     }
 }
 
-struct OfNative<C> {
+struct PartitionNative<C> {
     width: u8,
     with_codes: bool,
-    expected: Rc<Expected<C>>,
+    expected: Rc<ExpectedPartition<C>>,
     found: Found<C>,
 }
 
-impl<C: Code> Subject for OfNative<C> {
+impl<C: Code> Subject for PartitionNative<C> {
     fn prepare(&mut self) {
         self.found.poison();
     }

@@ -1,7 +1,7 @@
 //! Binary search in sorted columns of byte slices against that in native codes.
 
 use super::super::expect::faster;
-use super::{Data, FIGURE, OURS, PLACE, SPREADS, Slices, design, same};
+use super::{FIGURE, OURS, OrderData, PLACE, SPREADS, Slices, design, same};
 use crate::experiment::{Bench, Claim, Expectation, Experiment, Factor, Figure, Laps, Subject, Variant};
 use crate::random::Random;
 use crate::with_codes;
@@ -39,11 +39,11 @@ const CALLS: [&str; 2] = ["one at a time", "many"];
 /// Constants of a run.
 const CONSTANTS: usize = 1 << 14;
 
-fn variants(bench: &Bench, data: Data) -> Vec<Variant> {
+fn variants(bench: &Bench, data: OrderData) -> Vec<Variant> {
     with_codes!(data.codes(bench), codes => variants_of(bench, data, codes))
 }
 
-fn variants_of<C: Code>(bench: &Bench, data: Data, mut codes: Vec<C>) -> Vec<Variant> {
+fn variants_of<C: Code>(bench: &Bench, data: OrderData, mut codes: Vec<C>) -> Vec<Variant> {
     codes.sort_unstable();
     let count = if bench.is_tiny() { 500 } else { CONSTANTS };
     let mut random = Random::named(bench.settings.seed, "constants that are searched");
@@ -64,14 +64,14 @@ fn variants_of<C: Code>(bench: &Bench, data: Data, mut codes: Vec<C>) -> Vec<Var
     let mut variants = Vec::new();
     for call in CALLS {
         let many = call == CALLS[1];
-        let of_slices = OfSlices {
+        let of_slices = SearchSlices {
             isa: bench.isa(),
             column: Rc::clone(&column),
             many,
             wanted: Rc::clone(&wanted),
             out: Vec::with_capacity(count),
         };
-        let of_native = OfNative { many, wanted: Rc::clone(&wanted), out: Vec::with_capacity(count) };
+        let of_native = SearchNative { many, wanted: Rc::clone(&wanted), out: Vec::with_capacity(count) };
         let subjects: [Box<dyn Subject>; 2] = [Box::new(of_slices), Box::new(of_native)];
         for (packing, subject) in PACKINGS.into_iter().zip(subjects) {
             let mut levels = data.levels(packing);
@@ -90,7 +90,7 @@ struct Wanted<C> {
     expected: Vec<u32>,
 }
 
-struct OfSlices<C> {
+struct SearchSlices<C> {
     isa: Isa,
     column: Rc<Slices>,
     many: bool,
@@ -98,7 +98,7 @@ struct OfSlices<C> {
     out: Vec<u32>,
 }
 
-impl<C: Code> Subject for OfSlices<C> {
+impl<C: Code> Subject for SearchSlices<C> {
     fn prepare(&mut self) {
         self.out.clear();
     }
@@ -118,13 +118,13 @@ impl<C: Code> Subject for OfSlices<C> {
     }
 }
 
-struct OfNative<C> {
+struct SearchNative<C> {
     many: bool,
     wanted: Rc<Wanted<C>>,
     out: Vec<u32>,
 }
 
-impl<C: Code> Subject for OfNative<C> {
+impl<C: Code> Subject for SearchNative<C> {
     fn prepare(&mut self) {
         self.out.clear();
     }

@@ -1,7 +1,7 @@
 //! Radix sort of byte slices against radix sort of native codes, and against the standard library's sort.
 
 use super::super::expect::{at_widths, faster, points};
-use super::{Data, FIGURE, OURS, PLACE, SPREADS, Slices, design, same};
+use super::{FIGURE, OURS, OrderData, PLACE, SPREADS, Slices, design, same};
 use crate::experiment::{Bench, Claim, Expectation, Experiment, Figure, Laps, Point, Subject, Variant};
 use crate::with_codes;
 use gingham_kernels::Code;
@@ -26,11 +26,11 @@ pub static SORT: Experiment = Experiment {
 
 const PACKINGS: [&str; 3] = ["byteslice", "native", "pairs"];
 
-fn variants(bench: &Bench, data: Data) -> Vec<Variant> {
+fn variants(bench: &Bench, data: OrderData) -> Vec<Variant> {
     with_codes!(data.codes(bench), codes => variants_of(bench, data, codes))
 }
 
-fn variants_of<C: Code>(bench: &Bench, data: Data, codes: Vec<C>) -> Vec<Variant> {
+fn variants_of<C: Code>(bench: &Bench, data: OrderData, codes: Vec<C>) -> Vec<Variant> {
     // The oracle: the standard library's stable sort.
     let mut tids: Vec<u32> = (0..codes.len() as u32).collect();
     tids.sort_by_key(|tid| codes[*tid as usize]);
@@ -39,9 +39,14 @@ fn variants_of<C: Code>(bench: &Bench, data: Data, codes: Vec<C>) -> Vec<Variant
     let expected = Slices::new(bench.isa(), data.width, &sorted).bytes;
     let (sorted_bytes, native_bytes) = (column.bytes.len(), codes.len() * size_of::<C>());
     let shared = Rc::new(Sorted { width: data.width, codes, tids, sorted });
-    let of_slices =
-        OfSlices { shared: Rc::clone(&shared), column, expected, scratch: Default::default(), out: Default::default() };
-    let of_native = OfNative {
+    let of_slices = SortSlices {
+        shared: Rc::clone(&shared),
+        column,
+        expected,
+        scratch: Default::default(),
+        out: Default::default(),
+    };
+    let of_native = SortNative {
         shared: Rc::clone(&shared),
         scratch: Default::default(),
         tids: Vec::new(),
@@ -67,16 +72,16 @@ struct Sorted<C> {
     sorted: Vec<C>,
 }
 
-struct OfSlices<C> {
+struct SortSlices<C> {
     shared: Rc<Sorted<C>>,
     column: Slices,
     /// The slices of the sorted codes.
     expected: Vec<u8>,
-    scratch: slices::Scratch,
+    scratch: slices::SliceScratch,
     out: slices::Ordered,
 }
 
-impl<C: Code> Subject for OfSlices<C> {
+impl<C: Code> Subject for SortSlices<C> {
     fn prepare(&mut self) {
         self.out.tids.fill(u32::MAX);
         self.out.bytes.fill(0xaa);
@@ -92,14 +97,14 @@ impl<C: Code> Subject for OfSlices<C> {
     }
 }
 
-struct OfNative<C> {
+struct SortNative<C> {
     shared: Rc<Sorted<C>>,
     scratch: order::Scratch,
     tids: Vec<u32>,
     codes: Vec<C>,
 }
 
-impl<C: Code> Subject for OfNative<C> {
+impl<C: Code> Subject for SortNative<C> {
     fn prepare(&mut self) {
         self.tids.fill(u32::MAX);
         self.codes.fill(C::default());
