@@ -25,12 +25,12 @@ mod schedule;
 mod tests;
 
 pub use data::limits::Limits;
+pub use data::lookup_table::LookupTable;
 pub use data::memory::Memory;
 pub use data::relation::Relation;
 pub use data::rows::{Column, Rows, Values};
 pub use data::source::Field;
 pub use data::strings::{InternedStrings, Reader};
-pub use data::value_map::ValueMap;
 pub use error::{Error, Result};
 pub use operators::aggregate::{Aggregate, Aggregation, Finish, Function, Gathering, Moment, OutOfLine, Spread};
 pub use operators::inequality::{Bound, Range};

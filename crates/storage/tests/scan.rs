@@ -370,7 +370,7 @@ fn compare(
     let again: usize = (0..projected.morsels()).map(|morsel| projected.count(morsel).expect("counts")).sum();
     assert_eq!(again, expected.len(), "count under {isa:?} for {predicate:?}, of a scan made before");
     let all = TableScan::new(Arc::clone(&table.snapshot), vec![], Predicate::Constant(true), batch_rows, isa);
-    let narrowed = all.and_then(|all| all.narrowed(predicate)).expect("narrows");
+    let narrowed = all.and_then(|all| all.with_filter(predicate)).expect("narrows");
     let later: usize = (0..narrowed.morsels()).map(|morsel| narrowed.count(morsel).expect("counts")).sum();
     assert_eq!(later, expected.len(), "count under {isa:?} for {predicate:?}, narrowed");
     let ruled_out = (0..narrowed.morsels()).filter(|morsel| narrowed.rules_out(*morsel)).count();

@@ -7,7 +7,7 @@ use crate::output::grid;
 use arrow::array::Array;
 use arrow::util::display::array_value_to_string;
 use gingham::storage::decode::decode;
-use gingham::storage::model::{ColumnView, Meaning};
+use gingham::storage::model::{CodeMeaning, ColumnView};
 use gingham::storage::segment::Segment;
 use gingham::storage::snapshot::TableSnapshot;
 use gingham_kernels::Isa;
@@ -72,12 +72,12 @@ pub fn record(table: &TableSnapshot, number: u64, found: Found<'_>) -> Result<Ve
 
 fn meaning(view: &ColumnView) -> String {
     match &view.meaning {
-        Meaning::Value => "the value itself".to_owned(),
-        Meaning::FrameOfReference { base: 0 } => "the code".to_owned(),
-        Meaning::FrameOfReference { base } => format!("{base} + code"),
-        Meaning::ScaledFloat { base, digits } => format!("({base} + code) / 10^{digits}"),
-        Meaning::FloatOrder { base } => format!("float of order {base} + code"),
-        Meaning::Dictionary(version) => {
+        CodeMeaning::Value => "the value itself".to_owned(),
+        CodeMeaning::FrameOfReference { base: 0 } => "the code".to_owned(),
+        CodeMeaning::FrameOfReference { base } => format!("{base} + code"),
+        CodeMeaning::ScaledFloat { base, digits } => format!("({base} + code) / 10^{digits}"),
+        CodeMeaning::FloatOrder { base } => format!("float of order {base} + code"),
+        CodeMeaning::Dictionary(version) => {
             format!("entry of {} in dictionary {}", version.entries.len(), version.version)
         }
     }

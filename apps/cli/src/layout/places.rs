@@ -1,7 +1,7 @@
 //! Where the bits of one attribute lie, by the address arithmetic that storage and kernels read them with, and their
 //! picture.
 
-use gingham::storage::model::{ColumnView, Shape};
+use gingham::storage::model::{ColumnView, PhysicalLayout};
 use gingham_kernels::packing::{Address, Format, Packing};
 
 /// Bytes of a byte string whose bits are drawn.
@@ -23,23 +23,23 @@ fn piece(place: String, bits: String) -> Vec<Piece> {
 /// The picture of the attribute of record `tid` of a zone; a code has `code_bits`.
 pub fn pieces(view: &ColumnView, tid: usize, code_bits: u8) -> Vec<Piece> {
     match &view.shape {
-        Shape::Constant(_) => piece("none".to_owned(), "the same for all records".to_owned()),
-        Shape::Wide { values } => piece(range(tid * 16, 16), hexadecimal(&values[tid * 16..][..16])),
-        Shape::Chunked { bytes, place, width: 16 } => {
+        PhysicalLayout::Constant(_) => piece("none".to_owned(), "the same for all records".to_owned()),
+        PhysicalLayout::Wide { values } => piece(range(tid * 16, 16), hexadecimal(&values[tid * 16..][..16])),
+        PhysicalLayout::Chunked { bytes, place, width: 16 } => {
             let at = place.address(tid as u32, 16);
             piece(format!("{}{}", chunk(*place, tid), range(at, 16)), hexadecimal(&bytes[at..][..16]))
         }
-        Shape::Contiguous { codes, width } => native(view, codes, tid, *width, code_bits),
-        Shape::Chunked { bytes, place, width } => {
+        PhysicalLayout::Contiguous { codes, width } => native(view, codes, tid, *width, code_bits),
+        PhysicalLayout::Chunked { bytes, place, width } => {
             let mut pieces = native(view, bytes, tid, *width, code_bits);
             pieces[0].place.insert_str(0, &chunk(*place, tid));
             pieces
         }
-        Shape::Bytes { offsets, bytes } => {
+        PhysicalLayout::Bytes { offsets, bytes } => {
             let offset = |at: usize| offsets.typed_data::<u32>()[at] as usize;
             string(bytes, offset(tid), offset(tid + 1) - offset(tid))
         }
-        Shape::ChunkedBytes { slots, place, bytes } => {
+        PhysicalLayout::ChunkedBytes { slots, place, bytes } => {
             let at = place.address(tid as u32, 8);
             let number = |at: usize| slots[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes) as usize);
             let (offset, length) = (number(at), number(at + 4));
@@ -48,7 +48,7 @@ pub fn pieces(view: &ColumnView, tid: usize, code_bits: u8) -> Vec<Piece> {
             pieces.extend(string(bytes, offset, length));
             pieces
         }
-        Shape::Packed { bytes, format } => packed(view, bytes, *format, tid),
+        PhysicalLayout::Packed { bytes, format } => packed(view, bytes, *format, tid),
     }
 }
 
@@ -57,11 +57,11 @@ pub fn pieces(view: &ColumnView, tid: usize, code_bits: u8) -> Vec<Piece> {
 fn address(view: &ColumnView, tid: usize, bit: u8) -> Option<Address> {
     let native = |byte: usize| Address { byte: byte + usize::from(bit / 8), bit: bit % 8 };
     match &view.shape {
-        Shape::Contiguous { width, .. } => Some(native(tid * usize::from(*width))),
-        Shape::Chunked { place, width: width @ 1..=8, .. } => {
+        PhysicalLayout::Contiguous { width, .. } => Some(native(tid * usize::from(*width))),
+        PhysicalLayout::Chunked { place, width: width @ 1..=8, .. } => {
             Some(native(place.address(tid as u32, usize::from(*width))))
         }
-        Shape::Packed { format, .. } => Some(format.address(view.rows, tid, bit)),
+        PhysicalLayout::Packed { format, .. } => Some(format.address(view.rows, tid, bit)),
         _ => None,
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct CompiledExec {
 #[derive(Debug)]
 struct CompiledShape {
     query: Arc<Prepared>,
-    replaced: Arc<dyn ExecutionPlan>,
+    fallback: Arc<dyn ExecutionPlan>,
     rest: Rules,
     scans: Vec<Scanned>,
     given: Vec<ExternalInput>,
@@ -77,7 +77,7 @@ struct CompiledShape {
     /// What pipelines read of the scans, once it is known.
     sources: Vec<OnceLock<ScanSource>>,
     outputs: Vec<OutputColumn>,
-    doubtful: Vec<usize>,
+    needs_uniqueness_check: Vec<usize>,
     by_morsel: bool,
     workers: usize,
     pool: Arc<Pool>,
@@ -121,8 +121,18 @@ impl Memory for Reserved {
 impl CompiledExec {
     /// In the place of `subtree`, on threads of `pool`. `rest` make what it replaced runnable.
     pub(super) fn new(subtree: Subtree, settings: &Settings, pool: Arc<Pool>, rest: Rules) -> Self {
-        let Subtree { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted, by_morsel } =
-            subtree;
+        let Subtree {
+            fallback: replaced,
+            query,
+            scans,
+            given,
+            functions,
+            parameters,
+            outputs,
+            needs_uniqueness_check: doubtful,
+            wanted,
+            by_morsel,
+        } = subtree;
         let schema = replaced.schema();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
@@ -138,7 +148,7 @@ impl CompiledExec {
         let sources = scans.iter().map(|_| OnceLock::new()).collect();
         let shape = CompiledShape {
             query,
-            replaced,
+            fallback: replaced,
             rest,
             scans,
             given,
@@ -146,7 +156,7 @@ impl CompiledExec {
             parameters,
             sources,
             outputs,
-            doubtful,
+            needs_uniqueness_check: doubtful,
             by_morsel,
             workers: settings.threads,
             pool,
@@ -206,8 +216,8 @@ impl CompiledExec {
     }
 
     /// What it stands in the place of.
-    pub(super) fn replaced(&self) -> &Arc<dyn ExecutionPlan> {
-        &self.shape.replaced
+    pub(super) fn fallback(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.shape.fallback
     }
 
     /// The operator of a query that has one scan, which its partitions share.
@@ -256,7 +266,7 @@ impl CompiledExec {
         let parameters = parameters.iter().map(parameter).collect::<Result<Vec<_>>>();
         let parameters = parameters.map_err(|error| ExecutionError::Internal(error.to_string()))?;
         let done = move |result| drop(sender.send(result));
-        let enough = if self.shape.doubtful.is_empty() { self.wanted.enough() } else { None };
+        let enough = if self.shape.needs_uniqueness_check.is_empty() { self.wanted.enough() } else { None };
         let mut given = Vec::new();
         for (plan, ExternalInput { columns, .. }) in self.inputs[self.shape.scans.len()..].iter().zip(&self.shape.given)
         {
@@ -288,7 +298,7 @@ impl CompiledExec {
     ) -> Result<Option<(usize, BatchIterator, Report)>> {
         let baseline = BaselineMetrics::new(&self.metrics, 0);
         let timer = baseline.elapsed_compute().timer();
-        let CompiledShape { outputs, doubtful, schema, .. } = &*self.shape;
+        let CompiledShape { outputs, needs_uniqueness_check: doubtful, schema, .. } = &*self.shape;
         let sources = self.sources()?;
         let isa = sources.first().map_or_else(Isa::best, |source| source.scan.isa());
         let strings = Arc::<InternedStrings>::default();
@@ -334,7 +344,7 @@ impl CompiledExec {
         MetricBuilder::new(&self.metrics).counter("left_to_datafusion", 0).add(1);
         let config = context.session_config().options();
         // Later rules keep an order only where something asks for it.
-        let ordered = self.wanted.over(reset_plan_states(Arc::clone(&self.shape.replaced))?);
+        let ordered = self.wanted.over(reset_plan_states(Arc::clone(&self.shape.fallback))?);
         let mut plan = OutputRequirements::new_add_mode().optimize(ordered, config)?;
         for rule in self.shape.rest.iter() {
             plan = rule.optimize(plan, config)?;

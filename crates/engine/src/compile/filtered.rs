@@ -72,7 +72,7 @@ impl CompiledExec {
 
     /// The records of a morsel, which pipelines can't do.
     fn plain(&self, scan: &Arc<TableScan>, morsel: usize) -> Result<BatchIterator> {
-        let replaced = Arc::clone(self.replaced());
+        let replaced = Arc::clone(self.fallback());
         let records = scan.read(morsel).map_err(crate::Error::from)?;
         Ok(Box::new(records.map(move |records| passed(&replaced, &records.map_err(crate::Error::from)?))))
     }

@@ -54,7 +54,7 @@ pub(super) struct Grouped {
     pub(super) pipeline: usize,
     pub(super) columns: Vec<OutputColumn>,
     /// Columns that tell groups apart by their records: where two of these have the same string, two groups are one.
-    pub(super) doubtful: Vec<usize>,
+    pub(super) needs_uniqueness_check: Vec<usize>,
 }
 
 /// What is computed, and how that becomes columns.
@@ -83,7 +83,7 @@ impl QueryBuilder {
         if sets {
             return self.grouping_sets(first);
         }
-        let Grouped { pipeline, columns, doubtful } = self.aggregate(first, false)?;
+        let Grouped { pipeline, columns, needs_uniqueness_check: doubtful } = self.aggregate(first, false)?;
         if !doubtful.is_empty() {
             return None;
         }
@@ -222,13 +222,13 @@ impl QueryBuilder {
             None => self.add_calls(first, &open, (&schema, &mut parts))?,
         }
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
-            return Some(Grouped { pipeline, columns: parts.columns, doubtful });
+            return Some(Grouped { pipeline, columns: parts.columns, needs_uniqueness_check: doubtful });
         }
         let GroupParts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
         self.functions.extend(functions);
         let aggregation = Aggregation { filter: None, keys, aggregates, apart };
         let pipeline = self.end_in_groups(open, aggregation, finishes)?;
-        Some(Grouped { pipeline, columns, doubtful })
+        Some(Grouped { pipeline, columns, needs_uniqueness_check: doubtful })
     }
 
     /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.

@@ -27,10 +27,10 @@
 //! | `wanted` | which of its rows, and in which order |
 //! | `results` | rows -> Arrow arrays |
 
-mod alike;
 mod branches;
 mod by_records;
 mod calls;
+mod common_subplans;
 mod draft;
 mod entries;
 mod evaluate;

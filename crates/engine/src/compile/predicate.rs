@@ -4,7 +4,7 @@
 
 use crate::compile::draft::has_nulls;
 use crate::compile::translate::SHORT_LIST;
-use gingham_execution::{Comparison, Expression, Limits, ValueMap};
+use gingham_execution::{Comparison, Expression, Limits, LookupTable};
 use gingham_storage::scan::{integer_bounds, of_entries};
 use gingham_storage::snapshot::TableSnapshot;
 use gingham_storage::{ColumnId, Datum, Predicate};
@@ -114,7 +114,7 @@ impl TableRead<'_> {
         let (holds, null) = of_entries(self.table, predicate).ok()??;
         let answers: Vec<_> = holds.iter().map(|holds| Some(holds.into())).collect();
         let argument = Box::new(self.column(id)?);
-        let map = ValueMap::new(0, &answers, Some(null.into()));
+        let map = LookupTable::new(0, &answers, Some(null.into()));
         Some(Expression::Map { map, argument })
     }
 }

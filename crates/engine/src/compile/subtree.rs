@@ -23,7 +23,7 @@ const MANY_PAIRS: u64 = 1 << 22;
 #[derive(Debug)]
 pub(super) struct Subtree {
     /// The same in DataFusion's operators, not yet shared out over threads.
-    pub(super) replaced: Arc<dyn ExecutionPlan>,
+    pub(super) fallback: Arc<dyn ExecutionPlan>,
     pub(super) query: Prepared,
     pub(super) scans: Vec<Scanned>,
     /// What gives it rows that are no scan's.
@@ -35,7 +35,7 @@ pub(super) struct Subtree {
     /// How each column of the result is made of the query's rows, and behind them what these are ordered by.
     pub(super) outputs: Vec<OutputColumn>,
     /// Outputs that tell groups apart by their records: where two of these have the same string, two groups are one.
-    pub(super) doubtful: Vec<usize>,
+    pub(super) needs_uniqueness_check: Vec<usize>,
     /// Which rows, and in which order.
     pub(super) wanted: OutputOrder,
     /// Rows are given as they come, morsel by morsel.
@@ -61,7 +61,7 @@ impl Subtree {
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             match draft.first_phase(aggregate)? {
                 (first, false) => {
-                    let Grouped { columns, doubtful, .. } = draft.aggregate(first, true)?;
+                    let Grouped { columns, needs_uniqueness_check: doubtful, .. } = draft.aggregate(first, true)?;
                     (columns, doubtful)
                 }
                 (first, true) => {
@@ -107,6 +107,17 @@ impl Subtree {
         };
         let (scans, parameters) = (draft.scans, draft.notes.parameters());
         let (functions, given) = (draft.functions, draft.given);
-        Some(Self { replaced, query, scans, given, functions, parameters, outputs, doubtful, wanted, by_morsel })
+        Some(Self {
+            fallback: replaced,
+            query,
+            scans,
+            given,
+            functions,
+            parameters,
+            outputs,
+            needs_uniqueness_check: doubtful,
+            wanted,
+            by_morsel,
+        })
     }
 }

@@ -8,7 +8,7 @@ use arrow::array::Array;
 use arrow::datatypes::{DataType, Field, Schema};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
-use gingham_execution::{Expression, Limits, Pipeline, Sink, Source, ValueMap};
+use gingham_execution::{Expression, Limits, LookupTable, Pipeline, Sink, Source};
 use std::sync::Arc;
 
 /// Entries of all inputs together that are sorted while a query is planned: about a millisecond.
@@ -117,7 +117,7 @@ fn shared(columns: &[Typed]) -> Option<Vec<Typed>> {
         if is_null(typed) {
             return Some(typed.clone());
         }
-        let map = ValueMap::new(0, codes.next()?, None);
+        let map = LookupTable::new(0, codes.next()?, None);
         let expression = match &typed.expression {
             Expression::Constant(Some(code)) => {
                 Expression::Constant(map.get(i64::try_from(*code).ok()).map(i128::from))

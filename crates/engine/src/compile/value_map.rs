@@ -18,7 +18,7 @@ use datafusion::physical_expr::expressions::{
     NotExpr, TryCastExpr,
 };
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
-use gingham_execution::{Expression, ValueMap};
+use gingham_execution::{Expression, LookupTable};
 use gingham_kernels::Isa;
 use gingham_storage::decode::array_of_integers;
 use gingham_storage::encoding::integers_of_array;
@@ -64,7 +64,7 @@ impl ColumnScope {
             _ => codes(expression, column, &values, &data_type).map(|(codes, entries)| (codes, Some(entries)))?,
         };
         let (null, results) = results.split_last()?;
-        let map = ValueMap::new(low, results, *null);
+        let map = LookupTable::new(low, results, *null);
         let expression = Expression::Map { map, argument: Box::new(argument.expression) };
         Some(Typed { entries, ..Typed::new(expression, data_type) })
     }

@@ -6,7 +6,7 @@
 //! and tables that only the session sees; a session with any of the latter plans anew.
 //!
 //! Copies of a plan share nothing that a run changes, but for the values of scalar subqueries, which its expressions hold:
-//! such a plan has a [`Turn`], and who comes while it is taken plans anew.
+//! such a plan has a [`PlanLease`], and who comes while it is taken plans anew.
 
 use crate::Result;
 use crate::bind::{OutputNames, give_as};
@@ -41,7 +41,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::union::UnionExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
-use gingham_storage::open::{Awake, LentPages};
+use gingham_storage::open::{LeasedPages, ResumedPages};
 use gingham_storage::snapshot::Snapshot;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -77,24 +77,24 @@ pub(crate) struct CachedPlan {
     /// Set while a run is under way, when there can be only one.
     busy: Option<Arc<AtomicBool>>,
     /// The heap tables that it reads.
-    pages: Option<Arc<LentPages>>,
+    pages: Option<Arc<LeasedPages>>,
     /// Set in the one that is to be run.
-    awake: Option<Arc<Awake>>,
+    awake: Option<Arc<ResumedPages>>,
     /// Its bytes, about, of the memory limit.
     held: Arc<MemoryReservation>,
 }
 
 /// A run of a plan that is kept.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct PlanLease {
     /// Where there can be only one at a time. The next may begin once the rows of this one were all delivered; when they were not,
     /// tasks of it may still be at work, and the plan is not run again.
     busy: Option<Arc<AtomicBool>>,
     /// The heap tables that it reads.
-    awake: Option<Arc<Awake>>,
+    awake: Option<Arc<ResumedPages>>,
 }
 
-impl Turn {
+impl PlanLease {
     /// Gives rows and ends with them.
     pub(crate) fn give(self, rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
         if self.busy.is_none() && self.awake.is_none() {
@@ -167,17 +167,17 @@ impl CachedPlan {
         wanted: Option<PlanTraits>,
         plan: &Arc<dyn ExecutionPlan>,
         names: &OutputNames,
-    ) -> Result<Turn> {
-        let Some((text, wanted)) = context.text.as_ref().zip(wanted) else { return Ok(Turn::default()) };
+    ) -> Result<PlanLease> {
+        let Some((text, wanted)) = context.text.as_ref().zip(wanted) else { return Ok(PlanLease::default()) };
         if !is_repeatable(plan, true) {
-            return Ok(Turn::default());
+            return Ok(PlanLease::default());
         }
-        let Some(mut plans) = plans(&context.snapshot) else { return Ok(Turn::default()) };
+        let Some(mut plans) = plans(&context.snapshot) else { return Ok(PlanLease::default()) };
         // One that is busy, or was given up.
         plans.retain(|kept| kept.settings != context.settings_number || *kept.text != **text);
         let task = context.task();
         let Some(held) = hold(&mut plans, text.len() + 2 * bytes(plan), &task) else {
-            return Ok(Turn::default());
+            return Ok(PlanLease::default());
         };
         let (pages, awake) = match wanted.reads_pages.then(|| context.snapshot.lend_pages()).transpose()?.flatten() {
             Some((pages, awake)) => (Some(Arc::new(pages)), Some(Arc::new(awake))),
@@ -198,7 +198,7 @@ impl CachedPlan {
             awake: None,
             held: Arc::new(held),
         });
-        Ok(Turn { busy, awake })
+        Ok(PlanLease { busy, awake })
     }
 
     /// The same, while it does not run.
@@ -216,7 +216,7 @@ impl CachedPlan {
         let ready = self.ready().take();
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
         let rows = give_as(&self.schema, execute_stream(plan, Arc::clone(&self.task))?);
-        Ok(Turn { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
+        Ok(PlanLease { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
     }
 
     /// Makes the copy for the next run, which need not wait for it then.

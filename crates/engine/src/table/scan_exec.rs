@@ -135,13 +135,13 @@ impl PartitionSource {
 
     /// The scan under filters that became stricter since `generation`, which is brought up to date; `None` when they
     /// did not. Its morsels have the numbers that they have in [`PartitionSource::scan`].
-    pub(super) fn narrowed(&self, generation: &mut u64) -> Result<Option<Arc<TableScan>>> {
+    pub(super) fn with_filter(&self, generation: &mut u64) -> Result<Option<Arc<TableScan>>> {
         let now = self.generation();
         if now == *generation {
             return Ok(None);
         }
         *generation = now;
-        Ok(Some(Arc::new(self.scan()?.0.narrowed(&self.implied())?)))
+        Ok(Some(Arc::new(self.scan()?.0.with_filter(&self.implied())?)))
     }
 
     /// The next morsel that no partition has taken.

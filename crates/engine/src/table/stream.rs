@@ -67,7 +67,7 @@ impl ScanStream {
     /// The scan under the dynamic filters as they are now.
     fn scan(&mut self) -> Result<Arc<TableScan>> {
         if let Some(scan) = &self.scan {
-            return match self.source.narrowed(&mut self.generation)? {
+            return match self.source.with_filter(&mut self.generation)? {
                 None => Ok(Arc::clone(scan)),
                 Some(scan) => Ok(Arc::clone(self.scan.insert(scan))),
             };

@@ -3,7 +3,7 @@
 
 use crate::codegen::defect;
 use crate::codegen::frame::Frame;
-use crate::data::value_map::Cells;
+use crate::data::lookup_table::Cells;
 use crate::{Error, Result};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature, Type, types};

@@ -9,7 +9,7 @@ use crate::operators::aggregate::States;
 use crate::program::stage::{ColumnUse, Stage};
 use crate::{Error, Result};
 use gingham_storage::LogicalType;
-use gingham_storage::model::{ColumnView, Meaning, Shape};
+use gingham_storage::model::{CodeMeaning, ColumnView, PhysicalLayout};
 use gingham_storage::scan::base;
 use std::marker::PhantomData;
 
@@ -69,14 +69,14 @@ pub(super) fn variant(fields: &[Field], used: &[ColumnUse], vector: &Vector<'_>,
 
 fn access(view: &ColumnView) -> Access {
     let direct = match &view.meaning {
-        Meaning::FrameOfReference { .. } => true,
-        Meaning::FloatOrder { .. } => view.logical_type == LogicalType::Float64,
+        CodeMeaning::FrameOfReference { .. } => true,
+        CodeMeaning::FloatOrder { .. } => view.logical_type == LogicalType::Float64,
         // Codes of the newest dictionary are its own.
-        Meaning::Dictionary(version) => version.is_newest(),
+        CodeMeaning::Dictionary(version) => version.is_newest(),
         _ => false,
     };
     match view.shape {
-        Shape::Contiguous { width, .. } if direct => Access::Codes(width),
+        PhysicalLayout::Contiguous { width, .. } if direct => Access::Codes(width),
         _ => Access::Gathered,
     }
 }
@@ -138,7 +138,7 @@ impl<'v> Frame<'v> {
             let (field, place) = (fields[column], column_word(variant, column));
             let ((view, _), end) = (vector.column(field)?, ends[field.input]);
             match (access, &view.shape) {
-                (Some(Access::Codes(width)), Shape::Contiguous { codes, .. }) => {
+                (Some(Access::Codes(width)), PhysicalLayout::Contiguous { codes, .. }) => {
                     check(codes.len() >= end * usize::from(*width), "codes")?;
                     words[place] = codes.as_ptr() as u64;
                     words[place + 1] = base(view)? as u64;

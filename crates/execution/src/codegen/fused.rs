@@ -3,12 +3,12 @@
 use crate::Result;
 use crate::codegen::code::Code;
 use crate::codegen::frame::Frame;
-use crate::codegen::{Generator, Loops, Scratch, defect, frame, weave};
+use crate::codegen::{Generator, Loops, Scratch, defect, frame, fused_loop};
 use crate::data::relation::Relation;
 use crate::data::source::Vector;
 use crate::operators::aggregate::States;
 use crate::operators::join::JoinTable;
-use crate::plan::ready::{PipelineEnd, PipelineInputs, ProbeStage};
+use crate::plan::pipeline_plan::{PipelineEnd, PipelineInputs, ProbeStage};
 use crate::program::stage::{ColumnUse, Stage};
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ impl Generator {
         self.made(self.lock(), variant, |variant, keeps_text| {
             let cells: Vec<_> = chain.stages().flat_map(|stage| stage.program.cells().iter().cloned()).collect();
             let mut code = Code::new(&cells, keeps_text)?;
-            let first = code.add(|builder, pointer| weave::fused(builder, pointer, chain, &variant))?;
+            let first = code.add(|builder, pointer| fused_loop::fused(builder, pointer, chain, &variant))?;
             code.finish()?;
             Ok(Loops { variant, code, first, second: None })
         })

@@ -7,7 +7,7 @@
 //! | `stage` | the loop of a stage |
 //! | `steps` | steps as instructions |
 //! | `floats` | those of floats |
-//! | `fused`, `weave` | the loop of a pipeline without boundaries, or of what is left of it |
+//! | `fused`, `fused_loop` | the loop of a pipeline without boundaries, or of what is left of it |
 //! | `table` | the search for a key within such a loop |
 //! | `code` | memory with machine code, and the call into it |
 //!
@@ -20,11 +20,11 @@ mod code;
 mod floats;
 mod frame;
 mod fused;
+mod fused_loop;
 mod stage;
 mod steps;
 mod table;
 pub(crate) mod trial;
-mod weave;
 
 use crate::codegen::trial::Trial;
 use crate::data::source::Vector;

@@ -4,7 +4,7 @@ use crate::Result;
 use crate::codegen::frame::{column_word, input_word};
 use crate::codegen::{Access, Validity, Variant, defect, floats};
 use crate::data::limits::Limits;
-use crate::data::value_map::Cells;
+use crate::data::lookup_table::Cells;
 use crate::program::expression::{Arithmetic, Comparison};
 use crate::program::stage::Stage;
 use crate::program::steps::{Operation, Program, StepId};

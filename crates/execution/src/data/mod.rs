@@ -8,12 +8,12 @@
 //! | `limits` | ranges of integers |
 //! | `memory` | the memory limit |
 //! | `strings` | numbers of byte strings that have no codes |
-//! | `value_map` | functions of a small range, worked out beforehand |
+//! | `lookup_table` | functions of a small range, worked out beforehand |
 
 pub(crate) mod limits;
+pub(crate) mod lookup_table;
 pub(crate) mod memory;
 pub(crate) mod relation;
 pub(crate) mod rows;
 pub(crate) mod source;
 pub(crate) mod strings;
-pub(crate) mod value_map;

@@ -10,14 +10,14 @@ use arrow::datatypes::ArrowNativeType;
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::MAX_ROWS;
 use gingham_storage::decode::Selection;
-use gingham_storage::model::{ColumnView, Meaning, Shape};
+use gingham_storage::model::{CodeMeaning, ColumnView, PhysicalLayout};
 use gingham_storage::{IntegerSet, LogicalType};
 
 /// Bytes behind the last code that kernels may read.
 const PADDING: usize = 64;
 
 /// Where the integers of a column lie, and whether some are NULL.
-pub(crate) type Facts = (Limits, bool);
+pub(crate) type ColumnBounds = (Limits, bool);
 
 /// A column that is to be one of a relation.
 pub(crate) struct Parts<'p> {
@@ -33,7 +33,7 @@ pub struct Relation {
     /// The row of NULLs aside.
     pub(crate) rows: usize,
     pub(crate) views: Vec<ColumnView>,
-    pub(crate) facts: Vec<Facts>,
+    pub(crate) facts: Vec<ColumnBounds>,
 }
 
 impl Relation {
@@ -58,7 +58,7 @@ impl Relation {
     }
 
     /// So many rows of columns that were put together one by one.
-    pub(crate) fn of_views(rows: usize, columns: Vec<(ColumnView, Facts)>) -> Self {
+    pub(crate) fn of_views(rows: usize, columns: Vec<(ColumnView, ColumnBounds)>) -> Self {
         let (views, facts) = columns.into_iter().unzip();
         Self { rows, views, facts }
     }
@@ -75,9 +75,9 @@ impl Relation {
     pub(crate) fn part(&self, start: usize, rows: usize) -> Vec<ColumnView> {
         let part = |view: &ColumnView| {
             let shape = match &view.shape {
-                Shape::Contiguous { codes, width } => {
+                PhysicalLayout::Contiguous { codes, width } => {
                     let codes = codes.slice(start * usize::from(*width));
-                    Shape::Contiguous { codes, width: *width }
+                    PhysicalLayout::Contiguous { codes, width: *width }
                 }
                 other => other.clone(),
             };
@@ -103,7 +103,7 @@ impl Relation {
     /// The integers of a column as a set; `None` when they lie too far apart.
     pub(crate) fn set(&self, column: usize) -> Option<IntegerSet> {
         let (view, (limits, nullable)) = (&self.views[column], self.facts[column]);
-        let Shape::Contiguous { codes, width } = &view.shape else { return None };
+        let PhysicalLayout::Contiguous { codes, width } = &view.shape else { return None };
         let valid = view.validity.as_ref().filter(|_| nullable);
         match width {
             1 => set(&codes.typed_data::<u8>()[..self.rows], valid, limits),
@@ -116,7 +116,7 @@ impl Relation {
     /// Bytes that it takes.
     pub fn bytes(&self) -> usize {
         let bytes = |view: &ColumnView| match &view.shape {
-            Shape::Contiguous { codes, .. } => codes.len() + self.rows / 8,
+            PhysicalLayout::Contiguous { codes, .. } => codes.len() + self.rows / 8,
             _ => 0,
         };
         self.views.iter().map(bytes).sum()
@@ -124,8 +124,9 @@ impl Relation {
 }
 
 /// What is known of columns whose rows come from two inputs.
-pub(crate) fn of_either(first: &[Facts], second: &[Facts]) -> Vec<Facts> {
-    let either = |((limits, null), (other, others)): (&Facts, &Facts)| (limits.union(*other), *null || *others);
+pub(crate) fn of_either(first: &[ColumnBounds], second: &[ColumnBounds]) -> Vec<ColumnBounds> {
+    let either =
+        |((limits, null), (other, others)): (&ColumnBounds, &ColumnBounds)| (limits.union(*other), *null || *others);
     first.iter().zip(second).map(either).collect()
 }
 
@@ -154,7 +155,7 @@ pub(crate) fn present(rows: usize) -> Result<BooleanBuffer> {
 }
 
 /// A column of a relation.
-pub(crate) fn view(column: &Parts<'_>, rows: usize, present: &BooleanBuffer) -> (ColumnView, Facts) {
+pub(crate) fn view(column: &Parts<'_>, rows: usize, present: &BooleanBuffer) -> (ColumnView, ColumnBounds) {
     let values = || column.pieces.iter().flat_map(|piece| piece.iter().copied());
     let (min, max) = match &column.valid {
         None => column.pieces.iter().fold(NONE, |all, piece| wider(all, bounds(piece.iter().copied()))),
@@ -187,8 +188,8 @@ pub(crate) fn view(column: &Parts<'_>, rows: usize, present: &BooleanBuffer) -> 
         rows: rows + 1,
         logical_type: LogicalType::Int(64),
         validity: Some(validity),
-        shape: Shape::Contiguous { codes, width },
-        meaning: Meaning::FrameOfReference { base: min.into() },
+        shape: PhysicalLayout::Contiguous { codes, width },
+        meaning: CodeMeaning::FrameOfReference { base: min.into() },
     };
     (view, (Limits::new(min, max), column.valid.is_some()))
 }

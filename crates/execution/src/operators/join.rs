@@ -5,7 +5,7 @@
 //! outside of these ranges, or are NULL, has no match and needs no probe.
 
 use crate::data::limits::Limits;
-use crate::data::relation::{Facts, Relation};
+use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::source::{Field, Records, VECTOR, Vector, VectorInput};
 use crate::operators::interpret::Interpreter;
 use crate::plan::stages::TableChoice;
@@ -17,7 +17,7 @@ use crate::{Error, Result};
 use gingham_kernels::hash::{HashFunction, Key};
 use gingham_kernels::key_table::{Building, DenseTable, Duplicates, HashTable, Probing};
 use gingham_kernels::{Code, Isa};
-use gingham_storage::model::Shape;
+use gingham_storage::model::PhysicalLayout;
 use std::fmt;
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ enum KeyTable {
 
 impl KeyRanges {
     /// Of columns with these facts. Fails when numbers would need more than 62 bits.
-    pub(crate) fn new(facts: impl Iterator<Item = Facts>) -> Result<Self> {
+    pub(crate) fn new(facts: impl Iterator<Item = ColumnBounds>) -> Result<Self> {
         let ranges = Self(facts.map(|(limits, _)| limits).collect());
         let wide = || Error::Unsupported("join keys whose ranges need more than 62 bits together".to_owned());
         let numbers = ranges.0.iter().try_fold(1i128, |numbers, range| numbers.checked_mul(size(*range)?));
@@ -153,7 +153,7 @@ impl JoinTable {
         if let ([key], false) = (keys, keys.iter().any(|key| relation.facts[*key].1)) {
             // Codes count from the smallest value: they are the numbers already.
             let positions: Vec<u32> = (0..relation.rows as u32).collect();
-            if let Shape::Contiguous { codes, width } = &relation.views[*key].shape {
+            if let PhysicalLayout::Contiguous { codes, width } = &relation.views[*key].shape {
                 let table = match width {
                     1 => KeyTable::of(&ranges, &codes.typed_data::<u8>()[..relation.rows], positions, making, helpers),
                     2 => KeyTable::of(&ranges, &codes.typed_data::<u16>()[..relation.rows], positions, making, helpers),

@@ -89,7 +89,7 @@ impl BestRows {
     }
 
     /// A scan without records that can't be among the first; `None` while it is all of them.
-    pub(crate) fn narrowed(&self, scan: &TableScan) -> Result<Option<Arc<TableScan>>> {
+    pub(crate) fn with_filter(&self, scan: &TableScan) -> Result<Option<Arc<TableScan>>> {
         let Some(scanned) = &self.scanned else { return Ok(None) };
         let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
         if so_far.ranks.len() < self.top.rows {
@@ -98,7 +98,7 @@ impl BestRows {
         let Some(last) = so_far.ranks.peek().copied() else { return Ok(None) };
         if so_far.narrowed.as_ref().is_none_or(|(known, _)| *known != last) {
             let Some(predicate) = scanned.up_to(self.top.keys[0], last) else { return Ok(None) };
-            so_far.narrowed = Some((last, Arc::new(scan.narrowed(&predicate)?)));
+            so_far.narrowed = Some((last, Arc::new(scan.with_filter(&predicate)?)));
         }
         Ok(so_far.narrowed.as_ref().map(|(_, scan)| Arc::clone(scan)))
     }

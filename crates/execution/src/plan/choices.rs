@@ -2,11 +2,11 @@
 //! condition it is decided by. EXPLAIN shows them, and EXPLAIN ANALYZE what was chosen and the sizes that decided. The
 //! planner of the relaxed operator fusion paper (section 4.4) has to guess these sizes instead.
 
-use crate::data::relation::Facts;
+use crate::data::relation::ColumnBounds;
 use crate::operators::aggregate::{FEW_GROUPS, Plan};
 use crate::operators::join::{FEW_NUMBERS, KeyRanges};
+use crate::plan::pipeline_plan::PipelineEnd;
 use crate::plan::query::{Pipeline, Source};
-use crate::plan::ready::PipelineEnd;
 use crate::program::mode::FEW_ROWS;
 use crate::{Mode, Result};
 use gingham_storage::{Caches, IntegerSet};
@@ -24,7 +24,7 @@ pub(crate) fn of_mode(mode: Mode) -> Option<String> {
 pub(crate) fn of_pipeline(
     pipeline: &Pipeline,
     end: &PipelineEnd,
-    left: &[Facts],
+    left: &[ColumnBounds],
     caches: Caches,
 ) -> Result<Vec<String>> {
     let mut open: Vec<String> = pipeline.hints.iter().map(|hint| keys_of(hint.build)).collect();

@@ -1,6 +1,6 @@
 //! A query as a planner writes it: pipelines, each of which ends before the next begins.
 
-use crate::data::relation::Facts;
+use crate::data::relation::ColumnBounds;
 use crate::data::source::Field;
 use crate::operators::aggregate::{Aggregate, Aggregation, Finish, Gathering, OutOfLine};
 use crate::operators::inequality::Range;
@@ -245,7 +245,7 @@ impl Pipeline {
     }
 
     /// What is known of its source's columns and of those that are computed, when this is known of the former.
-    pub(crate) fn with_computed(&self, mut source: Vec<Facts>) -> Vec<Facts> {
+    pub(crate) fn with_computed(&self, mut source: Vec<ColumnBounds>) -> Vec<ColumnBounds> {
         source.extend(self.computed.iter().map(Computed::facts));
         source
     }

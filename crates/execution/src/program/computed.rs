@@ -3,7 +3,7 @@
 //! them for what is not compiled (relaxed operator fusion paper, section 4.1): the stages behind read its results as they
 //! read a source's columns.
 
-use crate::data::relation::Facts;
+use crate::data::relation::ColumnBounds;
 use crate::data::rows::{Column, Values};
 use crate::data::source::{Field, Records, Vector, VectorInput};
 use crate::{Error, Limits, Memory, Result};
@@ -11,7 +11,7 @@ use arrow::array::{BinaryViewArray, BooleanBufferBuilder};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use gingham_storage::LogicalType;
-use gingham_storage::model::{ColumnView, Meaning, Shape};
+use gingham_storage::model::{CodeMeaning, ColumnView, PhysicalLayout};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,7 +54,7 @@ pub(crate) struct Computing {
 
 impl Computed {
     /// What is known of it.
-    pub(crate) fn facts(&self) -> Facts {
+    pub(crate) fn facts(&self) -> ColumnBounds {
         (self.limits, true)
     }
 }
@@ -176,8 +176,8 @@ impl Codes {
             rows,
             logical_type: LogicalType::Int(64),
             validity: Some(self.valid.finish()),
-            shape: Shape::Contiguous { codes, width },
-            meaning: Meaning::FrameOfReference { base: self.limits.min },
+            shape: PhysicalLayout::Contiguous { codes, width },
+            meaning: CodeMeaning::FrameOfReference { base: self.limits.min },
         }
     }
 }

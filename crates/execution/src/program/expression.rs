@@ -4,7 +4,7 @@
 //! integer that orders as it does ([`float`](mod@crate::program::float)), and a dictionary column is its newest codes. Scales and types are the planner's business: it writes a change of scale as a product.
 
 use crate::Limits;
-use crate::data::value_map::ValueMap;
+use crate::data::lookup_table::LookupTable;
 use std::cell::RefCell;
 
 /// An expression over the columns of a source.
@@ -86,7 +86,7 @@ pub enum Expression {
     /// A function of an integer of 64 bits.
     Map {
         /// Which.
-        map: ValueMap,
+        map: LookupTable,
         /// Of what.
         argument: Box<Expression>,
     },

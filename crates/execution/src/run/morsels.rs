@@ -2,9 +2,9 @@
 
 use crate::Result;
 use crate::data::relation::Relation;
-use crate::operators::aggregate::{MorselBounds, Windows};
-use crate::plan::ready::{PipelineEnd, PipelinePlan};
-use crate::run::flow::{PipelineContext, PipelineWorker};
+use crate::operators::aggregate::{MorselBounds, MorselGroups};
+use crate::plan::pipeline_plan::{PipelineEnd, PipelinePlan};
+use crate::run::worker::{PipelineContext, PipelineWorker};
 use gingham_kernels::{Isa, bits};
 use gingham_storage::decode::Selection;
 use gingham_storage::scan::{TableScan, integers};
@@ -73,7 +73,7 @@ impl Morsels {
     }
 
     /// Where the groups of each morsel lie, where one array for all of them would leave the second cache.
-    pub(crate) fn windows(&self, ready: &PipelinePlan, morsels: usize, caches: Caches) -> Result<Option<Windows>> {
+    pub(crate) fn windows(&self, ready: &PipelinePlan, morsels: usize, caches: Caches) -> Result<Option<MorselGroups>> {
         let (Self::Scan { scan, .. }, PipelineEnd::Aggregate { plan, array: true, .. }) = (self, &ready.end) else {
             return Ok(None);
         };
@@ -81,7 +81,7 @@ impl Morsels {
         let Some(column) = plan.clustered.filter(|_| large) else { return Ok(None) };
         let ends = |morsel| MorselBounds { rows: scan.records(morsel), keys: scan.range(morsel, column) };
         let ends: Vec<MorselBounds> = (0..morsels).map(ends).collect();
-        let windows = Windows::new(plan, &ends, |morsel| keys(scan, morsel, column))?;
+        let windows = MorselGroups::new(plan, &ends, |morsel| keys(scan, morsel, column))?;
         // A loop of all probes and the end has its states in an array.
         Ok(windows.filter(|windows| ready.fused.is_none() || (0..morsels).all(|morsel| windows.of(morsel).is_some())))
     }

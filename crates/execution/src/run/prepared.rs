@@ -1,16 +1,16 @@
 //! A query that may run, what a run of it is given, and what it tells.
 
 use crate::data::relation;
-use crate::data::relation::{Facts, Relation};
+use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::rows::Rows;
 use crate::operators::join::{KeyRanges, TableKind};
 use crate::operators::top::Top;
 use crate::plan::choices;
+use crate::plan::pipeline_plan::{Build, PipelineInputs, PipelinePlan};
 use crate::plan::query::{Query, Source};
-use crate::plan::ready::{Build, PipelineInputs, PipelinePlan};
 use crate::plan::stages::Stages;
 use crate::program::computed::Compute;
-use crate::run::query_run::{QueryExecution, no_table};
+use crate::run::query_execution::{QueryExecution, no_table};
 use crate::schedule::pool::Pool;
 use crate::{Error, Expression, FixedStages, Limits, Memory, Mode, Result};
 use gingham_kernels::Isa;
@@ -156,7 +156,7 @@ impl Prepared {
         scans: &[(Vec<(Limits, bool)>, u64)],
         given: &[(Vec<(Limits, bool)>, u64)],
     ) -> Result<Self> {
-        let mut left: Vec<(Vec<Facts>, u64)> = Vec::new();
+        let mut left: Vec<(Vec<ColumnBounds>, u64)> = Vec::new();
         let mut choices: Vec<String> = choices::of_mode(mode).into_iter().collect();
         for (number, pipeline) in query.pipelines.iter().enumerate() {
             let (source, rows) = match pipeline.source {

@@ -2,8 +2,8 @@
 //! does most of it; threads of the pool that come by take pieces of it. A piece waits for nothing, so that waiting for the last
 //! ones is waiting for work that is being done.
 
+use crate::schedule::fair::Share;
 use crate::schedule::pool::{Job, Pool};
-use crate::schedule::turns::Share;
 use crate::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

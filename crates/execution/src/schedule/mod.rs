@@ -3,9 +3,9 @@
 //! | file | what |
 //! |---|---|
 //! | `pool` | the threads, which run pipelines a morsel at a time |
-//! | `turns` | which query is next at a thread |
+//! | `fair` | which query is next at a thread |
 //! | `helpers` | work that threads share behind a pipeline's last morsel |
 
+pub(crate) mod fair;
 pub(crate) mod helpers;
 pub(crate) mod pool;
-pub(crate) mod turns;

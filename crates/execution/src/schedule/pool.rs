@@ -1,7 +1,7 @@
 //! The threads that run pipelines, a morsel at a time. They take turns among the queries at work ([`crate::schedule::turns`]), and a thread
 //! in the middle of a long query's morsel does a shorter one's steps first, so that this waits neither for its end nor for the morsel's.
 
-use crate::schedule::turns::{AHEAD, NOBODY, Share, Turn, Turns};
+use crate::schedule::fair::{AHEAD, FairScheduler, NOBODY, ScheduledTurn, Share};
 use crate::{Error, Result};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +41,7 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    turns: Turns<dyn Job>,
+    turns: FairScheduler<dyn Job>,
     threads: usize,
     waiting: usize,
     closed: bool,
@@ -121,7 +121,7 @@ impl Shared {
     }
 
     /// The next step of a query that has paid at most so much.
-    fn take(&self, state: &mut State, most: u64) -> Option<Turn<dyn Job>> {
+    fn take(&self, state: &mut State, most: u64) -> Option<ScheduledTurn<dyn Job>> {
         let turn = state.turns.take(most);
         self.tell(state);
         turn
@@ -149,7 +149,7 @@ impl Shared {
     }
 
     /// Does a step, and its job's end behind the last one.
-    fn step(self: &Arc<Self>, turn: Turn<dyn Job>, within: bool) {
+    fn step(self: &Arc<Self>, turn: ScheduledTurn<dyn Job>, within: bool) {
         let (shared, share) = (Arc::clone(self), Arc::clone(&turn.share));
         STEP.set(Some(RunningStep { shared, share, since: Instant::now(), others: Duration::ZERO, within }));
         let more = catch_unwind(AssertUnwindSafe(|| turn.job.step(turn.worker))).unwrap_or_else(|panic| {

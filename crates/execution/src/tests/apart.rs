@@ -6,7 +6,7 @@ use crate::data::source::{Records, Vector, VectorInput};
 use crate::operators::aggregate;
 use crate::operators::aggregate::{Distinct, Plan, States};
 use crate::operators::interpret::Interpreter;
-use crate::plan::ready::CompiledStage;
+use crate::plan::pipeline_plan::CompiledStage;
 use crate::program::computed::Compute;
 use crate::program::float::float;
 use crate::tests::{By, Column, fields};

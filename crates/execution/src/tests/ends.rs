@@ -1,9 +1,9 @@
 //! Random pipelines with joins that end in groups or marks, cut into stages in each way, against nested loops.
 
 use crate::operators::aggregate;
+use crate::plan::pipeline_plan::PipelineEnd;
 use crate::plan::query::{Pipeline, Probe, Sink, Step};
-use crate::plan::ready::PipelineEnd;
-use crate::run::flow::LocalSinkState;
+use crate::run::worker::LocalSinkState;
 use crate::tests::joins::{
     Join, Row, SOURCE, WAYS, expected, in_order, join, pipeline, relation, renamed, rows, run, ways,
 };

@@ -15,13 +15,13 @@ use crate::operators::interpret::Interpreter;
 use crate::program::float::float;
 use crate::{
     Aggregate, Aggregation, Arithmetic, Comparison, Error, Expression, Field, Finish, FloatArithmetic, Function,
-    Limits, Rows, ValueMap, Values, ordered,
+    Limits, LookupTable, Rows, Values, ordered,
 };
 use arrow::buffer::{BooleanBuffer, Buffer};
 use gingham_kernels::Isa;
 use gingham_kernels::packing::{self, Packing};
 use gingham_storage::LogicalType;
-use gingham_storage::model::{ColumnView, Format, Meaning, Shape};
+use gingham_storage::model::{CodeMeaning, ColumnView, Format, PhysicalLayout};
 use gingham_storage::scan::OpenMorsel;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashSet};
@@ -56,12 +56,12 @@ impl Column {
             let format = Format::new(Packing::ByteSlice, self.width * 8).unwrap();
             let mut bytes = Vec::new();
             packing::pack(Isa::best(), format, &codes, &mut bytes);
-            Shape::Packed { bytes: Buffer::from(bytes), format }
+            PhysicalLayout::Packed { bytes: Buffer::from(bytes), format }
         } else {
             let bytes = codes.iter().flat_map(|code| code.to_le_bytes()[..self.width.into()].to_vec());
             let mut bytes: Vec<u8> = bytes.collect();
             bytes.extend([0; 64]);
-            Shape::Contiguous { codes: Buffer::from(aligned(&bytes)), width: self.width }
+            PhysicalLayout::Contiguous { codes: Buffer::from(aligned(&bytes)), width: self.width }
         };
         let valid = || BooleanBuffer::collect_bool(self.codes.len(), |record| self.codes[record].is_some());
         ColumnView {
@@ -69,7 +69,7 @@ impl Column {
             logical_type: LogicalType::Int(64),
             validity: self.codes.contains(&None).then(valid),
             shape,
-            meaning: Meaning::FrameOfReference { base: self.base.into() },
+            meaning: CodeMeaning::FrameOfReference { base: self.base.into() },
         }
     }
 }
@@ -266,7 +266,7 @@ fn map(result: impl Strategy<Value = i64> + Clone + 'static) -> impl Strategy<Va
     let results = prop::collection::vec(prop::option::weighted(0.9, result.clone()), 0..300);
     let all = prop::collection::vec(result.clone().prop_map(Some), 1..300);
     let map = (low, prop_oneof![results, all], prop::option::of(result))
-        .prop_map(|(low, results, null)| ValueMap::new(low, &results, null));
+        .prop_map(|(low, results, null)| LookupTable::new(low, &results, null));
     (map, number(0)).prop_map(|(map, argument)| Expression::Map { map, argument: Box::new(argument) })
 }
 

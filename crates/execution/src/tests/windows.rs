@@ -3,7 +3,7 @@
 use crate::codegen::{Generator, LoopEnd, Scratch};
 use crate::data::source::{Records, VECTOR, Vector, VectorInput};
 use crate::operators::aggregate;
-use crate::operators::aggregate::{Having, MorselBounds, Plan, States, Windows};
+use crate::operators::aggregate::{Having, MorselBounds, MorselGroups, Plan, States};
 use crate::operators::interpret::Interpreter;
 use crate::tests::{By, Column, fields, finishes, run};
 use crate::{Aggregate, Aggregation, Comparison, Error, Expression, Function, Rows};
@@ -58,15 +58,15 @@ fn ends(keys: &[Vec<i64>]) -> Vec<MorselBounds> {
 }
 
 /// Windows for morsels with these ends, none of which is scattered.
-fn windows(plan: &Plan, ends: &[MorselBounds]) -> Option<Windows> {
-    Windows::new(plan, ends, |morsel| panic!("morsel {morsel} is not scattered")).unwrap()
+fn windows(plan: &Plan, ends: &[MorselBounds]) -> Option<MorselGroups> {
+    MorselGroups::new(plan, ends, |morsel| panic!("morsel {morsel} is not scattered")).unwrap()
 }
 
 /// Two threads take the morsels in turn.
 fn in_windows(
     (plan, aggregation): (&Plan, &Aggregation),
     columns: &[Column],
-    windows: &Windows,
+    windows: &MorselGroups,
     having: Option<&Having>,
     by: By,
 ) -> Result<Rows, Error> {
@@ -119,7 +119,7 @@ fn windows_give_the_groups_of_one_array() {
         let (aggregation, plan) = plan(&columns);
         assert_eq!(plan.clustered, Some(0));
         let keys = keys(&columns[0]);
-        let windows = Windows::new(&plan, &ends(&keys), |morsel| Ok(keys[morsel].clone())).unwrap();
+        let windows = MorselGroups::new(&plan, &ends(&keys), |morsel| Ok(keys[morsel].clone())).unwrap();
         let windows = windows.expect("keys that nearly ascend");
         let with_window: Vec<usize> = (0..keys.len()).filter(|morsel| windows.of(*morsel).is_some()).collect();
         assert!(with_window.into_iter().eq(0..near), "{case}");
@@ -156,11 +156,11 @@ fn many_scattered_records_and_keys_that_contradict_the_metadata_have_no_windows(
     let (_, plan) = plan(&columns);
     let keys = keys(&columns[0]);
     let ends = ends(&keys);
-    assert!(Windows::new(&plan, &ends, |morsel| Ok(keys[morsel].clone())).unwrap().is_some());
+    assert!(MorselGroups::new(&plan, &ends, |morsel| Ok(keys[morsel].clone())).unwrap().is_some());
     let many: Vec<MorselBounds> = ends.iter().copied().chain([ends[19]; 10]).collect();
     assert!(windows(&plan, &many).is_none(), "more than one in eight");
-    assert!(Windows::new(&plan, &ends, |_| Ok(vec![1000, 7])).unwrap().is_none(), "a key below the smallest");
-    assert!(Windows::new(&plan, &ends, |_| Err(Error::Cancelled)).is_err());
+    assert!(MorselGroups::new(&plan, &ends, |_| Ok(vec![1000, 7])).unwrap().is_none(), "a key below the smallest");
+    assert!(MorselGroups::new(&plan, &ends, |_| Err(Error::Cancelled)).is_err());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The slices behind a view's buffers, checked: length and alignment.
 
-use crate::model::view::{ColumnView, Shape};
+use crate::model::view::{ColumnView, PhysicalLayout};
 use crate::{Error, Result};
 use arrow::buffer::Buffer;
 use gingham_kernels::Value;
@@ -85,12 +85,12 @@ impl<'a> Strings<'a> {
 /// A view that contradicts itself: a bug in a reader, or damage that no checksum saw.
 pub(crate) fn misfit(view: &ColumnView, detail: &str) -> Error {
     let shape = match &view.shape {
-        Shape::Constant(_) => "constant",
-        Shape::Contiguous { .. } => "contiguous",
-        Shape::Wide { .. } => "wide",
-        Shape::Bytes { .. } => "bytes",
-        Shape::Chunked { .. } | Shape::ChunkedBytes { .. } => "chunked",
-        Shape::Packed { .. } => "packed",
+        PhysicalLayout::Constant(_) => "constant",
+        PhysicalLayout::Contiguous { .. } => "contiguous",
+        PhysicalLayout::Wide { .. } => "wide",
+        PhysicalLayout::Bytes { .. } => "bytes",
+        PhysicalLayout::Chunked { .. } | PhysicalLayout::ChunkedBytes { .. } => "chunked",
+        PhysicalLayout::Packed { .. } => "packed",
     };
     Error::corrupt(
         format!("a {shape} view of {} records of type {}", view.rows, view.logical_type),

@@ -5,7 +5,7 @@
 use crate::decode::access::{Strings, misfit, slice, with_code, with_codes};
 use crate::decode::gather::{from_chunks, from_packed, packed, spans};
 use crate::model::dictionary::DictionaryVersion;
-use crate::model::view::{ColumnView, Meaning, Shape, code_bytes, float_from_order, real_from_order};
+use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout, code_bytes, float_from_order, real_from_order};
 use crate::{Datum, Error, LogicalType, Result};
 use arrow::array::*;
 use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
@@ -84,15 +84,15 @@ pub(crate) fn whole(view: &ColumnView, isa: Isa) -> Result<ArrayRef> {
 pub(crate) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> Result<ArrayRef> {
     let nulls = nulls(view, selection)?;
     match &view.shape {
-        Shape::Constant(value) => constant(value, &view.logical_type, selection.len()),
-        Shape::Contiguous { codes, width } => {
+        PhysicalLayout::Constant(value) => constant(value, &view.logical_type, selection.len()),
+        PhysicalLayout::Contiguous { codes, width } => {
             with_codes!(view, codes, *width, |codes| coded(view, codes, selection, nulls, isa))
         }
-        Shape::Wide { values } => {
+        PhysicalLayout::Wide { values } => {
             let values = selection.copy(isa, slice::<i128>(view, values, view.rows)?);
             integers(&view.logical_type, &Listed(&values), nulls, isa)
         }
-        Shape::Bytes { offsets, bytes } => {
+        PhysicalLayout::Bytes { offsets, bytes } => {
             let strings = Strings::new(view, offsets, bytes)?;
             if let Selection::Tids(tids) = selection
                 && let Some(run) = covering_run(tids)
@@ -107,15 +107,15 @@ pub(crate) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
                 _ => byte_strings::<StringViewType, Utf8Type>(view, strings, selection, nulls),
             }
         }
-        Shape::Chunked { bytes, place, width: 16 } => {
+        PhysicalLayout::Chunked { bytes, place, width: 16 } => {
             let values = from_chunks::<i128>(view, bytes, *place, selection, isa)?;
             integers(&view.logical_type, &Listed(&values), nulls, isa)
         }
-        Shape::Chunked { bytes, place, width } => with_code!(view, *width, C => {
+        PhysicalLayout::Chunked { bytes, place, width } => with_code!(view, *width, C => {
             let codes = from_chunks::<C>(view, bytes, *place, selection, isa)?;
             coded(view, &codes, &Selection::Run(0..codes.len()), nulls, isa)
         }),
-        Shape::ChunkedBytes { slots, place, bytes } => {
+        PhysicalLayout::ChunkedBytes { slots, place, bytes } => {
             let spans = spans(view, slots, *place, bytes, selection, isa)?;
             let (views, bytes) = gathered(bytes, spans.len(), |at| spans[at].clone());
             match view.logical_type.to_arrow() {
@@ -123,7 +123,7 @@ pub(crate) fn values(view: &ColumnView, selection: &Selection<'_>, isa: Isa) -> 
                 _ => viewed::<StringViewType>(view, views, bytes, nulls),
             }
         }
-        Shape::Packed { bytes, format } => with_code!(view, code_bytes(format.width()), C => {
+        PhysicalLayout::Packed { bytes, format } => with_code!(view, code_bytes(format.width()), C => {
             let codes = from_packed::<C>(packed(view, bytes, *format)?, selection, isa);
             coded(view, &codes, &Selection::Run(0..codes.len()), nulls, isa)
         }),
@@ -157,10 +157,10 @@ fn coded<C: Code + Value + ArrowNativeType>(
     isa: Isa,
 ) -> Result<ArrayRef> {
     match &view.meaning {
-        Meaning::FrameOfReference { base } => {
+        CodeMeaning::FrameOfReference { base } => {
             integers(&view.logical_type, &Coded { codes, base: *base, selection, isa }, nulls, isa)
         }
-        Meaning::ScaledFloat { base, digits } => {
+        CodeMeaning::ScaledFloat { base, digits } => {
             let divisor = power_of_ten(*digits).ok_or_else(|| misfit(view, "digits out of range"))?;
             let mut values = Vec::new();
             match selection {
@@ -175,7 +175,7 @@ fn coded<C: Code + Value + ArrowNativeType>(
                 _ => Arc::new(Float64Array::new(values.into(), nulls)),
             })
         }
-        Meaning::FloatOrder { base } => {
+        CodeMeaning::FloatOrder { base } => {
             let orders = Coded { codes, base: (*base).into(), selection, isa };
             Ok(match view.logical_type {
                 LogicalType::Float32 => {
@@ -188,8 +188,8 @@ fn coded<C: Code + Value + ArrowNativeType>(
                 }
             })
         }
-        Meaning::Dictionary(version) => entries(view, codes, version, selection, nulls, isa),
-        Meaning::Value => Err(misfit(view, "codes without a meaning")),
+        CodeMeaning::Dictionary(version) => entries(view, codes, version, selection, nulls, isa),
+        CodeMeaning::Value => Err(misfit(view, "codes without a meaning")),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::io::lmdb::{Access, ReadPin, SyncMode};
 use crate::io::system::FileIdentity;
 use crate::lmdb::records::{DatabaseState, STATE_KEY};
 use crate::lmdb::values;
-use crate::lmdb::walker::seal::Sealer;
+use crate::lmdb::verifier::commit_checksum::CommitChecksum;
 use crate::{Error, Result};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, MdbError, RoTxn, RwTxn, WithoutTls};
@@ -95,7 +95,7 @@ pub(crate) struct Environment {
     /// What commits wait for.
     syncs: Mutex<SyncMode>,
     /// Who seals commits, once one is to be.
-    sealer: OnceLock<Sealer>,
+    sealer: OnceLock<CommitChecksum>,
     /// Held shared by transactions, exclusively while the map changes.
     gate: RwLock<()>,
     folder: PathBuf,
@@ -349,10 +349,10 @@ impl Environment {
     }
 
     /// Who seals its commits.
-    pub(crate) fn sealer(&self) -> Result<&Sealer> {
+    pub(crate) fn sealer(&self) -> Result<&CommitChecksum> {
         match self.sealer.get() {
             Some(sealer) => Ok(sealer),
-            None => Sealer::open(&self.folder).map(|sealer| self.sealer.get_or_init(|| sealer)),
+            None => CommitChecksum::open(&self.folder).map(|sealer| self.sealer.get_or_init(|| sealer)),
         }
     }
 

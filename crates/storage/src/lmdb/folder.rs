@@ -12,8 +12,8 @@ use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::lmdb::environment::Environment;
 use crate::lmdb::records::DatabaseState;
-use crate::lmdb::walker::Trusted;
-use crate::lmdb::{records, walker};
+use crate::lmdb::verifier::Trusted;
+use crate::lmdb::{records, verifier};
 use crate::segment::SegmentId;
 use crate::{DEFAULT_SCHEMA, Error, Result, TableId};
 use std::collections::HashSet;
@@ -211,7 +211,7 @@ pub(crate) fn trusted(database: &Path, is_live: impl FnOnce() -> bool) -> Result
     let is_this = system::boot().is_some_and(|this| boot.strip_prefix(b" ") == Some(this.as_bytes()));
     let catalog = catalog(database);
     // A writer may have come after the first question, and gone after the second.
-    let is_whole = is_this || walker::is_sealed(&catalog)? || is_live() || walker::is_sealed(&catalog)?;
+    let is_whole = is_this || verifier::is_sealed(&catalog)? || is_live() || verifier::is_sealed(&catalog)?;
     Ok(if is_whole { Trusted::Both } else { Trusted::Before })
 }
 

@@ -17,6 +17,6 @@ pub(crate) mod heap_record;
 pub(crate) mod index_entries;
 pub(crate) mod records;
 pub(crate) mod values;
-pub(crate) mod walker;
+pub(crate) mod verifier;
 
 pub use heap_record::{HeapRecord, RecordId};

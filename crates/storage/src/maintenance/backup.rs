@@ -9,7 +9,7 @@ use crate::lmdb::folder::FolderKind;
 use crate::lmdb::{folder, records};
 use crate::open::shared::Store;
 use crate::segment::SegmentId;
-use crate::write::unfinished;
+use crate::write::load_intent;
 use crate::{Error, Result, TableId};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -104,7 +104,7 @@ fn label_copy(catalog: &Path) -> Result<BTreeSet<(TableId, SegmentId)>> {
         Ok((state, needed))
     })?;
     let mut transaction = environment.write()?.0;
-    unfinished::remove(&environment, &mut transaction)?;
+    load_intent::remove(&environment, &mut transaction)?;
     transaction.commit().map_err(environment.failed("writing"))?;
     folder::label_both_metas(&environment, state)?;
     Ok(needed)

@@ -2,14 +2,14 @@
 
 use crate::lmdb::environment::{Environment, Name};
 use crate::lmdb::records::{SegmentRecord, TableRecord, id_of_key, pair_of_key, table_of_contents};
-use crate::lmdb::{folder, records, values, walker};
+use crate::lmdb::{folder, records, values, verifier};
 use crate::maintenance::report::CheckReport;
 use crate::model::dictionary::Dictionary;
 use crate::model::table::ViewDefinition;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::segment::reader::Segment;
-use crate::snapshot::deleted::{DeleteVector, zone_of_key};
+use crate::snapshot::delete_vector::{DeleteVector, zone_of_key};
 use crate::snapshot::dictionaries;
 use crate::{ColumnId, Error, LogicalType, Result, TableId};
 use heed::RoTxn;
@@ -42,7 +42,7 @@ impl Store {
         let segments = {
             // Nothing is committed by this process meanwhile; the segments' files are open when it goes on.
             let _turn = self.turn(&WriteOptions { lock_timeout: Some(PATIENCE), ..WriteOptions::default() })?;
-            let walked = walker::walk(&folder::catalog(self.path()), folder::trusted(self.path(), || true)?)?;
+            let walked = verifier::walk(&folder::catalog(self.path()), folder::trusted(self.path(), || true)?)?;
             report.verified += walked.pages;
             report.errors.extend(walked.errors);
             report.notes.extend(walked.notes);

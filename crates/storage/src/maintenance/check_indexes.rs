@@ -9,7 +9,7 @@ use crate::pages::attribute::Field;
 use crate::pages::index::IndexKey;
 use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};
-use crate::write::unfinished::{Unfinished, first_new};
+use crate::write::load_intent::{LoadIntent, first_new};
 use crate::{ColumnId, Error, IndexDefinition, Result};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Store {
         let mut strangers = 0;
         let environment = self.environment()?;
         environment.read(|transaction| {
-            let unfinished = Unfinished::find(&environment, transaction)?.map(|load| load.prefix.to_be_bytes());
+            let unfinished = LoadIntent::find(&environment, transaction)?.map(|load| load.prefix.to_be_bytes());
             let is_left = |key: &[u8]| unfinished.is_some_and(|prefix| key.starts_with(&prefix));
             values::each_raw(&environment, transaction, Name::Indexes, &[], |key, _| {
                 let is_known = key.first_chunk().is_some_and(|head| known.contains(head));

@@ -9,7 +9,7 @@ use crate::model::heap_options::HeapLayout;
 use crate::pages::attribute::PageSchema;
 use crate::pages::page::Page;
 use crate::snapshot::heap::reader::place;
-use crate::write::unfinished::Unfinished;
+use crate::write::load_intent::LoadIntent;
 use crate::{Error, Result, TableId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Checking<'_> {
                 (record.prefix(), PageCheck { record, schema, rows: HashMap::new(), damaged: false })
             })
             .collect();
-        let unfinished = Unfinished::find(environment, transaction)?;
+        let unfinished = LoadIntent::find(environment, transaction)?;
         let mut left = 0;
         values::each_raw(environment, transaction, Name::Heap, &[], |key, value| {
             report.verified += 1;

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `merge` | OPTIMIZE: delta and small segments become full ones |
-//! | `redesign`, `repage` | changes of layout: segments anew, and into heap pages or out of them |
+//! | `layout_rewrite`, `page_rewrite` | changes of layout: segments anew, and into heap pages or out of them |
 //! | `vacuum` | the catalog's file without free pages |
 //! | `check`, `check_pages`, `check_indexes` | every checksum, and what refers to what; heap pages and their indexes |
 //! | `report` | what a check found |
@@ -13,10 +13,10 @@ pub(crate) mod backup;
 pub(crate) mod check;
 pub(crate) mod check_indexes;
 pub(crate) mod check_pages;
+pub(crate) mod layout_rewrite;
 pub(crate) mod merge;
-pub(crate) mod redesign;
-pub(crate) mod repage;
+pub(crate) mod page_rewrite;
 pub(crate) mod report;
 pub(crate) mod vacuum;
 
-pub use redesign::Watch;
+pub use layout_rewrite::Watch;

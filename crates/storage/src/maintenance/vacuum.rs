@@ -7,9 +7,9 @@
 use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::walker::Trusted;
-use crate::lmdb::walker::seal::Sealer;
-use crate::lmdb::{folder, records, walker};
+use crate::lmdb::verifier::Trusted;
+use crate::lmdb::verifier::commit_checksum::CommitChecksum;
+use crate::lmdb::{folder, records, verifier};
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::{Error, Result};
@@ -81,10 +81,10 @@ impl Store {
         let state = environment.read(|transaction| records::state(&environment, transaction))?;
         folder::label_both_metas(&environment, state)?;
         // It takes the place of the only other one.
-        walker::verify_for_opening(new, Trusted::Both)?;
+        verifier::verify_for_opening(new, Trusted::Both)?;
         if self.seals() {
             // Until its first commit, the lock file says that the latest has a seal.
-            Sealer::open(new)?.seal_if_open()?;
+            CommitChecksum::open(new)?.seal_if_open()?;
         }
         for name in ["data.mdb", "lock.mdb"] {
             folder::give_permissions(&current.folder().join(name), &new.join(name))?;

@@ -33,4 +33,4 @@ pub use table::{
     TableDefinition, TableId, TableName, ViewDefinition,
 };
 pub use types::{LogicalType, Unit, ValueClass};
-pub use view::{AttributeAddress, ColumnView, Format, Meaning, Shape, float_integer, float_of_integer};
+pub use view::{AttributeAddress, CodeMeaning, ColumnView, Format, PhysicalLayout, float_integer, float_of_integer};

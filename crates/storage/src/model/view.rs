@@ -2,7 +2,7 @@
 //!
 //! Layouts fit a handful of shapes (DESIGN: "how a segment is read"); this file names them. A view is cheap: it holds
 //! counted references to cached blocks. Kernels see contiguous runs only. Everything above (scan, lookup, decode, the
-//! code generator's accessor) works on views, so a new layout or packing adds a [`Shape`] and no reader changes.
+//! code generator's accessor) works on views, so a new layout or packing adds a [`PhysicalLayout`] and no reader changes.
 
 use crate::model::dictionary::DictionaryVersion;
 use crate::{Datum, LogicalType};
@@ -22,21 +22,21 @@ pub struct ColumnView {
     /// arbitrary but valid for the encoding.
     pub validity: Option<BooleanBuffer>,
     /// Where the codes or values lie.
-    pub shape: Shape,
+    pub shape: PhysicalLayout,
     /// What a code means.
-    pub meaning: Meaning,
+    pub meaning: CodeMeaning,
 }
 
 impl ColumnView {
     /// True when no record has a value: the column was added without one after the segment was written.
     pub fn is_null(&self) -> bool {
-        matches!(self.shape, Shape::Constant(Datum::Null))
+        matches!(self.shape, PhysicalLayout::Constant(Datum::Null))
     }
 }
 
 /// Where the codes or values of a view lie. Every buffer may be read 64 bytes past its last value.
 #[derive(Debug, Clone)]
-pub enum Shape {
+pub enum PhysicalLayout {
     /// No bytes at all: every record has the same value (a column added after the segment was written).
     Constant(Datum),
     /// Code of record t at `base + t * width`, little-endian, of `width` bytes: 1, 2, 4 or 8.
@@ -88,7 +88,7 @@ pub enum Shape {
 
 /// What a code of a view stands for.
 #[derive(Debug, Clone)]
-pub enum Meaning {
+pub enum CodeMeaning {
     /// The value itself: wide values, byte strings, constants.
     Value,
     /// Integer class: value = base + code.

@@ -5,8 +5,8 @@ use crate::io::lmdb::Access;
 use crate::io::system;
 use crate::io::system::FileIdentity;
 use crate::lmdb::environment::Environment;
-use crate::lmdb::walker::Trusted;
-use crate::lmdb::{folder, walker};
+use crate::lmdb::verifier::Trusted;
+use crate::lmdb::{folder, verifier};
 use crate::{Error, Result};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -98,7 +98,7 @@ fn verify(database: &Path) -> Result<()> {
             database.display()
         )));
     }
-    walker::verify_for_opening(&folder::catalog(database), trusted)
+    verifier::verify_for_opening(&folder::catalog(database), trusted)
 }
 
 /// Opens `catalog`, whose files are found at `links` too.

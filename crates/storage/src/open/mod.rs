@@ -5,23 +5,23 @@
 //! | `shared` | the state: path, environment, memory limit, cache, open files |
 //! | `registry` | one store per path and process |
 //! | `current`, `latest` | the environment in use; the latest snapshot |
-//! | `readers`, `lent` | read transactions of those who look at heap pages, for a query and between the runs of a plan |
-//! | `line` | the queue of those who want to write |
+//! | `readers`, `leased` | read transactions of those who look at heap pages, for a query and between the runs of a plan |
+//! | `writer_queue` | the queue of those who want to write |
 //! | `options` | how a transaction writes |
 //! | `pending` | segment files whose fate is open |
 //! | `vacuums` | what is known of VACUUMs |
 
 pub(crate) mod current;
 pub(crate) mod latest;
-pub(crate) mod lent;
-pub(crate) mod line;
+pub(crate) mod leased;
 pub(crate) mod options;
 pub(crate) mod pending;
 pub(crate) mod readers;
 pub(crate) mod registry;
 pub(crate) mod shared;
 pub(crate) mod vacuums;
+pub(crate) mod writer_queue;
 
-pub use lent::{Awake, LentPages};
+pub use leased::{LeasedPages, ResumedPages};
 pub use options::{Waited, WriteOptions};
 pub use shared::Store;

@@ -6,12 +6,12 @@ use crate::lmdb::folder::WriterLock;
 use crate::lmdb::{folder, records};
 use crate::open::current::Current;
 use crate::open::latest::Latest;
-use crate::open::line::{Entered, Line, Turn};
 use crate::open::options::WriteOptions;
 use crate::open::pending::{FileKeeper, WrittenFiles};
 use crate::open::readers::Readers;
 use crate::open::registry::Registration;
 use crate::open::vacuums::Vacuums;
+use crate::open::writer_queue::{Entered, WriteLock, WriterQueue};
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;
 use crate::snapshot::heap::reader::HeapReader;
@@ -39,7 +39,7 @@ pub struct Store {
     pub(crate) budget: Arc<MemoryBudget>,
     pub(crate) cache: Arc<BlockCache>,
     /// Who writes in this process, and who waits to.
-    pub(crate) line: Line,
+    pub(crate) line: WriterQueue,
     /// Jobs of those who wait and let others do them: of a type that only group commit knows.
     pub(crate) jobs: Arc<Owner>,
     /// Whether a load may have left pages that no table has.
@@ -151,7 +151,7 @@ impl Store {
     }
 
     /// Waits for the turn to write; nobody else of this process commits while it lives.
-    pub(crate) fn turn(&self, options: &WriteOptions) -> Result<Turn<'_>> {
+    pub(crate) fn turn(&self, options: &WriteOptions) -> Result<WriteLock<'_>> {
         match self.line.enter(options.patience(), None, || false) {
             Entered::Turn(turn) => Ok(turn),
             Entered::Answered | Entered::TooLate => Err(options.waited()),

@@ -4,7 +4,7 @@
 //! that a minipage is what scans on codes take, whatever was inserted. Decimals of more than 18 digits are kept as 128-bit
 //! values.
 
-use crate::model::view::{Meaning, float_from_order, float_order, real_from_order, real_order};
+use crate::model::view::{CodeMeaning, float_from_order, float_order, real_from_order, real_order};
 use crate::pages::bit;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, FloatBits, LogicalType, Result, TableDefinition, Unit};
 use std::ops::Range;
@@ -97,11 +97,11 @@ impl Attribute {
     }
 
     /// What the codes of the attribute mean.
-    pub fn meaning(&self) -> Meaning {
+    pub fn meaning(&self) -> CodeMeaning {
         match (&self.logical_type, self.kind) {
-            (LogicalType::Float32 | LogicalType::Float64, _) => Meaning::FloatOrder { base: 0 },
-            (_, AttributeForm::Fixed(width @ ..=8)) => Meaning::FrameOfReference { base: self.base(width) },
-            _ => Meaning::Value,
+            (LogicalType::Float32 | LogicalType::Float64, _) => CodeMeaning::FloatOrder { base: 0 },
+            (_, AttributeForm::Fixed(width @ ..=8)) => CodeMeaning::FrameOfReference { base: self.base(width) },
+            _ => CodeMeaning::Value,
         }
     }
 

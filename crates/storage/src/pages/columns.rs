@@ -4,7 +4,7 @@
 //! ones. The attributes of NSM records are gathered into a run, which is what kernels would do with them first.
 
 use crate::Result;
-use crate::model::view::{ColumnView, Shape};
+use crate::model::view::{ColumnView, PhysicalLayout};
 use crate::pages::attribute::{Attribute, AttributeForm, Field, OverflowReference};
 use crate::pages::bit;
 use crate::pages::gather::Gather;
@@ -63,10 +63,12 @@ impl PaxPage<Buffer> {
             BooleanBuffer::new(part(self.presence_at(attribute), length), 0, rows)
         });
         let shape = match own.kind {
-            AttributeForm::Fixed(16) => Shape::Wide { values: part(self.codes(attribute, 16).start, 16 * rows) },
+            AttributeForm::Fixed(16) => {
+                PhysicalLayout::Wide { values: part(self.codes(attribute, 16).start, 16 * rows) }
+            }
             AttributeForm::Fixed(width) => {
                 let codes = part(self.codes(attribute, width).start, width * rows);
-                Shape::Contiguous { codes, width: width as u8 }
+                PhysicalLayout::Contiguous { codes, width: width as u8 }
             }
             AttributeForm::Variable
                 if (0..rows).any(|row| self.raw_end(attribute, row) & crate::pages::nsm::ELSEWHERE != 0) =>
@@ -82,7 +84,7 @@ impl PaxPage<Buffer> {
                 offsets.push(0u32);
                 (0..rows).for_each(|row| offsets.push(self.span(attribute, row).end as u32));
                 let heap = self.heap(attribute);
-                Shape::Bytes { offsets: offsets.into(), bytes: part(heap.start, heap.len()) }
+                PhysicalLayout::Bytes { offsets: offsets.into(), bytes: part(heap.start, heap.len()) }
             }
         };
         Ok(view(own, rows, validity, shape))
@@ -108,6 +110,6 @@ pub(crate) fn gathered<'p>(
     Ok(gather.finish())
 }
 
-fn view(own: &Attribute, rows: usize, validity: Option<BooleanBuffer>, shape: Shape) -> ColumnView {
+fn view(own: &Attribute, rows: usize, validity: Option<BooleanBuffer>, shape: PhysicalLayout) -> ColumnView {
     ColumnView { rows, logical_type: own.logical_type.clone(), validity, shape, meaning: own.meaning() }
 }

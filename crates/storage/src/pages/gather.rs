@@ -5,7 +5,7 @@ pub(crate) mod bare;
 pub(crate) mod pick;
 pub(crate) mod pool;
 
-use crate::model::view::{ColumnView, Shape};
+use crate::model::view::{ColumnView, PhysicalLayout};
 use crate::pages::attribute::{Attribute, AttributeForm, Field};
 use crate::pages::columns::Fetch;
 use crate::{Error, Result};
@@ -90,21 +90,22 @@ impl<'a> Gather<'a> {
         let is_live = |row: usize| live.is_none_or(|live| live[row / 64] >> (row % 64) & 1 == 1);
         let before = self.rows;
         match (&view.shape, self.own.kind) {
-            (Shape::Contiguous { codes, .. } | Shape::Wide { values: codes }, AttributeForm::Fixed(width)) => {
-                match live {
-                    None => {
-                        self.bytes.extend_from_slice(&codes[..width * view.rows]);
-                        self.rows += view.rows;
-                    }
-                    Some(_) => {
-                        for row in (0..view.rows).filter(|row| is_live(*row)) {
-                            self.bytes.extend_from_slice(&codes[width * row..][..width]);
-                            self.rows += 1;
-                        }
+            (
+                PhysicalLayout::Contiguous { codes, .. } | PhysicalLayout::Wide { values: codes },
+                AttributeForm::Fixed(width),
+            ) => match live {
+                None => {
+                    self.bytes.extend_from_slice(&codes[..width * view.rows]);
+                    self.rows += view.rows;
+                }
+                Some(_) => {
+                    for row in (0..view.rows).filter(|row| is_live(*row)) {
+                        self.bytes.extend_from_slice(&codes[width * row..][..width]);
+                        self.rows += 1;
                     }
                 }
-            }
-            (Shape::Bytes { offsets, bytes }, AttributeForm::Variable) => {
+            },
+            (PhysicalLayout::Bytes { offsets, bytes }, AttributeForm::Variable) => {
                 let offsets: &[u32] = offsets.typed_data();
                 for row in (0..view.rows).filter(|row| is_live(*row)) {
                     let (start, end) = (offsets[row] as usize, offsets[row + 1] as usize);
@@ -151,10 +152,12 @@ impl<'a> Gather<'a> {
     pub(crate) fn finish(self) -> ColumnView {
         let Self { own, rows, bytes, offsets, validity, .. } = self;
         let shape = match own.kind {
-            AttributeForm::Fixed(16) => Shape::Wide { values: padded(bytes, pool::lend) },
-            AttributeForm::Fixed(width) => Shape::Contiguous { codes: padded(bytes, pool::lend), width: width as u8 },
+            AttributeForm::Fixed(16) => PhysicalLayout::Wide { values: padded(bytes, pool::lend) },
+            AttributeForm::Fixed(width) => {
+                PhysicalLayout::Contiguous { codes: padded(bytes, pool::lend), width: width as u8 }
+            }
             AttributeForm::Variable => {
-                Shape::Bytes { offsets: padded(offsets, Into::into), bytes: padded(bytes, Into::into) }
+                PhysicalLayout::Bytes { offsets: padded(offsets, Into::into), bytes: padded(bytes, Into::into) }
             }
         };
         let validity = validity.map(|mut validity| validity.finish());

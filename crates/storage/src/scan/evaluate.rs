@@ -8,7 +8,7 @@
 use crate::decode::access::{Strings, misfit, slice, with_code, with_codes};
 use crate::decode::arrays::{Selection, values};
 use crate::decode::gather::{check_chunks, from_chunks, from_packed, packed, spans};
-use crate::model::view::{AttributeAddress, ColumnView, Shape, code_bytes};
+use crate::model::view::{AttributeAddress, ColumnView, PhysicalLayout, code_bytes};
 use crate::scan::code::{CodePredicate, CodeTest, Junction, Leaf};
 use crate::scan::condition::{Condition, is_true, run_test};
 use crate::scan::observe::Tally;
@@ -136,7 +136,7 @@ impl EvaluatedZone<'_> {
                 _ => return Ok(None),
             };
             // Without memory for the packed form, a column is loaded native.
-            let Shape::Packed { bytes, format } = &view.shape else { return Ok(None) };
+            let PhysicalLayout::Packed { bytes, format } = &view.shape else { return Ok(None) };
             predicates.push(Predicate { column: packed(view, bytes, *format)?, test, validity: validity.as_deref() });
         }
         let mut result = self.all(false);
@@ -155,23 +155,23 @@ impl EvaluatedZone<'_> {
 
     fn evaluate_leaf(&self, leaf: &Leaf, candidates: Option<&[u64]>) -> Result<Vec<u64>> {
         let view = self.view_of(leaf)?;
-        if let Shape::Constant(value) = &view.shape {
+        if let PhysicalLayout::Constant(value) = &view.shape {
             return Ok(self.all(leaf.condition.holds_for(&leaf.column, value)?));
         }
         let mut result = match (&leaf.codes, &view.shape) {
             (CodeTest::All, _) => self.all(true),
             (CodeTest::None, _) => self.all(false),
             (CodeTest::Values, _) => self.evaluate_values(leaf, &view, candidates)?,
-            (test, Shape::Contiguous { codes, width }) => with_codes!(&view, codes, *width, |codes| {
+            (test, PhysicalLayout::Contiguous { codes, width }) => with_codes!(&view, codes, *width, |codes| {
                 let mut result = self.all(false);
                 evaluate_codes(self.isa, test, &fitting(test), codes, &mut result);
                 Ok(result)
             })?,
-            (test, Shape::Chunked { bytes, place, width }) => with_code!(&view, *width, C => {
+            (test, PhysicalLayout::Chunked { bytes, place, width }) => with_code!(&view, *width, C => {
                 check_chunks::<C>(&view, bytes, *place)?;
                 Ok(self.evaluate_chunks::<C>(test, bytes, *place, candidates))
             })?,
-            (test, Shape::Packed { bytes, format }) => {
+            (test, PhysicalLayout::Packed { bytes, format }) => {
                 let packed = packed(&view, bytes, *format)?;
                 with_code!(&view, code_bytes(format.width()), C => {
                     Ok(self.evaluate_packed::<C>(test, packed, candidates))
@@ -291,7 +291,7 @@ impl EvaluatedZone<'_> {
                     for (at, tid) in tids.iter().enumerate() {
                         result[*tid as usize / 64] |= u64::from(is_true(&results, at)) << (tid % 64);
                     }
-                } else if let Shape::Bytes { offsets, bytes } = &view.shape
+                } else if let PhysicalLayout::Bytes { offsets, bytes } = &view.shape
                     && let Some(found) = test.test_run(Strings::new(view, offsets, bytes)?.offsets(), bytes)
                 {
                     result = found;
@@ -309,25 +309,28 @@ impl EvaluatedZone<'_> {
             }
             (
                 condition @ (Condition::Keys { .. } | Condition::KeySet { .. } | Condition::Among(_)),
-                Shape::Wide { values },
+                PhysicalLayout::Wide { values },
             ) => {
                 let values: &[i128] = slice(view, values, view.rows)?;
                 Ok(self.select(candidates, |tid| condition.holds_for_key(values[tid])))
             }
-            (condition @ (Condition::Bytes { .. } | Condition::BytesSet { .. }), Shape::Bytes { offsets, bytes }) => {
+            (
+                condition @ (Condition::Bytes { .. } | Condition::BytesSet { .. }),
+                PhysicalLayout::Bytes { offsets, bytes },
+            ) => {
                 let strings = Strings::new(view, offsets, bytes)?;
                 Ok(self.select(candidates, |tid| condition.holds_for_bytes(strings.get(tid))))
             }
             (
                 condition @ (Condition::Keys { .. } | Condition::KeySet { .. } | Condition::Among(_)),
-                Shape::Chunked { bytes, place, width: 16 },
+                PhysicalLayout::Chunked { bytes, place, width: 16 },
             ) => {
                 let values: Vec<i128> = from_chunks(view, bytes, *place, &Selection::Run(0..self.rows), self.isa)?;
                 Ok(self.select(candidates, |tid| condition.holds_for_key(values[tid])))
             }
             (
                 condition @ (Condition::Bytes { .. } | Condition::BytesSet { .. }),
-                Shape::ChunkedBytes { slots, place, bytes },
+                PhysicalLayout::ChunkedBytes { slots, place, bytes },
             ) => {
                 let spans = spans(view, slots, *place, bytes, &Selection::Run(0..self.rows), self.isa)?;
                 Ok(self.select(candidates, |tid| condition.holds_for_bytes(&bytes[spans[tid].clone()])))

@@ -55,7 +55,7 @@ pub use crate::scan::rows::batch_bytes;
 use crate::scan::source::MorselSource;
 pub use crate::scan::translate::of_entries;
 use crate::scan::translate::{Prepared, translate};
-use crate::snapshot::deleted::DeleteVectorZone;
+use crate::snapshot::delete_vector::DeleteVectorZone;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -163,7 +163,7 @@ impl TableScan {
 
     /// The same scan, its morsels under the same numbers, of the records that fulfil `predicate` too: for a condition
     /// that becomes stricter while the scan is under way. Fails as [`TableScan::new`] does.
-    pub fn narrowed(&self, predicate: &Predicate) -> Result<Self> {
+    pub fn with_filter(&self, predicate: &Predicate) -> Result<Self> {
         let mut nodes = self.nodes;
         let mut prepared = Prepared::new(predicate, &self.table.definition, &mut nodes)?;
         let all = nodes;

@@ -7,7 +7,7 @@ use crate::decode::gather::{from_chunks, from_packed, packed};
 use crate::encoding::floats::unscale;
 use crate::encoding::meta::Encoding;
 use crate::model::dictionary::DictionaryVersion;
-use crate::model::view::{ColumnView, Meaning, Shape, code_bytes, float_integer, real_from_order};
+use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout, code_bytes, float_integer, real_from_order};
 use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::scan::prune::Verdict;
 use crate::scan::{Morsel, TableScan};
@@ -168,13 +168,15 @@ pub fn integer_bounds(table: &TableSnapshot, column: ColumnId) -> Option<(i64, i
 pub fn integers(view: &ColumnView, selection: &Selection<'_>, isa: Isa, out: &mut Vec<i64>) -> Result<()> {
     let start = out.len();
     match &view.shape {
-        Shape::Constant(Datum::Null) => out.resize(start + selection.len(), 0),
-        Shape::Constant(Datum::Integer(value)) => {
+        PhysicalLayout::Constant(Datum::Null) => out.resize(start + selection.len(), 0),
+        PhysicalLayout::Constant(Datum::Integer(value)) => {
             let value = short(view, *value)?;
             out.resize(start + selection.len(), value);
         }
-        Shape::Constant(Datum::Float(value)) => out.resize(start + selection.len(), float_integer(value.get())),
-        Shape::Contiguous { codes, width } => with_codes!(view, codes, *width, |codes| {
+        PhysicalLayout::Constant(Datum::Float(value)) => {
+            out.resize(start + selection.len(), float_integer(value.get()))
+        }
+        PhysicalLayout::Contiguous { codes, width } => with_codes!(view, codes, *width, |codes| {
             let base = base(view)?;
             match selection {
                 Selection::Run(run) => decode::widen(isa, &codes[run.clone()], base, out),
@@ -182,24 +184,24 @@ pub fn integers(view: &ColumnView, selection: &Selection<'_>, isa: Isa, out: &mu
             }
             Ok(())
         })?,
-        Shape::Chunked { bytes, place, width } => with_code!(view, *width, C => {
+        PhysicalLayout::Chunked { bytes, place, width } => with_code!(view, *width, C => {
             let codes = from_chunks::<C>(view, bytes, *place, selection, isa)?;
             widen(view, &codes, isa, out)
         })?,
-        Shape::Packed { bytes, format } => with_code!(view, code_bytes(format.width()), C => {
+        PhysicalLayout::Packed { bytes, format } => with_code!(view, code_bytes(format.width()), C => {
             let codes = from_packed::<C>(packed(view, bytes, *format)?, selection, isa);
             widen(view, &codes, isa, out)
         })?,
         _ => return Err(misfit(view, "integers were asked for")),
     }
     match &view.meaning {
-        Meaning::Dictionary(version) => to_newest(view, version, &mut out[start..]),
-        Meaning::ScaledFloat { digits, .. } => {
+        CodeMeaning::Dictionary(version) => to_newest(view, version, &mut out[start..]),
+        CodeMeaning::ScaledFloat { digits, .. } => {
             let floats = out[start..].iter_mut();
             floats.for_each(|value| *value = float_integer(unscale(*value, *digits)));
             Ok(())
         }
-        Meaning::FloatOrder { .. } if view.logical_type == LogicalType::Float32 => {
+        CodeMeaning::FloatOrder { .. } if view.logical_type == LogicalType::Float32 => {
             let floats = out[start..].iter_mut();
             floats.for_each(|value| *value = float_integer(real_from_order(*value as u32).into()));
             Ok(())
@@ -217,11 +219,11 @@ fn widen<C: Code>(view: &ColumnView, codes: &[C], isa: Isa, out: &mut Vec<i64>) 
 /// other than DOUBLEs by their order is no [`float_integer`] yet.
 pub fn base(view: &ColumnView) -> Result<i64> {
     match &view.meaning {
-        Meaning::FrameOfReference { base } => short(view, *base),
-        Meaning::ScaledFloat { base, .. } => Ok(*base),
-        Meaning::FloatOrder { base } if view.logical_type == LogicalType::Float32 => Ok(*base as i64),
-        Meaning::FloatOrder { base } => Ok((*base ^ 1 << 63) as i64),
-        Meaning::Dictionary(_) => Ok(0),
+        CodeMeaning::FrameOfReference { base } => short(view, *base),
+        CodeMeaning::ScaledFloat { base, .. } => Ok(*base),
+        CodeMeaning::FloatOrder { base } if view.logical_type == LogicalType::Float32 => Ok(*base as i64),
+        CodeMeaning::FloatOrder { base } => Ok((*base ^ 1 << 63) as i64),
+        CodeMeaning::Dictionary(_) => Ok(0),
         _ => Err(misfit(view, "integers were asked for")),
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::decode::arrays::{Selection, values};
 use crate::model::design::ZONE_ROWS;
-use crate::model::view::{ColumnView, Meaning, Shape};
+use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
 use crate::scan::morsel::OpenMorsel;
 use crate::scan::source::MorselSource;
 use crate::scan::{Morsel, TableScan};
@@ -49,8 +49,8 @@ pub(super) fn numbers(first: u64, rows: usize) -> ColumnView {
         rows,
         logical_type: LogicalType::Int(64),
         validity: None,
-        shape: Shape::Contiguous { codes, width },
-        meaning: Meaning::FrameOfReference { base: first.into() },
+        shape: PhysicalLayout::Contiguous { codes, width },
+        meaning: CodeMeaning::FrameOfReference { base: first.into() },
     }
 }
 

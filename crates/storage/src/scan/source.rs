@@ -2,7 +2,7 @@
 //! zones all have the table's bounds for a map.
 
 use crate::encoding::meta::Encoding;
-use crate::model::view::{ColumnView, Format, Meaning, code_bytes};
+use crate::model::view::{CodeMeaning, ColumnView, Format, code_bytes};
 use crate::pages::attribute::AttributeForm;
 use crate::scan::code::Reach;
 use crate::scan::keyed::Asked;
@@ -12,7 +12,7 @@ use crate::scan::translate::Facts;
 use crate::segment::group::GroupMeta;
 use crate::segment::reader::Segment;
 use crate::segment::{ColumnMeta, ZoneMap};
-use crate::snapshot::deleted::{DeleteVector, DeleteVectorZone};
+use crate::snapshot::delete_vector::{DeleteVector, DeleteVectorZone};
 use crate::snapshot::heap::zones::{PageZones, RECORD_IDS};
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Datum, Error, Layout, Packing, Predicate, Result};
@@ -182,11 +182,11 @@ impl MorselSource {
         };
         let Some(meta) = segment.column(column.id) else { return Ok(Facts::Absent(column.initial.clone())) };
         let meaning = match &meta.encoding {
-            Encoding::FrameOfReference { base } => Meaning::FrameOfReference { base: *base },
-            Encoding::ScaledFloat { base, digits } => Meaning::ScaledFloat { base: *base, digits: *digits },
-            Encoding::FloatOrder { base } => Meaning::FloatOrder { base: *base },
+            Encoding::FrameOfReference { base } => CodeMeaning::FrameOfReference { base: *base },
+            Encoding::ScaledFloat { base, digits } => CodeMeaning::ScaledFloat { base: *base, digits: *digits },
+            Encoding::FloatOrder { base } => CodeMeaning::FloatOrder { base: *base },
             Encoding::Dictionary => {
-                Meaning::Dictionary(Arc::clone(segment.dictionary(column.id).ok_or_else(|| {
+                CodeMeaning::Dictionary(Arc::clone(segment.dictionary(column.id).ok_or_else(|| {
                     let place = format!("segment {}, column '{}'", segment.id(), column.name);
                     Error::corrupt(place, "dictionary codes without a dictionary")
                 })?))

@@ -2,7 +2,7 @@
 
 use crate::decode::{decode, lookup};
 use crate::model::dictionary::DictionaryVersion;
-use crate::model::view::{ColumnView, Meaning, Shape, float_order, real_order};
+use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout, float_order, real_order};
 use crate::scan::code::{CodePredicate, Junction, Reach};
 use crate::scan::estimate::Metadata;
 use crate::scan::evaluate::EvaluatedZone;
@@ -140,7 +140,7 @@ fn stored(
     logical_type: &LogicalType,
     storing: Storing,
     rows: usize,
-) -> (Vec<Datum>, Option<Vec<u64>>, Shape, Meaning) {
+) -> (Vec<Datum>, Option<Vec<u64>>, PhysicalLayout, CodeMeaning) {
     match storing {
         Storing::Codes { width, spread } => {
             let base: i128 = match logical_type {
@@ -155,22 +155,22 @@ fn stored(
             };
             let codes: Vec<u64> = (0..rows).map(|_| code(numbers, spread)).collect();
             let values = codes.iter().map(|code| Datum::Integer(base + i128::from(*code))).collect();
-            let shape = Shape::Contiguous { codes: pack(&codes, width), width };
-            (values, Some(codes), shape, Meaning::FrameOfReference { base })
+            let shape = PhysicalLayout::Contiguous { codes: pack(&codes, width), width };
+            (values, Some(codes), shape, CodeMeaning::FrameOfReference { base })
         }
         Storing::Wide => {
             let wide: Vec<i128> =
                 (0..rows).map(|_| i128::from(code(numbers, 1 << 40) as i64 - (1 << 39)) * 10i128.pow(20)).collect();
             let values = wide.iter().map(|value| Datum::Integer(*value)).collect();
-            (values, None, Shape::Wide { values: Buffer::from_vec(wide) }, Meaning::Value)
+            (values, None, PhysicalLayout::Wide { values: Buffer::from_vec(wide) }, CodeMeaning::Value)
         }
         Storing::Scaled { digits } => {
             let base = -500;
             let codes: Vec<u64> = (0..rows).map(|_| code(numbers, 2000)).collect();
             let value = |code: &u64| (base + *code as i64) as f64 / 10f64.powi(digits.into());
             let values = codes.iter().map(|code| Datum::Float(FloatBits::new(value(code)))).collect();
-            let shape = Shape::Contiguous { codes: pack(&codes, 2), width: 2 };
-            (values, Some(codes), shape, Meaning::ScaledFloat { base, digits })
+            let shape = PhysicalLayout::Contiguous { codes: pack(&codes, 2), width: 2 };
+            (values, Some(codes), shape, CodeMeaning::ScaledFloat { base, digits })
         }
         Storing::Ordered => {
             let special =
@@ -191,8 +191,8 @@ fn stored(
             (
                 values,
                 Some(codes.clone()),
-                Shape::Contiguous { codes: pack(&codes, width), width },
-                Meaning::FloatOrder { base },
+                PhysicalLayout::Contiguous { codes: pack(&codes, width), width },
+                CodeMeaning::FloatOrder { base },
             )
         }
         Storing::Dictionary { entries, width } => {
@@ -206,8 +206,8 @@ fn stored(
                 _ => Arc::new(StringViewArray::from_iter_values(entries)),
             };
             let version = Arc::new(DictionaryVersion { version: 1 + entries.len() as u32, entries, newest });
-            let shape = Shape::Contiguous { codes: pack(&codes, width), width };
-            (values, Some(codes), shape, Meaning::Dictionary(version))
+            let shape = PhysicalLayout::Contiguous { codes: pack(&codes, width), width };
+            (values, Some(codes), shape, CodeMeaning::Dictionary(version))
         }
         Storing::Bytes => {
             let strings: Vec<String> = (0..rows).map(|_| string(numbers)).collect();
@@ -218,8 +218,8 @@ fn stored(
                 offsets.push(bytes.len() as u32);
             }
             let values = strings.iter().map(|string| Datum::Bytes(string.as_bytes().into())).collect();
-            let shape = Shape::Bytes { offsets: Buffer::from_vec(offsets), bytes: Buffer::from_vec(bytes) };
-            (values, None, shape, Meaning::Value)
+            let shape = PhysicalLayout::Bytes { offsets: Buffer::from_vec(offsets), bytes: Buffer::from_vec(bytes) };
+            (values, None, shape, CodeMeaning::Value)
         }
         Storing::Constant => {
             let value = match (logical_type, numbers.chance(4)) {
@@ -228,7 +228,7 @@ fn stored(
                 (LogicalType::Varchar(_), _) => Datum::Bytes(string(numbers).as_bytes().into()),
                 _ => Datum::Integer(-7),
             };
-            (vec![value.clone(); rows], None, Shape::Constant(value), Meaning::Value)
+            (vec![value.clone(); rows], None, PhysicalLayout::Constant(value), CodeMeaning::Value)
         }
     }
 }
@@ -247,9 +247,9 @@ impl Column {
     fn lies_as_its_view(&mut self) {
         let Facts::Coded { reach, .. } = &mut self.facts else { return };
         *reach = match &self.view.shape {
-            Shape::Packed { format, .. } => Reach::Packed(*format),
-            Shape::Chunked { width, .. } => Reach::Chunks { width: *width, gathering: 450.0 },
-            Shape::Contiguous { width, .. } => Reach::Native(*width),
+            PhysicalLayout::Packed { format, .. } => Reach::Packed(*format),
+            PhysicalLayout::Chunked { width, .. } => Reach::Chunks { width: *width, gathering: 450.0 },
+            PhysicalLayout::Contiguous { width, .. } => Reach::Native(*width),
             _ => Reach::Values,
         };
     }
@@ -276,7 +276,7 @@ impl Column {
             coded: codes.is_some(),
         });
         let facts = match (&shape, &codes) {
-            (Shape::Constant(value), _) => Facts::Absent(value.clone()),
+            (PhysicalLayout::Constant(value), _) => Facts::Absent(value.clone()),
             (_, Some(codes)) => {
                 let max = codes.iter().copied().max().unwrap_or(0);
                 let max_code = max.checked_next_power_of_two().map_or(u64::MAX, |power| (power - 1).max(max));

@@ -6,7 +6,7 @@
 //! is run once per entry.
 
 use crate::model::dictionary::DictionaryVersion;
-use crate::model::view::{Meaning, float_from_order, float_order, real_from_order};
+use crate::model::view::{CodeMeaning, float_from_order, float_order, real_from_order};
 use crate::scan::code::{BITMAP_WORDS, CodePredicate, CodeTest, FEW, Leaf, Reach};
 use crate::scan::condition::{Condition, is_true, run_test};
 use crate::snapshot::table_snapshot::TableSnapshot;
@@ -74,7 +74,7 @@ pub(super) enum Facts {
     /// The segment was written before the column was added: every record has this value.
     Absent(Datum),
     /// Codes up to `max_code`, which lie as `reach` says.
-    Coded { meaning: Meaning, max_code: u64, reach: Reach },
+    Coded { meaning: CodeMeaning, max_code: u64, reach: Reach },
     /// Values as they are, within these bounds (NULL when there are none).
     Values { min: Datum, max: Datum },
 }
@@ -123,7 +123,7 @@ fn translate_leaf(leaf: &mut PreparedLeaf, rows: usize, facts: Facts) -> Result<
         }
         (Condition::Null { negated: true }, _) => (CodeTest::All, u64::MAX),
         (Condition::Null { negated: false } | Condition::Never, _) => (CodeTest::None, u64::MAX),
-        (_, Facts::Coded { meaning: Meaning::Dictionary(version), .. }) => {
+        (_, Facts::Coded { meaning: CodeMeaning::Dictionary(version), .. }) => {
             let max_code = (version.entries.len() as u64).saturating_sub(1);
             let codes = match leaf.by_version.get(&version.version) {
                 Some(codes) => codes.clone(),
@@ -169,26 +169,26 @@ enum KeyOfCode {
 }
 
 impl Domain {
-    fn new(meaning: &Meaning, logical_type: &LogicalType, max_code: u64) -> Result<Self> {
+    fn new(meaning: &CodeMeaning, logical_type: &LogicalType, max_code: u64) -> Result<Self> {
         let real = *logical_type == LogicalType::Float32;
         let (key, last): (KeyOfCode, u64) = match *meaning {
-            Meaning::FrameOfReference { base } => (KeyOfCode::Integer { base }, u64::MAX),
-            Meaning::ScaledFloat { base, digits } => {
+            CodeMeaning::FrameOfReference { base } => (KeyOfCode::Integer { base }, u64::MAX),
+            CodeMeaning::ScaledFloat { base, digits } => {
                 let value =
                     move |code: u64| crate::decode::arrays::scaled_value(base.wrapping_add(code as i64), digits, real);
                 let last = (i128::from(i64::MAX) - i128::from(base)) as u64;
                 (KeyOfCode::Float(Box::new(move |code| float_order(value(code)).into())), last)
             }
-            Meaning::FloatOrder { base } if real => {
+            CodeMeaning::FloatOrder { base } if real => {
                 let value = move |code: u64| widened(real_from_order((base + code) as u32));
                 let last = u64::from(u32::MAX).saturating_sub(base);
                 (KeyOfCode::Float(Box::new(move |code| float_order(value(code)).into())), last)
             }
-            Meaning::FloatOrder { base } => {
+            CodeMeaning::FloatOrder { base } => {
                 let value = move |code: u64| float_from_order(base + code);
                 (KeyOfCode::Float(Box::new(move |code| float_order(value(code)).into())), u64::MAX - base)
             }
-            Meaning::Value | Meaning::Dictionary(_) => {
+            CodeMeaning::Value | CodeMeaning::Dictionary(_) => {
                 return Err(Error::corrupt("a column view", format!("{logical_type} codes that mean {meaning:?}")));
             }
         };

@@ -1,7 +1,7 @@
 //! A block's bytes back to native codes, with every length, width and bound checked: what passes here can be read by
 //! kernels that check nothing.
 
-use crate::model::view::Shape;
+use crate::model::view::PhysicalLayout;
 use crate::segment::format::{BlockEntry, BlockHeader, Packing};
 use crate::segment::region::{PADDING, as_codes};
 use arrow::buffer::{BooleanBuffer, Buffer};
@@ -47,11 +47,11 @@ impl Native {
     }
 
     /// The shape of a zone.
-    pub fn shape(self, codes: Buffer, bytes: Buffer) -> Shape {
+    pub fn shape(self, codes: Buffer, bytes: Buffer) -> PhysicalLayout {
         match self {
-            Self::Codes { width } => Shape::Contiguous { codes, width },
-            Self::Wide => Shape::Wide { values: codes },
-            Self::Bytes { .. } => Shape::Bytes { offsets: codes, bytes },
+            Self::Codes { width } => PhysicalLayout::Contiguous { codes, width },
+            Self::Wide => PhysicalLayout::Wide { values: codes },
+            Self::Bytes { .. } => PhysicalLayout::Bytes { offsets: codes, bytes },
         }
     }
 }

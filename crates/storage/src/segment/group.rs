@@ -5,7 +5,7 @@
 //! (docs/decisions/0012-groups-are-laid-out-when-loaded.md).
 
 use crate::model::design::{Layout, Packing, packing_name, packing_text};
-use crate::model::view::{AttributeAddress, Format, Shape};
+use crate::model::view::{AttributeAddress, Format, PhysicalLayout};
 use crate::segment::decode::Native;
 use crate::segment::region::PADDING;
 use crate::segment::scratch::ScratchColumn;
@@ -118,16 +118,16 @@ impl Form {
     }
 
     /// The shape of one column of a zone.
-    pub fn shape(&self, member: usize, rows: usize, codes: Buffer, bytes: Buffer) -> Shape {
+    pub fn shape(&self, member: usize, rows: usize, codes: Buffer, bytes: Buffer) -> PhysicalLayout {
         match self {
             Self::Alone(native) => native.shape(codes, bytes),
-            Self::Packed(format) => Shape::Packed { bytes: codes, format: *format },
+            Self::Packed(format) => PhysicalLayout::Packed { bytes: codes, format: *format },
             Self::Chunks(form) => {
                 let place = form.place(member, rows);
                 match form.natives[member] {
-                    Native::Codes { width } => Shape::Chunked { bytes: codes, place, width },
-                    Native::Wide => Shape::Chunked { bytes: codes, place, width: 16 },
-                    Native::Bytes { .. } => Shape::ChunkedBytes { slots: codes, place, bytes },
+                    Native::Codes { width } => PhysicalLayout::Chunked { bytes: codes, place, width },
+                    Native::Wide => PhysicalLayout::Chunked { bytes: codes, place, width: 16 },
+                    Native::Bytes { .. } => PhysicalLayout::ChunkedBytes { slots: codes, place, bytes },
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::encoding::meta::Encoding;
 use crate::model::dictionary::DictionaryVersion;
-use crate::model::view::{ColumnView, Meaning, Shape};
+use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
 use crate::segment::cache::BlockCache;
 use crate::segment::decode::{Expected, decode};
 use crate::segment::directory::Directory;
@@ -195,8 +195,8 @@ impl Segment {
         let logical_type = definition.logical_type.clone();
         let Some(place) = self.place_of(definition.id) else {
             let validity = definition.initial.is_null().then(|| BooleanBuffer::new_unset(rows));
-            let shape = Shape::Constant(definition.initial.clone());
-            return Ok(ColumnView { rows, logical_type, validity, shape, meaning: Meaning::Value });
+            let shape = PhysicalLayout::Constant(definition.initial.clone());
+            return Ok(ColumnView { rows, logical_type, validity, shape, meaning: CodeMeaning::Value });
         };
         let (meta, (file, within)) = (&self.columns()[place], self.source(place));
         if meta.logical_type.to_arrow() != logical_type.to_arrow() {
@@ -254,14 +254,14 @@ impl Segment {
         self.columns().iter().position(|meta| meta.column == column)
     }
 
-    fn meaning(&self, meta: &ColumnMeta, name: &str) -> Result<Meaning> {
+    fn meaning(&self, meta: &ColumnMeta, name: &str) -> Result<CodeMeaning> {
         Ok(match meta.encoding {
-            Encoding::FrameOfReference { base } => Meaning::FrameOfReference { base },
-            Encoding::ScaledFloat { base, digits } => Meaning::ScaledFloat { base, digits },
-            Encoding::FloatOrder { base } => Meaning::FloatOrder { base },
-            Encoding::Plain => Meaning::Value,
+            Encoding::FrameOfReference { base } => CodeMeaning::FrameOfReference { base },
+            Encoding::ScaledFloat { base, digits } => CodeMeaning::ScaledFloat { base, digits },
+            Encoding::FloatOrder { base } => CodeMeaning::FloatOrder { base },
+            Encoding::Plain => CodeMeaning::Value,
             Encoding::Dictionary => match self.dictionaries.get(&meta.column) {
-                Some(version) => Meaning::Dictionary(Arc::clone(version)),
+                Some(version) => CodeMeaning::Dictionary(Arc::clone(version)),
                 None => {
                     let detail = format!("column '{name}' is coded by a dictionary that the catalog does not have");
                     return Err(Error::corrupt(&self.opened.place, detail));
@@ -328,7 +328,7 @@ impl Opened {
 
     /// A zone of a column: as its group lies, in the cache, or the column alone when the budget has no room. `name` is
     /// the column's, for errors.
-    fn load(&self, place: usize, zone: usize, name: &str) -> Result<(Shape, Option<BooleanBuffer>)> {
+    fn load(&self, place: usize, zone: usize, name: &str) -> Result<(PhysicalLayout, Option<BooleanBuffer>)> {
         let (group, member) = self.members[place];
         let Some(memory) = self.cache.group((self.key, group), || self.parts(group))? else {
             let (codes, bytes, validity) = self.load_block(place, zone, Some(name))?;

@@ -8,7 +8,7 @@ use crate::model::dictionary::{Dictionary, DictionaryVersion};
 use crate::segment::SegmentId;
 use crate::segment::cache::BlockCache;
 use crate::segment::reader::Segment;
-use crate::snapshot::deleted::DeleteVector;
+use crate::snapshot::delete_vector::DeleteVector;
 use crate::snapshot::dictionaries;
 use crate::snapshot::summary::Summaries;
 use crate::snapshot::table_snapshot::{Snapshot, TableSnapshot};

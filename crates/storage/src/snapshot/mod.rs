@@ -5,14 +5,14 @@
 //! | `table_snapshot` | the picture of the catalog, table by table |
 //! | `load_snapshot` | from catalog values to a snapshot |
 //! | `pin` | read transactions that keep heap pages as they are |
-//! | `deleted` | which records of a segment or delta block are deleted |
+//! | `delete_vector` | which records of a segment or delta block are deleted |
 //! | `dictionaries` | dictionary versions as catalog values |
 //! | `coded_delta` | delta blocks that have got codes for their strings |
 //! | `summary` | statistics of a column over a whole table |
 //! | `heap/` | readers of heap tables |
 
 pub(crate) mod coded_delta;
-pub(crate) mod deleted;
+pub(crate) mod delete_vector;
 pub(crate) mod dictionaries;
 pub(crate) mod heap;
 pub(crate) mod load_snapshot;
@@ -21,7 +21,7 @@ pub(crate) mod summary;
 pub(crate) mod table_snapshot;
 
 pub use coded_delta::CodedBlocks;
-pub use deleted::DeleteVector;
+pub use delete_vector::DeleteVector;
 pub use heap::direct::{DirectPage, DirectPages, DirectRead, MinipageColumn, PageColumn, SlottedColumn};
 pub use heap::reader::HeapReader;
 pub use heap::zones::{FoundPage, RECORD_IDS};

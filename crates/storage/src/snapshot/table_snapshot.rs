@@ -8,7 +8,7 @@ use crate::model::table::ViewDefinition;
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
 use crate::snapshot::coded_delta::CodedBlocks;
-use crate::snapshot::deleted::DeleteVector;
+use crate::snapshot::delete_vector::DeleteVector;
 use crate::snapshot::heap::overlay::Overlay;
 use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::heap::zones::id_column;

@@ -5,20 +5,20 @@ use crate::io::memory::MemoryBudget;
 use crate::io::system;
 use crate::lmdb::environment::{Environment, Owner};
 use crate::lmdb::folder::{FolderKind, WriterLock};
-use crate::lmdb::walker::Trusted;
-use crate::lmdb::walker::seal::Sealer;
-use crate::lmdb::{folder, records, walker};
+use crate::lmdb::verifier::Trusted;
+use crate::lmdb::verifier::commit_checksum::CommitChecksum;
+use crate::lmdb::{folder, records, verifier};
 use crate::open::current::{Current, open_for_reading};
-use crate::open::line::Line;
 use crate::open::readers::Readers;
 use crate::open::registry;
 use crate::open::registry::Registration;
 use crate::open::shared::Store;
 use crate::open::vacuums::Vacuums;
+use crate::open::writer_queue::WriterQueue;
 use crate::segment::cache::BlockCache;
 use crate::snapshot::heap::verified::Verified;
 use crate::store::group::Jobs;
-use crate::write::unfinished::Unfinished;
+use crate::write::load_intent::LoadIntent;
 use crate::{Error, Result};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -117,12 +117,12 @@ impl Store {
                 folder::create(path, Access::Durable)?;
             }
             let trusted = folder::trusted(path, || false)?;
-            walker::verify_for_opening(&folder::catalog(path), trusted)?;
+            verifier::verify_for_opening(&folder::catalog(path), trusted)?;
             if trusted == Trusted::Before {
                 // The one before takes the place of the commit that was interrupted.
                 commit_again(&Environment::open(&folder::catalog(path), Access::Before)?)?;
                 // Whoever comes next looks for a seal too.
-                Sealer::open(&folder::catalog(path))?.seal()?;
+                CommitChecksum::open(&folder::catalog(path))?.seal()?;
                 notes.push(
                     "the last commit was interrupted by a power loss, before it was acknowledged; it was undone".into(),
                 );
@@ -166,7 +166,7 @@ impl Store {
                     format!("commit {} is labelled as {}", state.transaction, transaction.id()),
                 ));
             }
-            Ok((state, Unfinished::find(&environment, transaction)?.is_some()))
+            Ok((state, LoadIntent::find(&environment, transaction)?.is_some()))
         })?;
         let mut opening_notes = Vec::new();
         if lock.as_ref().is_some_and(|lock| lock.unclean) {
@@ -181,7 +181,7 @@ impl Store {
             cache: BlockCache::new(Arc::clone(&budget)),
             budget,
             latest: Mutex::new(None),
-            line: Line::default(),
+            line: WriterQueue::default(),
             jobs: Arc::new(Jobs::default()),
             unswept: AtomicBool::new(unfinished),
             marked_writing: AtomicBool::new(false),

@@ -1,11 +1,11 @@
 //! Group commit: those who wait for their turn to write leave what they want to do in a list, and who has the turn does it all
 //! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
 
-use crate::open::line::Entered;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
+use crate::open::writer_queue::Entered;
 use crate::store::nested::Follows;
-use crate::store::points::Point;
+use crate::store::point_updates::PointUpdate;
 use crate::write::transaction::Transaction;
 use crate::{Error, Result};
 use std::any::Any;
@@ -44,7 +44,7 @@ pub(crate) enum JobKind {
     /// Anything.
     Any(Box<JobWork>),
     /// A change of a record of a heap table: `points.rs`.
-    Point(Point),
+    Point(PointUpdate),
 }
 
 /// How a job ended, and who waits for that.
@@ -134,7 +134,7 @@ impl WriteJob {
     }
 
     /// The change of a single record that it is.
-    fn point(&self) -> Option<&Point> {
+    fn point(&self) -> Option<&PointUpdate> {
         match &self.work {
             JobKind::Point(point) => Some(point),
             JobKind::Any(_) => None,
@@ -273,7 +273,7 @@ impl Store {
                 return Vec::new();
             }
         };
-        let points: Option<Vec<&Point>> = jobs.iter().map(WriteJob::point).collect();
+        let points: Option<Vec<&PointUpdate>> = jobs.iter().map(WriteJob::point).collect();
         if let Some(result) = points.and_then(|points| self.change_points(environment, points, options)) {
             end(jobs.into_iter().map(|job| job.outcome), result);
             return Vec::new();

@@ -3,14 +3,14 @@
 //! | file | what |
 //! |---|---|
 //! | `facade` | opening, reading, writing |
-//! | `group`, `points` | group commit, and changes of single records in it |
+//! | `group`, `point_updates` | group commit, and changes of single records in it |
 //! | `nested`, `open_transaction` | a statement within a transaction; transactions that stay open |
 
 pub(crate) mod facade;
 pub(crate) mod group;
 pub(crate) mod nested;
 pub(crate) mod open_transaction;
-pub(crate) mod points;
+pub(crate) mod point_updates;
 
 pub use crate::maintenance::report::CheckReport;
 pub use crate::open::{Store, Waited, WriteOptions};

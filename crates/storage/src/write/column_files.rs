@@ -7,7 +7,7 @@ use crate::lmdb::{folder, records, values};
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
 use crate::segment::writer::WrittenSegment;
-use crate::snapshot::deleted::zone_key;
+use crate::snapshot::delete_vector::zone_key;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::transaction::Transaction;
 use crate::{ColumnId, Error, Result};

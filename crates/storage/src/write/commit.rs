@@ -2,7 +2,7 @@
 
 use crate::io::lmdb::SyncMode;
 use crate::lmdb::records;
-use crate::lmdb::walker::seal::Sealer;
+use crate::lmdb::verifier::commit_checksum::CommitChecksum;
 use crate::write::transaction::Transaction;
 use crate::{Error, Result};
 
@@ -39,7 +39,7 @@ impl<'store> Transaction<'store> {
     }
 
     /// Says what the commit waits for; gives who is to seal and sync it when that is for nothing.
-    fn prepare_sync(&self) -> Result<Option<&'store Sealer>> {
+    fn prepare_sync(&self) -> Result<Option<&'store CommitChecksum>> {
         let (store, environment) = (self.store, self.environment);
         if !store.durable {
             return Ok(None);

@@ -7,7 +7,7 @@
 use crate::Design;
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
-use crate::snapshot::deleted::DeleteVector;
+use crate::snapshot::delete_vector::DeleteVector;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use std::collections::BTreeMap;
 use std::ops::Range;

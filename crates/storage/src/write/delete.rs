@@ -8,7 +8,7 @@ use crate::scan::rows::{read_rows, sort_rows};
 use crate::segment::SegmentId;
 use crate::segment::reader::Segment;
 use crate::segment::writer::write_segment_file;
-use crate::snapshot::deleted::{DeleteVectorZone, zone_key};
+use crate::snapshot::delete_vector::{DeleteVectorZone, zone_key};
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::append::make_folder;
 use crate::write::side_by_side::side_by_side;

@@ -8,8 +8,8 @@ use crate::pages::head::is_page_length;
 use crate::pages::run::PageRun;
 use crate::write::heap::writer::HeapWriter;
 use crate::write::keys::new_rows::NewRows;
+use crate::write::load_intent;
 use crate::write::transaction::Transaction;
-use crate::write::unfinished;
 use crate::{ColumnId, Design, Error, Result, TableDefinition, TableId};
 use arrow::array::RecordBatch;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Transaction<'_> {
     pub(crate) fn remove_pages(&mut self, record: &mut TableRecord) -> Result<()> {
         let (environment, table) = (self.environment, record.prefix());
         let Some(heap) = &mut record.heap else { return Ok(()) };
-        unfinished::remove_all(environment, &mut self.transaction, table)?;
+        load_intent::remove_all(environment, &mut self.transaction, table)?;
         (heap.rows, heap.pages) = (0, 0);
         heap.columns.clear();
         self.store.verified.forget(table);

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `transaction` | the transaction, and changes to definitions |
-//! | `append`, `table_writer`, `portions`, `unfinished` | new records: their writers, how they become visible, loads in portions, and what an interrupted one leaves |
+//! | `append`, `table_writer`, `batched_load`, `load_intent` | new records: their writers, how they become visible, loads in portions, and what an interrupted one leaves |
 //! | `change`, `update`, `delete`, `column_files` | records replaced, columns written anew, deletions |
 //! | `alter`, `indexes`, `heap_tables` | ALTER TABLE over records that exist; indexes; heap tables made, changed and checked |
 //! | `keys/` | PRIMARY KEY, UNIQUE and REFERENCES |
@@ -15,6 +15,7 @@
 
 pub(crate) mod alter;
 pub(crate) mod append;
+pub(crate) mod batched_load;
 pub(crate) mod begin;
 pub(crate) mod change;
 pub(crate) mod column_files;
@@ -26,13 +27,12 @@ pub(crate) mod heap;
 pub(crate) mod heap_tables;
 pub(crate) mod indexes;
 pub(crate) mod keys;
-pub(crate) mod portions;
+pub(crate) mod load_intent;
 pub(crate) mod ranges;
 pub(crate) mod side_by_side;
 pub(crate) mod sorted;
 pub(crate) mod table_writer;
 pub(crate) mod transaction;
-pub(crate) mod unfinished;
 pub(crate) mod update;
 
 pub use change::RowChange;

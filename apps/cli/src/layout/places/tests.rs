@@ -5,18 +5,18 @@ use arrow::array::AsArray;
 use arrow::buffer::Buffer;
 use arrow::util::display::array_value_to_string;
 use gingham::storage::decode::decode;
-use gingham::storage::model::Meaning;
+use gingham::storage::model::CodeMeaning;
 use gingham::storage::snapshot::TableSnapshot;
 use gingham::storage::{Datum, LogicalType};
 use gingham::{Connection, Database};
 use gingham_kernels::Isa;
 use std::sync::Arc;
 
-fn view(rows: usize, shape: Shape) -> ColumnView {
-    ColumnView { rows, logical_type: LogicalType::Int(64), validity: None, shape, meaning: Meaning::Value }
+fn view(rows: usize, shape: PhysicalLayout) -> ColumnView {
+    ColumnView { rows, logical_type: LogicalType::Int(64), validity: None, shape, meaning: CodeMeaning::Value }
 }
 
-fn drawn(shape: Shape, tid: usize, code_bits: u8) -> Vec<(String, String)> {
+fn drawn(shape: PhysicalLayout, tid: usize, code_bits: u8) -> Vec<(String, String)> {
     pieces(&view(100, shape), tid, code_bits).into_iter().map(|piece| (piece.place, piece.bits)).collect()
 }
 
@@ -25,24 +25,24 @@ fn expected(lines: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// 100 codes of 12 bits: record 7 has 0xb5a, the others 0.
-fn packing(packing: Packing) -> Shape {
+fn packing(packing: Packing) -> PhysicalLayout {
     let format = Format::new(packing, 12).unwrap();
     let mut codes = [0_u64; 100];
     codes[7] = 0xb5a;
     let mut bytes = Vec::new();
     gingham_kernels::packing::pack(Isa::best(), format, &codes, &mut bytes);
-    Shape::Packed { bytes: Buffer::from(bytes), format }
+    PhysicalLayout::Packed { bytes: Buffer::from(bytes), format }
 }
 
 #[test]
 fn a_native_code_is_drawn_from_its_highest_bit() {
     let codes = Buffer::from_slice_ref([0_u16, 0x0180]);
     assert_eq!(
-        drawn(Shape::Contiguous { codes: codes.clone(), width: 2 }, 1, 9),
+        drawn(PhysicalLayout::Contiguous { codes: codes.clone(), width: 2 }, 1, 9),
         expected(&[("bytes 2-3", "·······1 10000000")])
     );
-    assert_eq!(drawn(Shape::Contiguous { codes, width: 1 }, 3, 3), expected(&[("byte 3", "·····001")]));
-    assert_eq!(drawn(Shape::Constant(Datum::Null), 3, 3), expected(&[("none", "the same for all records")]));
+    assert_eq!(drawn(PhysicalLayout::Contiguous { codes, width: 1 }, 3, 3), expected(&[("byte 3", "·····001")]));
+    assert_eq!(drawn(PhysicalLayout::Constant(Datum::Null), 3, 3), expected(&[("none", "the same for all records")]));
 }
 
 #[test]
@@ -69,7 +69,8 @@ fn each_packing_has_its_picture() {
 
 #[test]
 fn strings_show_their_first_bytes() {
-    let shape = Shape::Bytes { offsets: Buffer::from_slice_ref([0_u32, 2, 8]), bytes: Buffer::from(b"..AAAAAA") };
+    let shape =
+        PhysicalLayout::Bytes { offsets: Buffer::from_slice_ref([0_u32, 2, 8]), bytes: Buffer::from(b"..AAAAAA") };
     assert_eq!(drawn(shape, 1, 32), expected(&[("strings: bytes 2-7", "01000001 01000001 01000001 01000001 …")]));
 }
 
@@ -110,8 +111,8 @@ fn codes_are_rebuilt_from_the_drawn_addresses_in_every_layout() {
             let view = segment.view(column, zone).unwrap();
             let code_bits = segment.column(column.id).unwrap().code_bits;
             let bytes = match &view.shape {
-                Shape::Contiguous { codes, .. } => codes,
-                Shape::Chunked { bytes, .. } | Shape::Packed { bytes, .. } => bytes,
+                PhysicalLayout::Contiguous { codes, .. } => codes,
+                PhysicalLayout::Chunked { bytes, .. } | PhysicalLayout::Packed { bytes, .. } => bytes,
                 shape => panic!("{layout}, column {}: {shape:?}", column.name),
             };
             for tid in [0, 7, 63, 64, 511, 512, view.rows - 1] {
@@ -120,11 +121,11 @@ fn codes_are_rebuilt_from_the_drawn_addresses_in_every_layout() {
                 let value = decode(&view, tid..tid + 1, Isa::best()).unwrap();
                 let place = format!("{layout}, column {}, record {tid}", column.name);
                 match &view.meaning {
-                    Meaning::FrameOfReference { base } => {
+                    CodeMeaning::FrameOfReference { base } => {
                         let value = value.as_primitive::<arrow::datatypes::Int64Type>().value(0);
                         assert_eq!(base + i128::from(code), i128::from(value), "{place}");
                     }
-                    Meaning::Dictionary(version) => {
+                    CodeMeaning::Dictionary(version) => {
                         let entry = array_value_to_string(&version.entries, code as usize).unwrap();
                         assert_eq!(entry, array_value_to_string(&value, 0).unwrap(), "{place}");
                     }

@@ -3,11 +3,11 @@
 
 use crate::Result;
 use crate::data::limits::Limits;
-use crate::data::relation::{Facts, Relation};
+use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::rows::{Column, Rows, collected};
 use crate::data::source::{Field, Records, VECTOR, Vector, VectorInput};
-use crate::operators::aggregate::apart::GatheredTexts;
 use crate::operators::aggregate::moments::Moment;
+use crate::operators::aggregate::out_of_line::GatheredTexts;
 use crate::operators::aggregate::outcome::Finish;
 use crate::operators::aggregate::plan::{Distinct, Plan};
 use crate::operators::aggregate::states::States;
@@ -61,7 +61,7 @@ struct Counts {
 
 impl Having {
     /// Over these columns, of which this is known.
-    pub(crate) fn new(condition: &Expression, finishes: &[Finish], facts: &[Facts]) -> Result<Self> {
+    pub(crate) fn new(condition: &Expression, finishes: &[Finish], facts: &[ColumnBounds]) -> Result<Self> {
         let fields = (0..facts.len()).map(|column| Field { input: 0, column }).collect();
         // Of integers past 64 bits there is no column: a run that meets one is left.
         let within = |end: i128| end.clamp(i64::MIN.into(), i64::MAX.into());

@@ -5,8 +5,8 @@
 //! | `plan` | keys and functions -> one number per record and the words it updates |
 //! | `states` | the words of all groups: an array over the keys' range, or a hash table |
 //! | `table` | that hash table |
-//! | `apart` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`) |
-//! | `windows` | states of one morsel at a time, where records lie in the order of the key |
+//! | `out_of_line` | what has no words: sums of floats of any size (`exact`, `moments`), smallest and largest strings (`texts`) |
+//! | `local_groups` | states of one morsel at a time, where records lie in the order of the key |
 //! | `found` | the groups that are wanted: those with records that fulfil a HAVING |
 //! | `outcome` | words -> rows |
 //!
@@ -14,24 +14,24 @@
 //! that are only ever added to or raised to a larger value, so that states of several threads merge in any order. A
 //! smallest or largest value is kept as its distance from the end of the argument's range, plus one: zero means none.
 
-mod apart;
 mod different;
 mod exact;
 mod found;
+mod local_groups;
 mod moments;
+mod out_of_line;
 mod outcome;
 mod plan;
 mod states;
 mod table;
 mod texts;
-mod windows;
 
-pub use crate::operators::aggregate::apart::{Gathering, OutOfLine};
 pub(crate) use crate::operators::aggregate::found::Having;
+pub(crate) use crate::operators::aggregate::local_groups::{MorselBounds, MorselGroups};
 pub use crate::operators::aggregate::moments::Moment;
+pub use crate::operators::aggregate::out_of_line::{Gathering, OutOfLine};
 pub(crate) use crate::operators::aggregate::outcome::rows;
 pub use crate::operators::aggregate::outcome::{Finish, Spread};
 pub use crate::operators::aggregate::plan::{Aggregate, Aggregation, Function};
 pub(crate) use crate::operators::aggregate::plan::{Distinct, Plan, Slot, SlotKind};
 pub(crate) use crate::operators::aggregate::states::{FEW_GROUPS, States, add_wide};
-pub(crate) use crate::operators::aggregate::windows::{MorselBounds, Windows};

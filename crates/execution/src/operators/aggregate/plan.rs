@@ -2,8 +2,8 @@
 
 use crate::data::limits::Limits;
 use crate::data::source::Field;
-use crate::operators::aggregate::apart::{Gathering, OutOfLine, OutOfLinePlan};
-use crate::plan::ready::CompiledStage;
+use crate::operators::aggregate::out_of_line::{Gathering, OutOfLine, OutOfLinePlan};
+use crate::plan::pipeline_plan::CompiledStage;
 use crate::program::expression::{Arithmetic, Expression};
 use crate::program::float::FINITE;
 use crate::program::stage::{Stage, StageBuilder, condition};

@@ -1,11 +1,11 @@
 //! The words of all groups. Where the keys' ranges allow few groups, a record's group number is its place in an array;
 //! else a hash table gives places as numbers come.
 
-use crate::operators::aggregate::apart::{GatheredTexts, Makers, OutOfLinePlan};
 use crate::operators::aggregate::found::Having;
+use crate::operators::aggregate::local_groups::{MorselGroups, Taken};
+use crate::operators::aggregate::out_of_line::{GatheredTexts, Makers, OutOfLinePlan};
 use crate::operators::aggregate::plan::{Plan, SlotKind};
 use crate::operators::aggregate::table::GroupTable;
-use crate::operators::aggregate::windows::{Taken, Windows};
 use crate::{Error, Result};
 use gingham_kernels::Isa;
 use gingham_storage::huge_zeros;
@@ -53,7 +53,7 @@ impl States {
     }
 
     /// Makes room for the groups of a morsel: a hash table for those of one that is scattered.
-    pub(crate) fn open(&mut self, windows: &Windows, morsel: usize) {
+    pub(crate) fn open(&mut self, windows: &MorselGroups, morsel: usize) {
         match windows.of(morsel) {
             Some(window) => {
                 self.first = window.first;
@@ -76,7 +76,7 @@ impl States {
     pub(crate) fn close(
         &mut self,
         plan: &Plan,
-        (windows, morsel): (&Windows, usize),
+        (windows, morsel): (&MorselGroups, usize),
         having: Option<(&Having, Isa)>,
         place: impl Fn() -> String,
     ) -> Result<()> {

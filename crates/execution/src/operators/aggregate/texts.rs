@@ -3,7 +3,7 @@
 //! no longer than what it replaces takes its place, and when half of the buffer is of no use any more the rest moves up.
 
 use crate::Result;
-use crate::operators::aggregate::apart::{Makers, maker};
+use crate::operators::aggregate::out_of_line::{Makers, maker};
 use arrow::array::{Array, BinaryViewArray};
 use gingham_kernels::element_ahead;
 use std::cmp::Ordering;

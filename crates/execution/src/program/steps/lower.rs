@@ -1,7 +1,7 @@
 //! Expressions to steps. A NULL becomes a truth beside its value, so that the steps themselves know none.
 
 use crate::data::limits::Limits;
-use crate::data::value_map::{Cells, ValueMap};
+use crate::data::lookup_table::{Cells, LookupTable};
 use crate::program::expression::{Arithmetic, Comparison, Expression, FloatArithmetic};
 use crate::program::float;
 use crate::program::steps::range::{TRUTH, arithmetic, decided, division, floats};
@@ -21,7 +21,7 @@ pub struct Nullable {
 
 /// What is known of a source's column.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ColumnFacts {
+pub(crate) struct NumberedBounds {
     /// Its integers.
     pub range: Limits,
     /// Some records may have none.
@@ -31,7 +31,7 @@ pub(crate) struct ColumnFacts {
 /// Makes a program.
 #[derive(Debug)]
 pub struct Builder {
-    columns: Vec<ColumnFacts>,
+    columns: Vec<NumberedBounds>,
     program: Program,
     known: HashMap<Operation, StepId>,
 }
@@ -39,7 +39,7 @@ pub struct Builder {
 impl Builder {
     /// For expressions over these columns: the range of each one's integers, and whether it may be NULL.
     pub fn new(columns: impl IntoIterator<Item = (Limits, bool)>) -> Self {
-        let columns = columns.into_iter().map(|(range, nullable)| ColumnFacts { range, nullable }).collect();
+        let columns = columns.into_iter().map(|(range, nullable)| NumberedBounds { range, nullable }).collect();
         Self { columns, program: Program::default(), known: HashMap::new() }
     }
 
@@ -299,7 +299,7 @@ impl Builder {
         Ok((self.push(Operation::Units(value, unit), Limits::new(-largest, largest)), unit))
     }
 
-    fn map(&mut self, map: &ValueMap, argument: Nullable) -> Result<Nullable> {
+    fn map(&mut self, map: &LookupTable, argument: Nullable) -> Result<Nullable> {
         if !self.range(argument.value).is_short() {
             return Err(Error::Unsupported("a value map over more than 64 bits".to_owned()));
         }

@@ -13,7 +13,7 @@ mod lower;
 mod range;
 
 use crate::data::limits::Limits;
-use crate::data::value_map::Cells;
+use crate::data::lookup_table::Cells;
 use crate::program::expression::{Arithmetic, Comparison, FloatArithmetic};
 pub use crate::program::steps::lower::{Builder, Nullable};
 use std::ops::Range;

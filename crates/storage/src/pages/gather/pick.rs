@@ -2,7 +2,7 @@
 //! touched of a minipage.
 
 use crate::io::lmdb::PinnedRun;
-use crate::model::view::{ColumnView, Shape};
+use crate::model::view::{ColumnView, PhysicalLayout};
 use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::pages::gather::bare::Minipages;
 use crate::pages::gather::{PADDING, padded, pool};
@@ -33,8 +33,8 @@ pub(crate) fn picked(
     fits?;
     let values = padded(bytes, pool::lend);
     let shape = match width {
-        16 => Shape::Wide { values },
-        _ => Shape::Contiguous { codes: values, width: width as u8 },
+        16 => PhysicalLayout::Wide { values },
+        _ => PhysicalLayout::Contiguous { codes: values, width: width as u8 },
     };
     Some(ColumnView { rows, logical_type: own.logical_type.clone(), validity: None, shape, meaning: own.meaning() })
 }

@@ -11,15 +11,15 @@ const MOST_BYTES: usize = 1 << 18;
 static FREE: Mutex<Vec<MutableBuffer>> = Mutex::new(Vec::new());
 
 /// Memory that goes back to those that are kept.
-struct Lent(MutableBuffer);
+struct LeasedBuffer(MutableBuffer);
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for LeasedBuffer {
     fn as_ref(&self) -> &[u8] {
         self.0.as_slice()
     }
 }
 
-impl Drop for Lent {
+impl Drop for LeasedBuffer {
     fn drop(&mut self) {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
         if free.len() < PIECES {
@@ -60,7 +60,7 @@ pub(super) fn lend(bytes: MutableBuffer) -> Buffer {
     if bytes.capacity() > MOST_BYTES {
         return bytes.into();
     }
-    Buffer::from(bytes::Bytes::from_owner(Lent(bytes)))
+    Buffer::from(bytes::Bytes::from_owner(LeasedBuffer(bytes)))
 }
 
 #[cfg(test)]

@@ -61,8 +61,8 @@ fn packed_column(id: ColumnId, codes: &[u64], max: u64) -> Column {
     let mut bytes = Vec::new();
     pack(Isa::Scalar, format, codes, &mut bytes);
     column.values = codes.iter().map(|code| Datum::Integer((*code).into())).collect();
-    column.view.shape = Shape::Packed { bytes: Buffer::from_vec(bytes), format };
-    column.view.meaning = Meaning::FrameOfReference { base: 0 };
+    column.view.shape = PhysicalLayout::Packed { bytes: Buffer::from_vec(bytes), format };
+    column.view.meaning = CodeMeaning::FrameOfReference { base: 0 };
     column.view.validity = None;
     column.zone_map = Some(ZoneMap { min: 0, max, nulls: 0, coded: true });
     column.facts =

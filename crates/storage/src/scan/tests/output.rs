@@ -9,8 +9,8 @@ fn strings_share_their_bytes() {
     for storing in [Storing::Bytes, Storing::Dictionary { entries: 50, width: 1 }] {
         let column = Column::of_kind(&mut numbers, 0, LogicalType::Varchar(None), storing, 100);
         let source: &[Buffer] = match (&column.view.shape, &column.view.meaning) {
-            (Shape::Bytes { bytes, .. }, _) => std::slice::from_ref(bytes),
-            (_, Meaning::Dictionary(version)) => version.entries.as_string_view().data_buffers(),
+            (PhysicalLayout::Bytes { bytes, .. }, _) => std::slice::from_ref(bytes),
+            (_, CodeMeaning::Dictionary(version)) => version.entries.as_string_view().data_buffers(),
             _ => unreachable!("strings"),
         };
         for selection in [Selection::Run(3..90), Selection::Tids(&[9, 7, 8]), Selection::Tids(&[1, 8, 5])] {
@@ -28,7 +28,7 @@ fn a_few_strings_hold_little_memory() {
     let mut numbers = Numbers(12);
     let column = Column::of_kind(&mut numbers, 0, LogicalType::Varchar(None), Storing::Bytes, 5000);
     let whole = match &column.view.shape {
-        Shape::Bytes { bytes, .. } => bytes.len(),
+        PhysicalLayout::Bytes { bytes, .. } => bytes.len(),
         _ => unreachable!("bytes"),
     };
     for selection in [Selection::Run(4000..4050), Selection::Tids(&[7, 4000, 300]), Selection::Tids(&[7, 9, 10])] {
@@ -53,13 +53,15 @@ fn wrong_input_is_refused() {
     assert!(decode(&columns[0].view, 60..71, Isa::best()).is_err());
 
     let mut damaged = columns[0].view.clone();
-    damaged.shape = Shape::Contiguous { codes: Buffer::from_vec(vec![0u8; 139]), width: 2 };
+    damaged.shape = PhysicalLayout::Contiguous { codes: Buffer::from_vec(vec![0u8; 139]), width: 2 };
     assert!(decode(&damaged, 0..5, Isa::best()).is_err(), "a block that is too short");
-    damaged.shape =
-        Shape::Bytes { offsets: Buffer::from_vec(vec![9u32; 71]), bytes: Buffer::from_vec(b"too short"[..8].to_vec()) };
+    damaged.shape = PhysicalLayout::Bytes {
+        offsets: Buffer::from_vec(vec![9u32; 71]),
+        bytes: Buffer::from_vec(b"too short"[..8].to_vec()),
+    };
     damaged.logical_type = LogicalType::Varchar(None);
     assert!(decode(&damaged, 0..5, Isa::best()).is_err(), "offsets past the bytes");
-    damaged.shape = Shape::Bytes {
+    damaged.shape = PhysicalLayout::Bytes {
         offsets: Buffer::from_vec((0..71).collect::<Vec<u32>>()),
         bytes: Buffer::from_vec(vec![0xffu8; 70]),
     };

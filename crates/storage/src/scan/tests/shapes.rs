@@ -7,16 +7,16 @@ use gingham_kernels::packing::{Packing, pack};
 /// The view as it is, in chunks, or packed.
 pub(super) fn any(numbers: &mut Numbers, view: &ColumnView) -> ColumnView {
     let shape = match (&view.shape, numbers.below(3)) {
-        (Shape::Contiguous { codes, width }, 1) => chunked(numbers, codes, (*width).into(), view.rows),
-        (Shape::Wide { values }, 1 | 2) => chunked(numbers, values, 16, view.rows),
-        (Shape::Contiguous { codes, width }, 2) => packed(numbers, codes, (*width).into(), view.rows),
-        (Shape::Bytes { offsets, bytes }, 1 | 2) => {
+        (PhysicalLayout::Contiguous { codes, width }, 1) => chunked(numbers, codes, (*width).into(), view.rows),
+        (PhysicalLayout::Wide { values }, 1 | 2) => chunked(numbers, values, 16, view.rows),
+        (PhysicalLayout::Contiguous { codes, width }, 2) => packed(numbers, codes, (*width).into(), view.rows),
+        (PhysicalLayout::Bytes { offsets, bytes }, 1 | 2) => {
             let offsets = offsets.typed_data::<u32>();
             let slots: Vec<u32> =
                 offsets.windows(2).flat_map(|pair| [pair[0], pair[1] - pair[0]]).take(view.rows * 2).collect();
             match chunked(numbers, &Buffer::from_vec(slots), 8, view.rows) {
-                Shape::Chunked { bytes: slots, place, .. } => {
-                    Shape::ChunkedBytes { slots, place, bytes: bytes.clone() }
+                PhysicalLayout::Chunked { bytes: slots, place, .. } => {
+                    PhysicalLayout::ChunkedBytes { slots, place, bytes: bytes.clone() }
                 }
                 other => unreachable!("{other:?}"),
             }
@@ -27,7 +27,7 @@ pub(super) fn any(numbers: &mut Numbers, view: &ColumnView) -> ColumnView {
 }
 
 /// Chunks of some k in which other attributes lie around this one.
-fn chunked(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> Shape {
+fn chunked(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> PhysicalLayout {
     let k = [1, 2, 3, 7, 64, 100, 1024, 1088][numbers.below(8)];
     let offset = width * numbers.below(3);
     let chunk = offset + k * width + width * numbers.below(3);
@@ -36,7 +36,7 @@ fn chunked(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> S
         let start = row / k * chunk + offset + row % k * width;
         bytes[start..start + width].copy_from_slice(&values[row * width..][..width]);
     }
-    Shape::Chunked {
+    PhysicalLayout::Chunked {
         bytes: Buffer::from_vec(bytes),
         place: AttributeAddress::new(k as u32, chunk, offset),
         width: width as u8,
@@ -44,7 +44,7 @@ fn chunked(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> S
 }
 
 /// Some packing, of just enough bits or more.
-fn packed(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> Shape {
+fn packed(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> PhysicalLayout {
     let codes: Vec<u64> = (0..rows)
         .map(|row| {
             let mut code = [0; 8];
@@ -61,5 +61,5 @@ fn packed(numbers: &mut Numbers, values: &[u8], width: usize, rows: usize) -> Sh
     let format = format.expect("a width from 1 to 64");
     let mut bytes = Vec::new();
     pack(Isa::Scalar, format, &codes, &mut bytes);
-    Shape::Packed { bytes: Buffer::from_vec(bytes), format }
+    PhysicalLayout::Packed { bytes: Buffer::from_vec(bytes), format }
 }

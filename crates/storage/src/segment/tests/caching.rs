@@ -43,7 +43,9 @@ fn columns_are_cached_and_freed_with_their_segment() {
     let held = sample.budget.cached();
     assert!((2000..2000 + 2 * PADDING).contains(&held), "{held}");
     let again = sample.segment.with_dictionaries(BTreeMap::new()).view(column, 3).unwrap();
-    let (Shape::Contiguous { codes: a, .. }, Shape::Contiguous { codes: b, .. }) = (&first.shape, &again.shape) else {
+    let (PhysicalLayout::Contiguous { codes: a, .. }, PhysicalLayout::Contiguous { codes: b, .. }) =
+        (&first.shape, &again.shape)
+    else {
         panic!("{first:?}");
     };
     assert_eq!(a.as_ptr(), b.as_ptr());

@@ -84,10 +84,10 @@ fn packings_take_codes_of_every_width() {
             assert_eq!(u32::from(segment.columns()[0].code_bits), bits);
             let definition = table(&[LogicalType::UInt(64)]);
             match segment.view(&definition.columns[0], 1).unwrap().shape {
-                Shape::Packed { format, .. } => {
+                PhysicalLayout::Packed { format, .. } => {
                     assert_eq!((format.packing(), u32::from(format.width())), (packing, bits.max(1)));
                 }
-                Shape::Contiguous { .. } => assert_eq!(packing, Packing::Native),
+                PhysicalLayout::Contiguous { .. } => assert_eq!(packing, Packing::Native),
                 other => panic!("{other:?}"),
             }
         }
@@ -106,13 +106,13 @@ fn records_lie_where_their_layout_says() {
     // Descending by width: 4 bytes, 2, 1; a chunk is a multiple of 4.
     for (layout, chunk, offsets) in [(Layout::Row, 8, [6, 0, 4]), (Layout::MemPax(3), 24, [18, 0, 12])] {
         for (column, offset) in offsets.into_iter().enumerate() {
-            let Shape::Chunked { place, bytes, .. } = shape(layout, column) else { panic!("{layout}") };
+            let PhysicalLayout::Chunked { place, bytes, .. } = shape(layout, column) else { panic!("{layout}") };
             assert_eq!((place.chunk(), place.offset()), (chunk, offset), "{layout} column {column}");
             assert_eq!(bytes.len(), 128, "{layout}");
         }
     }
     // One chunk is no longer than its records.
-    let Shape::Chunked { place, .. } = shape(Layout::MemPax(1000), 2) else { panic!("mempax(1000)") };
+    let PhysicalLayout::Chunked { place, .. } = shape(Layout::MemPax(1000), 2) else { panic!("mempax(1000)") };
     assert_eq!((place.records(), place.chunk(), place.offset()), (10, 72, 40));
 }
 
@@ -197,7 +197,9 @@ fn groups_are_charged_to_the_cache_once() {
     assert!((8000..8000 + 4 * 64).contains(&held), "{held}");
     let second = segment.view(&definition.columns[1], 0).unwrap();
     assert_eq!(budget.cached(), held);
-    let (Shape::Chunked { bytes: a, .. }, Shape::Chunked { bytes: b, .. }) = (&first.shape, &second.shape) else {
+    let (PhysicalLayout::Chunked { bytes: a, .. }, PhysicalLayout::Chunked { bytes: b, .. }) =
+        (&first.shape, &second.shape)
+    else {
         panic!("{first:?}");
     };
     assert_eq!(a.as_ptr(), b.as_ptr());

@@ -10,7 +10,7 @@ use crate::encoding::floats::unscale;
 use crate::encoding::meta::Encoding;
 use crate::io::memory::MemoryBudget;
 use crate::model::dictionary::Dictionary;
-use crate::model::view::{ColumnView, Meaning, Shape, float_from_order, real_from_order};
+use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout, float_from_order, real_from_order};
 use crate::segment::cache::BlockCache;
 use crate::segment::reader::Segment;
 use crate::segment::writer::{WrittenSegment, write_file, write_image};
@@ -91,19 +91,19 @@ fn values(view: &ColumnView) -> Vec<Datum> {
 
 fn value(view: &ColumnView, row: usize) -> Datum {
     let code = match &view.shape {
-        Shape::Constant(value) => return value.clone(),
-        Shape::Wide { values } => return Datum::Integer(values.typed_data::<i128>()[row]),
-        Shape::Bytes { offsets, bytes } => {
+        PhysicalLayout::Constant(value) => return value.clone(),
+        PhysicalLayout::Wide { values } => return Datum::Integer(values.typed_data::<i128>()[row]),
+        PhysicalLayout::Bytes { offsets, bytes } => {
             let offsets = offsets.typed_data::<u32>();
             return Datum::Bytes(bytes[offsets[row] as usize..offsets[row + 1] as usize].into());
         }
-        Shape::Contiguous { codes, width } => {
+        PhysicalLayout::Contiguous { codes, width } => {
             let width = usize::from(*width);
             let mut code = [0; 8];
             code[..width].copy_from_slice(&codes[row * width..][..width]);
             u64::from_le_bytes(code)
         }
-        Shape::Chunked { bytes, place, width } => {
+        PhysicalLayout::Chunked { bytes, place, width } => {
             let (k, width) = (place.records(), usize::from(*width));
             let start = row / k * place.chunk() + place.offset() + row % k * width;
             assert_eq!(bytes[start..].as_ptr() as usize % width, 0, "attributes are aligned");
@@ -114,30 +114,30 @@ fn value(view: &ColumnView, row: usize) -> Datum {
                 _ => u128::from_le_bytes(code) as u64,
             }
         }
-        Shape::ChunkedBytes { slots, place, bytes } => {
+        PhysicalLayout::ChunkedBytes { slots, place, bytes } => {
             let k = place.records();
             let slot = &slots[row / k * place.chunk() + place.offset() + row % k * 8..];
             let [offset, length] = [0, 4].map(|at| u32::from_le_bytes(*slot[at..].first_chunk().unwrap()) as usize);
             return Datum::Bytes(bytes[offset..offset + length].into());
         }
-        Shape::Packed { bytes, format } => {
+        PhysicalLayout::Packed { bytes, format } => {
             let packed = gingham_kernels::packing::Packed::new(*format, view.rows, bytes).unwrap();
             gingham_kernels::packing::get(packed, row as u32)
         }
     };
     let float = |value| Datum::Float(FloatBits::new(value));
     match &view.meaning {
-        Meaning::FrameOfReference { base } => Datum::Integer(base + i128::from(code)),
-        Meaning::ScaledFloat { base, digits } => float(unscale(base + code as i64, *digits)),
-        Meaning::FloatOrder { base } if view.logical_type == LogicalType::Float32 => {
+        CodeMeaning::FrameOfReference { base } => Datum::Integer(base + i128::from(code)),
+        CodeMeaning::ScaledFloat { base, digits } => float(unscale(base + code as i64, *digits)),
+        CodeMeaning::FloatOrder { base } if view.logical_type == LogicalType::Float32 => {
             float(real_from_order((base + code) as u32).into())
         }
-        Meaning::FloatOrder { base } => float(float_from_order(base + code)),
-        Meaning::Dictionary(version) => Datum::Bytes(match version.entries.data_type() {
+        CodeMeaning::FloatOrder { base } => float(float_from_order(base + code)),
+        CodeMeaning::Dictionary(version) => Datum::Bytes(match version.entries.data_type() {
             DataType::Utf8View => version.entries.as_string_view().value(code as usize).as_bytes().into(),
             _ => version.entries.as_binary_view().value(code as usize).into(),
         }),
-        Meaning::Value => panic!("codes must mean something"),
+        CodeMeaning::Value => panic!("codes must mean something"),
     }
 }
 

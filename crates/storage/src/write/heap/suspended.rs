@@ -7,8 +7,8 @@ use crate::lmdb::records::TableRecord;
 use crate::pages::page::{Renumbered, renumber};
 use crate::pages::run::PageRun;
 use crate::write::heap::writer::{HeapState, HeapWriter};
+use crate::write::load_intent::first_new;
 use crate::write::transaction::Transaction;
-use crate::write::unfinished::first_new;
 use crate::{Error, Result, TableId};
 
 impl HeapState {

@@ -6,21 +6,21 @@ use crate::data::memory::Memory;
 use crate::data::relation::Relation;
 use crate::data::rows::Rows;
 use crate::operators::aggregate;
-use crate::operators::aggregate::{States, Windows};
+use crate::operators::aggregate::{MorselGroups, States};
 use crate::operators::gathered::{Chunk, Chunks, GatheredRows};
 use crate::operators::join::JoinTable;
 use crate::operators::order::SortKey;
 use crate::operators::top::BestRows;
+use crate::plan::pipeline_plan::{Build, PipelineEnd, PipelineInputs, PipelinePlan, ProbeStage};
 use crate::plan::query::{Hint, Pipeline, Probe, Sink, Source};
-use crate::plan::ready::{Build, PipelineEnd, PipelineInputs, PipelinePlan, ProbeStage};
 use crate::plan::stages::{Probed, Stages, TableChoice};
 use crate::program::computed::Computing;
-use crate::run::flow::{LocalSinkState, PipelineContext, PipelineWorker};
 use crate::run::morsels::{Enough, Morsels};
 use crate::run::prepared::{Done, PipelineReport, Prepared, QueryInputs, Report, ScanSource};
+use crate::run::worker::{LocalSinkState, PipelineContext, PipelineWorker};
+use crate::schedule::fair::Share;
 use crate::schedule::helpers::Helpers;
 use crate::schedule::pool::{Job, Pool};
-use crate::schedule::turns::Share;
 use crate::{Error, JoinKind, Mode, Result};
 use gingham_kernels::bits;
 use gingham_kernels::key_table::Probing;
@@ -177,7 +177,7 @@ impl QueryExecution {
 
     /// A scan without the records that are of no use, as far as a look at their codes tells and pays, and the share of records
     /// that this leaves, about. `looked_for` is told of the keys that do.
-    fn narrowed(
+    fn with_filter(
         &self,
         scan: &Arc<TableScan>,
         hints: &[Hint],
@@ -210,7 +210,7 @@ impl QueryExecution {
         }
         let narrowed = match parts.is_empty() {
             true => Arc::clone(scan),
-            false => Arc::new(scan.narrowed(&Predicate::And(parts))?),
+            false => Arc::new(scan.with_filter(&Predicate::And(parts))?),
         };
         Ok((narrowed, share))
     }
@@ -330,7 +330,7 @@ impl PipelineExecution {
                 predicate = own.clone().filter(|_| !stages.kernels && pipeline.computed.is_empty());
                 let hints = if stages.key_sets { pipeline.hints.as_slice() } else { &[] };
                 let (rows, whole) = (scan.table().rows(), predicate.is_some());
-                let (scan, left) = run.narrowed(scan, hints, &mut looked_for)?;
+                let (scan, left) = run.with_filter(scan, hints, &mut looked_for)?;
                 share = left;
                 (Morsels::Scan { scan, numbers: numbers.clone(), whole }, facts.clone(), rows)
             }
@@ -377,7 +377,7 @@ impl PipelineExecution {
         let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (memory, stopped) = (Arc::clone(&run.memory), Arc::clone(&run.stopped));
         let (place, windows) = (morsels.place(number), morsels.windows(&ready, count, run.prepared.caches)?);
-        run.memory.grow(windows.as_ref().map_or(0, Windows::bytes))?;
+        run.memory.grow(windows.as_ref().map_or(0, MorselGroups::bytes))?;
         let functions = run.given.functions.clone();
         let course = PipelineContext {
             functions,
@@ -411,7 +411,7 @@ impl PipelineExecution {
 
     fn morsel(&self, morsel: usize, flow: &mut PipelineWorker) -> Result<()> {
         let narrowed = match (&self.best, &self.morsels) {
-            (Some(best), Morsels::Scan { scan, .. }) => best.narrowed(scan)?,
+            (Some(best), Morsels::Scan { scan, .. }) => best.with_filter(scan)?,
             _ => None,
         };
         let given = self.morsels.run(morsel, narrowed.as_deref(), &self.course, flow)?;

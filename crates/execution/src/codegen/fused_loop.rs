@@ -10,7 +10,7 @@ use crate::codegen::stage::{Form, checked, filtered, scaled};
 use crate::codegen::steps::{Steps, trusted};
 use crate::codegen::table::TableAccess;
 use crate::codegen::{Variant, defect};
-use crate::plan::ready::{LevelKind, PipelineEnd, ProbeStage};
+use crate::plan::pipeline_plan::{LevelKind, PipelineEnd, ProbeStage};
 use crate::program::stage::Stage;
 use crate::{JoinKind, Result};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -37,7 +37,7 @@ pub(super) fn fused(
     form.enter(builder);
     let position = form.position(builder);
     let mut weave =
-        Weave { position, rows: vec![None; variant.inputs.len()], matches: Vec::new(), failed: form.advance };
+        FusedLoop { position, rows: vec![None; variant.inputs.len()], matches: Vec::new(), failed: form.advance };
     for probe in &mut probes {
         weave.probe(builder, probe)?;
     }
@@ -86,7 +86,7 @@ impl<'p> ProbeLoop<'p> {
 }
 
 /// The way of a record so far.
-struct Weave {
+struct FusedLoop {
     position: Value,
     /// Its row of each input, of those that probes have added.
     rows: Vec<Option<Value>>,
@@ -113,7 +113,7 @@ struct Matches {
     unmatched: Option<(Variable, Block, Value)>,
 }
 
-impl Weave {
+impl FusedLoop {
     /// A probe; what is written next is of a record that goes on behind it.
     fn probe(&mut self, builder: &mut FunctionBuilder<'_>, probe: &mut ProbeLoop<'_>) -> Result<()> {
         let stage = &probe.level.number.stage;
@@ -337,7 +337,7 @@ impl LoopSink {
         &self,
         builder: &mut FunctionBuilder<'_>,
         form: &mut Form<'p>,
-        weave: &Weave,
+        weave: &FusedLoop,
         chain: &Chain<'p>,
     ) -> Result<()> {
         // The last probe has set them.

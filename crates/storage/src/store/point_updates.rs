@@ -16,12 +16,12 @@ use std::sync::Arc;
 type PointWork = dyn Fn(&mut HeapWriter<'_, '_>) -> Result<()> + Send;
 
 /// A change of a record.
-pub(crate) struct Point {
+pub(crate) struct PointUpdate {
     table: TableId,
     change: Box<PointWork>,
 }
 
-impl Point {
+impl PointUpdate {
     /// Makes it, in a transaction that is undone when that fails.
     pub(crate) fn run(&self, transaction: &mut Transaction<'_>) -> Result<()> {
         transaction.heap(self.table, |heap| (self.change)(heap))
@@ -44,7 +44,7 @@ impl Store {
             slot.put(change(heap)?);
             Ok(())
         });
-        self.wait_for(options, JobKind::Point(Point { table, change }), Some(given_up))?;
+        self.wait_for(options, JobKind::Point(PointUpdate { table, change }), Some(given_up))?;
         given.take()
     }
 
@@ -53,7 +53,7 @@ impl Store {
     pub(crate) fn change_points(
         self: &Arc<Self>,
         environment: &Arc<Environment>,
-        mut points: Vec<&Point>,
+        mut points: Vec<&PointUpdate>,
         options: &WriteOptions,
     ) -> Option<Result<()>> {
         // Those of one table are made by one writer, in the order in which they came.

@@ -5,17 +5,17 @@
 //! overflow runs, the free list, and that no page is used twice. Values are not read here; their envelope has a
 //! checksum. docs/decisions/0009-catalog-walker.md says what this finds and what it costs.
 
+pub(crate) mod commit_checksum;
 pub(crate) mod page;
-pub(crate) mod seal;
 pub(crate) mod tree;
 
-pub(crate) use crate::lmdb::walker::seal::is_sealed;
+pub(crate) use crate::lmdb::verifier::commit_checksum::is_sealed;
 
 use crate::io::system::read_at;
 use crate::lmdb::environment::Name;
 use crate::lmdb::records::DatabaseState;
-use crate::lmdb::walker::page::Meta;
-use crate::lmdb::walker::tree::Trees;
+use crate::lmdb::verifier::page::Meta;
+use crate::lmdb::verifier::tree::Trees;
 use crate::lmdb::{records, values};
 use crate::{Error, Result};
 use std::fs::File;

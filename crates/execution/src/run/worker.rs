@@ -5,10 +5,10 @@
 use crate::codegen::{Chain, Out, Scratch};
 use crate::data::relation::Relation;
 use crate::data::source::{Records, Vector, VectorInput};
-use crate::operators::aggregate::{Distinct, States, Windows};
+use crate::operators::aggregate::{Distinct, MorselGroups, States};
 use crate::operators::gathered::Chunk;
 use crate::operators::join::JoinTable;
-use crate::plan::ready::{CompiledStage, Fused, LevelKind, PipelineEnd, PipelinePlan};
+use crate::plan::pipeline_plan::{CompiledStage, Fused, LevelKind, PipelineEnd, PipelinePlan};
 use crate::program::computed::{Compute, Computing};
 use crate::program::mode::FEW_ROWS;
 use crate::run::level::{LevelState, Runner, has_rows, select};
@@ -32,7 +32,7 @@ pub(crate) struct PipelineContext {
     /// All functions of the query.
     pub(crate) functions: Vec<Arc<dyn Compute>>,
     /// Where the groups of each morsel lie, when they lie close together.
-    pub(crate) windows: Option<Windows>,
+    pub(crate) windows: Option<MorselGroups>,
     /// Names the source in errors.
     pub(crate) place: String,
     pub(crate) mode: Mode,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A function by its results.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValueMap {
+pub struct LookupTable {
     /// Any integer where the result is NULL.
     pub(crate) values: Arc<Cells>,
     /// Truths: 1 where the result is a value. `None` when each is.
@@ -15,7 +15,7 @@ pub struct ValueMap {
     pub(crate) null: Option<i64>,
 }
 
-impl ValueMap {
+impl LookupTable {
     /// From the results for `low` and the integers that follow it, and the one for NULL; `None` is NULL. An integer outside
     /// of these has the last one's result, and NULL when there are none.
     pub fn new(low: i64, results: &[Option<i64>], null: Option<i64>) -> Self {
@@ -123,7 +123,7 @@ mod tests {
             for (low, null) in [(i64::MIN, None), (-7, Some(3)), (0, Some(-1)), (i64::MAX - 3, None)] {
                 let results = [Some(most), None, Some(base), Some(base.midpoint(most))];
                 for length in 0..=results.len() {
-                    let map = ValueMap::new(low, &results[..length], null);
+                    let map = LookupTable::new(low, &results[..length], null);
                     for (at, result) in results[..length].iter().enumerate() {
                         assert_eq!(map.get(Some(low + at as i64)), *result, "{at} of {map:?}");
                     }
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn results_lie_in_as_few_bytes_as_they_take() {
-        let bytes = |least: i64, most: i64| ValueMap::new(0, &[Some(least), Some(most)], None).values.place().1;
+        let bytes = |least: i64, most: i64| LookupTable::new(0, &[Some(least), Some(most)], None).values.place().1;
         assert_eq!([bytes(1992, 1998), bytes(0, 256), bytes(-1, 1 << 16), bytes(i64::MIN, i64::MAX)], [1, 2, 4, 8]);
     }
 }

@@ -23,14 +23,14 @@ const KEY: &[u8] = b"unfinished";
 
 /// Where the pages of a load lie that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Unfinished {
+pub(crate) struct LoadIntent {
     /// The table that they are for, which need not be there yet.
     pub(crate) table: TableId,
     /// What their keys begin with: another number when they are to take the place of all that the table has.
     pub(crate) prefix: TableId,
 }
 
-impl Unfinished {
+impl LoadIntent {
     /// The note that `transaction` sees.
     pub(crate) fn find(environment: &Environment, transaction: &RoTxn<'_>) -> Result<Option<Self>> {
         values::get_json(environment, transaction, Name::Meta, KEY)
@@ -55,13 +55,13 @@ impl Unfinished {
 
 /// Removes what a load that has not ended has left, and its note; false when there is none.
 pub(crate) fn remove(environment: &Environment, transaction: &mut RwTxn<'_>) -> Result<bool> {
-    let Some(note) = Unfinished::find(environment, transaction)? else { return Ok(false) };
+    let Some(note) = LoadIntent::find(environment, transaction)? else { return Ok(false) };
     let table = records::table(environment, transaction, note.table)?;
     match table.filter(|table| table.heap.is_some() && table.prefix() == note.prefix) {
         Some(table) => remove_behind(environment, transaction, &table)?,
         None => remove_all(environment, transaction, note.prefix)?,
     }
-    Unfinished::forget(environment, transaction)?;
+    LoadIntent::forget(environment, transaction)?;
     Ok(true)
 }
 

@@ -56,7 +56,7 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// Jobs that have steps left or under way.
-pub(crate) struct Turns<J: ?Sized> {
+pub(crate) struct FairScheduler<J: ?Sized> {
     jobs: Vec<ScheduledJob<J>>,
     /// Number of the next job.
     next: u64,
@@ -81,14 +81,14 @@ struct ScheduledJob<J: ?Sized> {
 }
 
 /// A step to do.
-pub(crate) struct Turn<J: ?Sized> {
+pub(crate) struct ScheduledTurn<J: ?Sized> {
     number: u64,
     pub(crate) job: Arc<J>,
     pub(crate) share: Arc<Share>,
     pub(crate) worker: usize,
 }
 
-impl<J: ?Sized> Default for Turns<J> {
+impl<J: ?Sized> Default for FairScheduler<J> {
     fn default() -> Self {
         Self { jobs: Vec::new(), next: 0, taken: 0, now: 0 }
     }
@@ -100,7 +100,7 @@ impl<J: ?Sized> ScheduledJob<J> {
     }
 }
 
-impl<J: ?Sized> Turns<J> {
+impl<J: ?Sized> FairScheduler<J> {
     pub(crate) fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -120,7 +120,7 @@ impl<J: ?Sized> Turns<J> {
     }
 
     /// The next step, of a job whose query has paid at most so much.
-    pub(crate) fn take(&mut self, most: u64) -> Option<Turn<J>> {
+    pub(crate) fn take(&mut self, most: u64) -> Option<ScheduledTurn<J>> {
         let waiting = self.jobs.iter_mut().filter(|entry| entry.waits());
         let entry = waiting.min_by_key(|entry| (entry.share.paid(), entry.last))?;
         let paid = entry.share.paid();
@@ -132,11 +132,16 @@ impl<J: ?Sized> Turns<J> {
         self.taken += 1;
         entry.last = self.taken;
         entry.busy += 1;
-        Some(Turn { number: entry.number, job: Arc::clone(&entry.job), share: Arc::clone(&entry.share), worker })
+        Some(ScheduledTurn {
+            number: entry.number,
+            job: Arc::clone(&entry.job),
+            share: Arc::clone(&entry.share),
+            worker,
+        })
     }
 
     /// A worker is free again. True when it was the last one of a job that has ended, which is forgotten.
-    pub(crate) fn give_back(&mut self, turn: &Turn<J>, more: bool) -> bool {
+    pub(crate) fn give_back(&mut self, turn: &ScheduledTurn<J>, more: bool) -> bool {
         let Some(at) = self.jobs.iter().position(|entry| entry.number == turn.number) else { return false };
         let entry = &mut self.jobs[at];
         entry.free.push(turn.worker);
@@ -155,7 +160,7 @@ mod tests {
     use super::*;
 
     /// Lets one thread do `steps` of jobs that take so many milliseconds each, and says how many each had.
-    fn shared(turns: &mut Turns<u64>, steps: usize) -> [usize; 4] {
+    fn shared(turns: &mut FairScheduler<u64>, steps: usize) -> [usize; 4] {
         let mut had = [0; 4];
         for _ in 0..steps {
             let turn = turns.take(NOBODY).unwrap();
@@ -168,7 +173,7 @@ mod tests {
 
     #[test]
     fn who_has_paid_least_is_next() {
-        let mut turns: Turns<u64> = Turns::default();
+        let mut turns: FairScheduler<u64> = FairScheduler::default();
         assert_eq!(turns.wanted(), NOBODY);
         assert!(turns.take(NOBODY).is_none());
         for milliseconds in [10, 20] {
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_job_has_as_many_threads_as_it_asked_for() {
-        let mut turns: Turns<u64> = Turns::default();
+        let mut turns: FairScheduler<u64> = FairScheduler::default();
         turns.add(Arc::new(1), Arc::default(), 2);
         let (first, second) = (turns.take(NOBODY).unwrap(), turns.take(0).unwrap());
         assert_eq!((first.worker, second.worker), (0, 1));

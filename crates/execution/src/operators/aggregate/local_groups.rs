@@ -28,16 +28,16 @@ pub(crate) struct MorselBounds {
 
 /// Of each morsel the groups that it may have.
 #[derive(Debug)]
-pub(crate) struct Windows {
+pub(crate) struct MorselGroups {
     /// None of morsels that are scattered.
-    windows: Vec<Option<Window>>,
+    windows: Vec<Option<LocalGroups>>,
     /// A bit for each group that a scattered morsel may have; no bits where there is no such morsel.
     scattered: Vec<u64>,
 }
 
 /// Groups next to each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct LocalGroups {
     /// Number of the first.
     pub(super) first: u64,
     /// How many.
@@ -56,7 +56,7 @@ pub(super) struct Taken {
     pub(super) shared: States,
 }
 
-impl Windows {
+impl MorselGroups {
     /// For morsels with these ends; `keys` gives all keys of one. `None` where ends are not known, and where the keys of morsels
     /// lie so far apart, or overlap so much, that one array for all groups is better. Fails as `keys` does.
     pub(crate) fn new(
@@ -96,12 +96,12 @@ impl Windows {
     }
 
     /// That of a morsel; `None` when it is scattered.
-    pub(crate) fn of(&self, morsel: usize) -> Option<&Window> {
+    pub(crate) fn of(&self, morsel: usize) -> Option<&LocalGroups> {
         self.windows.get(morsel)?.as_ref()
     }
 
     /// Whether a group of a window is complete when its morsel has ended.
-    fn is_complete(&self, window: &Window, number: u64) -> bool {
+    fn is_complete(&self, window: &LocalGroups, number: u64) -> bool {
         let scattered = self.scattered.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1);
         window.own.contains(&number) && !scattered
     }
@@ -113,13 +113,13 @@ impl Windows {
 }
 
 /// Those of the morsels `near`, for the first and last group of each.
-fn windows(ends: &[(u64, u64)], near: &[usize]) -> Vec<Option<Window>> {
-    let mut windows: Vec<Option<Window>> = vec![None; ends.len()];
+fn windows(ends: &[(u64, u64)], near: &[usize]) -> Vec<Option<LocalGroups>> {
+    let mut windows: Vec<Option<LocalGroups>> = vec![None; ends.len()];
     // Behind all that comes before, and before all that comes behind.
     let mut before = 0;
     for morsel in near {
         let (first, last) = ends[*morsel];
-        windows[*morsel] = Some(Window { first, groups: last - first + 1, own: before..u64::MAX });
+        windows[*morsel] = Some(LocalGroups { first, groups: last - first + 1, own: before..u64::MAX });
         before = before.max(last + 1);
     }
     let mut behind = u64::MAX;
@@ -140,7 +140,7 @@ impl Taken {
     pub(super) fn take(
         &mut self,
         plan: &Plan,
-        (windows, window): (&Windows, &Window),
+        (windows, window): (&MorselGroups, &LocalGroups),
         having: Option<(&Having, Isa)>,
         words: &mut [u64],
     ) -> Result<()> {

@@ -2,7 +2,7 @@
 //! build sides are known by then, which the paper's planner (relaxed operator fusion paper, section 4.4) has to guess.
 
 use crate::codegen::{Generator, Spent};
-use crate::data::relation::{Facts, Relation};
+use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::source::Field;
 use crate::operators::aggregate::{Aggregation, Having, Plan, States};
 use crate::operators::inequality::RangeEnds;
@@ -18,7 +18,7 @@ use gingham_kernels::key_table::Probing;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PipelineInputs {
     /// Of each column of the source.
-    pub(crate) source: Vec<Facts>,
+    pub(crate) source: Vec<ColumnBounds>,
     /// Rows of the source at most.
     pub(crate) rows: u64,
     /// Those of them that keys of earlier pipelines' rows are likely to leave.
@@ -36,7 +36,7 @@ pub(crate) struct PipelineInputs {
 /// What is known of a build side.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Build {
-    pub(crate) facts: Vec<Facts>,
+    pub(crate) facts: Vec<ColumnBounds>,
     pub(crate) ranges: KeyRanges,
     /// Matches that a record has at most: 1 where no key has several rows.
     pub(crate) most_matches: u64,
@@ -249,7 +249,7 @@ impl PipelinePlan {
 
 impl PipelineInputs {
     /// What is known of each column of a pipeline's expressions.
-    fn all_facts(&self, pipeline: &Pipeline) -> Result<Vec<Facts>> {
+    fn all_facts(&self, pipeline: &Pipeline) -> Result<Vec<ColumnBounds>> {
         let kinds: Vec<JoinKind> = pipeline.probes().map(|probe| probe.kind).collect();
         pipeline.fields.iter().map(|field| self.facts(&kinds, *field)).collect()
     }
@@ -260,7 +260,7 @@ impl PipelineInputs {
     }
 
     /// What is known of the rows that the pipeline leaves before it has run.
-    pub(crate) fn left(&self, pipeline: &Pipeline) -> Result<Vec<Facts>> {
+    pub(crate) fn left(&self, pipeline: &Pipeline) -> Result<Vec<ColumnBounds>> {
         let facts = self.all_facts(pipeline)?;
         match &pipeline.sink {
             Sink::Rows { columns, .. } => columns.iter().map(|column| column.facts(&facts)).collect(),
@@ -272,7 +272,7 @@ impl PipelineInputs {
         }
     }
 
-    fn facts(&self, kinds: &[JoinKind], field: Field) -> Result<Facts> {
+    fn facts(&self, kinds: &[JoinKind], field: Field) -> Result<ColumnBounds> {
         let none = || Error::Internal(format!("a pipeline without {field:?}"));
         let Some(probe) = field.input.checked_sub(1) else {
             return self.source.get(field.column).copied().ok_or_else(none);
@@ -427,7 +427,7 @@ impl StagePlanner<'_> {
 /// The columns of a pipeline's expressions.
 struct Scope<'p> {
     fields: &'p [Field],
-    facts: Vec<Facts>,
+    facts: Vec<ColumnBounds>,
 }
 
 impl Scope<'_> {

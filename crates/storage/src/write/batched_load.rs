@@ -17,9 +17,9 @@ use crate::write::change::RowChange;
 use crate::write::heap::writer::{HeapState, HeapWriter};
 use crate::write::keys;
 use crate::write::keys::new_rows::NewRows;
+use crate::write::load_intent::LoadIntent;
 use crate::write::table_writer::WrittenRows;
 use crate::write::transaction::Transaction;
-use crate::write::unfinished::Unfinished;
 use crate::{Error, Result, TableId};
 use arrow::array::RecordBatch;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ const PAGES_OF_SEGMENT: u64 = 4;
 const VARIABLE: u64 = 24;
 
 /// A load under way. Dropped before its end, it leaves what the next write transaction sweeps.
-pub(crate) struct Portions<'s> {
+pub(crate) struct BatchedLoad<'s> {
     store: &'s Arc<Store>,
     environment: &'s Arc<Environment>,
     options: WriteOptions,
@@ -50,11 +50,11 @@ pub(crate) struct Portions<'s> {
     transaction: Option<Transaction<'s>>,
     /// Missing after a failure alone.
     load: Option<HeapState>,
-    note: Unfinished,
+    note: LoadIntent,
     committed: usize,
 }
 
-impl<'s> Portions<'s> {
+impl<'s> BatchedLoad<'s> {
     /// A load into the table of `record`, behind its pages. The caller has the turn, and there is no write transaction.
     pub(crate) fn begin(
         store: &'s Arc<Store>,
@@ -79,7 +79,7 @@ impl<'s> Portions<'s> {
             most: store.portion_bytes(),
             transaction: Some(transaction),
             load: Some(load),
-            note: Unfinished { table, prefix },
+            note: LoadIntent { table, prefix },
             committed: 0,
         })
     }
@@ -123,7 +123,7 @@ impl<'s> Portions<'s> {
         let record = rest(&mut transaction)?;
         HeapWriter::resume(&mut transaction, load).finish_for(record)?;
         if self.committed > 0 {
-            Unfinished::forget(self.environment, &mut transaction.transaction)?;
+            LoadIntent::forget(self.environment, &mut transaction.transaction)?;
         }
         transaction.commit()?;
         self.committed = 0;
@@ -164,7 +164,7 @@ impl<'s> Portions<'s> {
     }
 }
 
-impl Drop for Portions<'_> {
+impl Drop for BatchedLoad<'_> {
     fn drop(&mut self) {
         if self.committed > 0 {
             self.store.unswept.store(true, Ordering::Release);
@@ -246,10 +246,10 @@ impl Store {
         options: &WriteOptions,
         wanted: &dyn Fn() -> Result<()>,
         record: TableRecord,
-        work: impl FnOnce(&mut Portions<'_>) -> Result<()>,
+        work: impl FnOnce(&mut BatchedLoad<'_>) -> Result<()>,
         rest: impl FnOnce(&mut Transaction<'_>) -> Result<TableRecord>,
     ) -> Result<()> {
-        let done = Portions::begin(self, environment, options, wanted, record).and_then(|mut portions| {
+        let done = BatchedLoad::begin(self, environment, options, wanted, record).and_then(|mut portions| {
             work(&mut portions)?;
             portions.finish(rest)
         });

@@ -5,8 +5,10 @@
 //! A large commit is not read again to be sealed: it is noted beforehand, and its pages are synced before its meta page is written.
 //! docs/decisions/0040-sealed-commits.md says why, docs/formats/catalog.md has the bytes.
 
-use crate::lmdb::walker::page::{BIG_DATA, BRANCH, DATABASE_RECORD, DatabaseRecord, LEAF, Meta, NO_PAGE, SUB_DATABASE};
-use crate::lmdb::walker::{PageFile, page};
+use crate::lmdb::verifier::page::{
+    BIG_DATA, BRANCH, DATABASE_RECORD, DatabaseRecord, LEAF, Meta, NO_PAGE, SUB_DATABASE,
+};
+use crate::lmdb::verifier::{PageFile, page};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -23,17 +25,17 @@ const SYNCED: u64 = u64::MAX;
 
 /// Seals commits of an open catalog.
 #[derive(Debug)]
-pub(crate) struct Sealer {
+pub(crate) struct CommitChecksum {
     pages: PageFile,
     file: File,
 }
 
-impl Sealer {
+impl CommitChecksum {
     /// For the catalog in that folder.
     pub(crate) fn open(catalog: &Path) -> Result<Self> {
         let path = catalog.join("data.mdb");
         let mut pages = PageFile::open(path.clone())?;
-        crate::lmdb::walker::metas(&mut pages)?;
+        crate::lmdb::verifier::metas(&mut pages)?;
         let file = File::options().write(true).open(&path).map_err(Error::io("opening", &path))?;
         Ok(Self { pages, file })
     }
@@ -81,7 +83,7 @@ impl Sealer {
 /// Whether the latest commit of a catalog was synced with all its pages, as its seal says.
 pub(crate) fn is_sealed(catalog: &Path) -> Result<bool> {
     let mut pages = PageFile::open(catalog.join("data.mdb"))?;
-    crate::lmdb::walker::metas(&mut pages)?;
+    crate::lmdb::verifier::metas(&mut pages)?;
     is_whole(&pages)
 }
 
@@ -166,7 +168,7 @@ impl CommitPages<'_> {
         let root = |record: &DatabaseRecord| if record.root == NO_PAGE { Vec::new() } else { vec![record.root] };
         let (mut fresh, mut gone) = (root(record), root(before));
         let (mut depth, mut depth_before) = (record.depth, before.depth);
-        if depth.max(depth_before) > crate::lmdb::walker::tree::MAX_DEPTH {
+        if depth.max(depth_before) > crate::lmdb::verifier::tree::MAX_DEPTH {
             return Err(format!("a tree is {} levels deep", depth.max(depth_before)));
         }
         loop {

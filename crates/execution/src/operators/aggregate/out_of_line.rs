@@ -9,7 +9,7 @@ use crate::operators::aggregate::moments::Floats;
 use crate::operators::aggregate::plan::group_number;
 use crate::operators::aggregate::table::GroupTable;
 use crate::operators::aggregate::texts::Texts;
-use crate::plan::ready::CompiledStage;
+use crate::plan::pipeline_plan::CompiledStage;
 use crate::program::computed::Compute;
 use crate::program::stage::{StageBuilder, condition};
 use crate::{Error, Expression, Memory, Result};

@@ -5,15 +5,15 @@
 
 use crate::lmdb::environment::Environment;
 use crate::lmdb::records;
-use crate::maintenance::redesign::Watch;
+use crate::maintenance::layout_rewrite::Watch;
 use crate::model::heap_options::HeapOptions;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::scan::rows::for_each_batch;
 use crate::snapshot::table_snapshot::TableSnapshot;
+use crate::write::batched_load::BatchedLoad;
 use crate::write::heap_tables::new_record;
 use crate::write::indexes;
-use crate::write::portions::Portions;
 use crate::write::transaction::Transaction;
 use crate::{ColumnId, Design, Error, Predicate, Result, TableDefinition, TableName};
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Store {
         (record.definition, record.heap) = (definition.clone(), Some(heap));
         let columns: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
         let (mut done, all) = (0, table.rows());
-        let load = |portions: &mut Portions<'_>| {
+        let load = |portions: &mut BatchedLoad<'_>| {
             for_each_batch(table, columns, Predicate::Constant(true), |batch| {
                 portions.load(&batch)?;
                 done += batch.num_rows() as u64;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Who writes, and who waits to. Only those are woken who have something to do: the first in line when a turn ends, and, by who
 /// did it, those whose work is done.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct WriterQueue {
     state: Mutex<QueueState>,
 }
 
@@ -23,7 +23,7 @@ struct QueueState {
 #[derive(Debug)]
 pub(crate) enum Entered<'l> {
     /// It is the caller's turn.
-    Turn(Turn<'l>),
+    Turn(WriteLock<'l>),
     /// Somebody else did the caller's work, or the caller gave it up.
     Answered,
     /// The caller has waited for as long as it wanted to.
@@ -32,9 +32,9 @@ pub(crate) enum Entered<'l> {
 
 /// The turn; the next one's begins when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Turn<'l>(&'l Line);
+pub(crate) struct WriteLock<'l>(&'l WriterQueue);
 
-impl Line {
+impl WriterQueue {
     /// Waits for the turn, for `limit` at most, or until `answered` says that there is no need to. It is asked again
     /// whenever the caller's thread is unparked, and at least every `look`.
     pub(crate) fn enter(
@@ -61,7 +61,7 @@ impl Line {
                 if !state.busy && state.waiting.front().is_some_and(|(first, _)| *first == number) {
                     state.waiting.pop_front();
                     state.busy = true;
-                    return Entered::Turn(Turn(self));
+                    return Entered::Turn(WriteLock(self));
                 }
             }
             let wait = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
@@ -102,7 +102,7 @@ impl QueueState {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriteLock<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         state.busy = false;
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn turns_are_taken_in_order_and_the_wait_for_one_ends() {
-        let line = Line::default();
+        let line = WriterQueue::default();
         let Entered::Turn(first) = line.enter(None, None, || false) else { panic!("nobody was before") };
         assert!(matches!(line.enter(Some(Duration::from_millis(5)), None, || false), Entered::TooLate));
         assert!(matches!(line.enter(Some(Duration::ZERO), None, || true), Entered::Answered));

@@ -3,10 +3,10 @@
 use crate::Error;
 use crate::lmdb::environment::Name;
 use crate::lmdb::records;
-use crate::lmdb::walker::page::{
+use crate::lmdb::verifier::page::{
     BIG_DATA, BRANCH, DATABASE_RECORD, DatabaseRecord, LEAF, Meta, NO_PAGE, Node, SUB_DATABASE,
 };
-use crate::lmdb::walker::{PageFile, page};
+use crate::lmdb::verifier::{PageFile, page};
 
 /// Deepest tree that is believed; 2^48 pages of two entries are less deep.
 pub(super) const MAX_DEPTH: u16 = 48;
