@@ -16,7 +16,7 @@ pub fn command(role: &str, argument: &str) -> Command {
     command_of(&std::env::current_exe().unwrap(), role, argument)
 }
 
-/// The same for a copy of this program.
+/// A command that runs `program`, a copy of this test, in a role.
 pub fn command_of(program: &Path, role: &str, argument: &str) -> Command {
     let mut command = Command::new(program);
     command.args([role, "--exact", "--nocapture", "--test-threads=1"]);

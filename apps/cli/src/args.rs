@@ -172,7 +172,7 @@ pub enum FileKind {
 }
 
 impl LoadArgs {
-    /// The same for the engine.
+    /// These arguments as the engine's load options.
     pub fn options(&self) -> LoadOptions {
         LoadOptions {
             table: self.into.clone(),

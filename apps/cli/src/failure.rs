@@ -32,7 +32,7 @@ impl Failure {
         self.message.as_deref().unwrap_or_default()
     }
 
-    /// The same, with where it happened put before the message.
+    /// This failure with where it happened put before the message.
     pub fn at(self, place: &str) -> Self {
         let message = self.message.map(|message| format!("{place}{message}"));
         Self { message, ..self }

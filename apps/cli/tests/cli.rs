@@ -531,7 +531,7 @@ fn public_data_sets_load_whole() {
     assert_eq!(place.csv("SELECT sum(salary) FROM salaries"), format!("{}\n", sum_of_salaries(&folder)));
 }
 
-/// The same sum, in the plainest way.
+/// The sum that the command must give, computed in the plainest way.
 fn sum_of_salaries(folder: &Path) -> i64 {
     let text = fs::read_to_string(folder.join("baseball/Salaries.csv")).expect("the file");
     text.lines().skip(1).map(|line| line.rsplit(',').next().expect("a field").parse::<i64>().expect("a number")).sum()

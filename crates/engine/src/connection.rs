@@ -71,7 +71,7 @@ impl Connection {
         wait(self.run_text(sql, Caller::Waits)?.result())
     }
 
-    /// The same for asynchronous code, of any runtime.
+    /// Runs a query for asynchronous code, of any runtime.
     ///
     /// ```
     /// use futures::TryStreamExt;

@@ -95,7 +95,7 @@ impl Database {
         Self::in_memory_with(&DatabaseOptions::default())
     }
 
-    /// The same with the memory limit and threads of `options`.
+    /// A database in memory with the memory limit and threads of `options`.
     ///
     /// ```
     /// use gingham::{Database, DatabaseOptions};

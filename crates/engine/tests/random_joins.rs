@@ -132,7 +132,7 @@ const KINDS: [&str; 13] = [
     ", first ",
 ];
 
-/// Which of these a query has.
+/// Operators of compiled joins that a query's plan has.
 fn compiled(connection: &Connection, sql: &str) -> Vec<&'static str> {
     let plan = connection.query(&format!("EXPLAIN {sql}")).and_then(|result| result.collect_batches());
     let plan = rows(&plan.expect("a query that ran has a plan")).join("\n");

@@ -47,7 +47,7 @@ fn size([kind, shape, sets]: [u32; 3]) -> Option<usize> {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) unsafe fn store_past(out: &mut u64, word: u64) {
-    // SAFETY: every x86-64 has SSE2, the reference is there to be written, and the fence is the caller's.
+    // SAFETY: every x86-64 has SSE2, the reference is there to be written, and `fence` comes before any reader, as `# Safety` says.
     unsafe { std::arch::x86_64::_mm_stream_si64(std::ptr::from_mut(out).cast(), word.cast_signed()) }
 }
 

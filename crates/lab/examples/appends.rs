@@ -59,7 +59,7 @@ fn batch(start: i64) -> Outcome<RecordBatch> {
     Ok(RecordBatch::try_from_iter(columns)?)
 }
 
-/// The same as an INSERT.
+/// The INSERT statement of one append.
 fn statement(start: i64) -> String {
     let row = |row: i64| {
         let (price, month, day) = (row as f64 / 8.0, row % 12 + 1, row % 28 + 1);

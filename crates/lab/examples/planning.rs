@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Each query runs whole, in rounds over all files, so that its planning meets the caches that others left behind. Times
-//! are medians in milliseconds over the rounds after the first. The last column is that of a kept plan.
+//! are medians in milliseconds over the rounds after the first. The last column is that of a cached plan.
 
 use gingham::{Connection, Database, PlanningTimes};
 use std::error::Error;

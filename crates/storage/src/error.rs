@@ -72,7 +72,7 @@ impl Error {
         Self::Corrupt { place: place.into(), detail: detail.into() }
     }
 
-    /// The same error once more, for another of those whom it concerns.
+    /// This error once more, for another of those whom it concerns.
     pub(crate) fn again(&self) -> Self {
         match self {
             Self::Corrupt { place, detail } => Self::Corrupt { place: place.clone(), detail: detail.clone() },

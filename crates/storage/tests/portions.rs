@@ -1,4 +1,4 @@
-//! Loads that are committed in portions: all records are there in the end and none before, no transaction has more changed pages
+//! Loads that are committed in batches: all records are there in the end and none before, no transaction has more changed pages
 //! than its part of the memory limit, and what fails or dies leaves nothing.
 
 mod common;
@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A portion has an eighth of it.
+/// A batch has an eighth of it.
 const LIMIT: usize = 2 << 20;
 const PORTION: usize = LIMIT / 8;
 /// Records that were there before, and those of a load: some 1 MB and more.

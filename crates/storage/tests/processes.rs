@@ -145,7 +145,7 @@ fn another_process_may_read_but_not_write() {
         assert_eq!(ids(&t).unwrap().len() as i64, found);
     }
     assert!(commits.len() > 2, "the writer went on");
-    // Each opening of its own, with the walker, beside the writer.
+    // Each opening of its own, with the catalog verifier, beside the writer.
     drop(store);
     for _ in 0..50 {
         open_read_only(&path).unwrap().snapshot().unwrap();

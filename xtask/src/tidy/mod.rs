@@ -9,6 +9,8 @@ mod layers;
 mod lexer;
 mod rust;
 mod text;
+mod types;
+mod words;
 
 use crate::process;
 use std::collections::BTreeSet;
@@ -70,6 +72,7 @@ fn check(files: &[File], paths: &BTreeSet<String>) -> Vec<Finding> {
         findings.extend(text::check(file));
         if file.path.ends_with(".rs") {
             findings.extend(rust::check(file));
+            findings.extend(words::check(file));
             findings.extend(crates::check_source(file));
         } else if file.path.ends_with("Cargo.toml") {
             findings.extend(crates::check_manifest(file));
@@ -77,6 +80,7 @@ fn check(files: &[File], paths: &BTreeSet<String>) -> Vec<Finding> {
     }
     findings.extend(docs::check(files, paths));
     findings.extend(layers::check(files));
+    findings.extend(types::check(files));
     findings.sort();
     findings
 }

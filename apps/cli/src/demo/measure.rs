@@ -24,7 +24,7 @@ pub struct QueryTimes {
     pub rows: usize,
     /// Milliseconds from text to last row.
     pub gingham: Vec<f64>,
-    /// The same of DataFusion.
+    /// Times of DataFusion, in milliseconds, one for each round.
     pub datafusion: Vec<f64>,
 }
 

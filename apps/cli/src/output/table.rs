@@ -112,7 +112,7 @@ fn visible(text: &str) -> String {
     }
 }
 
-/// The same, but that lines stay lines: a plan is read as it is meant.
+/// Cells of a plan: its lines stay lines, so that it is read as it is meant.
 fn lines_of(text: &str) -> String {
     let lines: Vec<String> = text.trim_end_matches('\n').split('\n').map(visible).collect();
     lines.join("\n")

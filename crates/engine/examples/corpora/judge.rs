@@ -124,7 +124,7 @@ struct Replay<'a> {
     /// Names of what is not the same on both sides, since only one of them took a statement about it; true when it took the
     /// one that makes it.
     apart: HashMap<String, bool>,
-    /// The same of everything, after a BEGIN or a COMMIT that only one of them took.
+    /// Whether no answers are compared at all, after a BEGIN or a COMMIT that only one of them took.
     all_apart: bool,
 }
 

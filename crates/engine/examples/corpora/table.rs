@@ -77,7 +77,7 @@ impl Table {
         })
     }
 
-    /// The same rows in an order that does not depend on who gave them.
+    /// This table's rows in an order that does not depend on who gave them.
     pub fn sorted(&self) -> Self {
         let mut rows = self.rows.clone();
         rows.sort_by(|a, b| {

@@ -62,7 +62,7 @@ impl Wire {
         self.reply()
     }
 
-    /// The same, with an alias added to each subquery in FROM that has none: releases after 15 no longer ask for them.
+    /// Asks as `ask` does, with an alias added to each subquery in FROM that has none: releases after 15 no longer ask for them.
     pub fn ask_with_aliases(&mut self, sql: &str) -> Result<Reply> {
         let mut sql = sql.to_owned();
         for number in 0..20 {

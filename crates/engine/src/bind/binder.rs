@@ -125,7 +125,7 @@ pub(super) enum WithSource {
 }
 
 impl QueryContext {
-    /// The same place for a query within this one, which sees `outer` around it.
+    /// The context for a query within this one, which sees `outer` around it.
     pub(super) fn inner(&self, outer: Option<Rc<Level>>) -> Self {
         Self {
             tables: self.tables.clone(),

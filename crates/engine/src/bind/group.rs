@@ -373,7 +373,7 @@ pub(super) fn replaced(expression: Planned, computed: &[(Planned, Column)]) -> R
     Ok(replaced.data)
 }
 
-/// The same for the arguments of a call.
+/// Replaces what was computed before within the arguments of a call.
 fn replaced_below(call: Planned, computed: &[(Planned, Column)]) -> Result<Planned> {
     Ok(call.map_children(|argument| Ok(Transformed::yes(replaced(argument, computed)?)))?.data)
 }

@@ -228,7 +228,7 @@ impl Binder<'_> {
         Ok(Bound { plan, columns })
     }
 
-    /// Of the rows that are equal in `on` the first one in the order of `sort`.
+    /// Keeps the first of the rows that are equal in `on`, in the order of `sort`.
     fn firsts(&mut self, plan: LogicalPlan, on: Vec<Planned>, sort: &[SortExpr]) -> Result<LogicalPlan> {
         let leads = |(key, at): (&SortExpr, usize)| at >= on.len() || on.contains(&key.expr);
         if !sort.iter().zip(0..).all(leads) {

@@ -30,7 +30,8 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(super) struct QueryBuilder {
     pub(super) pipelines: Vec<Pipeline>,
-    /// Of the rows that each pipeline leaves: where the integers lie and what is NULL, as far as that is known now.
+    /// For each pipeline, what is known of the columns that it leaves: where the integers lie and what is NULL, as far as that is
+    /// known now.
     pub(super) left: Vec<Vec<(Limits, bool)>>,
     /// Rows that each leaves at most.
     pub(super) rows: Vec<u64>,

@@ -9,8 +9,8 @@
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::{CompiledFunction, limits};
 use crate::compile::groups::{OutputColumn, OutputSource};
+use crate::compile::lookup_table::needs_only_arguments;
 use crate::compile::translate::{Trace, Typed};
-use crate::compile::value_map::needs_only_arguments;
 use arrow::datatypes::{Field as ArrowField, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::logical_expr::Volatility;

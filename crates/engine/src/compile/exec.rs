@@ -177,12 +177,12 @@ impl CompiledExec {
         Self { shape, inputs, wanted, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// The same over other inputs.
+    /// This query over other inputs.
     fn over(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Self {
         Self::of(Arc::clone(&self.shape), inputs, Arc::clone(&self.wanted), Arc::clone(&self.properties))
     }
 
-    /// The same for someone who wants other rows.
+    /// This query for someone who wants other rows of it.
     fn with(&self, wanted: OutputOrder) -> Self {
         let mut properties = PlanProperties::clone(&self.shape.properties);
         if let Some(order) = wanted.order() {
@@ -193,19 +193,19 @@ impl CompiledExec {
         Self::of(Arc::clone(&self.shape), self.inputs.clone(), Arc::new(wanted), Arc::new(properties))
     }
 
-    /// The same for someone who wants its rows in the order of some columns, at most `fetch` of them. `None` when it can't
+    /// This query for someone who wants its rows in the order of some columns, at most `fetch` of them. `None` when it can't
     /// order them.
     pub(super) fn sorted(&self, columns: &[(usize, SortOptions)], fetch: Option<usize>) -> Option<Self> {
         Some(self.with(self.wanted.sorted(columns, fetch, &self.shape.outputs, &self.shape.schema)?))
     }
 
-    /// The same for someone who wants its rows behind the first `skip`, at most `fetch` of them.
+    /// This query for someone who wants its rows behind the first `skip`, at most `fetch` of them.
     pub(super) fn limited(&self, skip: usize, fetch: Option<usize>) -> Self {
         self.with(self.wanted.limited(skip, fetch))
     }
 
-    /// The same for someone who wants the first `rows` rows in the order of a column, and perhaps of others after it.
-    /// `None` when its order is not that of integers.
+    /// This query for someone who wants the first `rows` rows in the order of a column, and perhaps of others after it. `None`
+    /// when its order is not that of integers.
     pub(super) fn with_top(&self, column: usize, options: SortOptions, rows: usize) -> Option<Self> {
         Some(self.with(self.wanted.top(column, options, rows, &self.shape.outputs)?))
     }
@@ -226,7 +226,7 @@ impl CompiledExec {
         scan.map_or_else(|| internal_err!("a pipeline without a scan"), Ok)
     }
 
-    /// The same metrics for whoever runs it.
+    /// The metrics of one partition, for whoever runs it.
     pub(super) fn baseline(&self, partition: usize) -> BaselineMetrics {
         BaselineMetrics::new(&self.metrics, partition)
     }

@@ -24,7 +24,7 @@ const MANY: u64 = 1 << 31;
 #[derive(Debug, Clone)]
 pub(super) struct ExternalInput {
     pub(super) plan: Arc<dyn ExecutionPlan>,
-    /// Which of its columns.
+    /// Columns of `plan` that are given, by position.
     pub(super) columns: Vec<usize>,
     pub(super) facts: Vec<(Limits, bool)>,
 }

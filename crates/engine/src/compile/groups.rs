@@ -140,7 +140,7 @@ impl QueryBuilder {
         self.evaluate(open, &parts, schema);
     }
 
-    /// The same for the calls alone.
+    /// Adds what the calls of an aggregation compute, without its keys.
     pub(super) fn evaluate_calls(&mut self, aggregate: &AggregateExec, open: &mut PipelineBuilder, schema: &Schema) {
         self.evaluate(open, &arguments(aggregate), schema);
     }
@@ -244,7 +244,7 @@ impl QueryBuilder {
         Some(self.push_groups(open, aggregation, columns, left))
     }
 
-    /// The same where it is known what these columns have.
+    /// Adds columns of groups where bounds of the key columns are known.
     pub(super) fn push_groups(
         &mut self,
         open: PipelineBuilder,
@@ -275,7 +275,7 @@ fn arguments(aggregate: &AggregateExec) -> Vec<Arc<dyn PhysicalExpr>> {
 }
 
 impl OutputColumn {
-    /// The same of columns that lie elsewhere.
+    /// This output where the columns that it reads lie at other positions.
     pub(super) fn moved(self, place: &dyn Fn(usize) -> usize) -> Self {
         let how = match self.how {
             OutputSource::Column(column) => OutputSource::Column(place(column)),
@@ -286,7 +286,7 @@ impl OutputColumn {
         Self { how, ..self }
     }
 
-    /// The same of rows that a pipeline goes on with.
+    /// This output as a column of rows that a pipeline goes on with.
     pub(super) fn typed(self) -> Typed {
         let Self { data_type, how, entries, trace } = self;
         let expression = match how {

@@ -57,7 +57,7 @@ impl SafeKey {
 }
 
 impl<'j> Side<'j> {
-    /// Of the side that is built, and of the other.
+    /// Schemas of the side that is built, and of the other.
     fn schemas(&self) -> (SchemaRef, SchemaRef) {
         let (left, right) = (self.join.left.schema(), self.join.right.schema());
         if self.left { (left, right) } else { (right, left) }
@@ -439,7 +439,7 @@ impl PipelineBuilder {
         self.project_as(join);
     }
 
-    /// Of the columns of both sides those that a join gives.
+    /// Projects the columns of both sides to those that a join gives.
     fn project_as(&mut self, join: &Joined<'_>) {
         if let Some(projection) = join.projection {
             self.project(projection);

@@ -18,7 +18,7 @@
 //! | `group_join` | aggregations before the join whose key they group by |
 //! | `translate` | physical expressions -> expressions over integers |
 //! | `numbers` | what numbers of any type become: arithmetic, comparisons, casts |
-//! | `value_map` | any expression over one column -> its results by value |
+//! | `lookup_table` | any expression over one column -> its results by value |
 //! | `entries` | strings as codes of those that occur |
 //! | `evaluate` | what DataFusion computes of a pipeline's records |
 //! | `given` | rows of DataFusion's operators as a source of pipelines |
@@ -43,6 +43,7 @@ mod grouping_sets;
 mod groups;
 mod join;
 mod joined;
+mod lookup_table;
 mod numbers;
 mod predicate;
 mod results;
@@ -51,7 +52,6 @@ mod sorted;
 mod subtree;
 mod translate;
 mod union;
-mod value_map;
 mod wanted;
 mod whole;
 

@@ -126,7 +126,7 @@ enum Limited {
 }
 
 impl Limited {
-    /// Of the inputs of `plan`, of which so many are wanted.
+    /// The limit for the inputs of `plan`, of which so many are wanted.
     fn below(self, plan: &Arc<dyn ExecutionPlan>) -> Self {
         if plan.is::<AggregateExec>() || plan.is::<SortExec>() {
             return Self::No;

@@ -22,7 +22,7 @@ const MANY_PAIRS: u64 = 1 << 22;
 /// What was found.
 #[derive(Debug)]
 pub(super) struct Subtree {
-    /// The same in DataFusion's operators, not yet shared out over threads.
+    /// All of its rows by DataFusion's operators, not yet shared out over threads.
     pub(super) fallback: Arc<dyn ExecutionPlan>,
     pub(super) query: Prepared,
     pub(super) scans: Vec<Scanned>,

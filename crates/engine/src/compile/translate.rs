@@ -41,7 +41,7 @@ pub(super) struct Trace {
     pub(super) origin: Option<usize>,
     /// Scans of which a value has one record at most.
     pub(super) determines: Vec<usize>,
-    /// Its integers are record numbers, in the place of this column's byte strings.
+    /// Its integers are row ids, in the place of this column's byte strings.
     pub(super) records: Option<RecordColumn>,
     /// Its integers are the query's own numbers of strings, in no order.
     pub(super) numbered: bool,
@@ -113,7 +113,7 @@ impl Notes {
 }
 
 impl PartialEq for RecordColumn {
-    /// The same column of the same state of a table.
+    /// Two columns are equal when they are one column of one state of a table.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.table, &other.table) && self.column == other.column
     }
@@ -217,7 +217,7 @@ impl ColumnScope {
         self.columns.get(index)?.clone()
     }
 
-    /// The same records with other columns.
+    /// Gives the scope other columns of the records that it has.
     pub(super) fn set_columns(&mut self, columns: Vec<Option<Typed>>) {
         self.columns = columns;
         self.known.clear();
@@ -262,12 +262,12 @@ impl ColumnScope {
 struct Translation<'s> {
     scope: &'s ColumnScope,
     schema: &'s Schema,
-    /// What has no other form may become a value map.
+    /// What has no other form may become a lookup table.
     maps: bool,
 }
 
 impl Translation<'_> {
-    /// Without value maps, else as one, else of parts that are such.
+    /// Without lookup tables, else as one, else of parts that are such.
     fn translate(self, expression: &Arc<dyn PhysicalExpr>) -> Option<Typed> {
         if let Some((_, typed)) = self.scope.known.iter().find(|(known, _)| known == expression) {
             return Some(typed.clone());

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// First rows whose keys are remembered while a query runs, so that it leaves out worse ones. More are sorted like all rows.
 const MOST_FIRST: usize = 1 << 16;
 
-/// Of a row's place in the answer.
+/// Bytes that the memory limit is charged for the position of an output row.
 const PLACE_BYTES: usize = size_of::<usize>();
 
 /// Which rows, and in which order.
@@ -37,9 +37,9 @@ pub(super) struct OutputOrder {
 #[derive(Debug, Clone)]
 struct Order {
     columns: LexOrdering,
-    /// The same, by numbers of the query's columns.
+    /// The sort keys by positions among the query's columns.
     keys: Vec<SortKey>,
-    /// Which of them are strings, whose integers have no order, and of which outputs.
+    /// Sort keys that are strings, whose integers have no order: the key's position, and the output's.
     texts: Vec<(usize, usize)>,
 }
 
@@ -91,7 +91,7 @@ impl OutputOrder {
         self.is_all().then(|| Self { top, ..Self::default() })
     }
 
-    /// Of these rows all behind the first `skip`, at most `fetch`.
+    /// These rows without the first `skip`, at most `fetch`.
     pub(super) fn limited(&self, skip: usize, fetch: Option<usize>) -> Self {
         let left = self.fetch.map(|rows| rows.saturating_sub(skip));
         let fetch = left.into_iter().chain(fetch).min();

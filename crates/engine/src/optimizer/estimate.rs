@@ -79,7 +79,7 @@ impl Origin {
         ranges.into_iter().reduce(|(low, high), (other_low, other_high)| (low.max(other_low), high.min(other_high)))
     }
 
-    /// The same of the values in a range, and the share of the own range that it is; `None` when that is nearly all of it.
+    /// An estimate for the values in a range, and the share of the own range that it is; `None` when that is nearly all of it.
     pub(super) fn clipped(&self, (low, high): (i64, i64)) -> Option<(Self, f64)> {
         let width = |(low, high): (i64, i64)| (high as f64 - low as f64 + 1.0).max(0.0);
         let share = width((low, high)) / width(self.range?);

@@ -236,7 +236,7 @@ fn origin<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, expression: &Expr
     placed(cluster, estimator, expression).map_or(Origin::unknown(1.0), |(_, origin)| origin)
 }
 
-/// The same, with the relation; `None` when there is none such.
+/// Where an expression's values come from, with the relation that has them; `None` when there is none such.
 fn placed<'a>(cluster: &'a Cluster, estimator: &Estimator<'a>, expression: &Expr) -> Option<(&'a LogicalPlan, Origin)> {
     let columns = expression.column_refs();
     let gives = |relation: &&ClusterRelation| columns.iter().all(|column| relation.plan.schema().has_column(column));

@@ -57,7 +57,7 @@ fn is_ours(plan: &LogicalPlan) -> bool {
     visited.is_ok() && joins && ours
 }
 
-/// The same plan, its joins ordered.
+/// The plan, its joins ordered.
 pub(super) fn order(plan: LogicalPlan, options: &ConfigOptions) -> Result<Transformed<LogicalPlan>> {
     if is_part(&plan)
         && let Some(ordered) = ordered(&plan, WantedColumns::AsBefore, options)?

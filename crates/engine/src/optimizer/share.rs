@@ -6,7 +6,8 @@ use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 
 /// A comparison that leaves out one side.
 pub(super) const ONE_SIDED: f64 = 1.0 / 3.0;
-/// The same of groups: who asks for some of them by what they add up to asks for few.
+/// The share of groups that is assumed to be left by a condition on aggregates: who asks for some of them by what they add up to
+/// asks for few.
 pub(super) const OF_GROUPS: f64 = 0.1;
 /// BETWEEN.
 const RANGE: f64 = 0.25;

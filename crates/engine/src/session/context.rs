@@ -136,7 +136,7 @@ impl StatementContext {
         Writing::new(self)
     }
 
-    /// The same statement, in which no view may lead to view `name`: it is being defined.
+    /// This statement, in which no view may lead to view `name`: it is being defined.
     pub(crate) fn defining(&self, name: TableName, temporary: bool) -> Self {
         let mut state = (*self.state).clone();
         let planning = vec![Planned { name, temporary }];
@@ -147,7 +147,7 @@ impl StatementContext {
         Self { state: Arc::new(state), catalogs, ..self.clone() }
     }
 
-    /// The same statement, with what EXPLAIN notes of it.
+    /// This statement, with what EXPLAIN notes of it.
     pub(crate) fn noting(&self) -> (Self, Arc<PlanNotes>) {
         let (mut state, notes) = ((*self.state).clone(), Arc::new(PlanNotes::default()));
         let settings = Settings { notes: Some(Arc::clone(&notes)), ..self.settings() };

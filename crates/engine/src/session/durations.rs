@@ -25,7 +25,7 @@ pub(super) fn parse(name: &str, value: &str) -> Result<Option<Duration>> {
     }
 }
 
-/// The same as text.
+/// A limit of time as SHOW prints it.
 pub(super) fn show(limit: Option<Duration>) -> String {
     let Some(limit) = limit else { return "0".to_owned() };
     let milliseconds = limit.as_millis() as u64;

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 
 /// Stack of a worker thread in bytes: plans are trees that planning walks recursively.
 const STACK_BYTES: usize = 8 << 20;
-/// Statements that may wait for the turn to write at a time, each on a thread of its own: half of the threads for what blocks, so
+/// Statements that may wait for the write lock at a time, each on a thread of its own: half of the threads for what blocks, so
 /// that who has the turn always finds one. The others wait without a thread.
 const WAITING: usize = 256;
 
@@ -36,7 +36,7 @@ pub(crate) struct Engine {
     pub(crate) transactions: Mutex<Vec<Weak<SessionTransaction>>>,
     /// Number of the settings that sessions start with.
     pub(crate) settings_number: u64,
-    /// Places of statements that may wait for the turn to write.
+    /// Places of statements that may wait for the write lock.
     pub(crate) waiting: Arc<Semaphore>,
     runtime: OwnedRuntime,
 }

@@ -9,7 +9,7 @@
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
-//! | `line` | statements that may wait for the turn to write |
+//! | `write_waits` | statements that may wait for the write lock |
 //! | `run` | running a statement on the database's threads |
 //! | `settings`, `durations` | `SET gingham.…` |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
@@ -23,7 +23,6 @@ mod context;
 mod durations;
 mod engine;
 mod information_schema;
-mod line;
 mod memory;
 mod plans;
 mod run;
@@ -32,6 +31,7 @@ mod state;
 mod times;
 mod transaction;
 mod unwaited;
+mod write_waits;
 mod yielding;
 
 pub(crate) use crate::sql::literals::make_plannable;

@@ -13,7 +13,7 @@ use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
 use crate::session::unwaited::UnwaitedJoins;
 use crate::session::{Session, StatementContext};
-use crate::table::{CountExec, DropMisledFilters, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
+use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
@@ -70,7 +70,7 @@ pub(crate) struct CachedPlan {
     /// A copy for the next run, made once the one before had ended.
     ready: Arc<Mutex<Option<Arc<dyn ExecutionPlan>>>>,
     task: Arc<TaskContext>,
-    /// Of its rows, under the names of the query's text.
+    /// The schema of its rows, under the names of the query's text.
     schema: SchemaRef,
     /// Scans take filters that joins or sorts make while the query runs.
     dynamic: bool,
@@ -201,7 +201,7 @@ impl CachedPlan {
         Ok(PlanLease { busy, awake })
     }
 
-    /// The same, while it does not run.
+    /// This plan, while it does not run.
     pub(crate) fn at_rest(&self) -> Self {
         Self { awake: None, ..self.clone() }
     }
@@ -241,7 +241,6 @@ impl CachedPlan {
             // The filters belonged to the run before.
             let options = self.task.session_config().options();
             plan = FilterPushdown::new_post_optimization().optimize(plan, options)?;
-            plan = DropMisledFilters.optimize(plan, options)?;
             plan = UnwaitedJoins.optimize(plan, options)?;
             plan = GatherJoinKeys.optimize(plan, options)?;
         }
@@ -263,7 +262,7 @@ fn hold(plans: &mut VecDeque<CachedPlan>, bytes: usize, task: &TaskContext) -> O
     while plans.len() >= PLANS || plans.iter().map(|kept| kept.held.size()).sum::<usize>() > most - bytes {
         plans.pop_front()?;
     }
-    let held = MemoryConsumer::new("kept plans").register(pool);
+    let held = MemoryConsumer::new("cached plans").register(pool);
     held.try_grow(bytes).ok().map(|()| held)
 }
 

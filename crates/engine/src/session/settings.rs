@@ -127,7 +127,7 @@ const AUTO_VACUUM: &str =
     "Make the catalog's file smaller in the background when a commit leaves more than half of it free: true or false";
 const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
-/// How long a statement waits for the turn to write, unless a setting says otherwise.
+/// How long a statement waits for the write lock, unless a setting says otherwise.
 const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 /// The layout of new tables unless a setting or a statement says otherwise.
 const DEFAULT_LAYOUT: &str = "column";

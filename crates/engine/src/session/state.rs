@@ -15,7 +15,7 @@ use crate::session::unwaited::UnwaitedJoins;
 use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
-use crate::table::{CountOnCodes, DropMisledFilters, GatherJoinKeys, HandFiltersDown};
+use crate::table::{CountOnCodes, GatherJoinKeys};
 use crate::temporal::zones::ZONE;
 use crate::unnest::UnnestSubqueries;
 use crate::windows::{EqualWindows, OrderedStrings, SlidingAggregates};
@@ -27,7 +27,6 @@ use datafusion::optimizer::push_down_filter::PushDownFilter;
 use datafusion::optimizer::{Analyzer, AnalyzerRule, Optimizer, OptimizerRule};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::ensure_requirements::EnsureRequirements;
-use datafusion::physical_optimizer::filter_pushdown::FilterPushdown;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_optimizer::output_requirements::OutputRequirements;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
@@ -132,22 +131,17 @@ fn physical_rules(engine: &Engine) -> Vec<Rule> {
     physical_rules_spared(engine, |rule| Arc::new(UnlessWhole { rule }))
 }
 
-/// The same, where `spared` says which plans the rules behind pipelines see.
+/// DataFusion's rules and ours, where `spared` says which plans the rules behind pipelines see.
 fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule> {
     let select: Rule = Arc::new(SelectJoins);
-    let (distributing, filters) = (EnsureRequirements::new(), FilterPushdown::new());
-    let own = |rule: Rule| match rule.name() {
-        name if name == select.name() => Arc::clone(&select),
-        name if name == filters.name() => Arc::new(HandFiltersDown { rule }),
-        _ => rule,
-    };
+    let distributing = EnsureRequirements::new();
+    let own = |rule: Rule| if rule.name() == select.name() { Arc::clone(&select) } else { rule };
     let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(own).collect();
     let at = rules.iter().position(|rule| rule.name() == distributing.name()).unwrap_or(rules.len());
     let (marks, projections, guards) =
         (OutputRequirements::new_remove_mode(), ProjectionPushdown::new(), GuardExpressions);
     let mut later = rules.split_off(at);
-    later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(DropMisledFilters)]);
-    later.extend([Arc::new(UnwaitedJoins) as Rule, Arc::new(GatherJoinKeys)]);
+    later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(UnwaitedJoins), Arc::new(GatherJoinKeys)]);
     later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(YieldingJoins)]);
     let seen = |rule: Rule| match rule.name() {
         name if [marks.name(), projections.name(), guards.name()].contains(&name) => rule,

@@ -1,6 +1,6 @@
 //! Transactions over statements: what a session reads and writes between BEGIN and COMMIT.
 //!
-//! A transaction reads the database as it was at BEGIN. The first statement that writes takes the turn to write, which fails
+//! A transaction reads the database as it was at BEGIN. The first statement that writes takes the write lock, which fails
 //! when others have committed meanwhile; from then on the transaction reads its own changes too. TEMP tables are in a store of
 //! their own, in which the transaction has a part of its own.
 
@@ -22,7 +22,7 @@ pub(crate) enum Slot {
     None,
     /// Between BEGIN and COMMIT.
     Open(Arc<SessionTransaction>),
-    /// The same, but all was rolled back.
+    /// A statement failed and everything was rolled back; the text says why.
     RolledBack(String),
 }
 
@@ -83,7 +83,7 @@ impl SessionTransaction {
         Self { began, main, temp, progress: Mutex::default(), usage, since: Instant::now() }
     }
 
-    /// One that has the turn to write the database from the start.
+    /// One that has the write lock of the database from the start.
     fn writing(begun: OpenTransaction) -> Self {
         let began = begun.snapshot();
         Self { main: OnceLock::from(begun), ..Self::new(began) }
@@ -101,7 +101,7 @@ impl SessionTransaction {
 
     /// Whether COMMIT or ROLLBACK has come; results may still be read from it then.
     fn has_ended(&self) -> bool {
-        // Somebody who holds the lock for long waits for the turn to write.
+        // Somebody who holds the lock for long waits for the write lock.
         self.progress.try_lock().is_ok_and(|progress| progress.ended)
     }
 
@@ -111,12 +111,12 @@ impl SessionTransaction {
         if usage.statements > 0 { Duration::ZERO } else { usage.idle_since.elapsed() }
     }
 
-    /// Whether it has the turn to write.
+    /// Whether it has the write lock.
     pub(crate) fn writes(&self) -> bool {
         self.main.get().is_some()
     }
 
-    /// Whether it has the turn to write `store`, the database or the session's TEMP tables.
+    /// Whether it has the write lock of `store`, the database or the session's TEMP tables.
     pub(super) fn has_turn(&self, session: &Session, store: &Arc<Store>) -> bool {
         self.begun(session, store).get().is_some()
     }
@@ -161,7 +161,7 @@ impl SessionTransaction {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same, and an error after the transaction's end.
+    /// The transaction's progress. Fails in a transaction that has failed, and after its end.
     fn live(&self) -> Result<MutexGuard<'_, Progress>> {
         let progress = self.progress();
         match progress.ended {
@@ -259,7 +259,7 @@ impl Session {
         }
     }
 
-    /// BEGIN, at `began`; `immediate` takes the turn to write at once. Nothing is begun once `cancel` has come. Blocks.
+    /// BEGIN, at `began`; `immediate` takes the write lock at once. Nothing is begun once `cancel` has come. Blocks.
     pub(crate) fn begin_transaction(
         self: &Arc<Self>,
         began: Arc<Snapshot>,
@@ -382,7 +382,7 @@ impl Writing {
     }
 
     /// Makes new records part of the table that `place` gives, which it may create. Many of them for heap pages, outside of a
-    /// transaction, are committed in portions before they are visible; `place` is run twice then, the first time in vain. Blocks.
+    /// transaction, are committed in batches before they are visible; `place` is run twice then, the first time in vain. Blocks.
     pub(crate) fn load(
         &self,
         store: &Arc<Store>,
@@ -413,8 +413,8 @@ impl Writing {
 }
 
 impl StatementContext {
-    /// The same statement in a transaction of its own that has the turn to write `store`, so that nobody changes what it
-    /// reads. It is to be ended by [`SessionTransaction::commit`].
+    /// This statement in a transaction of its own that has the write lock of `store`, so that nobody changes what it reads. It is
+    /// to be ended by [`SessionTransaction::commit`].
     pub(crate) async fn as_writer(&self, store: &Arc<Store>) -> Result<(Self, Arc<Use>)> {
         let main = Arc::ptr_eq(store, &self.session.engine.store);
         let (own, options) = (Arc::clone(store), self.write_options());

@@ -64,13 +64,13 @@ impl SharedRows {
         &self.plan
     }
 
-    /// The same rows under a name, by a plan that is settled.
+    /// These rows under a name, by a plan that is settled.
     pub(super) fn settled(&self, name: String, plan: LogicalPlan) -> Self {
         let (schema, source) = (Arc::clone(&self.schema), Mutex::default());
         Self { number: self.number, name, plan, is_kept: self.is_kept, read: None, schema, source }
     }
 
-    /// The same rows by an optimised plan of some of the columns.
+    /// These rows by an optimised plan of some of the columns.
     pub(super) fn planned(&self, read: Vec<usize>, plan: LogicalPlan) -> Self {
         let (schema, source) = (Arc::clone(&self.schema), Mutex::default());
         Self {

@@ -63,7 +63,7 @@ pub(crate) struct CountExec {
 }
 
 impl CountExec {
-    /// The same as an aggregation; `None` when that does more than count.
+    /// This count as an aggregation; `None` when that does more than count.
     pub(crate) fn instead_of(aggregate: &AggregateExec) -> Option<Self> {
         let first = matches!(
             aggregate.mode(),

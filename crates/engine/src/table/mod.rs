@@ -5,7 +5,6 @@
 //! | `provider` | a table: schema, keys, which filters it takes |
 //! | `filter`, `column_test` | filters to predicates on codes |
 //! | `dynamic` | filters that a join makes while the query runs |
-//! | `twins` | filters that names may mislead |
 //! | `join_keys` | the keys of a join as a set |
 //! | `scan_exec`, `stream` | the operator and the batches of its partitions |
 //! | `count` | counting records without reading them |
@@ -22,7 +21,6 @@ mod provider;
 mod scan_exec;
 mod statistics;
 mod stream;
-mod twins;
 mod value;
 
 pub(crate) use count::{CountExec, CountOnCodes};
@@ -30,5 +28,4 @@ pub(crate) use dynamic::share_left_by_keys;
 pub(crate) use join_keys::{GatherJoinKeys, JoinKeysExec};
 pub(crate) use provider::{GinghamTable, Samples, is_stored};
 pub(crate) use scan_exec::{PartitionSource as ScanSource, ScanExec};
-pub(crate) use twins::{DropMisledFilters, HandFiltersDown};
 pub(crate) use value::{datum, scalar};

@@ -207,13 +207,13 @@ impl ScanExec {
         Self { shape, fetch, dynamic: Vec::new(), join_keys: Vec::new(), properties, rounds, metrics }
     }
 
-    /// The same scan, not yet run, with other dynamic filters.
+    /// This scan, not yet run, with other dynamic filters.
     fn fresh(&self, fetch: Option<usize>, dynamic: Vec<Arc<dyn PhysicalExpr>>) -> Arc<dyn ExecutionPlan> {
         Arc::new(Self { dynamic, ..Self::of(Arc::clone(&self.shape), fetch, Arc::clone(&self.properties)) })
     }
 
-    /// The same with the keys of the join that makes its dynamic filter number `filter`; `None` when it takes no such one,
-    /// or when the keys can't rule out much: those of a whole table that has nearly all of this one's values.
+    /// This scan with the keys of the join that makes its dynamic filter number `filter`; `None` when it takes no such one, or
+    /// when the keys can't rule out much: those of a whole table that has nearly all of this one's values.
     pub(super) fn with_join_keys(&self, filter: u64, keys: &Arc<JoinKeys>) -> Option<Arc<dyn ExecutionPlan>> {
         let mut useful = false;
         for known in &self.dynamic {
@@ -234,17 +234,6 @@ impl ScanExec {
         let (shape, properties) = (Arc::clone(&self.shape), Arc::clone(&self.properties));
         let dynamic = self.dynamic.clone();
         Some(Arc::new(Self { dynamic, join_keys, ..Self::of(shape, self.fetch, properties) }))
-    }
-
-    /// The same without the dynamic filters of these numbers; `None` when it has none of them.
-    pub(super) fn without(&self, filters: &[u64]) -> Option<Arc<dyn ExecutionPlan>> {
-        let is_one = |known: &Arc<dyn PhysicalExpr>| {
-            known
-                .exists(|part| Ok(part.expression_id().is_some_and(|number| filters.contains(&number))))
-                .unwrap_or(true)
-        };
-        let (dropped, kept): (Vec<_>, Vec<_>) = self.dynamic.iter().cloned().partition(is_one);
-        (!dropped.is_empty()).then(|| self.fresh(self.fetch, kept))
     }
 
     /// Whether a set of keys may rule out values of a column: `Some` of so many keys, when all of them are known to come.

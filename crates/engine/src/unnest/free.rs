@@ -13,7 +13,8 @@ pub(super) fn outer_columns(plan: &LogicalPlan) -> Result<Vec<Column>> {
     if found.is_empty() { Ok(found) } else { looked_at(plan) }
 }
 
-/// The same. A query in an operator's expressions sees the columns of the operator's inputs, a join's right side those of the left.
+/// Outer columns that `plan`, or a query in it, refers to, operator by operator. A query in an operator's expressions sees the
+/// columns of the operator's inputs, a join's right side those of the left.
 fn looked_at(plan: &LogicalPlan) -> Result<Vec<Column>> {
     let inputs = plan.inputs();
     let mut found: Vec<Column> = Vec::new();
@@ -43,7 +44,7 @@ fn looked_at(plan: &LogicalPlan) -> Result<Vec<Column>> {
     Ok(found)
 }
 
-/// The same of an expression and the queries in it.
+/// Outer columns that an expression, or a query within it, refers to.
 pub(super) fn outer_columns_in(expression: &Expr) -> Result<Vec<Column>> {
     let mut found: Vec<Column> = Vec::new();
     add_outer(expression, &mut found)?;

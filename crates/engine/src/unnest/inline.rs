@@ -73,7 +73,7 @@ impl Unnesting<'_> {
         inlined
     }
 
-    /// The same; its columns are bound.
+    /// Inlines a subquery whose columns are bound.
     pub(super) fn inline_bound(
         &mut self,
         rows: &mut UnnestedRows,

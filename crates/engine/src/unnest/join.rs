@@ -143,7 +143,7 @@ impl Unnesting<'_> {
         Ok(rows)
     }
 
-    /// The same where the right side is a row at most: its columns are values of the rows.
+    /// A lateral join whose right side is a row at most: its columns are values of the rows.
     fn lateral_row(&mut self, mut rows: UnnestedRows, join: &Join, holds: Vec<Expr>) -> Result<UnnestedRows> {
         let own: Vec<Expr> = columns_of(&join.left).collect();
         let before = rows.bindings.clone();

@@ -19,7 +19,7 @@ const SECTOR: u64 = 512;
 /// LMDB's table of readers, which it writes through a map and makes anew when nobody else has the database open: anything
 /// may stand in it.
 const READERS: &[u8] = b"lock.mdb";
-/// The writer's lock file, and how it begins after commits that are sealed.
+/// The writer's lock file, and how it begins after commits that are checksummed.
 const WRITER: &[u8] = b"writer.lock";
 const SEALING: &[u8] = b"sealing";
 

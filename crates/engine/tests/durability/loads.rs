@@ -1,4 +1,4 @@
-//! Loads into heap pages that are committed in portions, since the memory limit is small: whatever happens in their middle, the
+//! Loads into heap pages that are committed in batches, since the memory limit is small: whatever happens in their middle, the
 //! records are all there or none is, and nothing else stays.
 
 use crate::generator::Generator;
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-/// So that a portion has 256 KiB, and the catalog's file stays the one that it is.
+/// So that a batch has 256 KiB, and the catalog's file stays the one that it is.
 const SMALL: &str = "SET gingham.memory_limit = '2MB'; SET gingham.auto_vacuum = false";
 /// Records that a child loads at a time.
 const RECORDS: i64 = 30_000;

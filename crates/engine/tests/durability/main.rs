@@ -221,7 +221,7 @@ fn a_creation_that_lost_power_leaves_a_database_or_room_for_one() {
     assert!(try_creation(&recording).is_err(), "without that sync a name may come too early");
 }
 
-/// What a commit needs: syncs, by what they sync, and its seal.
+/// What a commit needs: syncs, by what they sync, and its checksum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Needed {
     /// The catalog's pages: with the meta page that leads to them, or of a large commit before it.
@@ -273,7 +273,7 @@ fn forget(events: &mut Vec<Event>, needed: Needed) -> usize {
     forgotten.len()
 }
 
-/// A test of the tests: with one sync or seal left out, a power loss just after the answer is found to have done harm.
+/// A test of the tests: with one sync or checksum left out, a power loss just after the answer is found to have done harm.
 #[test]
 fn a_sync_that_is_left_out_is_found() {
     let small = [Needed::Pages, Needed::Seal, Needed::Segment, Needed::SegmentName, Needed::TableName];

@@ -165,7 +165,7 @@ pub(crate) fn agree(connection: &Connection, sql: &str) -> usize {
     let mut expected = by_datafusion(connection, sql);
     expected.sort();
     each_way(connection, |how| {
-        // The second run has a kept plan.
+        // The second run has a cached plan.
         for _ in 0..2 {
             let mut found = rows(connection, sql);
             found.sort();

@@ -45,7 +45,7 @@ fn hundreds_of_clients_write() {
     }
 }
 
-/// Each statement finds that others have changed the table since it read it, and reads it again with the turn to write.
+/// Each statement finds that others have changed the table since it read it, and reads it again with the write lock.
 #[test]
 fn hundreds_of_clients_change_the_same_record() {
     for layout in ["column", "pax"] {

@@ -1,4 +1,4 @@
-//! The same text again: by a plan that was kept, and giving what a new plan would.
+//! Repeated texts run by a plan that was kept, and giving what a new plan would.
 
 use crate::{connect, rows};
 use gingham::{Connection, Database, DatabaseOptions};

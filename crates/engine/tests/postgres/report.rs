@@ -20,7 +20,7 @@ pub struct Report {
     /// Views that PostgreSQL makes and Gingham does not.
     views: BTreeMap<String, usize>,
     skipped: BTreeMap<String, usize>,
-    /// Of each feature: statements that PostgreSQL answered, refused ones, wrong ones.
+    /// For each feature, the numbers of statements that PostgreSQL answered, refused ones, wrong ones.
     features: BTreeMap<&'static str, [usize; 3]>,
     /// Kinds of wrong answers by their shrunk statements, with an example.
     shapes: BTreeMap<String, usize>,

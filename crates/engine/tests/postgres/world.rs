@@ -156,7 +156,7 @@ impl World {
         script
     }
 
-    /// The same tables with their rows the other way round.
+    /// These tables with their rows the other way round.
     pub fn reversed(&self) -> Self {
         let mut world = self.clone();
         for table in &mut world.tables {

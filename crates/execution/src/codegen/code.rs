@@ -129,7 +129,7 @@ impl Code {
         // frame's rows, and words at places that were cut to the states' last or given by their table. Slots and keys of key
         // tables were cut to their last; links, lists and rows come from tables that were made of these rows, and the
         // inputs that rows belong to were checked to hold all of them. That they lie there still is the caller's
-        // promise. Cells of value maps are read at indices that were cut to their last; they
+        // promise. Cells of lookup tables are read at indices that were cut to their last; they
         // never change, and are kept here.
         let result = unsafe { stage(frame.as_ptr()) };
         if result & OVERFLOW != 0 { Err(Error::Overflow) } else { Ok(result as usize) }

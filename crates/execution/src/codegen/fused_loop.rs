@@ -108,8 +108,8 @@ struct Matches {
     unique: bool,
     /// Where control goes behind the last match.
     outside: Block,
-    /// Of an outer join with a condition: whether some match fulfilled it, where the row of NULLs goes if none did, and
-    /// that row.
+    /// For an outer join with a condition: whether some match fulfilled it, where the row of NULLs goes if none did, and that
+    /// row.
     unmatched: Option<(Variable, Block, Value)>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Steps<'p> {
     stage: &'p Stage,
     program: &'p Program,
     variant: &'p Variant,
-    /// Of each input its first row, or the address of its rows.
+    /// The first row of each input, or the address of its rows.
     inputs: Vec<Value>,
     columns: Vec<ColumnValues>,
     /// Results of the steps written so far, of the loop's current record.
@@ -75,7 +75,7 @@ impl<'p> Steps<'p> {
         }
     }
 
-    /// The same, which tells of overflows in the place where other steps of its loop do.
+    /// These steps, which tell of overflows in the place where other steps of its loop do.
     pub(super) fn with_overflow(self, overflow: Variable) -> Self {
         Self { overflow, ..self }
     }

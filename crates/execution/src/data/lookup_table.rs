@@ -1,4 +1,4 @@
-//! Value maps: functions over a small range of integers, worked out beforehand for each of them. A record then costs one
+//! Lookup tables: functions over a small range of integers, worked out beforehand for each of them. A record then costs one
 //! load, whatever the function is: the year of a date, a pattern that strings are compared with.
 
 use crate::data::limits::Limits;

@@ -37,7 +37,7 @@ pub struct Relation {
 }
 
 impl Relation {
-    /// The same rows. Fails for integers of more than 64 bits, and for more rows than key tables can hold.
+    /// Rows as a relation. Fails for integers of more than 64 bits, and for more rows than key tables can hold.
     pub fn new(rows: &Rows) -> Result<Self> {
         fn parts(column: &Column) -> Result<Parts<'_>> {
             match &column.values {

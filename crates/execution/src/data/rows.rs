@@ -25,9 +25,9 @@ pub struct Column {
 /// Integers, in 64 bits when all fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Values {
-    /// Of 64 bits.
+    /// Numbers of 64 bits.
     Short(Vec<i64>),
-    /// Of 128 bits.
+    /// Numbers of 128 bits.
     Wide(Vec<i128>),
 }
 

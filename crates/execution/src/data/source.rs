@@ -11,7 +11,7 @@ use gingham_storage::scan::integers;
 pub struct Field {
     /// 0 is the pipeline's source, 1 what its first probe adds, and so on.
     pub input: usize,
-    /// Which of that input's columns.
+    /// The column of that input, by position.
     pub column: usize,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct VectorInput<'m> {
     pub(crate) records: Records<'m>,
 }
 
-/// Which rows.
+/// The records of a zone that a vector has.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Records<'m> {
     /// As many from the first on.

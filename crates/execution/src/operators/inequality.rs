@@ -10,7 +10,7 @@ use std::ops::Range as Span;
 /// A column of the build side and where its values lie for a match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Range {
-    /// Of the build side's rows.
+    /// The build side's column, by position.
     pub column: usize,
     /// Values are larger than this, or equal when it is not strict.
     pub low: Option<Bound>,
@@ -30,7 +30,7 @@ pub struct Bound {
 /// A range whose ends are outputs of a stage, the second and the third or only one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RangeEnds {
-    /// Which output, and whether it is outside.
+    /// The lower end: the output that has it, and whether the end is outside of the range.
     low: Option<(usize, bool)>,
     high: Option<(usize, bool)>,
 }
@@ -57,7 +57,7 @@ impl Range {
         usize::from(self.low.is_some()) + usize::from(self.high.is_some())
     }
 
-    /// The same over other leaves.
+    /// This range with other leaves in its expressions.
     pub(crate) fn with(&self, with: impl Fn(&Expression) -> Expression) -> Self {
         let bound = |bound: &Bound| Bound { value: with(&bound.value), strict: bound.strict };
         Self { column: self.column, low: self.low.as_ref().map(bound), high: self.high.as_ref().map(bound) }

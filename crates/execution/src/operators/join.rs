@@ -32,7 +32,7 @@ const LOAD: f64 = 0.5;
 pub enum JoinKind {
     /// It goes on once for each match, with the match's columns.
     Inner,
-    /// The same; without any match it goes on once with NULLs.
+    /// An outer join: a record without any match goes on once, with NULLs.
     Left,
     /// As [`Left`](Self::Left), and the rows of the build side that have a match are marked. A pipeline has one at most.
     Full,
@@ -102,7 +102,7 @@ enum KeyTable {
 }
 
 impl KeyRanges {
-    /// Of columns with these facts. Fails when numbers would need more than 62 bits.
+    /// Key ranges of columns with these facts. Fails when numbers would need more than 62 bits.
     pub(crate) fn new(facts: impl Iterator<Item = ColumnBounds>) -> Result<Self> {
         let ranges = Self(facts.map(|(limits, _)| limits).collect());
         let wide = || Error::Unsupported("join keys whose ranges need more than 62 bits together".to_owned());

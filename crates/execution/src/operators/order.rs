@@ -22,7 +22,7 @@ const SAMPLED: usize = 256;
 /// A column by which rows are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortKey {
-    /// Which.
+    /// The column that is sorted by, by position.
     pub column: usize,
     /// The largest first.
     pub descending: bool,
@@ -38,7 +38,7 @@ struct Digit {
     max: i128,
     /// 1 where NULLs come before the values.
     first: u128,
-    /// Of NULL.
+    /// The digit that stands for NULL.
     null: u128,
     bits: u32,
 }
@@ -103,7 +103,7 @@ impl Number for u128 {
 struct Numbering {
     rows: Arc<Rows>,
     digits: Vec<Digit>,
-    /// Of all digits together.
+    /// Bits of all digits together.
     bits: u32,
     /// Bits of a place.
     low: u32,
@@ -133,7 +133,7 @@ impl Rows {
         self.sorted(keys, placed, &Helpers::of(pool, &Arc::default(), workers))
     }
 
-    /// The same by these threads.
+    /// These rows sorted by the threads of a pool.
     pub(crate) fn sorted(
         self: &Arc<Self>,
         keys: &[SortKey],

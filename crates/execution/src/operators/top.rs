@@ -22,7 +22,7 @@ use std::collections::BinaryHeap;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Which rows suffice.
+/// The first rows in an order, which suffice for a query with LIMIT.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Top {
     /// Their order, by columns of the query's rows; one at least.

@@ -17,7 +17,7 @@ const MOST_KEYS: usize = 256;
 pub struct FixedStages {
     text: String,
     all: Fixed,
-    /// Of single ones, by their numbers.
+    /// Stages of single pipelines, by their numbers.
     own: Vec<(usize, Fixed)>,
 }
 

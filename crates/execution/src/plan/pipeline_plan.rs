@@ -17,7 +17,7 @@ use gingham_kernels::key_table::Probing;
 /// What is known of the inputs of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PipelineInputs {
-    /// Of each column of the source.
+    /// Bounds of each column of the source.
     pub(crate) source: Vec<ColumnBounds>,
     /// Rows of the source at most.
     pub(crate) rows: u64,
@@ -134,7 +134,7 @@ pub(crate) enum PipelineEnd {
 }
 
 impl Build {
-    /// Of rows that are there.
+    /// The build side as it is planned for once its rows are there.
     pub(crate) fn of(relation: &Relation, table: &JoinTable, probing: Probing) -> Self {
         Self {
             facts: relation.facts.clone(),

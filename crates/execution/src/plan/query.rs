@@ -39,11 +39,11 @@ pub struct Pipeline {
 /// New numbers, by the old ones.
 #[derive(Clone, Copy)]
 pub struct Numbers<'n> {
-    /// Of scans.
+    /// The new number of a scan.
     pub scan: &'n dyn Fn(usize) -> usize,
-    /// Of functions.
+    /// The new number of a function.
     pub function: &'n dyn Fn(usize) -> usize,
-    /// Of pipelines.
+    /// The new number of a pipeline.
     pub pipeline: &'n dyn Fn(usize) -> usize,
 }
 
@@ -54,7 +54,7 @@ pub struct Hint {
     pub column: usize,
     /// The pipeline that left the rows.
     pub build: usize,
-    /// Which of its keys.
+    /// The key of that join, by position.
     pub key: usize,
 }
 
@@ -111,7 +111,7 @@ pub enum Sink {
     Rows {
         /// The columns.
         columns: Vec<Expression>,
-        /// Which of them are keys by which later pipelines probe.
+        /// Columns that are keys by which later pipelines probe.
         keys: Option<Vec<usize>>,
     },
     /// A row per group.
@@ -122,7 +122,7 @@ pub enum Sink {
         columns: Vec<Finish>,
         /// A condition over these columns (HAVING): groups for which it is not 1 are no rows.
         having: Option<Expression>,
-        /// Which of them are keys by which later pipelines probe.
+        /// Columns that are keys by which later pipelines probe.
         keys: Option<Vec<usize>>,
     },
     /// A mark for each row of an earlier pipeline that has a match among the records.
@@ -142,7 +142,7 @@ impl fmt::Display for Probe {
 }
 
 impl Pipeline {
-    /// The same with values for its parameters. Fails when there are too few.
+    /// This pipeline with values for its parameters. Fails when there are too few.
     pub(crate) fn with_parameters(&self, values: &[Option<i128>]) -> Result<Self> {
         let missing = Cell::new(None);
         let leaf = |leaf: &Expression| match leaf {
@@ -198,7 +198,7 @@ impl Pipeline {
         }
     }
 
-    /// The same with other numbers for what it names.
+    /// This query with other numbers for its scans, functions and pipelines.
     #[must_use]
     pub fn renumbered(&self, numbers: &Numbers<'_>) -> Self {
         let Numbers { scan, function, pipeline } = *numbers;

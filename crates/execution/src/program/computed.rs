@@ -28,7 +28,7 @@ pub trait Compute: fmt::Debug + Send + Sync {
     /// operator must find out what is wrong. Asks `memory` for what it keeps.
     fn compute(&self, arguments: &[Column], rows: usize, memory: &dyn Memory) -> Result<Column>;
 
-    /// The same as strings, where it gives such.
+    /// Its results as strings, for functions that give strings.
     fn texts(&self, arguments: &[Column], rows: usize) -> Result<BinaryViewArray>;
 
     /// Numbers by which results have these strings.

@@ -85,9 +85,9 @@ pub enum Expression {
     },
     /// A function of an integer of 64 bits.
     Map {
-        /// Which.
+        /// The table that is read.
         map: LookupTable,
-        /// Of what.
+        /// The integer that its results are looked up by.
         argument: Box<Expression>,
     },
 }
@@ -165,7 +165,7 @@ impl Expression {
         Ok((builder.range(result.value), result.valid.is_some()))
     }
 
-    /// The same with other leaves: what `leaf` gives for each column, constant and parameter.
+    /// This expression with other leaves: what `leaf` gives for each column, constant and parameter.
     pub fn with_leaves(&self, leaf: &impl Fn(&Self) -> Self) -> Self {
         let again = |inner: &Self| Box::new(inner.with_leaves(leaf));
         match self {

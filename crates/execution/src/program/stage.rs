@@ -27,7 +27,7 @@ pub(crate) struct Stage {
     pub(crate) outputs: Vec<StepId>,
     /// All of that and what it needs, in order.
     pub(crate) record_steps: Vec<StepId>,
-    /// Of each column, whether its integers and whether its validity is read.
+    /// For each column, whether its integers and whether its validity is read.
     pub(crate) columns: Vec<ColumnUse>,
 }
 

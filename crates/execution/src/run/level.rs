@@ -25,7 +25,7 @@ pub(crate) struct Runner {
 pub(crate) struct LevelState {
     pub(crate) number: Runner,
     pub(crate) condition: Option<Runner>,
-    /// Of the vector at work: positions of the records that go on, and their numbers.
+    /// Positions in the vector at work of the records that go on, and their numbers.
     pub(crate) passed: Vec<u32>,
     pub(crate) numbers: Vec<Vec<i64>>,
     pub(crate) keys: Keys,

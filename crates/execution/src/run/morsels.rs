@@ -35,7 +35,7 @@ pub(crate) struct Enough {
     wanted: usize,
     /// The first morsel that is not done.
     morsel: usize,
-    /// Of morsels behind it that are.
+    /// Rows of morsels behind the first unfinished one that are done, by the morsels' numbers.
     done: BTreeMap<usize, usize>,
 }
 

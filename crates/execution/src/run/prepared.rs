@@ -28,7 +28,7 @@ use std::time::Duration;
 pub struct ScanSource {
     /// Its records.
     pub scan: Arc<TableScan>,
-    /// Of each of its columns where the integers lie, and whether some are NULL.
+    /// For each of its columns, the range of its integers, and whether some are NULL.
     pub facts: Vec<(Limits, bool)>,
     /// Behind its columns are more: the numbers of the records, each but for those in which a column is NULL.
     pub numbers: Vec<Option<ColumnId>>,
@@ -49,9 +49,9 @@ pub struct QueryInputs {
     pub functions: Vec<Arc<dyn Compute>>,
     /// Rows that suffice, the first ones of all; there may come more. `None` when all are wanted.
     pub enough: Option<usize>,
-    /// Of the last pipeline's rows those that suffice; there may come more. `None` when all are wanted, or any.
+    /// The rows of the last pipeline that suffice; there may come more. `None` when all are wanted, or any.
     pub top: Option<Top>,
-    /// Of the first pipeline's scan only these morsels; `None` when all are wanted.
+    /// The morsels of the first pipeline's scan that are wanted; `None` when all are wanted.
     pub morsels: Option<Range<usize>>,
     /// The instruction set of its kernels.
     pub isa: Isa,
@@ -146,7 +146,7 @@ impl Drop for Stopper {
 }
 
 impl Prepared {
-    /// A query over scans and given rows whose columns have these facts, at most so many records each; `caches` are what
+    /// A query over scans and external input whose columns have these facts, at most so many records each; `caches` are what
     /// choices go by. Fails when it can't run: for an expression over 128 bits, keys and values between stages over 64, keys
     /// together and the range of an argument of MIN or MAX over 63.
     pub fn new(
@@ -196,13 +196,13 @@ impl Prepared {
         Ok(Self { query, mode, fixed: FixedStages::default(), known, most_rows, caches, told: None, choices })
     }
 
-    /// The same with stages that an experiment fixes. Code is made for all of them, however few records come.
+    /// This query with stages that an experiment fixes. Code is made for all of them, however few records come.
     pub fn with_stages(self, fixed: FixedStages) -> Self {
         let mode = if fixed.is_empty() || self.mode != Mode::Auto { self.mode } else { Mode::Staged };
         Self { mode, fixed, ..self }
     }
 
-    /// The same, which tells the code of a pipeline.
+    /// This query, whose run reports the code of a pipeline.
     pub fn telling(self, pipeline: Option<usize>) -> Self {
         Self { told: pipeline, ..self }
     }

@@ -34,7 +34,7 @@ use std::time::Instant;
 #[derive(Debug, Clone, Default)]
 struct PipelineOutput {
     relation: Option<Arc<Relation>>,
-    /// Of the rows by their keys, where they are probed.
+    /// A hash table of the rows by their keys, where later pipelines probe them.
     table: Option<Arc<JoinTable>>,
     /// A bit for each row that it marked.
     marks: Option<Arc<Vec<u64>>>,
@@ -52,7 +52,7 @@ pub(crate) struct QueryExecution {
     prepared: Arc<Prepared>,
     given: QueryInputs,
     pool: Arc<Pool>,
-    /// Of the pool's threads.
+    /// Its share of the pool's threads.
     share: Arc<Share>,
     workers: usize,
     memory: Arc<dyn Memory>,

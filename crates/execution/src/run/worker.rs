@@ -82,7 +82,7 @@ pub(crate) struct PipelineWorker {
 /// What a thread has gathered.
 #[derive(Debug)]
 pub(crate) enum LocalSinkState {
-    /// Of the morsel at work, and of those that have ended, by their numbers.
+    /// Rows of the morsel at work, and of those that have ended, by the morsels' numbers.
     Rows {
         now: Chunk,
         done: Vec<(usize, Chunk)>,

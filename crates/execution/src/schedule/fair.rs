@@ -70,7 +70,7 @@ struct ScheduledJob<J: ?Sized> {
     number: u64,
     job: Arc<J>,
     share: Arc<Share>,
-    /// Which of all steps was its last.
+    /// The number of its last step among all steps of the scheduler.
     last: u64,
     /// Numbers of workers that are free.
     free: Vec<usize>,

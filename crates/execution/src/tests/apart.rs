@@ -167,8 +167,8 @@ fn near(found: Option<i128>, expected: Option<f64>) -> bool {
     }
 }
 
-/// Of integers, where all of it is exact: their number, and that many times the sums of squared distances and of
-/// products of distances.
+/// Statistics of pairs of integers, where all of it is exact: their number, and that many times the sums of squared distances and
+/// of products of distances.
 fn distances(pairs: &[(i128, i128)]) -> [f64; 3] {
     let count = pairs.len() as i128;
     let sum = |value: &dyn Fn(&(i128, i128)) -> i128| pairs.iter().map(value).sum::<i128>();

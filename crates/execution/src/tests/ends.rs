@@ -19,7 +19,7 @@ fn aggregation(keys: bool, filter: Option<Expression>) -> Aggregation {
     Aggregation { filter, keys, aggregates: vec![count, sum], ..Aggregation::default() }
 }
 
-/// Of the rows of the same pipeline: by key, records and sum.
+/// Groups of rows that the same pipeline gives: by key, records and sum.
 fn groups(rows: &[Row], keys: bool) -> Vec<Row> {
     let of = |rows: Vec<&Row>, key: Option<i128>| {
         let sum = rows.iter().filter_map(|row| row[1]).reduce(|a, b| a + b);

@@ -26,8 +26,7 @@ struct HalfLanes([MaybeUninit<u32>; 2 * PART + EIGHT]);
 
 /// What moves the lanes whose bits in the number are zero to the front.
 static ZEROS_FIRST: [[u32; EIGHT]; 256] = zeros_first();
-/// Of the two bits of four halves each: what moves those to the front that are there. The number has a bit for each half
-/// without a second one.
+/// Permutations that move the halves that are there to the front. Their index has a bit for each half without a second one.
 static PAIRS: [[u32; EIGHT]; 16] = pairs();
 
 const fn zeros_first() -> [[u32; EIGHT]; 256] {
@@ -137,7 +136,7 @@ pub(super) unsafe fn listed<const BITS: u8>(
     place: *mut u32,
 ) -> *mut u32 {
     let mut end = place;
-    // SAFETY: the caller's.
+    // SAFETY: `list` may be given a part, which has at most `PART` words.
     let length = unsafe { halves.list(part, first) };
     let padding = length.next_multiple_of(EIGHT) - length;
     let (bits, firsts) = (halves.bits.start(), halves.first.start());
@@ -165,14 +164,15 @@ pub(super) unsafe fn listed<const BITS: u8>(
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 unsafe fn eight<const BITS: u8>(bits: *const u32, firsts: *const u32, place: *mut u32) -> *mut u32 {
-    // SAFETY: the caller's.
+    // SAFETY: eight halves lie at `bits`, as `# Safety` says; `listed` pads its lists to eights.
     let halves = unsafe { load(bits) };
     if BITS == TWO {
         let lowest = lowest_bits(halves);
         let rest = _mm256_xor_si256(halves, lowest);
         let second = lowest_bits(rest);
         if _mm256_testc_si256(second, rest) == 1 {
-            // SAFETY: the caller's.
+            // SAFETY: eight first TIDs lie at `firsts`, and `place` has room for the TIDs and eight more: `listed` steps by
+            // eights.
             return unsafe { pairs_of(lowest, second, load(firsts), place) };
         }
     }
@@ -190,14 +190,15 @@ unsafe fn eight<const BITS: u8>(bits: *const u32, firsts: *const u32, place: *mu
             }
         }
     } else if let Some(numbers) = numbers(halves) {
-        // SAFETY: the caller's.
+        // SAFETY: eight halves and first TIDs are there, and `place` has room for the TIDs and eight more: `listed` steps by
+        // eights.
         end = unsafe { eights_of(bits, numbers, |half| splat(firsts.add(half).read()), end) };
     } else {
         for half in 0..EIGHT {
-            // SAFETY: the caller's.
+            // SAFETY: `half` is below eight, and so many halves and first TIDs are there.
             let (half, first) = unsafe { (bits.add(half).read(), firsts.add(half).read()) };
             each_bit(half.into(), |bit| {
-                // SAFETY: the caller's.
+                // SAFETY: each TID is written at `end`, which moves by one: `place` has room for all of them.
                 unsafe {
                     end.write(first.wrapping_add(BIAS + bit));
                     end = end.add(1);
@@ -226,7 +227,7 @@ unsafe fn pairs_of(lowest: __m256i, second: __m256i, firsts: __m256i, place: *mu
     let single = lanes_of(_mm256_cmpeq_epi32(second, splat(0)));
     let mut end = place;
     for (pairs, single) in fours.into_iter().zip([single & 15, single >> 4]) {
-        // SAFETY: the caller's: there is room for eight more than the TIDs before these, of which there are as many as the
+        // SAFETY: there is room for eight more than the TIDs before these, of which there are as many as the
         // halves have bits.
         unsafe {
             let order = load(PAIRS[single].as_ptr());
@@ -259,7 +260,7 @@ pub(super) unsafe fn in_place(part: &[u64], first: u32, place: *mut u32) -> *mut
             }
         };
     }
-    // SAFETY: the caller's.
+    // SAFETY: `end` has room for the TIDs of the rest and eight more, since it moves by the TIDs that were written.
     unsafe { by_bytes(rest, first.wrapping_add(fours.len() as u32 * 4 * 64), end) }
 }
 
@@ -340,7 +341,7 @@ impl InMemory {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn load(lanes: *const u32) -> __m256i {
-    // SAFETY: the caller's; the load asks for no alignment.
+    // SAFETY: eight lanes are there, as `# Safety` says; the load asks for no alignment.
     unsafe { _mm256_loadu_si256(lanes.cast()) }
 }
 
@@ -349,7 +350,7 @@ unsafe fn load(lanes: *const u32) -> __m256i {
 #[inline]
 #[target_feature(enable = "avx2")]
 unsafe fn store(place: *mut u32, lanes: __m256i) {
-    // SAFETY: the caller's; the store asks for no alignment.
+    // SAFETY: there is room for eight lanes, as `# Safety` says; the store asks for no alignment.
     unsafe { _mm256_storeu_si256(place.cast(), lanes) }
 }
 
@@ -389,7 +390,7 @@ mod tests {
     type Write = unsafe fn(&[u64], u32, *mut u32) -> *mut u32;
 
     unsafe fn twos(part: &[u64], first: u32, place: *mut u32) -> *mut u32 {
-        // SAFETY: the caller's, and the machine has AVX2.
+        // SAFETY: the test's parts have at most `PART` words and room, and it runs where the machine has AVX2.
         unsafe { listed::<TWO>(part, &mut Halves::new(), first, place) }
     }
 

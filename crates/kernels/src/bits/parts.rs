@@ -31,7 +31,7 @@ pub(super) unsafe fn in_parts(
         // SAFETY: the length is within the capacity.
         let place = unsafe { out.as_mut_ptr().add(out.len()) };
         let end = write(part, first, expect, place);
-        // SAFETY: `write` wrote from `place` to `end`, as the caller promises. The room was for all bits that were left,
+        // SAFETY: `write` wrote from `place` to `end`, as `# Safety` asks of it. The room was for all bits that were left,
         // or for as many as the words can have, and `BEYOND` more.
         let written = unsafe {
             let written = end.offset_from_unsigned(place);

@@ -13,8 +13,8 @@ pub(super) fn scatter<T: Value>(values: &[T], place: AttributeAddress, bytes: &m
     if place.records() <= SHORT {
         for run in values.chunks(place.records()) {
             for (at, value) in run.iter().enumerate() {
-                // SAFETY: `AttributeAddress::check` held the end of the last record's attribute to lie within the bytes; no other
-                // record's ends later, since attributes lie within their chunks and strides only ascend.
+                // SAFETY: `AttributeAddress::check` held the end of the last record's attribute to lie within the bytes; no
+                // other record's ends later, since attributes lie within their chunks and strides only ascend.
                 unsafe { bytes.as_mut_ptr().add(address + at * width).cast::<T>().write_unaligned(*value) };
             }
             address += place.chunk();
@@ -78,6 +78,6 @@ pub(super) fn lookup<T: Value>(bytes: &[u8], place: AttributeAddress, tids: &[u3
 #[inline(always)]
 unsafe fn read<T: Value>(bytes: &[u8], start: usize) -> T {
     debug_assert!(start + size_of::<T>() <= bytes.len());
-    // SAFETY: the bytes exist by the caller's promise; any bytes are an integer, aligned or not.
+    // SAFETY: the bytes exist, as `# Safety` says; any bytes are an integer, aligned or not.
     unsafe { bytes.as_ptr().add(start).cast::<T>().read_unaligned() }
 }

@@ -21,7 +21,7 @@ pub trait Key: Code + Word<Key = Self> {
     #[doc(hidden)]
     fn crc32_by_table(self) -> Self;
 
-    /// The same by the processor's instruction.
+    /// CRC-32C of the key by the processor's instruction.
     ///
     /// # Safety
     /// The processor has SSE4.2.
@@ -150,7 +150,7 @@ impl Key for u32 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn crc32(self) -> Self {
-        // SAFETY: the caller has the instruction.
+        // SAFETY: the processor has the instruction, which was detected before this function was chosen.
         unsafe { std::arch::x86_64::_mm_crc32_u32(0, self) }
     }
 }
@@ -170,7 +170,7 @@ impl Key for u64 {
     #[inline(always)]
     unsafe fn crc32(self) -> Self {
         use std::arch::x86_64::_mm_crc32_u64;
-        // SAFETY: the caller has the instruction.
+        // SAFETY: the processor has the instruction, which was detected before this function was chosen.
         unsafe { _mm_crc32_u64(0, self.rotate_left(32)) << 32 | _mm_crc32_u64(0, self) }
     }
 }

@@ -221,8 +221,8 @@ impl<K: Key> Slots for HashTableView<'_, K> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn gather<L: KeyLanes<Key = K>>(self, slots: L::Slots) -> (L, L::Slots) {
-        // SAFETY: the instruction set is the caller's; the mask is one less than the number of entries, a power of two, of
-        // which `slots` allows 2^30.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen; the mask is one less
+        // than the number of entries, a power of two, of which `slots` allows 2^30.
         unsafe { L::gather(self.entries.as_ptr(), slots, self.mask) }
     }
 }

@@ -169,7 +169,7 @@ impl Slots for RofTableView<'_> {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn gather<L: KeyLanes<Key = u64>>(self, slots: L::Slots) -> (L, L::Slots) {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         unsafe { L::from_each(slots, |slot| self.entry(slot)) }
     }
 }

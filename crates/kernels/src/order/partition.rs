@@ -32,7 +32,7 @@ pub fn partition<C: Code>(codes: &[C], width: u8, digit: usize, tids: &mut Vec<u
     bounds
 }
 
-/// The same without the codes.
+/// Row numbers partitioned by a digit, without the codes.
 ///
 /// # Panics
 /// As [`partition`].

@@ -22,7 +22,7 @@ const TID_BITS: u32 = 32;
 pub struct Scratch {
     /// Pairs of codes up to 32 bits with their TIDs, twice: passes go from one to the other.
     narrow: [Vec<u64>; 2],
-    /// The same of wider codes.
+    /// Pairs of a row and a code of more than 64 bits.
     wide: [Vec<i128>; 2],
 }
 
@@ -249,7 +249,7 @@ impl<P: Pair, T: Target<P>> Sorter<'_, P, T> {
         }
     }
 
-    /// The same to the output.
+    /// The last pass of a sort, which writes to the output.
     fn last_pass(&mut self, set: usize, rows: Range<usize>, digit: usize, counts: &Histogram) {
         let (mut places, start) = (DigitOffsets::new(counts), rows.start);
         for pair in &self.sets[set][rows] {

@@ -129,8 +129,8 @@ fn word<C: Code>(a: &[C], b: &[C], test: impl Fn(C, C) -> bool) -> u64 {
     a.iter().zip(b).enumerate().fold(0, |word, (i, (&a, &b))| word | u64::from(test(a, b)) << i)
 }
 
-/// Of a run of which more than one code in so many is wanted, all are unpacked first: that goes by vectors, a lookup
-/// code by code. Measured on Zen 5; codes of HBP take as long either way once all of them are wanted.
+/// A run of which more than one code in so many is wanted is unpacked as a whole first: that goes by vectors, a lookup code by
+/// code. Measured on Zen 5; codes of HBP take as long either way once all of them are wanted.
 const fn dense(packing: Packing) -> usize {
     match packing {
         Packing::Native | Packing::Vbp | Packing::ByteSlice | Packing::ByteSlice16 => 8,

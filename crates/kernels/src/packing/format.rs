@@ -19,7 +19,7 @@ pub enum Packing {
     Hbp,
     /// The codes' bytes in slices, the most significant first (ByteSlice paper, section 3).
     ByteSlice,
-    /// The same with slices of 16 bits (ByteSlice paper, appendix A).
+    /// Byteslice with slices of 16 bits (ByteSlice paper, appendix A).
     ByteSlice16,
 }
 
@@ -72,8 +72,8 @@ impl Format {
         Ok(Self { packing, width, segment_bits: 512 })
     }
 
-    /// The same with segments of `segment_bits` bits: the S of the ByteSlice paper, which is the width of a memory word
-    /// of the vertical packings. Other packings carry the number without meaning.
+    /// This format with segments of `segment_bits` bits: the S of the ByteSlice paper, which is the width of a memory word of the
+    /// vertical packings. Other packings carry the number without meaning.
     ///
     /// # Errors
     /// When it is neither 256 nor 512.

@@ -37,25 +37,25 @@ macro_rules! widths {
         impl CodeWord for $code {
             #[inline(always)]
             unsafe fn range_avx2(codes: &[Self; 64], low: Self, span: Self) -> u64 {
-                // SAFETY: the caller has AVX2.
+                // SAFETY: the machine has AVX2, for `Isa::best` was asked before this was chosen.
                 unsafe { super::avx2::$range(codes, low, span) }
             }
 
             #[inline(always)]
             unsafe fn equal_any_avx2(codes: &[Self; 64], values: &[Self]) -> u64 {
-                // SAFETY: the caller has AVX2.
+                // SAFETY: the machine has AVX2, for `Isa::best` was asked before this was chosen.
                 unsafe { super::avx2::$equal_any(codes, values) }
             }
 
             #[inline(always)]
             unsafe fn range_avx512(codes: &[Self; 64], low: Self, span: Self) -> u64 {
-                // SAFETY: the caller has AVX-512.
+                // SAFETY: the machine has AVX-512, for `Isa::best` was asked before this was chosen.
                 unsafe { super::avx512::$range(codes, low, span) }
             }
 
             #[inline(always)]
             unsafe fn equal_any_avx512(codes: &[Self; 64], values: &[Self]) -> u64 {
-                // SAFETY: the caller has AVX-512.
+                // SAFETY: the machine has AVX-512, for `Isa::best` was asked before this was chosen.
                 unsafe { super::avx512::$equal_any(codes, values) }
             }
         }

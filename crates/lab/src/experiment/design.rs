@@ -178,7 +178,7 @@ pub struct Figure {
 pub enum FigureKind {
     /// Lines over a factor whose levels are numbers.
     Lines,
-    /// The same with a logarithmic vertical axis.
+    /// Lines over a logarithmic vertical axis.
     LogLines,
     /// Groups of bars.
     Bars,

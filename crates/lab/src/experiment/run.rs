@@ -19,7 +19,7 @@ const SURE_ROUNDS: usize = 5;
 const MOST_ROUNDS: usize = 100;
 /// An interval of times is narrow when its radius is no more than this part of the mean.
 const NARROW: f64 = 0.01;
-/// The same of what runs find besides their time, which no disturbance of the machine widens.
+/// How narrow intervals must be for what runs find besides their time, which no disturbance of the machine widens.
 const NARROW_FOUND: f64 = 0.001;
 /// A sample takes at least this long; a shorter run is repeated within the sample. The clock's own cost is then below a
 /// part in ten thousand.

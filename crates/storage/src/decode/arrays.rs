@@ -14,7 +14,7 @@ use gingham_kernels::{Code, Isa, Value, decode, lookup, minmax, scan};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Values of a column at record numbers `tids` of a zone, as the column's Arrow type. Fails for a record that the zone
+/// Values of a column at row ids `tids` of a zone, as the column's Arrow type. Fails for a record that the zone
 /// does not have.
 pub fn lookup(view: &ColumnView, tids: &[u32], isa: Isa) -> Result<ArrayRef> {
     selected(view, Selection::Tids(tids), isa)

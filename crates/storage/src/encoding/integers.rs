@@ -101,7 +101,7 @@ fn ends<T: Ord + Copy>(values: &[T]) -> Option<(T, T)> {
     Some(values.iter().fold((first, first), |(min, max), value| (min.min(*value), max.max(*value))))
 }
 
-/// The same of values that fit into 64 bits, in which they are compared; `None` when one does not, or there are none.
+/// Smallest and largest of values that fit into 64 bits, in which they are compared; `None` when one does not, or there are none.
 fn short_ends(values: &[i128]) -> Option<(i128, i128)> {
     let (mut low, mut high, mut all_fit) = (i64::MAX, i64::MIN, true);
     for value in values {

@@ -6,7 +6,7 @@ pub fn huge_buffer(bytes: usize) -> Vec<u8> {
     huge_vec(bytes)
 }
 
-/// The same for `length` elements of any type: the entries of a hash table, say.
+/// A vector in huge pages for `length` elements of any type: the entries of a hash table, say.
 pub fn huge_vec<T>(length: usize) -> Vec<T> {
     let mut buffer = Vec::with_capacity(length);
     ask_for_huge_pages(&mut buffer);

@@ -53,7 +53,7 @@ pub(crate) fn open(folder: &Path, access: Access, databases: u32) -> heed::Resul
         // can't be written, so that no writer exists, or where the one writer mends what a power loss has left before anybody
         // reads. The map's file is changed by LMDB alone: the folder is named
         // `catalog` inside a database folder, a second environment on it within the process is refused by heed, and
-        // its structure was verified by the walker before this call.
+        // its structure was verified by the catalog verifier before this call.
         result = unsafe {
             options.flags(flags);
             options.open(folder)
@@ -95,7 +95,7 @@ pub(crate) fn set_syncs(env: &Env<WithoutTls>, syncs: SyncMode) -> heed::Result<
         let mode = if syncs == of { FlagSetMode::Enable } else { FlagSetMode::Disable };
         // SAFETY: without the sync of its meta page a commit's pages are synced before that page is written, so that a power
         // loss leaves the tree of the commit before, whole. Without any, the caller syncs before the next commit begins, and
-        // seals it (crate::lmdb::walker), so that no tree is trusted of which pages are missing. Only the one writer
+        // checksums it (crate::lmdb::verifier), so that no tree is trusted of which pages are missing. Only the one writer
         // sets flags, so that no two threads do.
         unsafe { env.set_flags(flag, mode)? };
     }

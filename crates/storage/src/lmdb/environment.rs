@@ -94,14 +94,14 @@ pub(crate) struct Environment {
     pins: Arc<AtomicUsize>,
     /// What commits wait for.
     syncs: Mutex<SyncMode>,
-    /// Who seals commits, once one is to be.
-    sealer: OnceLock<CommitChecksum>,
+    /// Who checksums commits, once one is to be.
+    checksum: OnceLock<CommitChecksum>,
     /// Held shared by transactions, exclusively while the map changes.
     gate: RwLock<()>,
     folder: PathBuf,
     /// One that was opened later has a greater number. LMDB's own numbers of commits begin anew in each file.
     generation: u64,
-    /// Which file it is; `None` where the system does not say.
+    /// The file that it reads; `None` where the system does not say.
     identity: Option<FileIdentity>,
     /// The path's place among those that are open: it is free when nobody has any environment of the store.
     registration: OnceLock<Arc<Owner>>,
@@ -131,9 +131,9 @@ impl Environment {
         let identity = FileIdentity::of(&folder.join("data.mdb")).ok();
         let generation = NEXT.fetch_add(1, Ordering::Relaxed);
         let (pins, syncs, gate) = (Arc::default(), Mutex::new(SyncMode::Both), RwLock::new(()));
-        let (folder, sealer) = (folder.to_path_buf(), OnceLock::new());
+        let (folder, checksum) = (folder.to_path_buf(), OnceLock::new());
         let registration = OnceLock::new();
-        Self { env, databases, pins, syncs, sealer, gate, folder, generation, identity, registration }
+        Self { env, databases, pins, syncs, checksum, gate, folder, generation, identity, registration }
     }
 
     /// Opens the environment in `folder`.
@@ -141,7 +141,7 @@ impl Environment {
         Self::open_at(folder, folder, access)
     }
 
-    /// The same of `folder`, whose files are found at `links` too: errors name the folder.
+    /// Opens the environment of `folder`, whose files are found at `links` too: errors name the folder.
     pub(crate) fn open_at(links: &Path, folder: &Path, access: Access) -> Result<Self> {
         let env = lmdb::open(links, access, Name::ALL.len() as u32).map_err(failed("opening", folder))?;
         let transaction = env.read_txn().map_err(failed("reading", folder))?;
@@ -198,7 +198,7 @@ impl Environment {
         &self.folder
     }
 
-    /// The same, whose folder has another name now.
+    /// This environment, whose folder has another name now.
     pub(crate) fn renamed(self, folder: PathBuf) -> Self {
         Self { folder, ..self }
     }
@@ -213,7 +213,7 @@ impl Environment {
         self.registration.get()
     }
 
-    /// Which file it is.
+    /// The file that it reads; `None` where the system does not say.
     pub(crate) fn identity(&self) -> Option<&FileIdentity> {
         self.identity.as_ref()
     }
@@ -348,11 +348,11 @@ impl Environment {
         Ok(())
     }
 
-    /// Who seals its commits.
-    pub(crate) fn sealer(&self) -> Result<&CommitChecksum> {
-        match self.sealer.get() {
-            Some(sealer) => Ok(sealer),
-            None => CommitChecksum::open(&self.folder).map(|sealer| self.sealer.get_or_init(|| sealer)),
+    /// Who checksums its commits.
+    pub(crate) fn commit_checksum(&self) -> Result<&CommitChecksum> {
+        match self.checksum.get() {
+            Some(checksum) => Ok(checksum),
+            None => CommitChecksum::open(&self.folder).map(|checksum| self.checksum.get_or_init(|| checksum)),
         }
     }
 

@@ -35,11 +35,11 @@ const NEW_CATALOG: &str = "catalog.new";
 const SEGMENTS: &str = "segments";
 
 /// Begin of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit may
-/// have been interrupted, which its seal tells. The boot that the system was in stands behind it.
+/// have been interrupted, which its checksum tells. The boot that the system was in stands behind it.
 const SEALING: &[u8] = b"sealing";
-/// The same of one who makes commits that a power loss may undo. They have no seal, and never lack pages.
+/// The lock file's text of a process that makes commits that a power loss may undo. They have no checksum, and never lack pages.
 const RELAXED: &[u8] = b"relaxed";
-/// The same of builds that sealed no commits.
+/// The lock file's text of builds that checksummed no commits.
 const WRITING: &[u8] = b"writing";
 
 /// The folder of the LMDB environment.
@@ -140,7 +140,7 @@ impl WriterLock {
         Ok(Self { file, path, unclean })
     }
 
-    /// Records that commits begin which are sealed, so that the next open looks at the last one's seal when this process does
+    /// Records that commits begin which are checksummed, so that the next open looks at the last one's checksum when this process does
     /// not end well. That is on disk before the first of them is.
     pub(crate) fn mark_sealing(&self) -> Result<()> {
         let boot = system::boot().map_or(Vec::new(), |boot| [b" ", boot.as_bytes()].concat());

@@ -67,7 +67,7 @@ impl HeapRecord {
     }
 
     /// The number that all numbers of an attribute's keys are below. What lies beyond is of a load that has not ended
-    /// (crate::write::portions).
+    /// (crate::write::batched_load).
     pub(crate) fn end(&self, attribute: u32) -> u64 {
         match attribute {
             SPACE => u64::MAX,

@@ -49,7 +49,7 @@ pub(crate) struct TableRecord {
     /// Segments and delta blocks that have deleted records, in the order of their numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) deleted: Vec<DeletedRecord>,
-    /// Of a heap table, whose records lie in pages instead of segments and delta blocks.
+    /// The pages of a heap table, whose records lie in them instead of in segments and delta blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) heap: Option<HeapRecord>,
 }

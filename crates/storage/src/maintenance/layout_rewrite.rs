@@ -52,7 +52,7 @@ impl Store {
         self.set_design_with(table, design, threads, watch, &WriteOptions::default())
     }
 
-    /// The same, whose commit waits for others as `options` say.
+    /// Changes a table's design; its commit waits for others as `options` say.
     pub fn set_design_with(
         self: &Arc<Self>,
         table: &TableName,

@@ -45,7 +45,7 @@ impl Store {
         self.optimize_with(table, &WriteOptions::default())
     }
 
-    /// The same, whose commit waits for others as `options` say.
+    /// Merges a table's delta; its commit waits for others as `options` say.
     pub fn optimize_with(self: &Arc<Self>, table: &TableName, options: &WriteOptions) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));

@@ -1,7 +1,7 @@
 //! ALTER TABLE … SET (layout = …) into heap pages, out of them, and from one kind of them to another.
 //!
-//! All of it is done with the turn to write: others read the old records meanwhile, and one commit swaps records and
-//! definition. New pages are committed before it, in portions, under keys that no table has (`portions.rs`).
+//! All of it is done with the write lock: others read the old records meanwhile, and one commit swaps records and
+//! definition. New pages are committed before it, in batches, under keys that no table has (`batched_load.rs`).
 
 use crate::lmdb::environment::Environment;
 use crate::lmdb::records;

@@ -37,7 +37,7 @@ pub struct Vacuumed {
 }
 
 impl Store {
-    /// Writes the catalog's file anew, without what nothing uses, while readers go on. Waits for its turn to write; others that
+    /// Writes the catalog's file anew, without what nothing uses, while readers go on. Waits for the write lock; others that
     /// write wait for it.
     pub fn vacuum(self: &Arc<Self>, options: &WriteOptions) -> Result<Vacuumed> {
         self.writer_lock()?;
@@ -46,7 +46,7 @@ impl Store {
         self.vacuum_now()
     }
 
-    /// The same; the caller has the turn.
+    /// Does the work of VACUUM. The caller has the write lock.
     fn vacuum_now(&self) -> Result<Vacuumed> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         self.settle_vacuum()?;
@@ -82,8 +82,8 @@ impl Store {
         folder::label_both_metas(&environment, state)?;
         // It takes the place of the only other one.
         verifier::verify_for_opening(new, Trusted::Both)?;
-        if self.seals() {
-            // Until its first commit, the lock file says that the latest has a seal.
+        if self.writes_checksums() {
+            // Until its first commit, the lock file says that the latest has a commit checksum.
             CommitChecksum::open(new)?.seal_if_open()?;
         }
         for name in ["data.mdb", "lock.mdb"] {

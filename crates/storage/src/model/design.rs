@@ -129,7 +129,7 @@ pub struct Design {
     /// What is said of single columns, each at most once.
     #[serde(default)]
     pub columns: Vec<ColumnDesign>,
-    /// Of a table whose records lie in heap pages: what these are like. Nothing else is said of it then.
+    /// What the heap pages of a table are like; nothing else is said of such a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heap: Option<HeapOptions>,
 }
@@ -198,7 +198,7 @@ impl Design {
         self.columns.iter().find(|design| design.column == column)
     }
 
-    /// The same, to change it.
+    /// The design of a column, to be changed.
     pub fn column_mut(&mut self, column: ColumnId) -> &mut ColumnDesign {
         let place = self.columns.iter().position(|design| design.column == column).unwrap_or_else(|| {
             self.columns.push(ColumnDesign::new(column));

@@ -32,7 +32,7 @@ impl IntegerSet {
         }
     }
 
-    /// The same for values that lie from `low` to `high`; `None` when these are too far apart.
+    /// A set of values that lie from `low` to `high`; `None` when these are too far apart.
     ///
     /// # Panics
     /// For a value that lies elsewhere.

@@ -67,8 +67,8 @@ pub trait ColumnTest: Debug + Send + Sync {
     /// counting as not true.
     fn test(&self, values: &ArrayRef) -> Result<BooleanArray>;
 
-    /// The same for strings that lie one behind the other: string t is `bytes[offsets[t]..offsets[t + 1]]`. One bit each,
-    /// which of a NULL is any. `None` when there is no faster way than [`test`](Self::test).
+    /// Tests strings that lie one behind the other: string t is `bytes[offsets[t]..offsets[t + 1]]`. One bit each, which of a
+    /// NULL is any. `None` when there is no faster way than [`test`](Self::test).
     fn test_run(&self, _offsets: &[u32], _bytes: &[u8]) -> Option<Vec<u64>> {
         None
     }

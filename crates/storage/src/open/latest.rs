@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// Takes the snapshot of a commit by what it has changed in the one before, where that is records of heap tables alone: who
-    /// comes next need not read the catalog. The caller has the turn to write; `records` are of all tables that the commit
+    /// comes next need not read the catalog. The caller has the write lock; `records` are of all tables that the commit
     /// changed, and names mean what they meant.
     pub(crate) fn publish(&self, seen: Seen, state: DatabaseState, records: HashMap<TableId, TableRecord>) {
         let Some(before) = self.latest().clone().filter(|latest| latest.is_before(seen)) else { return };
@@ -106,7 +106,7 @@ impl Store {
         Ok(Arc::new(snapshot.with_pages(|table, heap| self.reader(&pin, table, heap))))
     }
 
-    /// The same of one table; `None` when there is none of that name.
+    /// A table whose heap pages are pinned; `None` when there is none of that name.
     pub fn pinned_table(self: &Arc<Self>, name: &TableName) -> Result<Option<Arc<TableSnapshot>>> {
         let is_heap = |snapshot: &Snapshot| snapshot.tables.get(name).is_some_and(|table| table.heap.is_some());
         let (snapshot, pin) = self.under_pin(is_heap)?;

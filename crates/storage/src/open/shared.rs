@@ -70,8 +70,8 @@ impl Store {
         self.lock.is_none()
     }
 
-    /// Whether commits are sealed: not any more after the first relaxed one.
-    pub(crate) fn seals(&self) -> bool {
+    /// Whether commits are checksummed: not any more after the first relaxed one.
+    pub(crate) fn writes_checksums(&self) -> bool {
         self.durable && !self.marked_relaxed.load(Ordering::Relaxed)
     }
 
@@ -95,7 +95,7 @@ impl Store {
         self.lock.iter().for_each(WriterLock::mark_unsynced);
     }
 
-    /// What is read and written now. Who has the turn to write keeps it so: VACUUM needs the turn too.
+    /// What is read and written now. Who has the write lock keeps it so: VACUUM needs the lock too.
     pub(crate) fn environment(&self) -> Result<Arc<Environment>> {
         self.current.get(&self.path)
     }
@@ -150,7 +150,7 @@ impl Store {
         })
     }
 
-    /// Waits for the turn to write; nobody else of this process commits while it lives.
+    /// Waits for the write lock; nobody else of this process commits while it lives.
     pub(crate) fn turn(&self, options: &WriteOptions) -> Result<WriteLock<'_>> {
         match self.line.enter(options.patience(), None, || false) {
             Entered::Turn(turn) => Ok(turn),

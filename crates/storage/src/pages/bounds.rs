@@ -21,12 +21,12 @@ pub struct ColumnBounds {
 }
 
 impl ColumnBounds {
-    /// Of a table without records.
+    /// Bounds of a table without records.
     pub(crate) fn empty(own: &Attribute) -> Self {
         Self { column: own.column, codes: None, nulls: false }
     }
 
-    /// Of records that nobody has looked at: those of a table that was written before bounds were kept.
+    /// Bounds of records that nobody has looked at: those of a table that was written before bounds were kept.
     pub(crate) fn of_type(own: &Attribute) -> Self {
         let codes = match (own.kind, &own.logical_type) {
             (AttributeForm::Variable, _) => None,
@@ -61,7 +61,7 @@ impl ColumnBounds {
         self.nulls |= other.nulls;
     }
 
-    /// The same as a summary of the column over `rows` records.
+    /// These bounds as a summary of the column over `rows` records.
     pub(crate) fn summary(&self, own: &Attribute, rows: u64) -> ColumnSummary {
         let value = |code: i128| own.datum(&Field::Code(code as u128)).unwrap_or(Datum::Null);
         let (min, max) = self.codes.map_or((Datum::Null, Datum::Null), |(low, high)| (value(low), value(high)));

@@ -56,7 +56,7 @@ impl PageLoader {
         }
     }
 
-    /// The same for the first rows of a batch.
+    /// Expects the first rows of a batch, as `expect` does a whole one.
     pub(crate) fn expect_rows(&mut self, columns: &[FieldColumn], rows: usize) {
         let first = rows.min(FIRST);
         for (average, column) in self.average.iter_mut().zip(columns) {

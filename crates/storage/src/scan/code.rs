@@ -90,7 +90,7 @@ impl CodePredicate {
 #[derive(Debug, Clone)]
 pub(super) struct Leaf {
     pub(super) column: Arc<ColumnDefinition>,
-    /// The same on values, for what has no codes.
+    /// The condition on values, for what has no codes.
     pub(super) condition: Arc<Condition>,
     /// Which codes of values qualify.
     pub(super) codes: CodeTest,

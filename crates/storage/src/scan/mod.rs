@@ -17,7 +17,7 @@
 //! | `heap` | the same over heap pages |
 //! | `rows` | whole tables as Arrow batches |
 //! | `coded_delta` | delta blocks with codes for their strings |
-//! | `records` | record numbers, and values at them |
+//! | `records` | row ids, and values at them |
 
 pub(crate) mod code;
 pub(crate) mod coded_delta;
@@ -161,8 +161,8 @@ impl TableScan {
         Ok(())
     }
 
-    /// The same scan, its morsels under the same numbers, of the records that fulfil `predicate` too: for a condition
-    /// that becomes stricter while the scan is under way. Fails as [`TableScan::new`] does.
+    /// This scan, its morsels under the same numbers, of the records that fulfil `predicate` too: for a condition that becomes
+    /// stricter while the scan is under way. Fails as [`TableScan::new`] does.
     pub fn with_filter(&self, predicate: &Predicate) -> Result<Self> {
         let mut nodes = self.nodes;
         let mut prepared = Prepared::new(predicate, &self.table.definition, &mut nodes)?;
@@ -197,7 +197,7 @@ impl TableScan {
         })
     }
 
-    /// The same scan, not yet run, of other columns. Fails for a column that the table does not have.
+    /// This scan, not yet run, of other columns. Fails for a column that the table does not have.
     pub fn projected(&self, projection: Vec<ColumnId>) -> Result<Self> {
         let (projection, schema) = projected(&self.table.definition, projection)?;
         let segments = self.segments.iter();
@@ -215,7 +215,7 @@ impl TableScan {
         })
     }
 
-    /// The same scan, whose columns go by the names of `schema`, one for each.
+    /// This scan, whose columns go by the names of `schema`, one for each.
     pub fn named(self, schema: SchemaRef) -> Self {
         Self { schema, ..self }
     }
@@ -336,7 +336,7 @@ fn estimate(table: &TableSnapshot, segment: &MorselSource, predicate: &mut CodeP
 #[derive(Debug)]
 pub struct MorselBatches {
     scan: Arc<TableScan>,
-    /// Of the projected columns.
+    /// Views of the projected columns.
     views: Vec<ColumnView>,
     /// The qualifying records, when they are not all of the zone's.
     tids: Option<Vec<u32>>,

@@ -23,7 +23,7 @@ pub struct OpenMorsel {
     pub rows: usize,
     /// The qualifying ones, ascending, when they are not all.
     pub tids: Option<Vec<u32>>,
-    /// Of the projected columns, in their order. What they have at other records than the qualifying ones means nothing.
+    /// Views of the projected columns, in their order. What they have at other records than the qualifying ones means nothing.
     pub views: Vec<ColumnView>,
 }
 

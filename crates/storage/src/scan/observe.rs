@@ -42,7 +42,7 @@ struct Count {
 pub(super) struct Tally(Vec<Count>);
 
 impl Tally {
-    /// Of nodes numbered below `nodes`.
+    /// A tally for nodes numbered below `nodes`.
     pub(super) fn new(nodes: usize) -> Self {
         Self((0..nodes).map(|_| Count::default()).collect())
     }
@@ -94,7 +94,7 @@ impl Arranged {
         Self(RwLock::new((u64::MAX, Arc::new(predicate))))
     }
 
-    /// The same predicate, arranged by nothing that was seen.
+    /// This predicate, arranged by nothing that was seen.
     pub(super) fn fresh(&self) -> Self {
         Self(RwLock::new((u64::MAX, self.last())))
     }
@@ -106,12 +106,12 @@ impl Arranged {
 }
 
 impl Observed {
-    /// Of a predicate with nodes numbered below `nodes`.
+    /// Observations for a predicate with nodes numbered below `nodes`.
     pub(super) fn new(nodes: usize) -> Self {
         Self::with_costs(nodes, costs::costs)
     }
 
-    /// The same under other costs.
+    /// Observations under other costs of kernels.
     pub(super) fn with_costs(nodes: usize, costs: fn(Isa, Format) -> Costs) -> Self {
         Self {
             costs,

@@ -1,4 +1,4 @@
-//! Record numbers: how an executor that works on integers carries a column of byte strings along. A record's number is its
+//! Row ids: how an executor that works on integers carries a column of byte strings along. A record's number is its
 //! place among all of the table's, segment after segment, then the delta, deleted ones counted too; what it stands for is fetched at the end, of the
 //! records that are left.
 
@@ -60,7 +60,7 @@ pub fn fetch(table: &TableSnapshot, column: ColumnId, records: &[Option<u64>], i
     all.pop().ok_or_else(|| Error::InvalidInput("no column was fetched".to_owned()))
 }
 
-/// The same of several columns.
+/// Fetches several columns at row ids.
 pub fn fetch_all(
     table: &TableSnapshot,
     columns: &[ColumnId],

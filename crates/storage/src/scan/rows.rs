@@ -71,8 +71,8 @@ pub(crate) fn for_each_batch_of(
     Ok(())
 }
 
-/// The same records sorted by the table's `sort_by` columns (NULLs last, equal ones in their order), or as they are when
-/// it has none.
+/// These records sorted by the table's `sort_by` columns (NULLs last, equal ones in their order), or as they are when it has
+/// none.
 pub(crate) fn sort_rows(definition: &TableDefinition, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
     if definition.sort_by.is_empty() || batches.is_empty() {
         return Ok(batches);
@@ -87,7 +87,7 @@ pub(crate) fn sort_rows(definition: &TableDefinition, batches: Vec<RecordBatch>)
     Ok(vec![RecordBatch::try_new(whole.schema(), columns)?])
 }
 
-/// Record numbers of `batch` in the table's order.
+/// Row ids of `batch` in the table's order.
 fn sort_order(definition: &TableDefinition, batch: &RecordBatch) -> Result<UInt32Array> {
     let options = arrow::compute::SortOptions { descending: false, nulls_first: false };
     let position = |id: ColumnId| definition.columns.iter().position(|column| column.id == id);

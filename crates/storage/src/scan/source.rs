@@ -58,7 +58,7 @@ impl MorselSource {
         Ok(segments.chain(pages).collect())
     }
 
-    /// Of each zone whether an index leaves it for a predicate; `None` when none says anything of it.
+    /// For each zone, whether an index leaves it for a predicate; `None` when none says anything of it.
     pub(super) fn candidates(&self, predicate: &Predicate) -> Result<Option<Vec<bool>>> {
         match self {
             Self::Segment(_) => Ok(None),
@@ -135,7 +135,7 @@ impl MorselSource {
         }
     }
 
-    /// The same for who looks at the values of `tids` alone, ascending, or of all records.
+    /// A column's view for a reader who looks at the values of `tids` alone, ascending, or of all records.
     pub(super) fn view_at(&self, column: &ColumnDefinition, zone: usize, tids: Option<&[u32]>) -> Result<ColumnView> {
         match (self, tids) {
             (Self::Pages(pages), Some(tids)) => pages.view_at(column, zone, tids),

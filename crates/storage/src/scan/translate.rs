@@ -336,8 +336,8 @@ fn on_dictionary(column: &ColumnDefinition, condition: &Condition, version: &Dic
     })
 }
 
-/// Of a condition on one column with a dictionary, whether each of the newest entries fulfils it, and whether NULL does.
-/// `None` for anything else. Fails as a scan with this predicate would.
+/// For a condition on one column with a dictionary, whether each of the newest entries fulfils it, and whether NULL does. `None`
+/// for anything else. Fails as a scan with this predicate would.
 pub fn of_entries(table: &TableSnapshot, predicate: &Predicate) -> Result<Option<(BooleanBuffer, bool)>> {
     let Prepared::Leaf(leaf) = Prepared::new(predicate, &table.definition, &mut 0)? else { return Ok(None) };
     let Some(dictionary) = table.dictionaries.get(&leaf.column.id) else { return Ok(None) };

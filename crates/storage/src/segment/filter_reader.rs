@@ -50,8 +50,8 @@ impl Segment {
         self.filters().filter_map(|(_, filter, of_use)| of_use.then_some(filter.columns.as_slice()))
     }
 
-    /// Of keys over `columns`, given by their hashes, the places of those that a record of the segment may have, deleted ones
-    /// too; `None` when it has no filter of such keys. Fails when the filter is damaged.
+    /// Positions of the keys over `columns`, given by their hashes, that a record of the segment may have, deleted ones too;
+    /// `None` when it has no filter of such keys. Fails when the filter is damaged.
     pub(crate) fn may_have(&self, columns: &[ColumnId], hashes: &[u64]) -> Result<Option<Vec<usize>>> {
         let Some((file, filter)) = self.filter(columns) else { return Ok(None) };
         let mut found = Vec::new();

@@ -75,7 +75,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The same with more columns: of each of some files, which have the same records, those that are named.
+    /// This segment with more columns: from each of some files, which have the same records, those that are named.
     pub(crate) fn join(self, others: Vec<(Self, Vec<ColumnId>)>) -> Result<Self> {
         let others: Vec<_> = others.into_iter().map(|(file, columns)| (file.opened, columns)).collect();
         let joined = Some(Arc::new(Joined::new(&self.opened, &others)?));
@@ -101,8 +101,8 @@ impl Segment {
         Ok(Self { opened: Arc::new(opened), joined: None, dictionaries: BTreeMap::new() })
     }
 
-    /// The same open segment with other dictionary versions (their arrays to the newest change when the union grows);
-    /// shares the file and the cached blocks.
+    /// This open segment with other dictionary versions (their arrays to the newest change when the union grows); shares the file
+    /// and the cached blocks.
     pub fn with_dictionaries(&self, dictionaries: BTreeMap<ColumnId, Arc<DictionaryVersion>>) -> Self {
         Self { opened: Arc::clone(&self.opened), joined: self.joined.clone(), dictionaries }
     }

@@ -52,8 +52,8 @@ pub fn write_segment_file(
     write_file(path, id, definition, batches, sync, definition.design.zone_rows())
 }
 
-/// The same as bytes in memory: a delta image. Never dictionary-encoded and without sketches, so that a few records
-/// stay small.
+/// Writes a segment as bytes in memory: a delta image. Never dictionary-encoded and without sketches, so that a few records stay
+/// small.
 pub fn write_segment_image(
     id: SegmentId,
     definition: &TableDefinition,
@@ -83,7 +83,7 @@ pub(crate) fn write_file(
     Ok(written)
 }
 
-/// The same without waiting for the disk, and the file, which is to be synced.
+/// Writes a segment without waiting for the disk, and the file, which is to be synced.
 pub(crate) fn write_unsynced(
     path: &Path,
     id: SegmentId,
@@ -370,7 +370,7 @@ impl<'a> ColumnInput<'a> {
 struct WrittenColumn {
     place: usize,
     meta: ColumnMeta,
-    /// Of its dictionary.
+    /// Entries of its dictionary.
     entries: Option<ArrayRef>,
 }
 

@@ -14,7 +14,7 @@ pub struct CodedBlocks {
 }
 
 impl CodedBlocks {
-    /// Of these only the blocks that a later snapshot of the table has, whose dictionaries are the same.
+    /// Only those of these blocks that a later snapshot of the table has, whose dictionaries are the same.
     pub(crate) fn of_blocks(&self, blocks: &[Arc<Segment>]) -> Self {
         let known = self.known();
         let kept = blocks.iter().filter_map(|block| Some((block.id(), Arc::clone(known.get(&block.id())?))));

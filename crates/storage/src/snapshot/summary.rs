@@ -103,7 +103,7 @@ fn compute(table: &TableSnapshot, column: ColumnId) -> Option<ColumnSummary> {
     })
 }
 
-/// Of record numbers.
+/// A summary of row ids.
 fn of_numbers(table: &TableSnapshot) -> ColumnSummary {
     let last = i128::from(table.numbers().saturating_sub(1));
     ColumnSummary {

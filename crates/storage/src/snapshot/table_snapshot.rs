@@ -61,9 +61,10 @@ pub struct TableSnapshot {
     pub deleted: BTreeMap<SegmentId, Arc<DeleteVector>>,
     /// Dictionaries of the columns that have any.
     pub dictionaries: BTreeMap<ColumnId, Arc<Dictionary>>,
-    /// Of a heap table: what its pages are like. It has no segments.
+    /// What the pages of a heap table are like. Such a table has no segments.
     pub heap: Option<HeapRecord>,
-    /// Of a heap table in a snapshot under a pin ([`Store::pinned`](crate::open::shared::Store::pinned)): its pages, to be read.
+    /// The pages of a heap table in a snapshot under a pin ([`Store::pinned`](crate::open::shared::Store::pinned)): its pages, to
+    /// be read.
     pub pages: Option<Arc<HeapReader>>,
     /// Delta blocks with codes made so far; `Default::default()` in a new snapshot.
     pub coded: Arc<CodedBlocks>,
@@ -72,7 +73,7 @@ pub struct TableSnapshot {
 }
 
 impl Snapshot {
-    /// The same with the pages of its heap tables, which `reader` gives.
+    /// This snapshot with the pages of its heap tables, which `reader` gives.
     pub(crate) fn with_pages(&self, reader: impl Fn(&TableSnapshot, &HeapRecord) -> HeapReader) -> Self {
         let tables = self.tables.iter().map(|(name, table)| match &table.heap {
             None => (name.clone(), Arc::clone(table)),
@@ -103,7 +104,7 @@ impl Snapshot {
         Some(Self { commit, schemas, tables, views, kept: Arc::default() })
     }
 
-    /// The same with the pages of those heap tables that have none yet.
+    /// This snapshot with the pages of those heap tables that have none yet.
     pub(crate) fn with_missing_pages(
         mut self,
         reader: impl Fn(&TableSnapshot, &HeapRecord) -> Result<HeapReader>,
@@ -137,15 +138,15 @@ pub(crate) fn referred_columns<'d>(
 }
 
 impl TableSnapshot {
-    /// The same with one more column behind the others, called `name`: the ids of its records. Those of a heap table stay
-    /// with their records, others are record numbers, which change with the table's version.
+    /// This table with one more column behind the others, called `name`: the ids of its records. Those of a heap table stay with
+    /// their records, others are row ids, which change with the table's version.
     pub fn with_record_ids(&self, name: String) -> Self {
         let mut definition = TableDefinition::clone(&self.definition);
         definition.columns.push(id_column(name));
         Self { definition: Arc::new(definition), ..self.reduced(self.segments.clone(), self.delta.clone()) }
     }
 
-    /// The same, its pages read by `reader`.
+    /// This table, its pages read by `reader`.
     pub(crate) fn with_reader(&self, reader: HeapReader) -> Arc<Self> {
         Arc::new(Self { pages: Some(Arc::new(reader)), ..self.reduced(Vec::new(), Vec::new()) })
     }
@@ -202,7 +203,7 @@ impl TableSnapshot {
         self.deleted.get(&segment.id()).map_or(0, |deleted| deleted.rows())
     }
 
-    /// Record numbers that were given: those of deleted records are among them.
+    /// Row ids that were given: those of deleted records are among them.
     pub fn numbers(&self) -> u64 {
         let pages = self.heap.as_ref().map_or(0, |heap| heap.rows);
         pages + self.segments.iter().chain(&self.delta).map(|segment| segment.rows() as u64).sum::<u64>()

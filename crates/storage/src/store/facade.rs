@@ -121,8 +121,8 @@ impl Store {
             if trusted == Trusted::Before {
                 // The one before takes the place of the commit that was interrupted.
                 commit_again(&Environment::open(&folder::catalog(path), Access::Before)?)?;
-                // Whoever comes next looks for a seal too.
-                CommitChecksum::open(&folder::catalog(path))?.seal()?;
+                // Whoever comes next looks for a commit checksum too.
+                CommitChecksum::open(&folder::catalog(path))?.write()?;
                 notes.push(
                     "the last commit was interrupted by a power loss, before it was acknowledged; it was undone".into(),
                 );

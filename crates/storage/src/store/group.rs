@@ -1,4 +1,4 @@
-//! Group commit: those who wait for their turn to write leave what they want to do in a list, and who has the turn does it all
+//! Group commit: those who wait for the write lock leave what they want to do in a list, and who has the lock does it all
 //! in one transaction, with one sync. Each job is a transaction within that one, so that its failure undoes it alone.
 
 use crate::open::options::WriteOptions;
@@ -102,7 +102,7 @@ impl JobKind {
 }
 
 impl Outcome {
-    /// Of a job that this thread sends.
+    /// An outcome for a job that this thread sends.
     fn new() -> Self {
         Self { ended: Mutex::default(), given_up: Mutex::default(), sender: std::thread::current() }
     }

@@ -22,8 +22,8 @@ pub(crate) enum Follows {
     Nothing,
     /// Others, which build on the result; what a query reads of it are copies of pages.
     Others,
-    /// The same, unless more than so many pages would have to be copied, or there is no memory for them: then what would have
-    /// followed is left to another transaction.
+    /// Others follow, unless more than so many pages would have to be copied, or there is no memory for them: then what would
+    /// have followed is left to another transaction.
     OthersUnless(usize),
 }
 

@@ -1,9 +1,9 @@
-//! Loads into heap pages that are committed in portions, so that no transaction keeps more changed pages in memory than a part of
+//! Loads into heap pages that are committed in batches, so that no transaction keeps more changed pages in memory than a part of
 //! the memory limit has room for.
 //!
-//! The portions lie where no reader looks: behind the table's pages, or under the keys of a table that is not there yet. A note
+//! The batches lie where no reader looks: behind the table's pages, or under the keys of a table that is not there yet. A note
 //! (`unfinished.rs`) tells of them until the last commit, a small one, makes them the table's. Whoever loads keeps the turn to
-//! write from the first portion to that commit (docs/decisions/0046-loads-in-portions.md).
+//! write from the first batch to that commit (docs/decisions/0046-loads-in-portions.md).
 
 use crate::lmdb::environment::Environment;
 use crate::lmdb::records::TableRecord;
@@ -25,11 +25,11 @@ use arrow::array::RecordBatch;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Part of the memory limit that a portion's pages may take.
+/// Part of the memory limit that a batch's pages may take.
 const PART: usize = 8;
-/// Bytes of a portion, at most: past that, fewer syncs save nothing that could be measured.
+/// Bytes of a batch, at most: past that, fewer syncs save nothing that could be measured.
 const MOST: usize = 256 << 20;
-/// Bytes of a portion, at least.
+/// Bytes of a batch, at least.
 const LEAST: usize = 256 << 10;
 /// How many times as many bytes records take in pages as in a segment's file, and what a value of no fixed width takes: guesses
 /// that are rather too large, as a load that turns out to be small is one commit all the same.
@@ -45,7 +45,7 @@ pub(crate) struct BatchedLoad<'s> {
     keeps_size: bool,
     /// Fails when the load is no longer wanted.
     wanted: &'s dyn Fn() -> Result<()>,
-    /// Bytes after which a portion is committed.
+    /// Bytes after which a batch is committed.
     most: usize,
     transaction: Option<Transaction<'s>>,
     /// Missing after a failure alone.
@@ -86,7 +86,7 @@ impl<'s> BatchedLoad<'s> {
 
     /// Adds the records of a batch, whose columns are the table's.
     pub(crate) fn load(&mut self, batch: &RecordBatch) -> Result<()> {
-        // A few pieces make a portion: a zone's records are more than that.
+        // A few pieces make a batch: a zone's records are more than that.
         let pieces = (batch_bytes(batch) / (self.most / 4)).clamp(1, batch.num_rows().max(1));
         let rows = batch.num_rows().div_ceil(pieces);
         for first in (0..batch.num_rows()).step_by(rows.max(1)) {
@@ -130,7 +130,7 @@ impl<'s> BatchedLoad<'s> {
         Ok(())
     }
 
-    /// The transaction of the portion that is filled, and what is known of the load.
+    /// The transaction of the batch that is filled, and what is known of the load.
     fn take(&mut self) -> Result<(Transaction<'s>, HeapState)> {
         let load = self.load.take().ok_or_else(|| Error::InvalidInput("the load has failed before".into()))?;
         if let Some(transaction) = self.transaction.take() {
@@ -141,7 +141,7 @@ impl<'s> BatchedLoad<'s> {
         Ok((transaction, load))
     }
 
-    /// Writes a piece, and commits the portion when it is full.
+    /// Writes a piece, and commits the batch when it is full.
     fn write<R>(&mut self, work: impl FnOnce(&mut HeapWriter<'_, 's>) -> Result<R>) -> Result<R> {
         (self.wanted)()?;
         let (mut transaction, load) = self.take()?;
@@ -173,7 +173,7 @@ impl Drop for BatchedLoad<'_> {
 }
 
 impl Store {
-    /// Bytes of pages that one portion of a load has, about.
+    /// Bytes of pages that one batch of a load has, about.
     fn portion_bytes(&self) -> usize {
         (self.budget.limit() / PART).clamp(LEAST, MOST)
     }
@@ -192,7 +192,7 @@ impl Store {
     }
 
     /// Makes new records visible as [`Transaction::append`] does, in a commit of their own, before which their pages are
-    /// committed in portions. `place` gives the table, which it may create: it is run twice, and what it does the first time is
+    /// committed in batches. `place` gives the table, which it may create: it is run twice, and what it does the first time is
     /// undone. `wanted` is asked now and then whether to go on, and `last` before what can't be undone.
     pub fn append_in_portions(
         self: &Arc<Self>,

@@ -57,8 +57,8 @@ impl Store {
             self.marked_writing.store(true, Ordering::Relaxed);
         }
         if self.durable && !self.marked_writing.load(Ordering::Relaxed) {
-            // The latest commit is sealed first: until the next one, the lock file will say that it is.
-            environment.sealer()?.seal_if_open()?;
+            // The latest commit is checksummed first: until the next one, the lock file will say that it is.
+            environment.commit_checksum()?.seal_if_open()?;
             folder::raise_older_format(&self.path)?;
             lock.mark_sealing()?;
             self.marked_writing.store(true, Ordering::Relaxed);

@@ -17,14 +17,14 @@ impl<'store> Transaction<'store> {
         let (state, id) = (self.state.clone(), self.transaction.id());
         let (environment, store, keeps_size) = (self.environment, self.store, self.keeps_size);
         records::put_state(environment, &mut self.transaction, &state)?;
-        let sealer = self.prepare_sync()?;
+        let checksum = self.prepare_sync()?;
         let committed = self.transaction.commit().map_err(environment.failed("committing to"));
         if committed.is_ok() && self.names.is_none() {
             // Others see the commit already.
             store.publish((environment.generation(), id), state, self.records);
         }
-        let committed = committed.and_then(|()| match sealer {
-            Some(sealer) => sealer.seal().inspect_err(|_| store.note_unsynced()),
+        let committed = committed.and_then(|()| match checksum {
+            Some(checksum) => checksum.write().inspect_err(|_| store.note_unsynced()),
             None => Ok(()),
         });
         // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
@@ -44,20 +44,20 @@ impl<'store> Transaction<'store> {
         if !store.durable {
             return Ok(None);
         }
-        let sealer = if store.seals() { Some(environment.sealer()?) } else { None };
-        let (syncs, sealer) = match sealer {
+        let checksum = if store.writes_checksums() { Some(environment.commit_checksum()?) } else { None };
+        let (syncs, checksum) = match checksum {
             // Files that it replaces go at once: the commit before, which names them, must not come back.
             None if self.relaxed && self.replaced.is_empty() => (SyncMode::Pages, None),
             None => (SyncMode::Both, None),
             // A note may be there of a large one that did not come about.
-            Some(sealer) if self.is_large || sealer.is_noted(self.transaction.id() as u64)? => {
-                sealer.note_synced(self.transaction.id() as u64)?;
+            Some(checksum) if self.is_large || checksum.is_noted(self.transaction.id() as u64)? => {
+                checksum.note_synced(self.transaction.id() as u64)?;
                 (SyncMode::Both, None)
             }
-            sealer => (SyncMode::None, sealer),
+            checksum => (SyncMode::None, checksum),
         };
         environment.set_syncs(syncs)?;
-        Ok(sealer)
+        Ok(checksum)
     }
 
     /// Errors when a change failed half way.

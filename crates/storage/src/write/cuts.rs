@@ -96,8 +96,8 @@ impl<'a> Cuts<'a> {
         same.then_some(start..start + origin.rows)
     }
 
-    /// Of parts that were written in an earlier state of the table, those that can stay, each with its records: between
-    /// them lie whole chunks.
+    /// The parts that can stay of those that were written in an earlier state of the table, each with its records: between them
+    /// lie whole chunks.
     pub fn keep<P>(&self, parts: Vec<(Origin, P)>) -> Vec<(Range<u64>, P)> {
         let mut placed: Vec<(Range<u64>, P)> =
             parts.into_iter().filter_map(|(origin, part)| Some((self.place_of(&origin)?, part))).collect();

@@ -32,7 +32,7 @@ pub(crate) struct Dirty {
 }
 
 impl Dirty {
-    /// Of a transaction that has not begun to write.
+    /// The pages of a transaction that has not begun to write.
     pub(crate) fn new(budget: &Arc<MemoryBudget>) -> Self {
         let budget = Arc::clone(budget);
         Self { budget, reserved: 0, values: 0, entries: 0, of_entries: 0, is_watched: false }

@@ -1,4 +1,4 @@
-//! Loads that are committed in portions: a note says where their pages lie, until the last commit takes the note away and makes
+//! Loads that are committed in batches: a note says where their pages lie, until the last commit takes the note away and makes
 //! them a table's. A note that is found when nobody writes is of a load that has failed or died, and its pages go with it.
 
 use crate::lmdb::environment::{Environment, Name};

@@ -3,7 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `transaction` | the transaction, and changes to definitions |
-//! | `append`, `table_writer`, `batched_load`, `load_intent` | new records: their writers, how they become visible, loads in portions, and what an interrupted one leaves |
+//! | `append`, `table_writer`, `batched_load`, `load_intent` | new records: their writers, how they become visible, loads in batches, and what an interrupted one leaves |
 //! | `change`, `update`, `delete`, `column_files` | records replaced, columns written anew, deletions |
 //! | `alter`, `indexes`, `heap_tables` | ALTER TABLE over records that exist; indexes; heap tables made, changed and checked |
 //! | `keys/` | PRIMARY KEY, UNIQUE and REFERENCES |

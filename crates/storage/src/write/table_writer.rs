@@ -140,7 +140,7 @@ impl WrittenRows {
         self.files.take()
     }
 
-    /// The same with columns of segments that the table has, in these files.
+    /// These rows with columns of segments that the table has, in these files.
     pub(crate) fn with_columns(mut self, columns: Vec<ColumnFile>, others: WrittenFiles) -> Self {
         self.columns = columns;
         match &mut self.files {

@@ -1,4 +1,4 @@
-//! New values of some columns, as an UPDATE has them, written before the turn to write is taken. In a segment of which many records
+//! New values of some columns, as an UPDATE has them, written before the write lock is taken. In a segment of which many records
 //! change, the columns are written anew as a file of their own, and its records stay where they are. Records of other
 //! segments and of the delta are written as whole new ones.
 

@@ -41,7 +41,7 @@ pub fn definition(table: &str) -> TableDefinition {
     TableDefinition::new(name(table), columns.collect())
 }
 
-/// The same with PRIMARY KEY (id).
+/// The table with PRIMARY KEY (id).
 pub fn keyed(table: &str) -> TableDefinition {
     let mut definition = definition(table);
     definition.columns[0].nullable = false;
@@ -49,7 +49,7 @@ pub fn keyed(table: &str) -> TableDefinition {
     definition
 }
 
-/// The same whose id refers to that of table `referred`.
+/// The table, whose id refers to that of table `referred`.
 pub fn referring(table: &str, referred: TableId) -> TableDefinition {
     let mut definition = definition(table);
     definition.references.push(ReferenceDefinition {

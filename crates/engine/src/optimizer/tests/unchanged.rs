@@ -13,7 +13,7 @@ impl Tables {
         self.with_plan(sql, |plan, _| plan.display_indent_schema().to_string())
     }
 
-    /// The same, made slowly, in so many passes.
+    /// A plan that is made slowly, in so many passes.
     fn slow(&self, sql: &str, passes: usize) -> String {
         self.with_plan("SELECT 1", |_, context| {
             let mut state = (*context.state).clone();

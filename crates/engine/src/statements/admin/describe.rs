@@ -95,7 +95,7 @@ async fn describe_table(context: &StatementContext, reference: &TableReference) 
 }
 
 const COLUMNS: [&str; 5] = ["column_name", "data_type", "is_nullable", "key", "column_default"];
-/// Of a table: the same, and how each column is stored.
+/// Columns of DESCRIBE for a table: those of a query, and how each column is stored.
 const STORED_COLUMNS: [&str; 10] = [
     "column_name",
     "data_type",

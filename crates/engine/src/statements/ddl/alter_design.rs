@@ -27,7 +27,7 @@ pub(crate) struct AlterDesign {
 /// One SET.
 #[derive(Debug, Clone)]
 struct DesignChange {
-    /// Of this column; otherwise of the table.
+    /// The column that is changed; `None` for the table.
     column: Option<Ident>,
     /// Names and values.
     options: Vec<SqlOption>,

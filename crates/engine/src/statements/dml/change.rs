@@ -230,7 +230,7 @@ impl Work {
 }
 
 /// Finds what a statement changes, and writes it. When others have changed the table between the two, it is read again with the
-/// turn to write, so that nobody can.
+/// write lock, so that nobody can.
 pub(crate) async fn run(context: &StatementContext, work: Work, parameters: Option<ParamValues>) -> Result<Outcome> {
     let target = writable(context, work.table(), work.verb())?;
     if let Work::Change(change) = &work

@@ -39,7 +39,7 @@ impl Maker<'_> {
         self.list_of_items(scope, Taken::new())
     }
 
-    /// The same where an alias is taken already.
+    /// Members of FROM where an alias is taken already.
     pub(super) fn items_beside(&mut self, alias: &str) -> From {
         self.list_of_items(&Vec::new(), vec![(alias.to_owned(), None)])
     }

@@ -5,7 +5,7 @@ use crate::operators::aggregate::moments::Floats;
 use crate::operators::aggregate::table::GroupTable;
 use crate::{Error, Result};
 
-/// Of all groups.
+/// The distinct values of all groups, for aggregates with DISTINCT.
 #[derive(Debug)]
 pub(super) struct Different {
     /// The values as bits.

@@ -245,7 +245,7 @@ impl Found<'_> {
 }
 
 impl Counts {
-    /// Of the numbers in a set.
+    /// Counts of the numbers in a set.
     fn of(set: &GroupTable, distinct: &Distinct) -> Self {
         let Distinct { size, low, summed, .. } = *distinct;
         let mut groups = GroupTable::new();

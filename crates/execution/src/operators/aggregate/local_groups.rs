@@ -26,7 +26,7 @@ pub(crate) struct MorselBounds {
     pub(crate) keys: Option<(i64, i64)>,
 }
 
-/// Of each morsel the groups that it may have.
+/// The groups that each morsel may have.
 #[derive(Debug)]
 pub(crate) struct MorselGroups {
     /// None of morsels that are scattered.

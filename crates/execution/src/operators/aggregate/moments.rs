@@ -12,14 +12,14 @@ pub enum Moment {
     Sum,
     /// The variance of the first, or its root.
     Spread {
-        /// Of a sample, which needs two numbers, rather than of all.
+        /// Whether it is of a sample, which needs two numbers, rather than of a population.
         sample: bool,
         /// The standard deviation.
         root: bool,
     },
     /// The covariance of both.
     Covariance {
-        /// Of a sample.
+        /// Whether it is of a sample rather than of a population.
         sample: bool,
     },
     /// Their correlation (Pearson's).
@@ -193,7 +193,7 @@ impl Floats {
         squares.times(&Exact::of(self.counts[place])).minus(&sum.times(&sum))
     }
 
-    /// The same of the products of both arguments' distances.
+    /// The exact sum of the products of both arguments' distances.
     fn common(&self, place: usize) -> Exact {
         let [first, second] = [0, 1].map(|argument| self.sums[argument].get(place));
         self.products.get(place).times(&Exact::of(self.counts[place])).minus(&first.times(&second))

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct OutOfLine {
     /// What is gathered.
     pub what: Gathering,
-    /// Of what.
+    /// The expressions that the aggregate is computed of.
     pub arguments: Vec<Expression>,
     /// FILTER (WHERE …): records for which it is not 1 do not count here.
     pub filter: Option<Expression>,

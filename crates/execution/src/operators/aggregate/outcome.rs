@@ -19,7 +19,7 @@ pub enum Finish {
     Key(usize),
     /// The result of an aggregate, by its number.
     Value(usize),
-    /// The same; it is an overflow outside of what its type can hold.
+    /// The sum, or an overflow; an overflow outside of what its type can hold.
     Within(usize, Limits),
     /// A mean of decimals, rounded half away from zero.
     Mean {
@@ -53,7 +53,7 @@ pub struct Spread {
     pub count: usize,
     /// Their digits behind the point.
     pub digits: u32,
-    /// Of a sample, which needs two numbers, rather than of all.
+    /// Whether it is of a sample, which needs two numbers, rather than of a population.
     pub sample: bool,
     /// The standard deviation: the variance's root.
     pub root: bool,
@@ -144,7 +144,7 @@ impl Finish {
         }
     }
 
-    /// The same as far as later pipelines are planned by it before anything has run: sums and means are expected to be no
+    /// Bounds of the results by which later pipelines are planned before anything has run: sums and means are expected to be no
     /// larger than such things are. They are planned again by what the rows have.
     pub fn expected(
         &self,

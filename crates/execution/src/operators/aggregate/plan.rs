@@ -26,9 +26,9 @@ pub struct Aggregation {
 /// One aggregate function over an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
-    /// Which.
+    /// The aggregate function.
     pub function: Function,
-    /// Of what; a count without one counts records.
+    /// Its argument. A count without one counts records.
     pub argument: Option<Expression>,
     /// FILTER (WHERE …): records for which it is not 1 do not count here.
     pub filter: Option<Expression>,

@@ -46,7 +46,7 @@ impl States {
         Self { words, table: (!array).then(GroupTable::new), first: 0, taken: None, sets, apart, stride: plan.stride }
     }
 
-    /// The same, for states that lie in windows.
+    /// States that lie in local groups of morsels.
     pub(crate) fn in_windows(plan: &Plan) -> Self {
         let taken = Some(Box::new(Taken::new(plan)));
         Self { words: Vec::new(), table: None, first: 0, taken, sets: Vec::new(), apart: None, stride: plan.stride }

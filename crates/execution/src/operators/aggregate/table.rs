@@ -111,7 +111,7 @@ fn direct(places: &mut [u32], known: &mut Vec<u64>, numbers: &mut [u64]) {
     }
 }
 
-/// The same in a hash table that has room.
+/// Looks keys up in a hash table that has room for those that are new.
 fn hashed(slots: &mut [u64], known: &mut Vec<u64>, numbers: &mut [u64]) {
     let mask = slots.len() - 1;
     let mut hashes = [0; BLOCK];

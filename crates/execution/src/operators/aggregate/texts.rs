@@ -13,7 +13,7 @@ const WASTE: usize = 1 << 12;
 /// Groups whose strings are asked for at once.
 const BLOCK: usize = 64;
 
-/// Of all groups.
+/// The byte strings that all groups have as their smallest or largest.
 #[derive(Debug)]
 pub(super) struct Texts {
     pub(super) function: usize,

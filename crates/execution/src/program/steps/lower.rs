@@ -301,7 +301,7 @@ impl Builder {
 
     fn map(&mut self, map: &LookupTable, argument: Nullable) -> Result<Nullable> {
         if !self.range(argument.value).is_short() {
-            return Err(Error::Unsupported("a value map over more than 64 bits".to_owned()));
+            return Err(Error::Unsupported("a lookup table over more than 64 bits".to_owned()));
         }
         let value = self.cell(&map.values, argument.value);
         let valid = map.valid.as_ref().map(|valid| self.cell(valid, argument.value));

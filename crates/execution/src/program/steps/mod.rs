@@ -94,7 +94,7 @@ impl Program {
         &self.steps[step]
     }
 
-    /// What its value maps read.
+    /// What its lookup tables read.
     pub(crate) fn cells(&self) -> &[Arc<Cells>] {
         &self.cells
     }

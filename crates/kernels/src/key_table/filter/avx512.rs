@@ -1,11 +1,11 @@
 //! Filters of eight hashes at once: words by a gather, places by shifts, the numbers that pass by a compression.
 
-use super::{Bits, scalar};
+use super::{FilterBits, scalar};
 use crate::hash::Key;
 use std::arch::x86_64::*;
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,bmi1,bmi2,popcnt")]
-pub(super) fn select<K: Key>(bits: &Bits, hashes: &[K], first: u32, passed: &mut [u32]) -> usize {
+pub(super) fn select<K: Key>(bits: &FilterBits, hashes: &[K], first: u32, passed: &mut [u32]) -> usize {
     let (whole, rest) = hashes.as_chunks::<8>();
     let last = _mm512_set1_epi64(bits.words.len() as i64 - 1);
     let shift = _mm_cvtsi32_si128(bits.shift as i32);

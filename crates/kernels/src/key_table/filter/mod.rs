@@ -17,13 +17,13 @@ use std::marker::PhantomData;
 #[derive(Debug)]
 pub struct Filter<K> {
     function: HashFunction,
-    bits: Bits,
+    bits: FilterBits,
     keys: PhantomData<K>,
 }
 
 /// The words of a filter.
 #[derive(Debug)]
-struct Bits {
+struct FilterBits {
     /// As many as a power of two, at least two.
     words: Vec<u64>,
     /// What leaves of a hash the number of its word.
@@ -56,7 +56,7 @@ impl<K: Key> Filter<K> {
                 words[(hash.to_u64() >> shift) as usize] |= places(hash.to_u64());
             }
         }
-        Self { function, bits: Bits { words, shift }, keys: PhantomData }
+        Self { function, bits: FilterBits { words, shift }, keys: PhantomData }
     }
 
     /// The numbers of the keys that pass, appended to `passed`.

@@ -1,10 +1,10 @@
 //! Filters one hash at a time, without a branch on the answer.
 
-use super::{Bits, places};
+use super::{FilterBits, places};
 use crate::hash::Key;
 
 #[inline(always)]
-pub(super) fn select<K: Key>(bits: &Bits, hashes: &[K], first: u32, passed: &mut [u32]) -> usize {
+pub(super) fn select<K: Key>(bits: &FilterBits, hashes: &[K], first: u32, passed: &mut [u32]) -> usize {
     let mut count = 0;
     for (key, hash) in (first..).zip(hashes) {
         let hash = hash.to_u64();

@@ -38,13 +38,13 @@ impl Pairs {
         Self { probe: Vec::with_capacity(capacity), build: Vec::with_capacity(capacity), capacity }
     }
 
-    /// Of each pair the number of the key in the vector that was probed. Where pairs of several vectors are gathered, what
-    /// each call has added is turned into TIDs, or whatever tells the vectors apart, before the next vector is probed.
+    /// For each pair, the number of the key in the vector that was probed. Where pairs of several vectors are gathered, what each
+    /// call has added is turned into TIDs, or whatever tells the vectors apart, before the next vector is probed.
     pub fn probe(&self) -> &[u32] {
         &self.probe
     }
 
-    /// Of each pair the build position.
+    /// The build position of each pair.
     pub fn build(&self) -> &[u32] {
         &self.build
     }
@@ -111,7 +111,7 @@ impl Duplicates {
         done
     }
 
-    /// The same, with the positions that lie in a key's span of all that its link leads to.
+    /// Pairs for links, with the positions that lie in a key's span of all that its link leads to.
     ///
     /// # Panics
     /// When a link is another table's, and for a span of more positions than there are.

@@ -34,7 +34,7 @@ unsafe fn home_slots<S: Slots<Key = L::Key>, L: KeyLanes>(
 ) -> usize {
     let whole = keys.len() / L::COUNT * L::COUNT;
     let UndecidedKeys { rows, slots, count } = undecided;
-    // SAFETY: the instruction set is the caller's.
+    // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
     unsafe {
         let (none, one) = (L::Slots::splat(NONE), L::Slots::splat(1));
         for row in (0..whole).step_by(L::COUNT) {
@@ -80,27 +80,28 @@ impl KeyLanes for Keys16 {
 
     #[inline(always)]
     unsafe fn expand(self, mask: u32, next: Self) -> Self {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         Self(unsafe { _mm512_mask_expand_epi32(self.0, mask as __mmask16, next.0) })
     }
 
     #[inline(always)]
     unsafe fn shifted(self, bits: u32) -> Numbers16 {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         Numbers16(unsafe { _mm512_srl_epi32(self.0, _mm_cvtsi32_si128(bits as i32)) })
     }
 
     #[inline(always)]
     unsafe fn equal(self, other: Self) -> u32 {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         unsafe { _mm512_cmpeq_epi32_mask(self.0, other.0) }.into()
     }
 
     #[inline(always)]
     unsafe fn gather(entries: *const Entry<u32>, slots: Numbers16, mask: u32) -> (Self, Numbers16) {
         const { assert!(size_of::<Entry<u32>>() == 8) };
-        // SAFETY: the instruction set is the caller's, and so are the entries, of eight bytes without padding, as many as
-        // the masked slots can tell apart. Each is read whole, key and link, since gathers cost by the lane.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen, and so are the
+        // entries, of eight bytes without padding, as many as the masked slots can tell apart. Each is read whole, key and link,
+        // since gathers cost by the lane.
         unsafe {
             let slots = _mm512_and_si512(slots.0, _mm512_set1_epi32(mask as i32));
             let low = _mm512_i32gather_epi64::<8>(_mm512_castsi512_si256(slots), entries.cast());
@@ -115,7 +116,7 @@ impl KeyLanes for Keys16 {
     #[inline(always)]
     unsafe fn from_each(slots: Numbers16, entry: impl Fn(u32) -> (u32, u32)) -> (Self, Numbers16) {
         let (mut keys, mut numbers) = ([0; 16], [0; 16]);
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         unsafe { slots.store(&mut numbers) };
         for (key, number) in keys.iter_mut().zip(&mut numbers) {
             (*key, *number) = entry(*number);
@@ -137,27 +138,28 @@ impl KeyLanes for Keys8 {
 
     #[inline(always)]
     unsafe fn expand(self, mask: u32, next: Self) -> Self {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         Self(unsafe { _mm512_mask_expand_epi64(self.0, mask as __mmask8, next.0) })
     }
 
     #[inline(always)]
     unsafe fn shifted(self, bits: u32) -> Numbers8 {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         Numbers8(unsafe { _mm512_cvtepi64_epi32(_mm512_srl_epi64(self.0, _mm_cvtsi32_si128(bits as i32))) })
     }
 
     #[inline(always)]
     unsafe fn equal(self, other: Self) -> u32 {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         unsafe { _mm512_cmpeq_epi64_mask(self.0, other.0) }.into()
     }
 
     #[inline(always)]
     unsafe fn gather(entries: *const Entry<u64>, slots: Numbers8, mask: u32) -> (Self, Numbers8) {
         const { assert!(size_of::<Entry<u64>>() == 16 && std::mem::offset_of!(Entry<u64>, link) == 8) };
-        // SAFETY: the instruction set is the caller's, and so are the entries, of sixteen bytes, as many as the masked
-        // slots, below 2^30, can tell apart: in units of eight bytes keys lie at twice the slot and links behind them.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen, and so are the
+        // entries, of sixteen bytes, as many as the masked slots, below 2^30, can tell apart: in units of eight bytes keys lie
+        // at twice the slot and links behind them.
         unsafe {
             let slots = _mm256_and_si256(slots.0, _mm256_set1_epi32(mask as i32));
             let places = _mm256_add_epi32(slots, slots);
@@ -170,7 +172,7 @@ impl KeyLanes for Keys8 {
     #[inline(always)]
     unsafe fn from_each(slots: Numbers8, entry: impl Fn(u32) -> (u64, u32)) -> (Self, Numbers8) {
         let (mut keys, mut numbers) = ([0; 8], [0; 8]);
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         unsafe { slots.store(&mut numbers) };
         for (key, number) in keys.iter_mut().zip(&mut numbers) {
             (*key, *number) = entry(*number);
@@ -221,7 +223,7 @@ macro_rules! numbers {
         impl Numbers for $name {
             #[inline(always)]
             unsafe fn splat(number: u32) -> Self {
-                // SAFETY: the instruction set is the caller's.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
                 Self(unsafe { $splat(number as i32) })
             }
 
@@ -236,7 +238,7 @@ macro_rules! numbers {
                     }
                     count
                 };
-                // SAFETY: the instruction set is the caller's.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
                 unsafe { Self::load(&COUNT).plus(Self::splat(first)) }
             }
 
@@ -254,31 +256,31 @@ macro_rules! numbers {
 
             #[inline(always)]
             unsafe fn plus(self, other: Self) -> Self {
-                // SAFETY: the instruction set is the caller's.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
                 Self(unsafe { $add(self.0, other.0) })
             }
 
             #[inline(always)]
             unsafe fn equal(self, other: Self) -> u32 {
-                // SAFETY: the instruction set is the caller's.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
                 unsafe { $equal(self.0, other.0) }.into()
             }
 
             #[inline(always)]
             unsafe fn or_else(self, mask: u32, other: Self) -> Self {
-                // SAFETY: the instruction set is the caller's.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
                 Self(unsafe { $blend(mask as $mask, other.0, self.0) })
             }
 
             #[inline(always)]
             unsafe fn compress(self, mask: u32) -> Self {
-                // SAFETY: the instruction set is the caller's.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
                 Self(unsafe { $compress(mask as $mask, self.0) })
             }
 
             #[inline(always)]
             unsafe fn expand(self, mask: u32, next: Self) -> Self {
-                // SAFETY: the instruction set is the caller's.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
                 Self(unsafe { $expand(self.0, mask as $mask, next.0) })
             }
 
@@ -286,8 +288,8 @@ macro_rules! numbers {
             unsafe fn scatter(self, mask: u32, numbers: &mut [u32], at: Self) {
                 let mask = mask as $mask;
                 let end = numbers.len().min(i32::MAX as usize) as u32;
-                // SAFETY: the instruction set is the caller's; each place of the mask is below the length and below 2^31,
-                // as compared.
+                // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen; each place of
+                // the mask is below the length and below 2^31, as compared.
                 unsafe {
                     assert_eq!($less(at.0, Self::splat(end).0) & mask, mask, "a place past the end");
                     $scatter::<4>(numbers.as_mut_ptr().cast(), mask, at.0, self.0);

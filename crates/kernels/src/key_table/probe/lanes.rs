@@ -35,7 +35,7 @@ pub trait KeyLanes: Word {
     /// at `entries`.
     unsafe fn gather(entries: *const Entry<Self::Key>, slots: Self::Slots, mask: u32) -> (Self, Self::Slots);
 
-    /// The same of a table whose entries are of another kind, one at a time.
+    /// Gathers entries of a table whose entries are of another kind, one at a time.
     unsafe fn from_each(slots: Self::Slots, entry: impl Fn(u32) -> (Self::Key, u32)) -> (Self, Self::Slots);
 }
 

@@ -22,7 +22,7 @@ pub(super) unsafe fn search<S: Slots<Key = L::Key>, L: KeyLanes>(
     links: &mut [u32],
 ) {
     for (keys, links) in keys.chunks(MOST_ROWS).zip(links.chunks_mut(MOST_ROWS)) {
-        // SAFETY: the instruction set is the caller's.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
         let done = unsafe { in_lanes::<S, L>(table, function, keys, links) };
         each::scalar(table, function, &keys[done..], &mut links[done..]);
     }
@@ -44,7 +44,7 @@ unsafe fn in_lanes<S: Slots<Key = L::Key>, L: KeyLanes>(
     }
     let all = u32::MAX >> (32 - L::COUNT);
     let mut next = 0;
-    // SAFETY: the instruction set is the caller's.
+    // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen.
     let (rows, free) = unsafe {
         let (none, zero, one) = (L::Slots::splat(NONE), L::Slots::splat(0), L::Slots::splat(1));
         let (mut wanted, mut rows, mut offsets) = (L::load(keys), zero, zero);

@@ -149,7 +149,7 @@ fn in_32<const KIND: u8, const FLIP: bool>(bytes: &PaddedBytes<'_>, lanes: &[Cod
     word
 }
 
-/// The same for codes of more than 56 bits, which are shifted to where their lane begins.
+/// Lanes for codes of more than 56 bits, which are shifted to where their lane begins.
 #[derive(Clone, Copy)]
 struct WideLanes {
     shuffle: __m256i,
@@ -209,8 +209,8 @@ fn codes(bytes: &PaddedBytes<'_>, at: usize, lanes: &CodeLanes) -> __m256i {
     _mm256_and_si256(_mm256_shuffle_epi8(bytes.both(at), lanes.shuffle), lanes.mask)
 }
 
-/// The same for codes of more than 56 bits: the first eight bytes of each, and the eight from its second byte on. The
-/// bytes of two codes, seventeen at most, are one shuffle's in each case.
+/// Loads lanes for codes of more than 56 bits: the first eight bytes of each, and the eight from its second byte on. The bytes of
+/// two codes, seventeen at most, are one shuffle's in each case.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn wide_codes(bytes: &PaddedBytes<'_>, at: usize, lanes: &WideLanes, mask: __m256i) -> __m256i {

@@ -87,7 +87,7 @@ macro_rules! masks_of_bytes {
     ($in_order:ident) => {
         #[inline(always)]
         unsafe fn all() -> [__m256i; 2] {
-            // SAFETY: the caller has AVX2, here and below.
+            // SAFETY: the machine has AVX2, for `Isa::best` was asked before this was chosen, here and below.
             unsafe { [_mm256_set1_epi8(-1); 2] }
         }
 
@@ -179,7 +179,7 @@ macro_rules! masks_of_bytes {
             place: ScanPosition,
             out: &mut [u64],
         ) -> ScanPosition {
-            // SAFETY: the caller's.
+            // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
             unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
     };
@@ -195,7 +195,7 @@ impl Vector for ByteVector {
 
     #[inline(always)]
     unsafe fn splat(unit: u64) -> Self {
-        // SAFETY: the caller has AVX2, here and below.
+        // SAFETY: the machine has AVX2, for `Isa::best` was asked before this was chosen, here and below.
         Self(unsafe { [_mm256_set1_epi8(unit as i8); 2] })
     }
 
@@ -283,7 +283,7 @@ impl ByteVector {
     /// As for [`Vector`].
     #[inline(always)]
     unsafe fn bits_below_complement(self, complement: [__m256i; 2]) -> u64 {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { !Self::bits([average(self.0[0], complement[0]), average(self.0[1], complement[1])]) }
     }
 }
@@ -360,7 +360,7 @@ impl Vector for WordVector {
 
     #[inline(always)]
     unsafe fn splat(unit: u64) -> Self {
-        // SAFETY: the caller has AVX2, here and below.
+        // SAFETY: the machine has AVX2, for `Isa::best` was asked before this was chosen, here and below.
         Self(unsafe { [_mm256_set1_epi16(unit as i16); 4] })
     }
 

@@ -132,7 +132,7 @@ macro_rules! masks_of_bits {
             place: ScanPosition,
             out: &mut [u64],
         ) -> ScanPosition {
-            // SAFETY: the caller's.
+            // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
             unsafe { scan.sweep::<KIND, WAY, DEPTH, LAST>(place, out) }
         }
     };
@@ -148,7 +148,7 @@ impl Vector for ByteVector {
 
     #[inline(always)]
     unsafe fn splat(unit: u64) -> Self {
-        // SAFETY: the caller has AVX-512, here and below.
+        // SAFETY: the machine has AVX-512, for `Isa::best` was asked before this was chosen, here and below.
         Self(unsafe { _mm512_set1_epi8(unit as i8) })
     }
 
@@ -252,7 +252,7 @@ impl Vector for WordVector {
 
     #[inline(always)]
     unsafe fn splat(unit: u64) -> Self {
-        // SAFETY: the caller has AVX-512, here and below.
+        // SAFETY: the machine has AVX-512, for `Isa::best` was asked before this was chosen, here and below.
         let unit = unsafe { _mm512_set1_epi16(unit as i16) };
         Self(unit, unit)
     }

@@ -15,7 +15,7 @@ use super::vector::{Constant, Operand, Vector};
 pub(super) unsafe fn less<V: Vector<Unit = u8>>(slices: Option<Slices<'_, u8>>, tail: Tail<'_>, out: &mut [u64]) {
     let count = slices.map_or(0, |slices| slices.count);
     assert!(slices.is_none_or(|slices| slices.rows.div_ceil(64) == out.len()), "a word per 64 codes");
-    // SAFETY: the caller's.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
     let constant = unsafe { Constant::<V>::new(tail.constant >> tail.bits, count, 0) };
     for (block, out) in out.chunks_mut(BLOCK / 64).enumerate() {
         let mut equal = [u64::MAX; BLOCK / 64];
@@ -24,7 +24,8 @@ pub(super) unsafe fn less<V: Vector<Unit = u8>>(slices: Option<Slices<'_, u8>>, 
             equal = [0; BLOCK / 64];
             for i in 0..out.len() {
                 let offset = block * BLOCK + i * 64;
-                // SAFETY: the caller's; slices are padded to whole words of codes, of which `out` has no more.
+                // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; slices
+                // are padded to whole words of codes, of which `out` has no more.
                 unsafe {
                     let mut chain = Chain::<V>::new(V::all());
                     for slice in 0..count {

@@ -45,7 +45,7 @@ impl<V: Vector> Chain<V> {
     /// As for [`Vector`].
     #[inline(always)]
     pub(super) unsafe fn new(within: V::Mask) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { Self { equal: within, less: V::none(), difference: V::no_difference() } }
     }
 
@@ -55,7 +55,7 @@ impl<V: Vector> Chain<V> {
     /// As for [`Vector`] and [`Operand::get`].
     #[inline(always)]
     pub(super) unsafe fn step<const LESS: bool, const LAST: bool>(&mut self, units: V, other: V) {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             if LESS {
                 self.less = V::or(self.less, units.less(other, self.equal));
@@ -72,7 +72,7 @@ impl<V: Vector> Chain<V> {
     /// As for [`Vector`].
     #[inline(always)]
     pub(super) unsafe fn step_equal(&mut self, units: V, other: V) {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             self.difference = units.differ(other, self.difference);
             self.equal = units.equal(other, self.equal);
@@ -85,7 +85,7 @@ impl<V: Vector> Chain<V> {
     /// As for [`Vector`].
     #[inline(always)]
     pub(super) unsafe fn nearer(&self, nearest: V::Nearest) -> V::Nearest {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { V::nearer(nearest, self.equal, self.difference) }
     }
 }
@@ -151,7 +151,8 @@ pub(super) unsafe fn scan<V: Vector>(
     ways: Ways,
     out: &mut [u64],
 ) {
-    // SAFETY: the caller's; constants are no memory.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; constants are no
+    // memory.
     unsafe {
         let (Comparison::Equal(code) | Comparison::Less(code) | Comparison::Within { end: code, .. }) = comparison;
         let mut constant = Constant::<V>::zero();
@@ -190,7 +191,8 @@ pub(super) unsafe fn compare<V: Vector>(
     let scan = ChainScan::<V, _>::new(slices, [&column; 2], negate, options);
     // Two columns are read for every answer, so that there is less to gain past the caches.
     let ways = Ways { expanded: false, far: usize::MAX };
-    // SAFETY: the caller's; the shapes were compared above.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; the shapes were
+    // compared above.
     unsafe {
         match relation {
             Relation::Equal => scan.run::<EQUAL>(options, ways, out),
@@ -212,7 +214,8 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
     #[inline(always)]
     unsafe fn run<const KIND: u8>(&self, options: Options, ways: Ways, out: &mut [u64]) {
         assert_eq!(out.len(), self.slices.rows.div_ceil(64), "a word per 64 codes");
-        // SAFETY: the caller's; slices are padded to whole words of codes.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; slices are
+        // padded to whole words of codes.
         unsafe {
             match options.combine {
                 Combine::Set if self.slices.rows * size_of::<V::Unit>() > ways.far => {
@@ -234,7 +237,7 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
         let mut patience = PATIENCE.0;
         let mut waiting = Waiting::none();
         let mut place = ScanPosition { group: 0, depth: if self.early_stop { 1 } else { count } };
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             while place.group < groups {
                 let start = place.group;
@@ -297,14 +300,14 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
         let lines = Lines { start: self.slices.start(), stride: self.slices.stride() };
         if DEPTH == 0 {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].chunks_mut(GROUP)) {
-                // SAFETY: the caller's.
+                // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
                 if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
                     return ScanPosition { group, depth: depth + 1 };
                 }
             }
         } else {
             for (group, out) in (place.group..).zip(out[place.group * GROUP..].as_chunks_mut::<GROUP>().0) {
-                // SAFETY: the caller's.
+                // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
                 if unsafe { self.group::<KIND, WAY, DEPTH, LAST>(lines, group, depth, out) } {
                     return ScanPosition { group, depth: depth + 1 };
                 }
@@ -332,7 +335,7 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
                 return false;
             }
         }
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         let open = unsafe {
             let answers = if WAY == SET { &mut *out } else { &mut scratch[..out.len()] };
             if O::SAME && !piped(WAY) && KIND != EQUAL && DEPTH != 0 {
@@ -377,7 +380,8 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
         answers: &mut [u64],
     ) -> bool {
         let last = LAST || depth == self.slices.count;
-        // SAFETY: the caller's; there are `depth` slices, `stride` bytes from each other.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; there are
+        // `depth` slices, `stride` bytes from each other.
         unsafe {
             let mut open = UndecidedCodes::<V>::new();
             for (i, (answer, interest)) in answers.iter_mut().zip(interest).enumerate() {
@@ -410,7 +414,8 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
         group: usize,
         answers: &mut [u64],
     ) -> bool {
-        // SAFETY: the caller's; there are `DEPTH` slices, `stride` bytes from each other.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; there are
+        // `DEPTH` slices, `stride` bytes from each other.
         unsafe {
             let (mut near, mut doubt) = (V::none_near(), V::no_doubt());
             // Read once: the compiler can't know that writing answers leaves them as they are, and would load them for
@@ -447,7 +452,8 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
     /// Whether one of the codes of a group's words has both of its first two units in common with a constant.
     #[inline(always)]
     unsafe fn any_same_pair<const KIND: u8>(&self, lines: Lines, group: usize, words: usize) -> bool {
-        // SAFETY: the caller's; there are two slices, `stride` bytes from each other.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; there are two
+        // slices, `stride` bytes from each other.
         unsafe {
             let mut near = V::none_near();
             for word in group * GROUP..group * GROUP + words {
@@ -471,7 +477,7 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
         slice: usize,
         offset: usize,
     ) {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             if KIND == EQUAL {
                 chain.step::<false, LAST>(units, self.operands[0].get(slice, offset));
@@ -491,7 +497,7 @@ impl<'a, V: Vector, O: Operand<V>> ChainScan<'a, V, O> {
 /// As for [`Vector`].
 #[inline(always)]
 unsafe fn answer_bits<V: Vector, const KIND: u8, const WAY: u8>(chain: &Chain<V>, low: &Chain<V>) -> u64 {
-    // SAFETY: the caller's.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
     unsafe {
         V::bits(match KIND {
             EQUAL if !piped(WAY) => V::same(chain.equal, chain.difference),
@@ -508,7 +514,7 @@ unsafe fn answer_bits<V: Vector, const KIND: u8, const WAY: u8>(chain: &Chain<V>
 /// As for [`Vector`].
 #[inline(always)]
 pub(super) unsafe fn nearer_pair<V: Vector>(units: [V; 2], constant: [V; 2], nearest: V::Nearest) -> V::Nearest {
-    // SAFETY: the caller's.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
     unsafe {
         let mut chain = Chain::<V>::new(V::all());
         chain.step_equal(units[0], constant[0]);
@@ -523,7 +529,8 @@ pub(super) unsafe fn nearer_pair<V: Vector>(units: [V; 2], constant: [V; 2], nea
 /// As for [`Vector::load`].
 #[inline(always)]
 pub(super) unsafe fn load_ahead<V: Vector>(bytes: *const u8) -> V {
-    // SAFETY: the caller's; a prefetch reads nothing and never faults, wherever it points.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; a prefetch reads
+    // nothing and never faults, wherever it points.
     unsafe {
         for line in (0..64 * size_of::<V::Unit>()).step_by(64) {
             _mm_prefetch::<_MM_HINT_T0>(bytes.wrapping_add(AHEAD + line).cast());
@@ -544,13 +551,13 @@ impl<V: Vector> UndecidedCodes<V> {
     /// As for [`Vector`], here and below.
     #[inline(always)]
     unsafe fn new() -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { Self { near: V::none_near(), mask: V::none(), bits: 0 } }
     }
 
     #[inline(always)]
     unsafe fn add<const KIND: u8, const WAY: u8>(&mut self, chain: &Chain<V>, low: &Chain<V>, interest: u64) {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             let equal = if KIND == WITHIN { V::or(chain.equal, low.equal) } else { chain.equal };
             match WAY {
@@ -568,7 +575,7 @@ impl<V: Vector> UndecidedCodes<V> {
 
     #[inline(always)]
     unsafe fn any<const WAY: u8>(&self) -> bool {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             match WAY {
                 SET | PAST => V::any_near(self.near),

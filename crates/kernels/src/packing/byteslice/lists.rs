@@ -38,7 +38,8 @@ pub(super) unsafe fn scan<V: Vector, const TOGETHER: usize>(
     out: &mut [u64],
 ) {
     assert_eq!(out.len(), slices.rows.div_ceil(64), "a word per 64 codes");
-    // SAFETY: the caller's, for constants are no memory.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen, for constants are
+    // no memory.
     let list = unsafe { CodeList::<V>::new(slices, values) };
     let (count, mut settled, mut open) = (slices.count, 0, 0);
     let mut depth = if options.early_stop { 1 } else { count };
@@ -52,7 +53,8 @@ pub(super) unsafe fn scan<V: Vector, const TOGETHER: usize>(
         }
         let mut answers = [0; GROUP];
         let answers = &mut answers[..out.len()];
-        // SAFETY: the caller's; slices are padded to whole words of codes, of which there is one for each of `out`.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; slices are
+        // padded to whole words of codes, of which there is one for each of `out`.
         let deeper = unsafe {
             list.answer::<TOGETHER>(group * GROUP, depth, answers);
             depth < count && list.decide(group * GROUP, answers, &interest)
@@ -91,7 +93,7 @@ impl<'a, V: Vector> CodeList<'a, V> {
             let mut units = Vec::with_capacity(distinct.len() * depth as usize);
             for prefix in distinct {
                 for unit in (0..depth).rev() {
-                    // SAFETY: the caller's.
+                    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
                     units.push(unsafe { V::splat(prefix >> (unit * V::Unit::BITS)) });
                 }
             }
@@ -106,7 +108,7 @@ impl<'a, V: Vector> CodeList<'a, V> {
     /// As for [`Vector`]; the slices have the words.
     #[inline(always)]
     unsafe fn answer<const TOGETHER: usize>(&self, word: usize, depth: usize, answers: &mut [u64]) {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             match depth {
                 1 => self.words::<TOGETHER, 1>(word, answers),
@@ -132,7 +134,7 @@ impl<'a, V: Vector> CodeList<'a, V> {
         for (i, answer) in answers.iter_mut().enumerate() {
             if *answer & interest[i] != 0 {
                 any = true;
-                // SAFETY: the caller's.
+                // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
                 *answer = unsafe { self.deep(word + i, self.slices.count) };
             }
         }
@@ -147,7 +149,7 @@ impl<'a, V: Vector> CodeList<'a, V> {
     unsafe fn words<const TOGETHER: usize, const DEPTH: usize>(&self, word: usize, answers: &mut [u64]) {
         let (whole, rest) = answers.as_chunks_mut::<TOGETHER>();
         let after = word + whole.len() * TOGETHER;
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             for (i, answers) in whole.iter_mut().enumerate() {
                 self.unrolled::<TOGETHER, DEPTH>(word + i * TOGETHER, answers);
@@ -164,7 +166,7 @@ impl<'a, V: Vector> CodeList<'a, V> {
     /// The slices have the word.
     #[inline(always)]
     unsafe fn at(&self, word: usize) -> *const u8 {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { self.slices.start().add(word * 64 * size_of::<V::Unit>()) }
     }
 
@@ -175,7 +177,8 @@ impl<'a, V: Vector> CodeList<'a, V> {
     #[inline(always)]
     unsafe fn unrolled<const N: usize, const DEPTH: usize>(&self, word: usize, answers: &mut [u64; N]) {
         let stride = self.slices.stride();
-        // SAFETY: the caller's; there are `DEPTH` slices, `stride` bytes from each other.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; there are
+        // `DEPTH` slices, `stride` bytes from each other.
         unsafe {
             let mut units = [[V::splat(0); DEPTH]; N];
             for (i, units) in units.iter_mut().enumerate() {
@@ -206,7 +209,8 @@ impl<'a, V: Vector> CodeList<'a, V> {
     /// As for [`CodeList::answer`].
     #[inline(always)]
     unsafe fn deep(&self, word: usize, depth: usize) -> u64 {
-        // SAFETY: the caller's; there are `depth` slices, `stride` bytes from each other.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; there are
+        // `depth` slices, `stride` bytes from each other.
         unsafe {
             let mut near = V::none_near();
             for prefix in self.prefixes[depth - 1].chunks_exact(depth) {

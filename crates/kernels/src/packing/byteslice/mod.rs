@@ -118,7 +118,7 @@ impl<'a, U: Unit> Slices<'a, U> {
         })
     }
 
-    /// The same, if its units are bytes.
+    /// These slices, when their units are bytes.
     fn of_bytes(self) -> Option<Slices<'a, u8>> {
         let Self { bytes, count, units, first, rows, padding, .. } = self;
         (U::BITS == 8).then_some(Slices { bytes, count, units, first, rows, padding, unit: PhantomData })

@@ -70,7 +70,8 @@ fn lookup_in<C: Code, const M: usize>(slices: Slices<'_, u8>, tids: Tids<'_>, ou
 unsafe fn permute<const M: usize>(starts: &[*const u8; M], first: usize, rows_on: __m512i) -> __m512i {
     let mut codes = _mm512_setzero_si512();
     for start in starts {
-        // SAFETY: the caller's; the loads ask for no alignment.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; the loads ask
+        // for no alignment.
         let (low, high) =
             unsafe { (_mm512_loadu_si512(start.add(first).cast()), _mm512_loadu_si512(start.add(first + 64).cast())) };
         // The lowest byte of each lane.

@@ -44,7 +44,8 @@ lane!(u8, u16, u32, u64);
 /// The slices have more than `at` units.
 #[inline(always)]
 unsafe fn code<U: Unit, L: Lane, C: Code, const M: usize>(slices: &[*const U; M], at: usize, padding: u32) -> C {
-    // SAFETY: the caller's; the reads ask for no alignment.
+    // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; the reads ask for
+    // no alignment.
     let unit = |slice: usize| unsafe { slices[slice].add(at).read_unaligned() };
     let mut lane = L::from_unit(unit(0).little_endian().to_u64());
     for slice in 1..M {

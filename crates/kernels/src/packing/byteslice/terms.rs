@@ -26,14 +26,15 @@ pub(super) unsafe fn evaluate<V: Vector>(terms: &[Term<'_, V::Unit>], all: bool,
             Comparison::Equal(code) | Comparison::Less(code) => (code, 0),
             Comparison::Within { low, end } => (end, low),
         };
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         let constants =
             [first, second].map(|code| unsafe { Constant::<V>::new(code, term.slices.count, term.slices.padding) });
         prepared.push(Prepared { term, constants });
     }
     for (word, out) in out.iter_mut().enumerate() {
         let offset = word * 64 * size_of::<V::Unit>();
-        // SAFETY: the caller's; slices are padded to whole words of codes, of which each column has this one.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; slices are
+        // padded to whole words of codes, of which each column has this one.
         *out = unsafe {
             let mut open = V::all();
             for prepared in &prepared {
@@ -55,7 +56,7 @@ impl<V: Vector> Prepared<'_, V> {
     /// As for [`Vector`], and the units are there to be read.
     #[inline(always)]
     unsafe fn answer(&self, offset: usize, within: V::Mask, early_stop: bool) -> V::Mask {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             let holds = match self.term.comparison {
                 Comparison::Equal(_) => self.chain::<false>(0, offset, within, early_stop).equal,
@@ -80,7 +81,8 @@ impl<V: Vector> Prepared<'_, V> {
         early_stop: bool,
     ) -> Chain<V> {
         let slices = &self.term.slices;
-        // SAFETY: the caller's; there are `count` slices, `stride` bytes from each other.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; there are
+        // `count` slices, `stride` bytes from each other.
         unsafe {
             let mut chain = Chain::<V>::new(within);
             let mut bytes = slices.start().add(offset);

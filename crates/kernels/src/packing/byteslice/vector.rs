@@ -44,14 +44,14 @@ pub(in crate::packing) trait Vector: Copy {
     /// What [`Vector::bits_below_pair`] starts with.
     #[inline(always)]
     unsafe fn no_doubt() -> Self::Nearest {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { Self::none_near() }
     }
 
     /// Whether there is any of its doubt.
     #[inline(always)]
     unsafe fn any_doubt(doubt: Self::Nearest) -> bool {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { Self::any_near(doubt) }
     }
 
@@ -150,7 +150,7 @@ impl<V: Vector> Constant<V> {
     /// As for [`Vector`].
     #[inline(always)]
     pub(super) unsafe fn new(code: u64, count: usize, padding: u32) -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe {
             let mut constant = Self::zero();
             constant.set(code, count, padding);
@@ -164,7 +164,7 @@ impl<V: Vector> Constant<V> {
     /// As for [`Vector`].
     #[inline(always)]
     pub(super) unsafe fn zero() -> Self {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         let zero = unsafe { V::splat(0) };
         Self { units: [zero; 8], raised: zero, pairs: false }
     }
@@ -177,12 +177,12 @@ impl<V: Vector> Constant<V> {
     #[inline(always)]
     pub(super) unsafe fn set(&mut self, code: u64, count: usize, padding: u32) {
         let first = V::Unit::truncate(code << padding >> (count.saturating_sub(1) as u32 * V::Unit::BITS));
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         self.raised = unsafe { V::splat(first.to_u64() + 1) };
         self.pairs = first != V::Unit::MAX;
         for (slice, unit) in self.units[..count].iter_mut().enumerate() {
             let shift = (count - 1 - slice) as u32 * V::Unit::BITS;
-            // SAFETY: the caller's.
+            // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
             *unit = unsafe { V::splat(code << padding >> shift) };
         }
     }
@@ -197,13 +197,13 @@ impl<V: Vector> Operand<V> for Constant<V> {
 
     #[inline(always)]
     unsafe fn raised(&self) -> V {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { self.raised.uniform() }
     }
 
     #[inline(always)]
     unsafe fn get(&self, slice: usize, _: usize) -> V {
-        // SAFETY: the caller's.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
         unsafe { self.units[slice].uniform() }
     }
 }

@@ -32,8 +32,8 @@ pub(super) fn each_block(
     }
 }
 
-/// The same for segments of `CODES` codes, fewer than 64. The answers of `BLOCKS` blocks fill whole result words: where these
-/// begin with a word, each word is made of two segments' answers by shifts that are the same every time.
+/// Collects answers for segments of `CODES` codes, fewer than 64. The answers of `BLOCKS` blocks fill whole result words: where
+/// these begin with a word, each word is made of two segments' answers by shifts that are the same every time.
 #[inline(always)]
 fn each_shifted<const CODES: usize, const BLOCKS: usize>(
     banks: &Banks<'_>,

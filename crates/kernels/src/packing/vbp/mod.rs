@@ -41,7 +41,7 @@ const GROUP: usize = 4;
 struct ColumnWords<'a, const WORD: usize> {
     /// All bytes.
     bytes: &'a [u8],
-    /// Of each whole group, the words of every segment (from the part's first one on).
+    /// For each whole group, the words of every segment (from the part's first one on).
     whole: [&'a [[[u8; WORD]; GROUP]]; 64 / GROUP],
     /// The words of the last group, if it has fewer than four bits.
     rest: &'a [[u8; WORD]],

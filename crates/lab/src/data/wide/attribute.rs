@@ -70,12 +70,12 @@ pub enum Builder {
 }
 
 impl Builder {
-    /// Of numbers.
+    /// A builder of a column of numbers.
     pub fn numbers() -> Self {
         Self::Numbers(Vec::new())
     }
 
-    /// Of texts.
+    /// A builder of a column of texts.
     pub fn texts() -> Self {
         Self::Texts { known: HashMap::new(), rows: Vec::new() }
     }

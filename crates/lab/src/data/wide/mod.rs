@@ -39,8 +39,8 @@ impl Wide {
         place.unwrap_or_else(|| panic!("the table has no attribute {name}"))
     }
 
-    /// The same attributes with codes drawn by Zipf's distribution over each one's domain, independently: small codes
-    /// are frequent. What ties attributes of a row together is lost.
+    /// These attributes with codes drawn by Zipf's distribution over each one's domain, independently: small codes are frequent.
+    /// What ties attributes of a row together is lost.
     pub fn skewed(&self, exponent: f64, seed: u64) -> Self {
         let skew = |attribute: &Attribute| {
             let mut random = Random::named(seed, &format!("{} {exponent}", attribute.name));
@@ -51,7 +51,7 @@ impl Wide {
         Self { attributes: self.attributes.iter().map(skew).collect() }
     }
 
-    /// The same rows `times` times, one after the other.
+    /// These rows `times` times, one after the other.
     pub fn repeated(&self, times: usize) -> Self {
         let rows = self.rows();
         let repeat = |attribute: &Attribute| {

@@ -150,7 +150,7 @@ fn by_sql(data: &LoadData, size: u32) -> Result<Vec<Variant>, Error> {
     Ok(variants)
 }
 
-/// Of queries by operators, that PAX takes less than a part of NSM's time at each size.
+/// Judges whether, for queries by operators, PAX takes less than a part of NSM's time at each size.
 fn gains(context: &Context<'_>, queries: &[&str], part: f64) -> Judgement {
     let each = |query: &&str| faster(context, ("pax", "nsm"), part, &[("way", OPERATORS), ("query", query)]);
     Expectation::judge(queries.iter().flat_map(each).collect())

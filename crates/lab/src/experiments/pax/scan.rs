@@ -42,12 +42,12 @@ pub struct RangeQuery {
 pub struct ScanAnswer {
     /// Records.
     pub count: u64,
-    /// Of each projected attribute the sum of its codes.
+    /// The sum of the codes of each projected attribute.
     pub sums: Vec<u64>,
 }
 
 impl ScanAnswer {
-    /// Of no record.
+    /// The answer over no records.
     pub fn none(query: &RangeQuery) -> Self {
         Self { count: 0, sums: vec![0; query.projected.len()] }
     }

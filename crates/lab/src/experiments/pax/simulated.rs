@@ -210,7 +210,7 @@ fn data_stalls(events: &Events) -> Result<(f64, f64), String> {
     Ok(((first - second).max(0.0) * FIRST_MISS, second * SECOND_MISS))
 }
 
-/// The same for instructions.
+/// Cycles that misses of instructions take: those of the first cache, and those of the second.
 fn instruction_stalls(events: &Events) -> Result<(f64, f64), String> {
     let (first, second) = (events.of("I1mr")? as f64, events.of("ILmr")? as f64);
     Ok(((first - second).max(0.0) * FIRST_MISS, second * SECOND_MISS))

@@ -79,7 +79,7 @@ fn ratio(context: &Context<'_>, characteristic: &str, layout: &str) -> Option<f6
     found.first()?.summary("found_ratio").map(|ratio| ratio.mean)
 }
 
-/// Of both layouts that the table marks, or of one, that the ratio meets something.
+/// Judges whether, for the layouts given, the ratio meets something.
 fn judge(context: &Context<'_>, characteristic: &str, layouts: &[&str], met: fn(f64) -> bool) -> Judgement {
     let each = |layout: &&str| {
         let ratio = ratio(context, characteristic, layout)?;

@@ -38,7 +38,7 @@ impl Question {
 pub enum Tables<'t> {
     /// lineitem, orders and part in pages.
     Pages([&'t DirectPages; 3]),
-    /// The same as batches.
+    /// Tables as record batches.
     Batches([&'t [RecordBatch]; 3]),
 }
 

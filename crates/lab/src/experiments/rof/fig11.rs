@@ -42,7 +42,7 @@ static CLAIMS: [Claim; 3] = [
     },
 ];
 
-/// Of the time that the baseline takes more than the last step, the second step saves the larger part.
+/// Judges that, of the time that the baseline takes more than the last step, the second step saves the larger part.
 fn more(context: &Context<'_>) -> Judgement {
     let times = |steps| query::times(context, (3, &[]), "step", steps);
     let (Some(first), Some(second)) = (times(("+SIMD", "baseline")), times(("+prefetch", "+SIMD"))) else {

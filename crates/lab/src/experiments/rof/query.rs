@@ -21,7 +21,7 @@ pub const QUERIES: [usize; 8] = [1, 3, 4, 5, 6, 13, 14, 19];
 /// Without ROF, as the paper has it: one loop per pipeline, hash tables with Murmur3, no keys that go down to scans.
 pub const BASELINE: Way<'static> =
     Way { name: "baseline", mode: "fused", stages: "table=hash, hash=murmur3, keys=off" };
-/// The same with predicates by kernels, and a boundary behind them.
+/// Plans with predicates by kernels, and a boundary behind them.
 pub const SIMD: Way<'static> =
     Way { name: "+SIMD", mode: "fused", stages: "table=hash, hash=murmur3, keys=off, predicate=kernels" };
 /// With ROF: a boundary before each probe too, and group prefetching behind it.
@@ -49,7 +49,7 @@ pub fn name(number: usize) -> String {
 
 /// A variant of a query: a session with these settings.
 pub struct Session<'s> {
-    /// Which query.
+    /// The query, by its number in TPC-H.
     pub number: usize,
     /// How it runs.
     pub way: Way<'s>,
@@ -104,7 +104,7 @@ pub fn trial(
     trial_at(PAPER_SCALE, number, variants)
 }
 
-/// The same over a database of another scale at most.
+/// A trial over a database whose scale is at most the one given.
 pub fn trial_at(
     scale: f64,
     number: usize,
@@ -247,7 +247,7 @@ impl Subject for Run {
     }
 }
 
-/// Of a query at two levels of a factor, and at some levels of others, the times.
+/// The times of a query at two levels of a factor, and at some levels of others.
 pub fn times<'c>(
     context: &Context<'c>,
     (number, at): (usize, &[(&str, &str)]),
@@ -264,7 +264,8 @@ pub fn times<'c>(
     Some((point.time()?, context.findings.beside(point, factor, other)?.time()?))
 }
 
-/// Of some queries, that one level of a factor takes less than a part of another's time; at some levels of other factors.
+/// Judges whether, for some queries, one level of a factor takes less than a part of another's time; at some levels of other
+/// factors.
 pub fn faster_at(
     context: &Context<'_>,
     (queries, at): (&[usize], &[(&str, &str)]),
@@ -280,7 +281,7 @@ pub fn faster_at(
     queries.iter().filter_map(each).collect()
 }
 
-/// The same whatever the levels of other factors.
+/// Judges whether one level of a factor is faster, whatever the levels of other factors.
 pub fn faster(
     context: &Context<'_>,
     queries: &[usize],

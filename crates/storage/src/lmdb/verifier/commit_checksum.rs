@@ -1,8 +1,8 @@
-//! The seal of a commit: a checksum over the pages that it has written, behind LMDB's fields on its meta page. With it pages and
+//! The checksum of a commit, over the pages that it has written, behind LMDB's fields on its meta page. With it pages and
 //! meta can be synced at once: after a power loss, who opens the database sees whether all of them are on disk, and goes by the
 //! commit before when they are not, whose pages no commit overwrites before the next one is synced. The pages of a commit
 //! are those that its trees have and the trees of the commit before have not, since LMDB never changes a page in place.
-//! A large commit is not read again to be sealed: it is noted beforehand, and its pages are synced before its meta page is written.
+//! A large commit is not read again to be checksummed: it is noted beforehand, and its pages are synced before its meta page is written.
 //! docs/decisions/0040-sealed-commits.md says why, docs/formats/catalog.md has the bytes.
 
 use crate::lmdb::verifier::page::{
@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Where the seal lies on a meta page, of which LMDB writes less than the first 256 bytes.
+/// Where the commit checksum lies on a meta page, of which LMDB writes less than the first 256 bytes.
 const AT: u64 = 1024;
 const MAGIC: &[u8; 4] = b"GSEA";
 const VERSION: u32 = 1;
@@ -23,7 +23,7 @@ const BYTES: usize = 32;
 /// The number of pages in the note of a commit whose meta page is written when they are synced.
 const SYNCED: u64 = u64::MAX;
 
-/// Seals commits of an open catalog.
+/// Checksums commits of an open catalog.
 #[derive(Debug)]
 pub(crate) struct CommitChecksum {
     pages: PageFile,
@@ -40,13 +40,13 @@ impl CommitChecksum {
         Ok(Self { pages, file })
     }
 
-    /// Seals the latest commit and syncs it with all its pages. The caller is the one writer.
-    pub(crate) fn seal(&self) -> Result<()> {
+    /// Checksums the latest commit and syncs it with all its pages. The caller is the one writer.
+    pub(crate) fn write(&self) -> Result<()> {
         let (newest, older) = newest_first(&self.pages)?;
         let bytes = seal(&self.pages, &newest, &older).map_err(|detail| self.pages.damaged(newest.number(), detail))?;
         self.put(newest.number(), &bytes)?;
         self.file.sync_data().map_err(|error| {
-            // The system takes the pages for synced from here on: nobody is to find them sealed.
+            // The system takes the pages for synced from here on: nobody is to find them checksummed.
             if let Err(error) = self.put(newest.number(), &[0; BYTES]) {
                 tracing::warn!("{error}");
             }
@@ -54,22 +54,22 @@ impl CommitChecksum {
         })
     }
 
-    /// Notes that the commit of that number will need no seal. The note has to be synced before the meta page is written, as it
+    /// Notes that the commit of that number will need no checksum. The note has to be synced before the meta page is written, as it
     /// is when the pages of the commit are.
     pub(crate) fn note_synced(&self, transaction: u64) -> Result<()> {
         self.put(transaction & 1, &encode(transaction, SYNCED, 0))
     }
 
-    /// Whether a note says that the commit of that number needs no seal.
+    /// Whether a note says that the commit of that number needs no checksum.
     pub(crate) fn is_noted(&self, transaction: u64) -> Result<bool> {
         let number = transaction & 1;
         let meta = self.pages.read(number).map_err(|detail| self.pages.damaged(number, detail))?;
         Ok(stored(&meta) == encode(transaction, SYNCED, 0))
     }
 
-    /// Seals the latest commit unless it has a seal or needs none.
+    /// Checksums the latest commit unless it has a commit checksum or needs none.
     pub(crate) fn seal_if_open(&self) -> Result<()> {
-        if is_whole(&self.pages)? { Ok(()) } else { self.seal() }
+        if is_whole(&self.pages)? { Ok(()) } else { self.write() }
     }
 
     fn put(&self, page: u64, bytes: &[u8; BYTES]) -> Result<()> {
@@ -80,7 +80,7 @@ impl CommitChecksum {
     }
 }
 
-/// Whether the latest commit of a catalog was synced with all its pages, as its seal says.
+/// Whether the latest commit of a catalog was synced with all its pages, as its checksum says.
 pub(crate) fn is_sealed(catalog: &Path) -> Result<bool> {
     let mut pages = PageFile::open(catalog.join("data.mdb"))?;
     crate::lmdb::verifier::metas(&mut pages)?;
@@ -96,7 +96,7 @@ fn is_whole(pages: &PageFile) -> Result<bool> {
         || seal(pages, &newest, &older).is_ok_and(|expected| expected == stored))
 }
 
-/// The bytes in the place of a seal.
+/// The bytes in the place of a commit checksum.
 fn stored(meta: &[u8]) -> &[u8] {
     meta.get(AT as usize..AT as usize + BYTES).unwrap_or_default()
 }
@@ -110,7 +110,7 @@ fn newest_first(pages: &PageFile) -> Result<(Meta, Meta)> {
     Ok(if one.transaction > zero.transaction { (one, zero) } else { (zero, one) })
 }
 
-/// The seal that belongs on the page of `newest`, which follows `older`.
+/// The commit checksum that belongs on the page of `newest`, which follows `older`.
 fn seal(pages: &PageFile, newest: &Meta, older: &Meta) -> Result<[u8; BYTES], String> {
     let mut written = CommitPages { pages, limit: newest.last_page.saturating_add(1), count: 0, checksum: 0 };
     written.commit(newest, older)?;
@@ -322,7 +322,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Of a commit no page may be missing; the seal of one that is whole says so.
+    /// No page of a commit may be missing; the commit checksum of one that is whole says so.
     #[test]
     fn a_commit_that_lacks_a_page_is_found() {
         let folder = tempfile::tempdir().unwrap();

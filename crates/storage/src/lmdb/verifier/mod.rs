@@ -22,7 +22,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// What the walker found.
+/// What the catalog verifier found.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     /// Pages read and found in order.

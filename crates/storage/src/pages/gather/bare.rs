@@ -48,7 +48,7 @@ pub(super) struct Minipage {
     pub(super) bytes: Range<usize>,
 }
 
-/// Of an attribute, for each page its records, the places in its minipage, and where that begins and ends.
+/// What is gathered of one attribute: for each page its records, the places in its minipage, and where that begins and ends.
 pub(super) struct OfAttribute<'m> {
     records: &'m [u16],
     capacities: &'m [u16],

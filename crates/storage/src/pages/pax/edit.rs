@@ -86,7 +86,7 @@ impl PaxPage<Vec<u8>> {
         Need { positions: self.positions() + usize::from(!taken), ids: self.slots().max(slot + 1), used }
     }
 
-    /// The same once the values of deleted records are gone.
+    /// What the page needs once the values of deleted records are gone.
     fn live_need(&self, need: &Need, fields: &[Field<'_>]) -> Need {
         let used = (0..fields.len()).map(|at| self.live_bytes(at) + fields[at].variable_bytes()).collect();
         Need { used, ..need.clone() }

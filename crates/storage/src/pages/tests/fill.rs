@@ -58,7 +58,7 @@ fn load_columns(options: HeapOptions, schema: &Arc<PageSchema>, records: &[Vec<D
     opened.iter().map(|page| page.records()).collect()
 }
 
-/// The same, record by record.
+/// Loads records one by one, as the fast load does whole batches.
 fn load_records(options: HeapOptions, schema: &Arc<PageSchema>, records: &[Vec<Datum>]) -> Vec<usize> {
     let mut loader = PageLoader::new(options, schema, 7, 0);
     let first: Vec<_> = records.iter().take(100).map(|record| plain(schema, record)).collect();

@@ -1,4 +1,4 @@
-//! The same values in another shape, laid out here by the formulas of the shapes' documentation alone.
+//! Values in another shape, laid out here by the formulas of the shapes' documentation alone.
 
 use super::*;
 use crate::model::view::{AttributeAddress, Format};

@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct WrittenPages(HashMap<TableId, WrittenTable>);
 
-/// The same of one table: attributes and numbers of their keys.
+/// What a transaction has written of one table: attributes and numbers of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct WrittenTable {
     keys: BTreeSet<(u32, u64)>,

@@ -44,7 +44,7 @@ pub(crate) struct Zones {
 }
 
 impl Zones {
-    /// Of these zones nothing was checked.
+    /// Zones of which nothing was checked yet.
     pub(crate) fn new(zones: Vec<PageZone>, attributes: usize) -> Self {
         let checked = (0..zones.len() * attributes).map(|_| AtomicBool::new(false)).collect();
         let minipages = zones.iter().map(|_| OnceLock::new()).collect();

@@ -39,7 +39,7 @@ const ROWS_OF_FEW: usize = 32;
 /// The column that record ids are given as, where a scan asks for them: no column of a table has this number.
 pub const RECORD_IDS: ColumnId = ColumnId::MAX;
 
-/// The same as a column called `name`.
+/// The column of record ids, called `name`.
 pub(crate) fn id_column(name: String) -> ColumnDefinition {
     let (logical_type, initial) = (LogicalType::Int(64), Datum::Null);
     ColumnDefinition { id: RECORD_IDS, name, logical_type, nullable: false, default: None, initial }
@@ -48,7 +48,7 @@ pub(crate) fn id_column(name: String) -> ColumnDefinition {
 /// A page that a record lies in.
 #[derive(Debug, Clone)]
 pub struct FoundPage {
-    /// Which of the table's it is.
+    /// What the page belongs to, for messages.
     pub title: String,
     /// What its bytes are.
     pub parts: Vec<PagePart>,
@@ -86,7 +86,7 @@ impl PageZones {
         &self.zones.zones
     }
 
-    /// Of each zone whether an index leaves it for a predicate; `None` when no index says anything of it, or too little.
+    /// For each zone, whether an index leaves it for a predicate; `None` when no index says anything of it, or too little.
     pub(crate) fn candidates(&self, predicate: &Predicate) -> Result<Option<Vec<bool>>> {
         let zones = self.zones();
         let most = zones.len().saturating_mul(FEW_OF_ZONE);
@@ -156,7 +156,8 @@ impl PageZones {
         }
     }
 
-    /// The same of a PAX zone of which all that this takes was checked before; `None` where the whole view has to be gathered.
+    /// A view of the records `tids` of a PAX zone of which all that this takes was checked before; `None` where the whole view
+    /// has to be gathered.
     fn pick(&self, column: &ColumnDefinition, zone: usize, tids: &[u32]) -> Result<Option<ColumnView>> {
         let Some(at) = self.codes_alone(column, zone) else { return Ok(None) };
         let (own, rows, run) = (&self.reader.schema().attributes()[at], self.zones()[zone].rows.len(), self.run(zone)?);
@@ -239,7 +240,7 @@ impl PageZones {
         })
     }
 
-    /// The same of a zone of which not all may have been checked.
+    /// A view of a zone of which not all may have been checked.
     fn gather_unchecked(&self, column: ColumnId, zone: &PageZone, gather: &mut Gather<'_>) -> Result<()> {
         match self.reader.record().options.layout {
             HeapLayout::Dsm => self.gather_pairs(column, zone, gather),

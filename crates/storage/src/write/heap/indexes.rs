@@ -35,7 +35,7 @@ pub(crate) struct IndexChanges {
 type IndexEntry = (IndexKey, RecordId);
 
 impl IndexChanges {
-    /// Of the index of a table that has these attributes.
+    /// Changes of one index of a table that has these attributes.
     pub(crate) fn new(index: &IndexDefinition, attributes: &[Attribute]) -> Self {
         let place = |column| attributes.iter().position(|own| own.column == column);
         let places = index.columns.iter().filter_map(|column| place(*column)).collect();
@@ -88,7 +88,7 @@ impl HeapWriter<'_, '_> {
         self.state.indexes.iter().map(key).collect()
     }
 
-    /// The same of a record as it lies in its page, whose long values are fetched.
+    /// Index keys of a record as it lies in its page, whose long values are fetched.
     pub(crate) fn index_keys_of(&self, record: &[OwnedField]) -> Result<Vec<IndexKey>> {
         let mut fetched = record.to_vec();
         for at in self.state.indexes.iter().flat_map(|changes| &changes.places) {

@@ -19,7 +19,7 @@ impl HeapWriter<'_, '_> {
         self.insert_fields(&fields)
     }
 
-    /// The same of borrowed fields, none of which is longer than a page takes.
+    /// Inserts a record of borrowed fields, none of which is longer than a page takes.
     pub(crate) fn insert_fields(&mut self, fields: &[Field<'_>]) -> Result<RecordId> {
         let id = self.state.heap.next_record;
         self.state.schema.check(fields)?;
@@ -28,7 +28,7 @@ impl HeapWriter<'_, '_> {
             let column = self.state.schema.attributes()[attribute].column;
             let last = match self.state.tails.get(&column) {
                 Some(first) => Some(*first),
-                // A load in portions leaves the pages alone that others see.
+                // A load in batches leaves the pages alone that others see.
                 None if self.state.first_new.is_some() => None,
                 None => self.pair_page(column, RecordId::MAX)?,
             };

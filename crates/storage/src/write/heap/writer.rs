@@ -57,7 +57,7 @@ pub(crate) struct HeapState {
     pub(crate) changed: bool,
     /// What changes in the table's indexes.
     pub(crate) indexes: Vec<IndexChanges>,
-    /// The first id of a load that is committed in portions (`suspended.rs`).
+    /// The first id of a load that is committed in batches (`suspended.rs`).
     pub(crate) first_new: Option<RecordId>,
 }
 
@@ -408,7 +408,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         self.transaction.pages.note(table, attribute, number)
     }
 
-    /// The same of one that is written.
+    /// Notes that a page is written.
     fn note_written(&mut self, attribute: u32, number: u64, bytes: usize) -> Result<()> {
         if self.note(attribute, number) { self.transaction.dirty.add_value(bytes) } else { Ok(()) }
     }
@@ -428,7 +428,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         Ok(&self.kept(attribute, number)?.page)
     }
 
-    /// The same, to be changed.
+    /// A page, to be changed.
     pub(crate) fn page_mut(&mut self, attribute: u32, number: u64) -> Result<&mut Page<Vec<u8>>> {
         let kept = self.kept(attribute, number)?;
         kept.changed = true;

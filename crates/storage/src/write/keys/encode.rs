@@ -32,7 +32,7 @@ impl EncodedKeys {
         (0..self.rows.num_rows()).filter(present).map(|row| (row, self.rows.row_bytes(row)))
     }
 
-    /// The same, each with the hash by which filters know the key: `columns` are those of the table that it is looked for in.
+    /// These keys, each with the hash by which filters know the key: `columns` are those of the table that it is looked for in.
     pub(crate) fn with_hashes(&self, columns: &[ColumnId]) -> Result<impl Iterator<Item = (usize, &[u8], u64)>> {
         let hashes = hash_keys(columns, &self.columns)?;
         Ok(self.iter().map(move |(row, bytes)| (row, bytes, hashes[row])))

@@ -38,7 +38,7 @@ impl Search<'_> {
             return left.for_each(self.columns, self.predicate, visit);
         }
         for part in self.parts(left.table)? {
-            // Record ids of a table without heap pages are record numbers.
+            // Record ids of a table without heap pages are row ids.
             let place = |number: u64| left.gone.partition_point(|id| *id < number);
             let gone = &left.gone[place(part.first)..place(part.first + part.table.numbers())];
             let gone: Vec<u64> = gone.iter().map(|id| id - part.first).collect();

@@ -125,7 +125,7 @@ pub(crate) async fn find(
     Ok(FoundRecords { referred, ..found })
 }
 
-/// The same as `reading` says; which columns are referred to is left to the caller.
+/// Reads what `reading` says; which columns are referred to is left to the caller.
 async fn read(
     context: &StatementContext,
     target: &TargetTable,
@@ -268,7 +268,7 @@ struct ReadColumns {
     writer: Option<TableWriter>,
     /// Columns whose old values are read: those that are referred to, or for RETURNING of DELETE all.
     old: Vec<ColumnDefinition>,
-    /// Of `old`, the places of those that are referred to.
+    /// Positions in `old` of those columns that are referred to.
     referred: Vec<usize>,
     /// RETURNING.
     returning: bool,

@@ -68,7 +68,7 @@ impl Ingest {
         })
     }
 
-    /// The same, which keeps the rows for [`Ingest::kept`], and writes them if `writes`.
+    /// This ingest, which keeps the rows for [`Ingest::kept`], and writes them if `writes`.
     pub(crate) fn keeping(self, pool: &Arc<dyn MemoryPool>, writes: bool) -> Self {
         let reservation = MemoryConsumer::new("new rows").register(pool);
         Self { kept: Some(Mutex::new(ReturnedRows { rows: Vec::new(), writes, reservation })), ..self }

@@ -70,7 +70,7 @@ pub(crate) fn change_now(
     change.submit(store, &options, &cancel)
 }
 
-/// The same as part of a statement that goes the usual way, in the session's transaction when there is one.
+/// Changes one record by its key as part of a statement that goes the usual way, in the session's transaction when there is one.
 pub(crate) async fn change(
     context: &StatementContext,
     target: &TargetTable,

@@ -35,7 +35,8 @@ impl<V: Vector, O: Operand<V>> ChainScan<'_, V, O> {
     ) -> Waiting {
         let mut waiting = Waiting { group, words: 0 };
         for (i, out) in out[group * GROUP..(group + 1) * GROUP].iter_mut().enumerate() {
-            // SAFETY: the caller's; a prefetch reads nothing and never faults, wherever it points.
+            // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; a prefetch
+            // reads nothing and never faults, wherever it points.
             unsafe {
                 match self.word::<KIND, WAY>(group * GROUP + i, known, *out) {
                     Ok(answer) => self.put::<WAY>(out, answer),
@@ -54,7 +55,7 @@ impl<V: Vector, O: Operand<V>> ChainScan<'_, V, O> {
     pub(super) unsafe fn finish<const KIND: u8, const WAY: u8>(&self, waiting: Waiting, out: &mut [u64]) {
         for i in (0..GROUP).filter(|i| waiting.words >> i & 1 == 1) {
             let word = waiting.group * GROUP + i;
-            // SAFETY: the caller's.
+            // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen.
             if let Ok(answer) = unsafe { self.word::<KIND, WAY>(word, self.slices.count, out[word]) } {
                 self.put::<WAY>(&mut out[word], answer);
             }
@@ -72,7 +73,8 @@ impl<V: Vector, O: Operand<V>> ChainScan<'_, V, O> {
         let offset = word * 64 * size_of::<V::Unit>();
         let interest = if piped(WAY) { before ^ self.or } else { 0 };
         let mut bytes = self.slices.start().wrapping_add(offset);
-        // SAFETY: the caller's; the slices are `stride` bytes from each other.
+        // SAFETY: the machine has the vector's instruction set, for `Isa::best` was asked before `V` was chosen; the slices are
+        // `stride` bytes from each other.
         unsafe {
             let within = if WAY == EXPANDED { V::expand(interest) } else { V::all() };
             let (mut chain, mut low) = (Chain::<V>::new(within), Chain::<V>::new(within));

@@ -55,7 +55,7 @@ pub fn partition(packed: Packed<'_>, slice: usize, out: &mut Ordered) -> Bounds 
     bounds
 }
 
-/// The same without the slices.
+/// Row numbers partitioned by a slice, without the slices.
 ///
 /// # Panics
 /// As [`partition`].

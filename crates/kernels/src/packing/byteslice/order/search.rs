@@ -110,7 +110,7 @@ impl Search<'_> {
         move |row| u16::from_be_bytes([high[row], low[row] & mask])
     }
 
-    /// The same of a constant.
+    /// The pair of bytes of a constant.
     #[inline(always)]
     fn pair_of(&self, constant: u64, slice: usize) -> u16 {
         let low = if slice + 1 == self.digits.count() { 0 } else { self.digits.get(constant, slice + 1) };
@@ -153,8 +153,8 @@ impl Search<'_> {
     ) -> u64 {
         let column = self.column;
         assert!(row + WINDOW <= column.units - column.first && slice < column.count, "rows past the padding");
-        // SAFETY: the instruction set is the caller's; the slices, of which there are `count`, have 64 units from `row`
-        // on, as compared above.
+        // SAFETY: the machine has the instruction set: `Isa::best` was asked before this type was chosen; the slices, of which
+        // there are `count`, have 64 units from `row` on, as compared above.
         unsafe {
             let mut chain = Chain::<V>::new(V::all());
             // All slices, though one would often do: to leave early is a branch that can't be foretold.

@@ -1,4 +1,4 @@
-//! Expressions over one column as value maps: DataFusion evaluates them while the query is planned, once for each value that
+//! Expressions over one column as lookup tables: DataFusion evaluates them while the query is planned, once for each value that
 //! the column can have and for NULL. So any function is one load per record, and means what it does in DataFusion.
 //!
 //! The values that a column can have are those between its smallest and its largest, or its dictionary's entries. Strings
@@ -39,7 +39,7 @@ const AT_ONCE: usize = 8192;
 const BYTES: usize = 4 << 20;
 
 impl ColumnScope {
-    /// An expression as a value map over the only column that it refers to, or a string that is written out. `None` when it
+    /// An expression as a lookup table over the only column that it refers to, or a string that is written out. `None` when it
     /// refers to more, when the column can have more values than there are records, or when the expression fails for one of
     /// them.
     pub(super) fn map(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 impl StatementContext {
-    /// Runs `work`, which blocks and may wait for the turn to write `store`, off the threads that drive queries. The wait for a
+    /// Runs `work`, which blocks and may wait for the write lock of `store`, off the threads that drive queries. The wait for a
     /// thread and that for the turn, by [`write_options`](Self::write_options), together take `gingham.lock_timeout` at most.
     pub(crate) async fn in_line<R: Send + 'static>(
         &self,
