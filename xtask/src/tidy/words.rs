@@ -14,8 +14,8 @@ pub fn check(file: &File) -> Vec<Finding> {
     let lines = lexer::lines(&file.text);
     let mut findings = Vec::new();
     for (index, line) in lines.iter().enumerate() {
-        let is_first = index == 0 || !is_doc(&lines[index - 1].comment);
-        if is_first && is_doc(&line.comment) {
+        let goes_on = index > 0 && lines[index - 1].comment.get(..3) == line.comment.get(..3);
+        if is_doc(&line.comment) && !goes_on {
             findings.extend(leaning(file, index + 1, line.comment[3..].trim_start()));
         }
         if let Some((_, argument)) = line.comment.split_once("SAFETY:") {
