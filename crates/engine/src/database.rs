@@ -52,6 +52,11 @@ pub struct Database {
 }
 
 impl Database {
+    /// What all sessions share.
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// Opens the database folder `path`, making it when it is missing.
     ///
     /// ```

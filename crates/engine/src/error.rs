@@ -125,6 +125,7 @@ impl From<&gingham_storage::Error> for Error {
             Storage::LockTimeout(text) => Self::LockTimeout(text.clone()),
             Storage::RolledBack(text) => Self::RolledBack(text.clone()),
             Storage::Cancelled => Self::Cancelled,
+            Storage::Internal(text) => Self::Internal(text.clone()),
             other => Self::Io(other.to_string()),
         }
     }

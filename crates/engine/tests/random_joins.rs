@@ -146,7 +146,9 @@ fn random_joins_give_what_datafusion_gives() {
     for seed in seeds() {
         let (mut generator, mut choices) = (Generator::new(seed), Generator::new(!seed));
         let tables: Vec<_> = TABLES.iter().map(|_| batch(&mut generator)).collect();
-        let connection = Database::in_memory().expect("a scratch database opens").connect();
+        let database = Database::in_memory().expect("a scratch database opens");
+        gingham::lab::register(&database);
+        let connection = database.connect();
         load(&connection, &mut generator, &tables);
         let oracle = Oracle::new(&tables);
         for _ in 0..QUERIES {

@@ -30,9 +30,9 @@ fn main() -> Outcome<()> {
     }
     let connection = Database::open(&folder)?.connect();
     connection.execute("SET gingham.threads = 1")?;
-    connection.execute("SET gingham.keep_plans = false")?;
+    connection.execute("SET gingham.cache_plans = false")?;
     let made = rounds(&connection, &queries)?;
-    connection.execute("SET gingham.keep_plans = true")?;
+    connection.execute("SET gingham.cache_plans = true")?;
     let kept = rounds(&connection, &queries)?;
     println!(
         "{:>10} {:>7} {:>7} {:>8} {:>8} {:>7} {:>7}",

@@ -42,8 +42,8 @@ fn main() -> Result<()> {
     match engine.as_str() {
         "generate" => generate(&files, third.parse()?, threads),
         "gingham" | "gingham-cold" => {
-            let (database, keep_plans) = (PathBuf::from(third), engine == "gingham");
-            serve(Gingham { files, database, threads, keep_plans, connection: None })
+            let (database, cache_plans) = (PathBuf::from(third), engine == "gingham");
+            serve(Gingham { files, database, threads, cache_plans, connection: None })
         }
         "datafusion-memory" => serve(DataFusion { files, memory: true, reference: Reference::new(threads)? }),
         "datafusion-parquet" => serve(DataFusion { files, memory: false, reference: Reference::new(threads)? }),
@@ -130,7 +130,7 @@ struct Gingham {
     files: PathBuf,
     database: PathBuf,
     threads: usize,
-    keep_plans: bool,
+    cache_plans: bool,
     connection: Option<Connection>,
 }
 
@@ -155,7 +155,7 @@ impl Engine for Gingham {
     fn open(&mut self) -> Result<()> {
         let options = DatabaseOptions { threads: Some(self.threads), ..DatabaseOptions::default() };
         let connection = Database::open_with(&self.database, &options)?.connect();
-        connection.execute(&format!("SET gingham.keep_plans = {}", self.keep_plans))?;
+        connection.execute(&format!("SET gingham.cache_plans = {}", self.cache_plans))?;
         self.connection = Some(connection);
         Ok(())
     }

@@ -54,6 +54,9 @@ pub enum Error {
     /// The operation was cancelled by its caller.
     #[error("cancelled")]
     Cancelled,
+    /// A defect of this crate: something that it takes for impossible. Nothing was changed.
+    #[error("internal error: {0}; please report it")]
+    Internal(String),
 }
 
 /// What to do about an error of the operating system that comes with a disk's end.
@@ -89,6 +92,7 @@ impl Error {
             }
             Self::OutOfMemory(text) => Self::OutOfMemory(text.clone()),
             Self::Cancelled => Self::Cancelled,
+            Self::Internal(text) => Self::Internal(text.clone()),
         }
     }
 

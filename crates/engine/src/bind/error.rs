@@ -19,7 +19,7 @@ fn place(idents: &[Ident]) -> String {
 
 /// A name as an error shows it: the last part, and the table before it.
 fn shown(idents: &[Ident]) -> String {
-    idents.iter().map(crate::bind::scope::fold).collect::<Vec<_>>().join(".")
+    idents.iter().map(crate::sql::names::fold).collect::<Vec<_>>().join(".")
 }
 
 /// "column 'x' does not exist; did you mean 'y'?"

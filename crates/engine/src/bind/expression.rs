@@ -7,7 +7,8 @@
 use crate::bind::binder::{Binder, QueryContext, schema_of};
 use crate::bind::error;
 use crate::bind::items::OutputItem;
-use crate::bind::scope::{NameScope, fold, resolve};
+use crate::bind::scope::{NameScope, resolve};
+use crate::sql::names::fold;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
 use arrow::datatypes::FieldRef;

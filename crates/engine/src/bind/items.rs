@@ -4,8 +4,9 @@ use crate::Result;
 use crate::bind::binder::Binder;
 use crate::bind::error;
 use crate::bind::expression::NameContext;
-use crate::bind::scope::{FromRelation, NameScope, Named, fold};
+use crate::bind::scope::{FromRelation, NameScope, Named};
 use crate::bind::tables::reference;
+use crate::sql::names::fold;
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::sqlparser::ast::{
     ExceptSelectItem, ExcludeSelectItem, Expr, Ident, ObjectName, ReplaceSelectItem, SelectItem,

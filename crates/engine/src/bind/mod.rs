@@ -54,6 +54,5 @@ mod with;
 
 pub(crate) use binder::{Beside, Instead};
 pub(crate) use items::heading;
-pub(crate) use scope::fold;
 pub(crate) use statement::{BoundQuery, OutputNames, bind, give_as};
 pub(crate) use tables::{FoundView, KnownRelation, Looked, Lookup};

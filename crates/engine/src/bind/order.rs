@@ -5,7 +5,7 @@ use crate::bind::binder::Binder;
 use crate::bind::error;
 use crate::bind::expression::NameContext;
 use crate::bind::items::OutputItem;
-use crate::bind::scope::fold;
+use crate::sql::names::fold;
 use datafusion::logical_expr::Expr as Planned;
 use datafusion::sql::planner::NullOrdering;
 use datafusion::sql::sqlparser::ast::{

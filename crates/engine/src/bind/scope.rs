@@ -7,6 +7,7 @@
 use crate::Result;
 use crate::bind::error;
 use crate::bind::outer::OuterCall;
+use crate::sql::names::fold;
 use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Column, DFSchema, DFSchemaRef};
 use datafusion::logical_expr::LogicalPlan;
@@ -206,14 +207,6 @@ pub(super) fn resolve(idents: &[Ident], scope: &NameScope, outer: Option<&Rc<Lev
         next = next.and_then(|level| level.next.as_ref());
     }
     Err(error::no_column(idents, candidates))
-}
-
-/// An identifier as names are kept: in small letters unless quoted.
-pub(crate) fn fold(ident: &Ident) -> String {
-    match ident.quote_style {
-        Some(_) => ident.value.clone(),
-        None => ident.value.to_ascii_lowercase(),
-    }
 }
 
 /// The schema that may stand before a table's name in the rest of the statement.

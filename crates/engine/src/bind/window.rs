@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::bind::binder::{Binder, column_of};
 use crate::bind::error;
-use crate::bind::scope::fold;
+use crate::sql::names::fold;
 use datafusion::common::Column;
 use datafusion::logical_expr::utils::find_window_exprs;
 use datafusion::logical_expr::{Expr as Planned, LogicalPlan, LogicalPlanBuilder, Window};

@@ -2,9 +2,10 @@
 
 use crate::bind::binder::{Binder, Bound, QueryContext, With, WithSource};
 use crate::bind::from::From;
-use crate::bind::scope::{FromRelation, fold};
+use crate::bind::scope::FromRelation;
 use crate::bind::{error, shared};
 use crate::shared::SharedRows;
+use crate::sql::names::fold;
 use crate::{Error, Result};
 use datafusion::common::TableReference;
 use datafusion::datasource::provider_as_source;

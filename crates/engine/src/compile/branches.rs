@@ -5,6 +5,7 @@ use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::groups::{OutputColumn, key_numbers, keys_of};
 use crate::compile::join::build_side;
 use crate::compile::joined::Joined;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::same_entries;
 use arrow::datatypes::Schema;
 use datafusion::physical_plan::ExecutionPlan;
@@ -44,17 +45,17 @@ pub(super) fn keeps_a_part_of_union(join: &Joined<'_>) -> bool {
 
 impl QueryBuilder {
     /// The rows of each input of the union that an operator's rows are of; the operator's rows where there is none.
-    pub(super) fn branches(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<Vec<PipelineBuilder>> {
+    pub(super) fn branches(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Compiled<Vec<PipelineBuilder>> {
         if !is_of_union(plan) {
-            return Some(vec![self.open(plan)?]);
+            return Ok(vec![self.open(plan)?]);
         }
         if let Some(union) = plan.downcast_ref::<UnionExec>() {
             let branches = union.inputs().iter().map(|input| self.branches(input));
-            return Some(branches.collect::<Option<Vec<_>>>()?.concat());
+            return Ok(branches.collect::<Compiled<Vec<_>>>()?.concat());
         }
         if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
             let branches = self.branches(projection.input())?;
-            return Some(branches.into_iter().map(|open| self.projected(projection, open)).collect());
+            return Ok(branches.into_iter().map(|open| self.projected(projection, open)).collect());
         }
         if let Some(filter) = plan.downcast_ref::<FilterExec>() {
             let branches = self.branches(filter.input())?;
@@ -62,7 +63,10 @@ impl QueryBuilder {
         }
         match Joined::of(plan) {
             Some(join) => self.join_each(&join),
-            None => self.branches(plan.children().first()?),
+            None => match plan.children().first() {
+                Some(input) => self.branches(input),
+                None => Err(NotCompiled::new("a union of nothing")),
+            },
         }
     }
 
@@ -79,9 +83,12 @@ impl QueryBuilder {
         let open = self.attempt(|draft| {
             let mut groups = Vec::new();
             for mut open in draft.branches(aggregate.input())? {
-                let earlier = draft.groups_of_input(aggregate, &mut open, schema)?;
+                let earlier = draft.groups_of_input(aggregate, &mut open, schema);
+                let earlier = earlier.ok_or_else(|| NotCompiled::new("as many groups of an input as rows"))?;
                 match &first {
-                    Some(first) if !first.is_like(&earlier) => return None,
+                    Some(first) if !first.is_like(&earlier) => {
+                        return Err(NotCompiled::new("inputs of a union whose groups differ"));
+                    }
                     Some(_) => {}
                     None => first = Some(earlier),
                 }
@@ -89,7 +96,7 @@ impl QueryBuilder {
             }
             draft.unite(groups)
         });
-        let (mut open, earlier) = open.zip(first)?;
+        let (mut open, earlier) = open.ok().zip(first)?;
         earlier.know(&mut open);
         Some((open, earlier))
     }

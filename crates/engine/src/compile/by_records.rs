@@ -44,9 +44,9 @@ impl QueryBuilder {
         (schema, is_last): (&Schema, bool),
     ) -> Option<Earlier> {
         let keys = keys_of(aggregate);
-        let all = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
+        let all = open.scope.translate_all(&keys, schema);
         // What the usual way does without looking at strings is better.
-        if all.is_some() && strings_to_number(aggregate, (&keys, is_last), open, schema).is_empty() {
+        if all.is_ok() && strings_to_number(aggregate, (&keys, is_last), open, schema).is_empty() {
             return None;
         }
         self.parts_of(&keys, open, schema)?;
@@ -73,7 +73,7 @@ impl QueryBuilder {
         let most = open.most.min(self.largest_table()?) / ROWS_PER_RECORD;
         let mut parts: Vec<(KeyPart, Typed)> = Vec::new();
         for key in keys {
-            if let Some(typed) = open.scope.translate(key, schema).and_then(Typed::told_apart) {
+            if let Some(typed) = open.scope.translate(key, schema).ok().and_then(Typed::told_apart) {
                 let column = key.downcast_ref::<Column>().map(Column::index);
                 parts.push((column.map_or_else(|| KeyPart::Key(Arc::clone(key)), KeyPart::Column), typed));
                 continue;
@@ -100,7 +100,7 @@ impl QueryBuilder {
     ) -> Option<Earlier> {
         self.evaluate_calls(aggregate, open, schema);
         let mut calls = GroupParts { others: self.functions.len(), ..GroupParts::default() };
-        self.add_calls(aggregate, open, (schema, &mut calls))?;
+        self.add_calls(aggregate, open, (schema, &mut calls)).ok()?;
         if !calls.can_be_merged() {
             return None;
         }
@@ -120,7 +120,7 @@ impl QueryBuilder {
         columns.extend((0..calls.aggregates.len()).map(Finish::Value));
         let keys: Vec<_> = kept.iter().map(|key| typed[*key].expression.clone()).collect();
         let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };
-        let pipeline = self.end_in_groups(open.clone(), aggregation, columns)?;
+        let pipeline = self.end_in_groups(open.clone(), aggregation, columns).ok()?;
         let groups = typed.len();
         let mut columns = vec![None; schema.fields().len()];
         let mut keys = Vec::new();

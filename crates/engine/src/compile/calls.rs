@@ -25,7 +25,7 @@ impl GroupParts {
         let arguments = function.expressions();
         let name = function.fun().name();
         if let ([first, second], "covar_samp" | "covar_pop" | "corr") = (arguments.as_slice(), name) {
-            let floats = [first, second].map(|argument| open.scope.translate(argument, schema));
+            let floats = [first, second].map(|argument| open.scope.translate(argument, schema).ok());
             let [Some(first), Some(second)] = floats else { return None };
             return if plain && !function.is_distinct() { self.add_pair(name, [first, second], filter) } else { None };
         }
@@ -37,21 +37,21 @@ impl GroupParts {
         }
         match name {
             "count" if is_distinct => {
-                let argument = open.scope.translate(argument, schema)?.told_apart()?;
+                let argument = open.scope.translate(argument, schema).ok()?.told_apart()?;
                 let count = self.compute(Function::CountDistinct, Some(argument.expression), filter);
                 self.show(Finish::Value(count), data_type, None, Trace::default());
             }
             "count" => {
-                let argument = open.scope.translate(argument, schema)?;
+                let argument = open.scope.translate(argument, schema).ok()?;
                 let count = self.compute(Function::Count, Some(argument.expression), filter);
                 self.show(Finish::Value(count), data_type, None, Trace::default());
             }
             "sum" => {
-                let argument = open.scope.translate(argument, schema)?;
+                let argument = open.scope.translate(argument, schema).ok()?;
                 self.add_sum(argument, filter, is_distinct, data_type)?;
             }
             name @ ("min" | "max") => {
-                let ordered = open.scope.translate(argument, schema).and_then(Typed::ordered);
+                let ordered = open.scope.translate(argument, schema).ok().and_then(Typed::ordered);
                 let ordered = ordered.filter(|ordered| ordered.data_type == data_type);
                 let Some(ordered) = ordered else {
                     is_text(function).then_some(())?;
@@ -62,13 +62,13 @@ impl GroupParts {
                 self.show(Finish::Value(value), data_type, ordered.entries, Trace::default());
             }
             name @ ("bool_and" | "bool_or") => {
-                let truth = open.scope.translate(argument, schema)?.truth()?;
+                let truth = open.scope.translate(argument, schema).ok()?.truth()?;
                 let function = if name == "bool_and" { Function::Min } else { Function::Max };
                 let value = self.compute(function, Some(truth), filter);
                 self.show(Finish::Value(value), data_type, None, Trace::default());
             }
             name @ ("bit_and" | "bit_or" | "bit_xor") => {
-                let argument = open.scope.translate(argument, schema)?.number()?;
+                let argument = open.scope.translate(argument, schema).ok()?.number()?;
                 if argument.data_type != data_type {
                     return None;
                 }
@@ -81,12 +81,12 @@ impl GroupParts {
                 self.show(Finish::Value(value), data_type, None, Trace::default());
             }
             "avg" => {
-                let argument = open.scope.translate(argument, schema)?;
+                let argument = open.scope.translate(argument, schema).ok()?;
                 self.add_average(argument, filter, (open, is_distinct), data_type)?;
             }
             name @ ("var" | "var_pop" | "stddev" | "stddev_pop") => {
                 let (sample, root) = (!name.ends_with("_pop"), name.starts_with("stddev"));
-                self.add_spread(open.scope.translate(argument, schema)?, filter, (sample, root))?;
+                self.add_spread(open.scope.translate(argument, schema).ok()?, filter, (sample, root))?;
             }
             _ => return None,
         }

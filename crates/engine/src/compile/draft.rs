@@ -4,8 +4,9 @@
 use crate::compile::functions::CompiledFunction;
 use crate::compile::given::ExternalInput;
 use crate::compile::joined::Joined;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::predicate::TableRead;
-use crate::compile::translate::{ColumnScope, Notes, RecordColumn, Trace, Typed};
+use crate::compile::translate::{ColumnScope, Parameters, RecordColumn, Trace, Typed};
 use crate::table::ScanExec;
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
@@ -41,8 +42,8 @@ pub(super) struct QueryBuilder {
     /// What DataFusion computes.
     pub(super) functions: Vec<CompiledFunction>,
     /// Why rows are given that are, where some are.
-    pub(super) foreign: Option<String>,
-    pub(super) notes: Notes,
+    pub(super) foreign: Option<NotCompiled>,
+    pub(super) parameters: Parameters,
     /// Columns of the scan whose values nobody looks at but the client: records' numbers stand for them.
     pub(super) late: Vec<ColumnId>,
     /// Pipelines may evaluate their scans' predicates.
@@ -98,19 +99,19 @@ impl PipelineBuilder {
 }
 
 impl QueryBuilder {
-    /// The rows of `plan`, which DataFusion's operators give where pipelines can't; `None` when they can't either.
-    pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<PipelineBuilder> {
-        self.attempt(|draft| draft.own(plan)).or_else(|| self.given(plan))
+    /// The rows of `plan`, which DataFusion's operators give where pipelines can't.
+    pub(super) fn open(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Compiled<PipelineBuilder> {
+        self.attempt(|draft| draft.own(plan)).or_else(|why| self.given(plan, why))
     }
 
     /// What is added to the query, or nothing at all.
     pub(super) fn attempt(
         &mut self,
-        add: impl FnOnce(&mut Self) -> Option<PipelineBuilder>,
-    ) -> Option<PipelineBuilder> {
+        add: impl FnOnce(&mut Self) -> Compiled<PipelineBuilder>,
+    ) -> Compiled<PipelineBuilder> {
         let before = [self.pipelines.len(), self.scans.len(), self.functions.len(), self.given.len()];
         let open = add(self);
-        if open.is_none() {
+        if open.is_err() {
             let [pipelines, scans, functions, given] = before;
             self.pipelines.truncate(pipelines);
             self.left.truncate(pipelines);
@@ -122,21 +123,21 @@ impl QueryBuilder {
         open
     }
 
-    /// The rows of `plan`; `None` when pipelines can't give them.
-    fn own(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<PipelineBuilder> {
+    /// The rows of `plan`, by pipelines.
+    fn own(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Compiled<PipelineBuilder> {
         if let Some(scan) = plan.downcast_ref::<ScanExec>() {
             return match scan.is_plain() {
-                true => Some(self.scan(scan, plan)),
-                false => self.notes.left("a scan that ends early"),
+                true => Ok(self.scan(scan, plan)),
+                false => Err(NotCompiled::new("a scan that ends early")),
             };
         }
         if let Some(projection) = plan.downcast_ref::<ProjectionExec>() {
             let open = self.open(projection.input())?;
-            return Some(self.projected(projection, open));
+            return Ok(self.projected(projection, open));
         }
         if let Some(filter) = plan.downcast_ref::<FilterExec>() {
             if filter.fetch().is_some() {
-                return self.notes.left("a filter that ends early");
+                return Err(NotCompiled::new("a filter that ends early"));
             }
             let open = self.open(filter.input())?;
             return self.filtered_by(filter, open);
@@ -145,7 +146,7 @@ impl QueryBuilder {
             return self.join(&join);
         }
         if let Some(union) = plan.downcast_ref::<UnionExec>() {
-            let inputs = union.inputs().iter().map(|input| self.open(input)).collect::<Option<Vec<_>>>()?;
+            let inputs = union.inputs().iter().map(|input| self.open(input)).collect::<Compiled<Vec<_>>>()?;
             return self.unite(inputs);
         }
         if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
@@ -155,15 +156,18 @@ impl QueryBuilder {
         if let Some(sort) = plan.downcast_ref::<SortExec>() {
             return match sort.fetch() {
                 None => self.open(sort.input()),
-                Some(_) => self.notes.left("first rows in the middle of a plan"),
+                Some(_) => Err(NotCompiled::new("first rows in the middle of a plan")),
             };
         }
         if let Some(gathered) = plan.downcast_ref::<CoalescePartitionsExec>() {
-            return gathered.fetch().is_none().then(|| self.open(gathered.input()))?;
+            return match gathered.fetch() {
+                None => self.open(gathered.input()),
+                Some(_) => Err(NotCompiled::new("first rows in the middle of a plan")),
+            };
         }
         match plan.downcast_ref::<CooperativeExec>() {
             Some(cooperative) => self.open(cooperative.input()),
-            None => self.notes.left(format!("pipelines have no {}", plan.name())),
+            None => Err(NotCompiled::new(format!("pipelines have no {}", plan.name()))),
         }
     }
 
@@ -171,18 +175,18 @@ impl QueryBuilder {
     pub(super) fn projected(&mut self, projection: &ProjectionExec, mut open: PipelineBuilder) -> PipelineBuilder {
         let schema = projection.input().schema();
         self.evaluate(&mut open, projection.expr().iter().map(|column| &column.expr), &schema);
-        let columns = projection.expr().iter().map(|column| open.scope.translate(&column.expr, &schema)).collect();
+        let columns = projection.expr().iter().map(|column| open.scope.translate(&column.expr, &schema).ok()).collect();
         open.scope.set_columns(columns);
         open
     }
 
     /// The rows of a filter of these.
-    pub(super) fn filtered_by(&mut self, filter: &FilterExec, mut open: PipelineBuilder) -> Option<PipelineBuilder> {
+    pub(super) fn filtered_by(&mut self, filter: &FilterExec, mut open: PipelineBuilder) -> Compiled<PipelineBuilder> {
         self.filter(&mut open, filter.predicate(), &filter.input().schema())?;
         if let Some(projection) = filter.projection() {
             open.project(projection);
         }
-        Some(open)
+        Ok(open)
     }
 
     /// Records for which a condition is not true go no further.
@@ -191,24 +195,24 @@ impl QueryBuilder {
         open: &mut PipelineBuilder,
         condition: &Arc<dyn PhysicalExpr>,
         schema: &Schema,
-    ) -> Option<()> {
+    ) -> Compiled<()> {
         let mut parts = vec![condition];
-        if open.scope.translate(condition, schema).is_none() {
+        if open.scope.translate(condition, schema).is_err() {
             // What pipelines can look at comes first: less is left for others to look at.
             let taken: Vec<_>;
             (taken, parts) =
-                split_conjunction(condition).into_iter().partition(|part| open.scope.translate(part, schema).is_some());
+                split_conjunction(condition).into_iter().partition(|part| open.scope.translate(part, schema).is_ok());
             for part in taken {
-                let part = open.scope.translate(part, schema)?.truth()?;
+                let part = open.scope.truth(part, schema)?;
                 self.keep(open, part);
             }
             self.evaluate(open, parts.iter().copied(), schema);
         }
         for part in parts {
-            let part = open.scope.translate(part, schema)?.truth()?;
+            let part = open.scope.truth(part, schema)?;
             self.keep(open, part);
         }
-        Some(())
+        Ok(())
     }
 
     fn keep(&mut self, open: &mut PipelineBuilder, condition: Expression) {
@@ -268,14 +272,14 @@ impl QueryBuilder {
             let expression = Expression::Column(ids.len() + place);
             *column = Some(Typed { expression, data_type: definition.logical_type.to_arrow(), entries: None, trace });
         }
-        let scope = ColumnScope::new(facts.clone(), columns, table.rows(), &self.notes);
+        let scope = ColumnScope::new(facts.clone(), columns, table.rows(), &self.parameters);
         self.scans.push(Scanned { plan: Arc::clone(plan), facts, columns: ids, predicate, numbers });
         PipelineBuilder::new(Source::Scan(number), scope)
     }
 
     /// Ends a pipeline in rows of all its columns that can be carried on. Gives its number and, by column, what it is
     /// over the columns of the rows.
-    pub(super) fn end_in_rows(&mut self, open: PipelineBuilder) -> Option<(usize, Vec<Option<Typed>>)> {
+    pub(super) fn end_in_rows(&mut self, open: PipelineBuilder) -> Compiled<(usize, Vec<Option<Typed>>)> {
         let PipelineBuilder { source, computed, fields, steps, scope, most, hints, .. } = open;
         let mut kept: Vec<Expression> = Vec::new();
         let mut place = |typed: Typed| {
@@ -306,16 +310,16 @@ impl QueryBuilder {
                         _ => typed,
                     })
                 });
-                return Some((rows, renamed.collect()));
+                return Ok((rows, renamed.collect()));
             }
         }
-        let facts =
-            kept.iter().map(|expression| expression.facts(scope.facts())).collect::<Result<Vec<_>, _>>().ok()?;
+        let facts = kept.iter().map(|expression| expression.facts(scope.facts()));
+        let facts = facts.collect::<Result<Vec<_>, _>>().map_err(|_| NotCompiled::too_wide())?;
         let sink = Sink::Rows { columns: kept, keys: None };
         self.pipelines.push(Pipeline { source, computed, fields, steps, sink, hints, behind: None });
         self.left.push(facts);
         self.rows.push(most);
-        Some((self.pipelines.len() - 1, columns))
+        Ok((self.pipelines.len() - 1, columns))
     }
 
     /// Records of the largest table that is read.
@@ -325,7 +329,7 @@ impl QueryBuilder {
 
     /// A pipeline over the rows that another left, of which these are the columns.
     pub(super) fn over(&self, source: Source, rows: usize, columns: Vec<Option<Typed>>) -> PipelineBuilder {
-        let scope = ColumnScope::new(self.left[rows].clone(), columns, self.rows[rows], &self.notes);
+        let scope = ColumnScope::new(self.left[rows].clone(), columns, self.rows[rows], &self.parameters);
         PipelineBuilder::new(source, scope)
     }
 }

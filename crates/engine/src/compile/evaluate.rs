@@ -10,6 +10,7 @@ use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::{CompiledFunction, limits};
 use crate::compile::groups::{OutputColumn, OutputSource};
 use crate::compile::lookup_table::needs_only_arguments;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{Field as ArrowField, Schema};
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -33,9 +34,9 @@ impl QueryBuilder {
     ) {
         let expressions = expressions.into_iter();
         let left = expressions.filter(|expression| !expression.is::<Column>() && is_known(expression));
-        let left: Vec<_> = left.filter(|left| open.scope.translate(left, schema).is_none()).cloned().collect();
+        let left: Vec<_> = left.filter(|left| open.scope.translate(left, schema).is_err()).cloned().collect();
         let before = (open.clone(), self.functions.len());
-        if self.compute(open, &left, schema).is_none() {
+        if self.compute(open, &left, schema).is_err() {
             self.functions.truncate(before.1);
             *open = before.0;
         }
@@ -47,9 +48,9 @@ impl QueryBuilder {
         open: &mut PipelineBuilder,
         expressions: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
-    ) -> Option<()> {
+    ) -> Compiled<()> {
         if expressions.is_empty() {
-            return Some(());
+            return Ok(());
         }
         let is_at_hand = |open: &PipelineBuilder| {
             let columns = expressions.iter().flat_map(collect_columns);
@@ -60,10 +61,11 @@ impl QueryBuilder {
         }
         let mut floats = false;
         for expression in expressions {
-            let data_type = expression.data_type(schema).ok()?;
-            let limits = limits(&data_type)?;
-            let class = LogicalType::from_arrow("", &data_type).ok()?.class();
-            let (function, arguments) = function(open, expression, schema)?;
+            let unknown = || NotCompiled::expression(expression);
+            let data_type = expression.data_type(schema).map_err(|_| unknown())?;
+            let limits = limits(&data_type).ok_or_else(unknown)?;
+            let class = LogicalType::from_arrow("", &data_type).map_err(|_| unknown())?.class();
+            let (function, arguments) = function(open, expression, schema).ok_or_else(unknown)?;
             self.functions.push(function);
             let mut typed = Typed::new(self.add_computed(open, arguments, limits), data_type);
             typed.trace = Trace { numbered: class == ValueClass::Bytes, ..Trace::default() };
@@ -74,7 +76,7 @@ impl QueryBuilder {
             open.scope.know(Arc::clone(expression), typed);
         }
         // Sums of floats need to know where these lie, which is known of rows that are there.
-        if floats { self.settle(open) } else { Some(()) }
+        if floats { self.settle(open) } else { Ok(()) }
     }
 
     /// One number for several keys of groups, for those whose ranges are too wide for one of their digits.
@@ -84,16 +86,14 @@ impl QueryBuilder {
         keys: &[Arc<dyn PhysicalExpr>],
         schema: &Schema,
     ) -> Option<Expression> {
-        let all = |open: &PipelineBuilder| {
-            keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>()
-        };
+        let all = |open: &PipelineBuilder| open.scope.translate_all(keys, schema).ok();
         let is_at_hand =
             |typed: &Typed| typed.trace.records.is_none() && matches!(place(open, &typed.expression), Some(Ok(_)));
         if !open.steps.is_empty() || !all(open)?.iter().all(is_at_hand) {
             for (key, typed) in keys.iter().zip(all(open)?).filter(|(key, _)| !key.is::<Column>()) {
                 open.scope.know(Arc::clone(key), typed);
             }
-            self.settle(open)?;
+            self.settle(open).ok()?;
         }
         let (mut columns, mut arguments, mut fields) = (Vec::new(), Vec::new(), Vec::new());
         for (number, typed) in all(open)?.into_iter().enumerate() {
@@ -117,7 +117,7 @@ impl QueryBuilder {
     }
 
     /// Ends a pipeline in rows, of which a new one begins.
-    fn settle(&mut self, open: &mut PipelineBuilder) -> Option<()> {
+    fn settle(&mut self, open: &mut PipelineBuilder) -> Compiled<()> {
         let mut whole = open.clone();
         let (width, known) = (whole.scope.columns().len(), whole.scope.known().to_vec());
         let all = whole.scope.columns().iter().cloned().chain(known.iter().map(|(_, typed)| Some(typed.clone())));
@@ -130,9 +130,10 @@ impl QueryBuilder {
         let kept = columns.split_off(width);
         *open = self.over(Source::Rows(pipeline), pipeline, columns);
         for ((expression, _), typed) in known.into_iter().zip(kept) {
-            open.scope.know(expression, typed?);
+            let typed = typed.ok_or_else(NotCompiled::too_wide)?;
+            open.scope.know(expression, typed);
         }
-        Some(())
+        Ok(())
     }
 }
 
@@ -181,7 +182,7 @@ pub(super) fn text_function(
     if !is_known(expression) {
         return None;
     }
-    let Some(typed) = open.scope.translate(expression, schema) else {
+    let Ok(typed) = open.scope.translate(expression, schema) else {
         return of_columns(open, expression, schema, &columns_of(expression));
     };
     // It is there already.

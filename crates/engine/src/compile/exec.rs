@@ -11,7 +11,7 @@ use crate::compile::groups::OutputColumn;
 use crate::compile::results::{ResultBatches, WantedRows, are_distinct, ranked};
 use crate::compile::subtree::Subtree;
 use crate::compile::wanted::OutputOrder;
-use crate::session::{PlanNotes, Settings};
+use crate::settings::{PlanNotes, Settings};
 use crate::table::{ScanExec, datum};
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::compute::SortOptions;

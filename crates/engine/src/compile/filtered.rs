@@ -11,6 +11,7 @@
 use crate::compile::draft::QueryBuilder;
 use crate::compile::exec::{BatchIterator, CompiledExec};
 use crate::compile::groups::OutputColumn;
+use crate::compile::not_compiled::Compiled;
 use crate::compile::sorted::numbers;
 use crate::table::{ScanExec, ScanSource};
 use arrow::array::{AsArray, RecordBatch};
@@ -30,7 +31,11 @@ use std::sync::Arc;
 
 impl QueryBuilder {
     /// Ends the query in the rows that a filter lets through. Gives what its columns are of them.
-    pub(super) fn filtered(&mut self, plan: &Arc<dyn ExecutionPlan>, filter: &FilterExec) -> Option<Vec<OutputColumn>> {
+    pub(super) fn filtered(
+        &mut self,
+        plan: &Arc<dyn ExecutionPlan>,
+        filter: &FilterExec,
+    ) -> Compiled<Vec<OutputColumn>> {
         if let Some(scan) = filter.input().downcast_ref::<ScanExec>() {
             let used = numbers(filter.predicate());
             let used: Vec<_> = used.iter().filter_map(|number| scan.columns().get(*number)).collect();
@@ -38,9 +43,9 @@ impl QueryBuilder {
         }
         let open = self.open(plan)?;
         if let Some(why) = &self.foreign {
-            return self.notes.left(why.clone());
+            return Err(why.clone());
         }
-        self.end_shown(open)
+        self.end_shown(open, &plan.schema())
     }
 }
 

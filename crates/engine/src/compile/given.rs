@@ -7,6 +7,7 @@
 
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::{integers, is_string, left, limits};
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{ColumnScope, Trace, Typed};
 use arrow::array::RecordBatch;
 use datafusion::common::runtime::JoinSet;
@@ -37,12 +38,12 @@ impl ExternalInput {
 }
 
 impl QueryBuilder {
-    /// The rows of an operator that pipelines can't do, as was noted.
-    pub(super) fn given(&mut self, plan: &Arc<dyn ExecutionPlan>) -> Option<PipelineBuilder> {
+    /// The rows of an operator that pipelines can't do, for the reason given.
+    pub(super) fn given(&mut self, plan: &Arc<dyn ExecutionPlan>, why: NotCompiled) -> Compiled<PipelineBuilder> {
         if !can_be_given(plan) {
-            return None;
+            return Err(why);
         }
-        self.foreign.get_or_insert(self.notes.why());
+        self.foreign.get_or_insert(why);
         let (mut columns, mut facts, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         // The one row has nothing in its columns, of whatever types these are said to be.
         let is_empty = plan.is::<PlaceholderRowExec>();
@@ -57,9 +58,9 @@ impl QueryBuilder {
             facts.push((limits, field.is_nullable()));
             kept.push(number);
         }
-        let scope = ColumnScope::new(facts.clone(), columns, MANY, &self.notes);
+        let scope = ColumnScope::new(facts.clone(), columns, MANY, &self.parameters);
         self.given.push(ExternalInput { plan: Arc::clone(plan), columns: kept, facts });
-        Some(PipelineBuilder::new(Source::Given(self.given.len() - 1), scope))
+        Ok(PipelineBuilder::new(Source::Given(self.given.len() - 1), scope))
     }
 }
 

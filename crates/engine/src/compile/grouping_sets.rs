@@ -7,6 +7,7 @@
 use crate::compile::by_records::merged;
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::groups::{GroupParts, OutputColumn, OutputSource, fits, key_numbers, keys_of};
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{Trace, Typed};
 use arrow::datatypes::{DataType, Schema};
 use datafusion::logical_expr::Aggregate as LogicalAggregate;
@@ -30,7 +31,7 @@ struct Finest {
 
 impl QueryBuilder {
     /// The rows of an aggregation by several sets of keys.
-    pub(super) fn grouping_sets(&mut self, aggregate: &AggregateExec) -> Option<PipelineBuilder> {
+    pub(super) fn grouping_sets(&mut self, aggregate: &AggregateExec) -> Compiled<PipelineBuilder> {
         let group_by = aggregate.group_expr();
         let finest = self.finest(aggregate)?;
         let id_type = {
@@ -53,7 +54,7 @@ impl QueryBuilder {
     }
 
     /// Ends a pipeline in groups by all keys.
-    fn finest(&mut self, aggregate: &AggregateExec) -> Option<Finest> {
+    fn finest(&mut self, aggregate: &AggregateExec) -> Compiled<Finest> {
         let schema = aggregate.input_schema();
         let (mut open, earlier) = self.rows_to_group(aggregate, (&schema, false))?;
         let mut parts = self.parts(&open, earlier.as_ref())?;
@@ -63,17 +64,18 @@ impl QueryBuilder {
             None => self.add_calls(aggregate, &open, (&schema, &mut parts))?,
         }
         if !parts.can_be_merged() {
-            return self.notes.left("grouping sets with an aggregate that groups of groups do not give");
+            return Err(NotCompiled::new("grouping sets with an aggregate that groups of groups do not give"));
         }
         let GroupParts { keys, aggregates, .. } = &parts;
-        let known = |finish: &Finish| finish.expected(keys, aggregates, (open.scope.facts(), open.most)).ok();
-        let facts = parts.finishes.iter().map(known).collect::<Option<Vec<_>>>()?;
+        let known = |finish: &Finish| finish.expected(keys, aggregates, (open.scope.facts(), open.most));
+        let facts = parts.finishes.iter().map(known).collect::<Result<Vec<_>, _>>();
+        let facts = facts.map_err(|_| NotCompiled::too_wide())?;
         let values = (0..aggregates.len()).map(Finish::Value);
         let columns: Vec<Finish> = (0..keys.len()).map(Finish::Key).chain(values).collect();
         let aggregation =
             Aggregation { filter: None, keys: keys.clone(), aggregates: aggregates.clone(), apart: Vec::new() };
         let pipeline = self.end_in_groups(open, aggregation, columns)?;
-        Some(Finest { pipeline, parts, facts })
+        Ok(Finest { pipeline, parts, facts })
     }
 
     /// Adds each key, whichever others it follows from: a set may leave these out.
@@ -83,20 +85,20 @@ impl QueryBuilder {
         open: &mut PipelineBuilder,
         (schema, parts): (&Schema, &mut GroupParts),
         has_calls: bool,
-    ) -> Option<()> {
+    ) -> Compiled<()> {
         let keys = keys_of(aggregate);
         self.evaluate_arguments(aggregate, open, (schema, has_calls));
         let has_no_number = |open: &PipelineBuilder, key| {
             let typed = open.scope.translate(key, schema);
-            typed.is_some_and(|typed| typed.trace.records.is_some())
+            typed.is_ok_and(|typed| typed.trace.records.is_some())
         };
         let strings: Vec<_> = keys.iter().filter(|key| has_no_number(open, key)).cloned().collect();
         self.compute(open, &strings, schema)?;
-        let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<Typed>>>()?;
+        let typed = open.scope.translate_all(&keys, schema)?;
         if !fits(typed.iter(), open) {
             narrow_numbers(&typed, open);
             if !fits(typed.iter(), open) {
-                return self.notes.left("grouping sets of keys that have no number together");
+                return Err(NotCompiled::new("grouping sets of keys that have no number together"));
             }
         }
         for (number, Typed { expression, data_type, entries, trace }) in typed.into_iter().enumerate() {
@@ -105,16 +107,22 @@ impl QueryBuilder {
             parts.traces.push(trace.clone());
             parts.show(Finish::Key(number), data_type, entries, trace);
         }
-        Some(())
+        Ok(())
     }
 
     /// The groups of one set, which leaves out some keys.
-    fn set(&mut self, finest: &Finest, left_out: &[bool], (id, id_type): (i128, &DataType)) -> Option<PipelineBuilder> {
+    fn set(
+        &mut self,
+        finest: &Finest,
+        left_out: &[bool],
+        (id, id_type): (i128, &DataType),
+    ) -> Compiled<PipelineBuilder> {
         let Finest { pipeline, parts, facts } = finest;
         let all = parts.keys.len();
         let kept: Vec<usize> = (0..all).filter(|key| !left_out[*key]).collect();
         let open = self.over(Source::Rows(*pipeline), *pipeline, Vec::new());
-        let aggregates = merged(&parts.aggregates, |place| Some(Expression::Column(all + place)))?;
+        let aggregates = merged(&parts.aggregates, |place| Some(Expression::Column(all + place)));
+        let aggregates = aggregates.ok_or_else(|| NotCompiled::new("aggregates that groups of groups do not give"))?;
         let keys = kept.iter().map(|key| Expression::Column(*key)).collect();
         let columns = (0..kept.len()).map(Finish::Key).chain(parts.finishes[all..].iter().copied()).collect();
         let aggregation = Aggregation { filter: None, keys, aggregates, apart: Vec::new() };
@@ -138,7 +146,7 @@ impl QueryBuilder {
             }
             columns.push(Some(typed));
         }
-        Some(self.over(Source::Rows(own), own, columns))
+        Ok(self.over(Source::Rows(own), own, columns))
     }
 }
 

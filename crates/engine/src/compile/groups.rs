@@ -7,6 +7,7 @@ use crate::compile::by_records::Earlier;
 use crate::compile::calls::is_text;
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::CompiledFunction as Evaluated;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{RecordColumn, Trace, Typed};
 use crate::table::CountExec;
 use arrow::array::ArrayRef;
@@ -78,17 +79,17 @@ pub(super) struct GroupParts {
 
 impl QueryBuilder {
     /// The rows of an aggregation in the middle of a plan.
-    pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Option<PipelineBuilder> {
+    pub(super) fn groups(&mut self, aggregate: &AggregateExec) -> Compiled<PipelineBuilder> {
         let (first, sets) = self.first_phase(aggregate)?;
         if sets {
             return self.grouping_sets(first);
         }
         let Grouped { pipeline, columns, needs_uniqueness_check: doubtful } = self.aggregate(first, false)?;
         if !doubtful.is_empty() {
-            return None;
+            return Err(NotCompiled::new("groups by strings without codes in the middle of a plan"));
         }
         let columns = columns.into_iter().map(|shown| Some(shown.typed())).collect();
-        Some(self.over(Source::Rows(pipeline), pipeline, columns))
+        Ok(self.over(Source::Rows(pipeline), pipeline, columns))
     }
 
     /// Makes columns of what an aggregation is over and pipelines can't compute, and numbers of strings that have none. Gives
@@ -108,12 +109,12 @@ impl QueryBuilder {
                 break;
             }
             let before = open.clone();
-            if self.compute(open, &strings, schema).is_none() {
+            if self.compute(open, &strings, schema).is_err() {
                 *open = before;
                 return None;
             }
         }
-        let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>()?;
+        let typed = open.scope.translate_all(&keys, schema).ok()?;
         let kept = kept(&typed);
         if fits(kept.iter().map(|key| &typed[*key]), open) {
             return None;
@@ -146,24 +147,25 @@ impl QueryBuilder {
     }
 
     /// The first phase of an aggregation, which looks at the records, and whether it is by sets of keys.
-    pub(super) fn first_phase<'a>(&self, last: &'a AggregateExec) -> Option<(&'a AggregateExec, bool)> {
+    pub(super) fn first_phase<'a>(&self, last: &'a AggregateExec) -> Compiled<(&'a AggregateExec, bool)> {
         let first = match last.mode() {
             AggregateMode::Single | AggregateMode::SinglePartitioned => last,
             AggregateMode::Final | AggregateMode::FinalPartitioned => {
                 let first = last.input().downcast_ref::<AggregateExec>();
-                first.filter(|first| *first.mode() == AggregateMode::Partial)?
+                let first = first.filter(|first| *first.mode() == AggregateMode::Partial);
+                first.ok_or_else(|| NotCompiled::new("groups whose first phase is elsewhere"))?
             }
-            _ => return None,
+            _ => return Err(NotCompiled::new("a single phase of groups")),
         };
         let limited = first.limit_options().is_some() || last.limit_options().is_some();
         // Counting needs no integers at all.
         if CountExec::instead_of(first).is_some() {
-            return self.notes.left("records are counted by the scan");
+            return Err(NotCompiled::new("records are counted by the scan"));
         }
         if limited {
-            return self.notes.left("groups that end early");
+            return Err(NotCompiled::new("groups that end early"));
         }
-        Some((first, first.group_expr().has_grouping_set()))
+        Ok((first, first.group_expr().has_grouping_set()))
     }
 
     /// What an aggregation groups: its input's rows, or groups of these.
@@ -171,22 +173,25 @@ impl QueryBuilder {
         &mut self,
         aggregate: &AggregateExec,
         (schema, is_last): (&Schema, bool),
-    ) -> Option<(PipelineBuilder, Option<Earlier>)> {
+    ) -> Compiled<(PipelineBuilder, Option<Earlier>)> {
         if let Some((open, earlier)) = self.by_inputs(aggregate, schema) {
-            return Some((open, Some(earlier)));
+            return Ok((open, Some(earlier)));
         }
         let mut open = self.open(aggregate.input())?;
         let earlier = self.by_records(aggregate, &mut open, (schema, is_last));
-        Some((open, earlier))
+        Ok((open, earlier))
     }
 
     /// No keys yet, and the aggregates of groups that there are already.
-    pub(super) fn parts(&self, open: &PipelineBuilder, earlier: Option<&Earlier>) -> Option<GroupParts> {
+    pub(super) fn parts(&self, open: &PipelineBuilder, earlier: Option<&Earlier>) -> Compiled<GroupParts> {
         let others = self.functions.len();
-        earlier.map_or_else(
-            || Some(GroupParts { others, ..GroupParts::default() }),
-            |earlier| earlier.merged(open, others),
-        )
+        match earlier {
+            Some(earlier) => {
+                let merged = earlier.merged(open, others);
+                merged.ok_or_else(|| NotCompiled::new("aggregates that groups of groups do not give"))
+            }
+            None => Ok(GroupParts { others, ..GroupParts::default() }),
+        }
     }
 
     /// Adds the calls of an aggregation.
@@ -195,40 +200,38 @@ impl QueryBuilder {
         first: &AggregateExec,
         open: &PipelineBuilder,
         (schema, parts): (&Schema, &mut GroupParts),
-    ) -> Option<()> {
+    ) -> Compiled<()> {
         for (function, filter) in first.aggr_expr().iter().zip(first.filter_expr()) {
             let filter = match filter {
-                Some(filter) => Some(open.scope.translate(filter, schema)?.truth()?),
+                Some(filter) => Some(open.scope.truth(filter, schema)?),
                 None => None,
             };
             if parts.add_function(function, filter, open, schema).is_none() {
-                return self.notes.left(format!("pipelines do not compute {}", function.name()));
+                return Err(NotCompiled::expression(&function.name()));
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// The groups of an aggregation, of which this is the first phase.
-    pub(super) fn aggregate(&mut self, first: &AggregateExec, is_last: bool) -> Option<Grouped> {
+    pub(super) fn aggregate(&mut self, first: &AggregateExec, is_last: bool) -> Compiled<Grouped> {
         let schema = first.input_schema();
         let (mut open, earlier) = self.rows_to_group(first, (&schema, is_last))?;
         let together = self.evaluate_parts(first, &mut open, (&schema, is_last, earlier.is_some()));
         let mut parts = self.parts(&open, earlier.as_ref())?;
-        let Some(doubtful) = parts.add_keys(first, (&open, together), &schema) else {
-            return self.notes.left(format!("a key that has no codes: {}", self.notes.why()));
-        };
+        let doubtful = parts.add_keys(first, (&open, together), &schema)?;
         match earlier {
             Some(earlier) => earlier.show(&mut parts),
             None => self.add_calls(first, &open, (&schema, &mut parts))?,
         }
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
-            return Some(Grouped { pipeline, columns: parts.columns, needs_uniqueness_check: doubtful });
+            return Ok(Grouped { pipeline, columns: parts.columns, needs_uniqueness_check: doubtful });
         }
         let GroupParts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
         self.functions.extend(functions);
         let aggregation = Aggregation { filter: None, keys, aggregates, apart };
         let pipeline = self.end_in_groups(open, aggregation, finishes)?;
-        Some(Grouped { pipeline, columns, needs_uniqueness_check: doubtful })
+        Ok(Grouped { pipeline, columns, needs_uniqueness_check: doubtful })
     }
 
     /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.
@@ -237,11 +240,11 @@ impl QueryBuilder {
         open: PipelineBuilder,
         aggregation: Aggregation,
         columns: Vec<Finish>,
-    ) -> Option<usize> {
+    ) -> Compiled<usize> {
         let Aggregation { keys, aggregates, .. } = &aggregation;
         let left = columns.iter().map(|finish| finish.expected(keys, aggregates, (open.scope.facts(), open.most)));
-        let left = left.collect::<Result<Vec<_>, _>>().ok()?;
-        Some(self.push_groups(open, aggregation, columns, left))
+        let left = left.collect::<Result<Vec<_>, _>>().map_err(|_| NotCompiled::too_wide())?;
+        Ok(self.push_groups(open, aggregation, columns, left))
     }
 
     /// Adds columns of groups where bounds of the key columns are known.
@@ -308,9 +311,9 @@ impl GroupParts {
         aggregate: &AggregateExec,
         (open, together): (&PipelineBuilder, Option<Expression>),
         schema: &Schema,
-    ) -> Option<Vec<usize>> {
-        let keys = aggregate.group_expr().expr().iter().map(|(key, _)| open.scope.translate(key, schema));
-        let keys = keys.collect::<Option<Vec<_>>>()?;
+    ) -> Compiled<Vec<usize>> {
+        let keys = open.scope.translate_all(&keys_of(aggregate), schema);
+        let keys = keys.map_err(|why| NotCompiled::new(format!("a key that has no codes: {why}")))?;
         // What has one number for all keys has the same of each in all records.
         let kept = if together.is_some() { Vec::new() } else { kept(&keys) };
         self.traces.extend(together.iter().map(|_| Trace::default()));
@@ -321,7 +324,7 @@ impl GroupParts {
                 if let Some(records) = &key.trace.records {
                     // Where strings come again and again, records are not the groups.
                     if !records.are_nearly_unique() {
-                        return None;
+                        return Err(NotCompiled::new("groups by strings without codes"));
                     }
                     doubtful.push(number);
                 }
@@ -334,7 +337,7 @@ impl GroupParts {
             };
             self.show(finish, key.data_type, key.entries, key.trace);
         }
-        Some(doubtful)
+        Ok(doubtful)
     }
 
     pub(super) fn compute(
@@ -366,7 +369,7 @@ pub(super) fn strings_to_number(
     open: &PipelineBuilder,
     schema: &Schema,
 ) -> Vec<Arc<dyn PhysicalExpr>> {
-    let typed = keys.iter().map(|key| open.scope.translate(key, schema)).collect::<Option<Vec<_>>>();
+    let typed = open.scope.translate_all(keys, schema).ok();
     let Some(typed) = typed else { return Vec::new() };
     let kept = kept(&typed);
     let are_wide = !fits(kept.iter().map(|key| &typed[*key]), open);
@@ -376,7 +379,7 @@ pub(super) fn strings_to_number(
     let distinct = aggregate.aggr_expr().iter().filter(|call| call.is_distinct() && !is_text(call));
     for argument in distinct.flat_map(|call| call.expressions()) {
         let typed = open.scope.translate(&argument, schema);
-        if typed.is_some_and(|typed| typed.trace.records.is_some()) && !strings.contains(&argument) {
+        if typed.is_ok_and(|typed| typed.trace.records.is_some()) && !strings.contains(&argument) {
             strings.push(argument);
         }
     }

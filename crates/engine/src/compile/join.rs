@@ -9,6 +9,7 @@ use crate::compile::branches::keeps_a_part_of_union;
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::functions::is_string;
 use crate::compile::joined::Joined;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{ColumnScope, Typed};
 use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::{JoinSide, JoinType};
@@ -83,7 +84,7 @@ struct Matched {
 
 impl QueryBuilder {
     /// The rows of a join.
-    pub(super) fn join(&mut self, join: &Joined<'_>) -> Option<PipelineBuilder> {
+    pub(super) fn join(&mut self, join: &Joined<'_>) -> Compiled<PipelineBuilder> {
         let Some((kind, left)) = build_side(join) else {
             return match join.join_type {
                 JoinType::LeftSemi => self.marking(join, true),
@@ -97,7 +98,7 @@ impl QueryBuilder {
                 let each = draft.join_each(join)?;
                 draft.unite(each)
             });
-            if united.is_some() {
+            if united.is_ok() {
                 return united;
             }
         }
@@ -107,8 +108,8 @@ impl QueryBuilder {
     }
 
     /// The rows that a join keeps of each input of a union.
-    pub(super) fn join_each(&mut self, join: &Joined<'_>) -> Option<Vec<PipelineBuilder>> {
-        let (kind, left) = build_side(join)?;
+    pub(super) fn join_each(&mut self, join: &Joined<'_>) -> Compiled<Vec<PipelineBuilder>> {
+        let (kind, left) = build_side(join).ok_or_else(|| NotCompiled::new("a join that is done in two parts"))?;
         let side = self.side(join, kind, left)?;
         let branches = self.branches(if left { join.right } else { join.left })?;
         // A side with strings' numbers is another one for each input.
@@ -116,7 +117,12 @@ impl QueryBuilder {
     }
 
     /// The records of a pipeline, joined with a side.
-    fn joined(&mut self, join: &Joined<'_>, side: &mut Side<'_>, mut open: PipelineBuilder) -> Option<PipelineBuilder> {
+    fn joined(
+        &mut self,
+        join: &Joined<'_>,
+        side: &mut Side<'_>,
+        mut open: PipelineBuilder,
+    ) -> Compiled<PipelineBuilder> {
         let (kind, left) = (side.kind, side.left);
         self.match_keys(side, &mut open)?;
         let (added, is_late) = self.probe(&mut open, side)?;
@@ -132,15 +138,16 @@ impl QueryBuilder {
         };
         open.scope.set_columns(columns);
         if is_late {
-            let (condition, schema) = join.condition()?;
+            let (condition, schema) =
+                join.condition().ok_or_else(|| NotCompiled::new("a condition over no columns"))?;
             self.filter(&mut open, &condition, &schema)?;
         }
         open.project_as(join);
-        Some(open)
+        Ok(open)
     }
 
     /// A full join: what a left join gives, and behind it the rows of the build side that it has not marked.
-    fn full(&mut self, join: &Joined<'_>) -> Option<PipelineBuilder> {
+    fn full(&mut self, join: &Joined<'_>) -> Compiled<PipelineBuilder> {
         let mut side = self.side(join, JoinKind::Full, true)?;
         let mut open = self.open(join.right)?;
         self.match_keys(&mut side, &mut open)?;
@@ -160,20 +167,20 @@ impl QueryBuilder {
     }
 
     /// Builds a side of a join.
-    fn side<'j>(&mut self, join: &'j Joined<'j>, kind: JoinKind, left: bool) -> Option<Side<'j>> {
+    fn side<'j>(&mut self, join: &'j Joined<'j>, kind: JoinKind, left: bool) -> Compiled<Side<'j>> {
         let open = self.open(if left { join.left } else { join.right })?;
         let (pipeline, columns) = self.end_in_rows(open)?;
-        Some(Side { join, kind, left, pipeline, columns, safe: Vec::new() })
+        Ok(Side { join, kind, left, pipeline, columns, safe: Vec::new() })
     }
 
     /// Makes keys comparable: strings get numbers in common, and NULLs that equal each other a key of their own.
-    fn match_keys(&mut self, side: &mut Side<'_>, open: &mut PipelineBuilder) -> Option<()> {
+    fn match_keys(&mut self, side: &mut Side<'_>, open: &mut PipelineBuilder) -> Compiled<()> {
         self.share_strings(side, open)?;
-        if side.join.nulls_equal { self.split_keys(side, open) } else { Some(()) }
+        if side.join.nulls_equal { self.split_keys(side, open) } else { Ok(()) }
     }
 
     /// Splits the keys that may be NULL on both sides.
-    fn split_keys(&mut self, side: &mut Side<'_>, open: &PipelineBuilder) -> Option<()> {
+    fn split_keys(&mut self, side: &mut Side<'_>, open: &PipelineBuilder) -> Compiled<()> {
         let (build_schema, probe_schema) = side.schemas();
         let mut built = self.over(Source::Rows(side.pipeline), side.pipeline, side.columns.clone());
         let mut columns = built.scope.columns().to_vec();
@@ -185,13 +192,13 @@ impl QueryBuilder {
             if !has_nulls(&build, &built.scope) || !has_nulls(&probe, &open.scope) {
                 continue;
             }
-            let limits = build.expression.facts(built.scope.facts()).ok()?.0;
-            let instead = limits.min;
+            let facts = build.expression.facts(built.scope.facts()).map_err(|_| NotCompiled::too_wide())?;
+            let instead = facts.0.min;
             side.safe.push(SafeKey { position, instead, value: columns.len(), is_null: columns.len() + 1 });
             columns.extend(SafeKey::split(&build, instead).map(Some));
         }
         if side.safe.is_empty() {
-            return Some(());
+            return Ok(());
         }
         built.scope.set_columns(columns);
         let (pipeline, mut columns) = self.end_in_rows(built)?;
@@ -200,22 +207,23 @@ impl QueryBuilder {
                 Expression::Column(column) => Some(column),
                 _ => None,
             };
-            (safe.value, safe.is_null) = (place(safe.value)?, place(safe.is_null)?);
+            let places = place(safe.value).zip(place(safe.is_null));
+            (safe.value, safe.is_null) = places.ok_or_else(|| NotCompiled::new("a join by a constant key"))?;
         }
         columns.truncate(own);
         (side.pipeline, side.columns) = (pipeline, columns);
-        Some(())
+        Ok(())
     }
 
     /// Where keys are strings that have no codes in common, makes them numbers of the query's own.
-    fn share_strings(&mut self, side: &mut Side<'_>, open: &mut PipelineBuilder) -> Option<()> {
+    fn share_strings(&mut self, side: &mut Side<'_>, open: &mut PipelineBuilder) -> Compiled<()> {
         let (build_schema, probe_schema) = side.schemas();
         let mut built = self.over(Source::Rows(side.pipeline), side.pipeline, side.columns.clone());
         let (mut builds, mut probes) = (Vec::new(), Vec::new());
         for (build, probe) in side.keys() {
             let Some(column) = build.downcast_ref::<Column>() else { continue };
             let Some(own) = built.scope.column(column.index()) else { continue };
-            let Some(other) = open.scope.translate(probe, &probe_schema) else { continue };
+            let Ok(other) = open.scope.translate(probe, &probe_schema) else { continue };
             let strings = is_string(&own.data_type) && own.data_type == other.data_type;
             if !strings || own.has_values_of(&other) {
                 continue;
@@ -231,7 +239,9 @@ impl QueryBuilder {
             self.compute(&mut built, &builds, &build_schema)?;
             let mut columns = built.scope.columns().to_vec();
             for (known, typed) in built.scope.known() {
-                columns[known.downcast_ref::<Column>()?.index()] = Some(typed.clone());
+                if let Some(column) = known.downcast_ref::<Column>() {
+                    columns[column.index()] = Some(typed.clone());
+                }
             }
             built.scope.set_columns(columns);
             (side.pipeline, side.columns) = self.end_in_rows(built)?;
@@ -241,7 +251,7 @@ impl QueryBuilder {
 
     /// Adds a probe to a pipeline. Gives what the columns of the build side are there, and whether the join's condition is
     /// left to a filter.
-    fn probe(&mut self, open: &mut PipelineBuilder, side: &Side<'_>) -> Option<(Vec<Option<Typed>>, bool)> {
+    fn probe(&mut self, open: &mut PipelineBuilder, side: &Side<'_>) -> Compiled<(Vec<Option<Typed>>, bool)> {
         let kind = side.kind;
         let Matched { mut probe, added, equal, is_late } = self.matched(open, side)?;
         if matches!(kind, JoinKind::Inner | JoinKind::Semi) {
@@ -257,28 +267,33 @@ impl QueryBuilder {
         if kind == JoinKind::Inner {
             open.scope.equate(&equal);
         }
-        Some((added, is_late))
+        Ok((added, is_late))
     }
 
     /// How the records of an open pipeline, to which the columns of a match are added, probe a side.
-    fn matched(&mut self, open: &mut PipelineBuilder, side: &Side<'_>) -> Option<Matched> {
+    fn matched(&mut self, open: &mut PipelineBuilder, side: &Side<'_>) -> Compiled<Matched> {
         let Side { join, kind, left, pipeline, columns, safe } = side;
         let facts = self.left[*pipeline].clone();
         let (build_schema, probe_schema) = side.schemas();
-        let build_scope = ColumnScope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.notes);
+        let build_scope = ColumnScope::new(facts.clone(), columns.clone(), self.rows[*pipeline], &self.parameters);
         let (mut keys, mut build_keys, mut equal) = (Vec::new(), Vec::new(), Vec::new());
         for (position, (build, probe)) in side.keys().enumerate() {
             let build = build_scope.translate(build, &build_schema)?;
             let probe = open.scope.translate(probe, &probe_schema)?;
             if !build.has_values_of(&probe) {
-                return None;
+                return Err(NotCompiled::new(format!(
+                    "keys of types {} and {} in a join",
+                    build.data_type, probe.data_type
+                )));
             }
             if let Some(safe) = safe.iter().find(|safe| safe.position == position) {
                 build_keys.extend([safe.value, safe.is_null]);
                 keys.extend(SafeKey::split(&probe, safe.instead).map(|key| key.expression));
                 continue;
             }
-            let Expression::Column(column) = build.expression else { return None };
+            let Expression::Column(column) = build.expression else {
+                return Err(NotCompiled::new("a join by a constant key"));
+            };
             build_keys.push(column);
             keys.push(probe.expression.clone());
             equal.push((probe, build));
@@ -293,7 +308,7 @@ impl QueryBuilder {
                 let (left, right) = if *left { (&added[..], own) } else { (own, &added[..]) };
                 let condition = condition(&open.scope, filter, left, right);
                 // An inner join may leave it to a filter behind.
-                is_late = condition.is_none() && *kind == JoinKind::Inner;
+                is_late = condition.is_err() && *kind == JoinKind::Inner;
                 if is_late { None } else { Some(condition?) }
             }
             None => None,
@@ -301,11 +316,11 @@ impl QueryBuilder {
         let range = condition.as_ref().filter(|_| keys.is_empty());
         let range = range.and_then(|condition| Range::of(condition, first..first + facts.len()).map(Box::new));
         let probe = Probe { build: *pipeline, kind: *kind, keys, range, condition };
-        Some(Matched { probe, added, equal, is_late })
+        Ok(Matched { probe, added, equal, is_late })
     }
 
     /// A semi or anti join of the side that is built: what has a match is marked by the other side's records.
-    fn marking(&mut self, join: &Joined<'_>, marked: bool) -> Option<PipelineBuilder> {
+    fn marking(&mut self, join: &Joined<'_>, marked: bool) -> Compiled<PipelineBuilder> {
         let mut side = self.side(join, JoinKind::Semi, true)?;
         let mut open = self.open(join.right)?;
         self.match_keys(&mut side, &mut open)?;
@@ -327,19 +342,20 @@ impl QueryBuilder {
         let mut open = self.over(source, side.pipeline, side.columns);
         let columns = open.scope.columns().to_vec();
         open.set_output(columns, join);
-        Some(open)
+        Ok(open)
     }
 
     /// The keys by which a pipeline's rows are probed. They have one set.
-    fn set_keys(&mut self, pipeline: usize, wanted: Vec<usize>) -> Option<()> {
+    fn set_keys(&mut self, pipeline: usize, wanted: Vec<usize>) -> Compiled<()> {
         let (Sink::Rows { keys, .. } | Sink::Aggregate { keys, .. }) = &mut self.pipelines[pipeline].sink else {
-            return None;
+            return Err(NotCompiled::new("a join with marks"));
         };
         match keys {
-            Some(keys) => (*keys == wanted).then_some(()),
+            Some(keys) if *keys == wanted => Ok(()),
+            Some(_) => Err(NotCompiled::new("joins of the same rows by different keys")),
             None => {
                 *keys = Some(wanted);
-                Some(())
+                Ok(())
             }
         }
     }
@@ -471,12 +487,12 @@ fn condition(
     filter: &JoinFilter,
     left: &[Option<Typed>],
     right: &[Option<Typed>],
-) -> Option<Expression> {
+) -> Compiled<Expression> {
     let column = |index: &datafusion::physical_plan::joins::utils::ColumnIndex| match index.side {
         JoinSide::Left => left.get(index.index).cloned().flatten(),
         JoinSide::Right => right.get(index.index).cloned().flatten(),
         JoinSide::None => None,
     };
     let columns = filter.column_indices().iter().map(column).collect();
-    scope.with_columns(columns).translate(filter.expression(), filter.schema())?.truth()
+    scope.with_columns(columns).truth(filter.expression(), filter.schema())
 }

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `rule` | the physical rule that replaces what is supported |
+//! | `not_compiled` | why something is left to DataFusion's operators |
 //! | `whole` | DataFusion's rules that plans that are all pipelines are spared |
 //! | `sorted` | sorts of what is neither |
 //! | `filtered` | filters that scans can't do, a morsel at a time |
@@ -44,6 +45,7 @@ mod groups;
 mod join;
 mod joined;
 mod lookup_table;
+mod not_compiled;
 mod numbers;
 mod predicate;
 mod results;

@@ -6,9 +6,10 @@
 
 use crate::compile::exec::CompiledExec;
 use crate::compile::joined::Joined;
+use crate::compile::not_compiled::NotCompiled;
 use crate::compile::sorted::split;
 use crate::compile::subtree::Subtree;
-use crate::session::{Execution, Settings};
+use crate::settings::{Execution, Settings};
 use crate::table::ScanExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result;
@@ -47,6 +48,7 @@ impl CompilePipelines {
         plan: &Arc<dyn ExecutionPlan>,
         settings: &Settings,
         mode: Mode,
+        above: Option<&NotCompiled>,
     ) -> Result<Option<Arc<dyn ExecutionPlan>>> {
         let Some(sort) = plan.downcast_ref::<SortExec>().filter(|sort| !sort.preserve_partitioning()) else {
             return Ok(None);
@@ -58,7 +60,7 @@ impl CompilePipelines {
         let subtree = match Subtree::of(&sort, mode, settings) {
             Ok(subtree) => subtree,
             Err(why) => {
-                settings.notes.iter().filter(|_| !why.is_empty()).for_each(|notes| notes.left(plan, &why));
+                note(plan, &why, above, settings);
                 return Ok(None);
             }
         };
@@ -70,37 +72,42 @@ impl CompilePipelines {
         }))
     }
 
-    /// The plan with what is taken replaced.
+    /// The plan with what is taken replaced. `above` says why the operator that it is a part of is not taken, where that was tried.
     fn take(
         &self,
         plan: Arc<dyn ExecutionPlan>,
         settings: &Settings,
         mode: Mode,
         limited: Limited,
+        above: Option<&NotCompiled>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let candidate = plan.is::<AggregateExec>()
             || (Joined::of(&plan).is_some() && limited != Limited::Above)
             || plan.downcast_ref::<FilterExec>().is_some_and(|filter| is_filter_of_ours(filter, limited));
-        match candidate.then(|| Subtree::of(&plan, mode, settings)) {
+        let refused = match candidate.then(|| Subtree::of(&plan, mode, settings)) {
             Some(Ok(mut subtree)) => {
                 for given in &mut subtree.given {
-                    given.plan = self.take(Arc::clone(&given.plan), settings, mode, Limited::Plain)?;
+                    given.plan = self.take(Arc::clone(&given.plan), settings, mode, Limited::Plain, None)?;
                 }
                 let (pool, rest) = (Arc::clone(&self.pool), Arc::clone(&self.rest));
                 return Ok(Arc::new(CompiledExec::new(subtree, settings, pool, rest)));
             }
-            // A part of what was looked at before has no reason of its own.
-            Some(Err(why)) if !why.is_empty() => settings.notes.iter().for_each(|notes| notes.left(&plan, &why)),
-            Some(Err(_)) | None => {}
+            Some(Err(why)) => Some(why),
+            None => never_taken(&plan),
+        };
+        if let Some(why) = &refused {
+            note(&plan, why, above, settings);
         }
+        let above = refused.as_ref().or(above);
         let limited = limited.below(&plan);
-        let children = plan.children().into_iter().map(|child| self.take(Arc::clone(child), settings, mode, limited));
+        let children =
+            plan.children().into_iter().map(|child| self.take(Arc::clone(child), settings, mode, limited, above));
         let mut children = children.collect::<Result<Vec<_>>>()?;
         if let [child] = children.as_mut_slice() {
             if let Some(instead) = absorbed(&plan, child) {
                 return Ok(instead);
             }
-            if let Some(instead) = self.sorted(&plan, settings, mode)? {
+            if let Some(instead) = self.sorted(&plan, settings, mode, above)? {
                 return Ok(instead);
             }
             if let Some(top) = plan.downcast_ref::<SortExec>().and_then(|sort| first_of(sort, child)) {
@@ -111,6 +118,24 @@ impl CompilePipelines {
         let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
         if same { Ok(plan) } else { plan.replace_children(children, options) }
     }
+}
+
+/// Operators that no pipeline has, and that are not looked at as parts of others.
+const NEVER_TAKEN: [&str; 4] = ["WindowAggExec", "BoundedWindowAggExec", "RecursiveQueryExec", "UnnestExec"];
+
+/// Why an operator is left that pipelines never take.
+fn never_taken(plan: &Arc<dyn ExecutionPlan>) -> Option<NotCompiled> {
+    NEVER_TAKEN.contains(&plan.name()).then(|| NotCompiled::new(format!("pipelines have no {}", plan.name())))
+}
+
+/// Notes why an operator is left to DataFusion. A part of what was looked at before, and is left for the same reason, is not
+/// noted again.
+fn note(plan: &Arc<dyn ExecutionPlan>, why: &NotCompiled, above: Option<&NotCompiled>, settings: &Settings) {
+    if above == Some(why) {
+        return;
+    }
+    settings.fallbacks.add(plan, why);
+    settings.notes.iter().for_each(|notes| notes.left(plan, why));
 }
 
 /// Whether all rows of an operator are wanted.
@@ -211,7 +236,7 @@ impl PhysicalOptimizerRule for CompilePipelines {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let settings = Settings::of(config);
         let Execution::Compiled(mode) = settings.execution else { return Ok(plan) };
-        self.take(plan, &settings, mode, Limited::Plain)
+        self.take(plan, &settings, mode, Limited::Plain, None)
     }
 
     fn name(&self) -> &str {

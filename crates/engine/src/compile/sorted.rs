@@ -6,9 +6,11 @@
 
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::groups::{OutputColumn, OutputSource};
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::Typed;
 use crate::compile::wanted::OutputOrder;
 use crate::table::ScanExec;
+use arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::Result;
 use datafusion::physical_expr::expressions::Column;
@@ -27,41 +29,47 @@ use std::sync::Arc;
 
 impl QueryBuilder {
     /// Ends the query in the rows below a sort. Gives what its columns and the sort's keys are of them, and the order.
-    pub(super) fn sorted(&mut self, sort: &SortExec) -> Option<(Vec<OutputColumn>, OutputOrder)> {
+    pub(super) fn sorted(&mut self, sort: &SortExec) -> Compiled<(Vec<OutputColumn>, OutputOrder)> {
         let input = sort.input();
         let schema = input.schema();
         self.late = handed_through(sort);
         let mut open = self.open(input)?;
         if let Some(why) = &self.foreign {
-            return self.notes.left(why.clone());
+            return Err(why.clone());
         }
         let keys: Vec<_> = sort.expr().iter().map(|by| Arc::clone(&by.expr)).collect();
         self.evaluate(&mut open, &keys, &schema);
-        let keys = keys.iter().map(|key| open.scope.translate(key, &schema)).collect::<Option<Vec<Typed>>>()?;
+        let keys = open.scope.translate_all(&keys, &schema)?;
         let columns: Vec<_> = open.scope.columns().iter().cloned().chain(keys.into_iter().map(Some)).collect();
         open.scope.set_columns(columns);
-        let shown = self.end_shown(open)?;
+        let shown = self.end_shown(open, &schema)?;
         let first = schema.fields().len();
         // Such strings are looked up before they are put in order: of all rows that is too much.
         let is_text = |key: &OutputColumn| key.trace.is_unordered();
-        if is_text(shown.get(first)?) || (sort.fetch().is_none() && shown[first..].iter().any(is_text)) {
-            return self.notes.left("an order of strings that have no codes");
+        if shown.get(first).is_none_or(is_text) || (sort.fetch().is_none() && shown[first..].iter().any(is_text)) {
+            return Err(NotCompiled::new("an order of strings that have no codes"));
         }
         let keys = sort.expr().iter().enumerate().map(|(number, by)| (first + number, by.options));
-        let wanted = OutputOrder::ordered(&keys.collect::<Vec<_>>(), sort.expr().clone(), sort.fetch(), &shown)?;
-        Some((shown, wanted))
+        let wanted = OutputOrder::ordered(&keys.collect::<Vec<_>>(), sort.expr().clone(), sort.fetch(), &shown);
+        let wanted = wanted.ok_or_else(|| NotCompiled::new("an order of values that integers do not have"))?;
+        Ok((shown, wanted))
     }
 }
 
 impl QueryBuilder {
     /// Ends the query in the rows of an open pipeline. Gives what its columns are of them.
-    pub(super) fn end_shown(&mut self, open: PipelineBuilder) -> Option<Vec<OutputColumn>> {
+    pub(super) fn end_shown(&mut self, open: PipelineBuilder, schema: &Schema) -> Compiled<Vec<OutputColumn>> {
         let (_, columns) = self.end_in_rows(open)?;
-        let shown = columns.into_iter().map(|column| {
-            let Typed { expression: Expression::Column(number), data_type, entries, trace } = column? else {
-                return self.notes.left("a column that is the same in all rows");
+        let shown = columns.into_iter().enumerate().map(|(place, column)| {
+            let Some(typed) = column else {
+                let field = schema.fields().get(place);
+                let unknown = || NotCompiled::new("pipelines do not carry a column");
+                return Err(field.map_or_else(unknown, |field| NotCompiled::column(field.name(), field.data_type())));
             };
-            Some(OutputColumn { data_type, how: OutputSource::Column(number), entries, trace })
+            let Typed { expression: Expression::Column(number), data_type, entries, trace } = typed else {
+                return Err(NotCompiled::new("a column that is the same in all rows"));
+            };
+            Ok(OutputColumn { data_type, how: OutputSource::Column(number), entries, trace })
         });
         shown.collect()
     }

@@ -3,17 +3,18 @@
 use crate::compile::draft::{QueryBuilder, Scanned};
 use crate::compile::functions::CompiledFunction;
 use crate::compile::given::ExternalInput;
-use crate::compile::groups::{Grouped, OutputColumn, OutputSource};
+use crate::compile::groups::{Grouped, OutputColumn};
 use crate::compile::joined::Joined;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::wanted::OutputOrder;
-use crate::session::Settings;
+use crate::settings::Settings;
 use crate::table::ScanExec;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use gingham_execution::{Expression, Mode, Prepared, Query};
+use gingham_execution::{Mode, Prepared, Query};
 use std::sync::Arc;
 
 /// Rows that a join without an equality may give to nobody but the client.
@@ -43,20 +44,11 @@ pub(super) struct Subtree {
 }
 
 impl Subtree {
-    /// The subtree that ends in `plan`, an aggregation, a join, a sort or a filter; what pipelines can't do of it, when that is anything.
-    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings) -> Result<Self, String> {
-        let own_predicates = mode == Mode::Fused || !settings.lab_stages.is_empty();
-        let draft = QueryBuilder { own_predicates, ..QueryBuilder::default() };
-        let notes = draft.notes.clone();
-        Self::drafted(plan, mode, settings, draft).ok_or_else(|| notes.why())
-    }
-
-    fn drafted(
-        plan: &Arc<dyn ExecutionPlan>,
-        mode: Mode,
-        settings: &Settings,
-        mut draft: QueryBuilder,
-    ) -> Option<Self> {
+    /// The subtree that ends in `plan`, an aggregation, a join, a sort or a filter.
+    pub(super) fn of(plan: &Arc<dyn ExecutionPlan>, mode: Mode, settings: &Settings) -> Compiled<Self> {
+        let fixed = settings.lab_stages.clone().unwrap_or_default();
+        let own_predicates = mode == Mode::Fused || !fixed.is_empty();
+        let mut draft = QueryBuilder { own_predicates, ..QueryBuilder::default() };
         let (mut replaced, mut wanted, mut by_morsel) = (Arc::clone(plan), OutputOrder::default(), false);
         let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             match draft.first_phase(aggregate)? {
@@ -66,48 +58,43 @@ impl Subtree {
                 }
                 (first, true) => {
                     let open = draft.grouping_sets(first)?;
-                    (draft.end_shown(open)?, Vec::new())
+                    (draft.end_shown(open, &plan.schema())?, Vec::new())
                 }
             }
         } else if let Some(join) = Joined::of(plan) {
             let open = draft.open(plan)?;
             // As many rows as this come better one after the other than all at the end.
             if join.on.is_empty() && open.most > MANY_PAIRS {
-                return draft.notes.left("a product of so many rows is given as they come");
+                return Err(NotCompiled::new("a product of so many rows is given as they come"));
             }
-            let (_, columns) = draft.end_in_rows(open)?;
-            let shown = columns.into_iter().map(|column| {
-                let column = column?;
-                let Expression::Column(number) = column.expression else { return None };
-                let (data_type, how) = (column.data_type, OutputSource::Column(number));
-                Some(OutputColumn { data_type, how, entries: column.entries, trace: column.trace })
-            });
-            (shown.collect::<Option<Vec<_>>>()?, Vec::new())
+            (draft.end_shown(open, &plan.schema())?, Vec::new())
         } else if let Some(filter) = plan.downcast_ref::<FilterExec>() {
             by_morsel = filter.input().is::<ScanExec>();
             (draft.filtered(plan, filter)?, Vec::new())
         } else {
-            let sort = plan.downcast_ref::<SortExec>()?;
+            let sort = plan.downcast_ref::<SortExec>();
+            let sort = sort.ok_or_else(|| NotCompiled::new(format!("pipelines have no {}", plan.name())))?;
             let (outputs, order) = draft.sorted(sort)?;
             (replaced, wanted) = (Arc::clone(sort.input()), order);
             (outputs, Vec::new())
         };
         // Rows that only come and go are nobody's gain.
         if let (Some(why), true) = (&draft.foreign, draft.scans.is_empty()) {
-            return draft.notes.left(why.clone());
+            return Err(why.clone());
         }
         draft.unite_alike();
         let given: Vec<_> = draft.given.iter().map(|given| (given.facts.clone(), given.rows())).collect();
-        let source = |scan: &Scanned| Some((scan.facts.clone(), scan.table().ok()?.rows()));
-        let sources = draft.scans.iter().map(source).collect::<Option<Vec<_>>>()?;
+        let source = |scan: &Scanned| Ok((scan.facts.clone(), scan.table()?.rows()));
+        let sources = draft.scans.iter().map(source).collect::<crate::Result<Vec<_>>>();
+        let sources = sources.map_err(|error| NotCompiled::new(error.to_string()))?;
         let query = Query { pipelines: draft.pipelines };
         let query = match Prepared::new(query, mode, settings.caches(), &sources, &given) {
-            Ok(query) => query.with_stages(settings.lab_stages.clone()).telling(settings.show_code),
-            Err(error) => return draft.notes.left(error.to_string()),
+            Ok(query) => query.with_stages(fixed).telling(settings.show_code),
+            Err(error) => return Err(NotCompiled::new(error.to_string())),
         };
-        let (scans, parameters) = (draft.scans, draft.notes.parameters());
+        let (scans, parameters) = (draft.scans, draft.parameters.expressions());
         let (functions, given) = (draft.functions, draft.given);
-        Some(Self {
+        Ok(Self {
             fallback: replaced,
             query,
             scans,

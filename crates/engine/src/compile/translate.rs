@@ -1,6 +1,7 @@
 //! Physical expressions as expressions over integers. What can't be one exactly is not taken.
 
 use crate::compile::functions::limits;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::numbers::{
     arithmetic, as_double, compare, converted, division, doubles, float_key, is_number, negated,
 };
@@ -71,44 +72,25 @@ pub(super) struct ColumnScope {
     /// What some expressions over the operator's columns are, where it is known beforehand.
     known: Vec<(Arc<dyn PhysicalExpr>, Typed)>,
     rows: u64,
-    notes: Notes,
+    parameters: Parameters,
 }
 
-/// What the scopes of a query share.
+/// Expressions whose values are known when the query runs, by their numbers; the scopes of a query share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Notes(Rc<RefCell<Noted>>);
+pub(super) struct Parameters(Rc<RefCell<Vec<Arc<dyn PhysicalExpr>>>>);
 
-#[derive(Debug, Default)]
-struct Noted {
-    /// Expressions whose values are known when the query runs, by their numbers.
-    parameters: Vec<Arc<dyn PhysicalExpr>>,
-    /// Why what was looked at last is nothing for pipelines.
-    why: String,
-}
-
-impl Notes {
+impl Parameters {
     fn add(&self, expression: &Arc<dyn PhysicalExpr>) -> usize {
-        let known = &mut self.0.borrow_mut().parameters;
+        let mut known = self.0.borrow_mut();
         known.iter().position(|other| other == expression).unwrap_or_else(|| {
             known.push(Arc::clone(expression));
             known.len() - 1
         })
     }
 
-    /// The expressions whose values are known when the query runs.
-    pub(super) fn parameters(&self) -> Vec<Arc<dyn PhysicalExpr>> {
-        self.0.borrow().parameters.clone()
-    }
-
-    /// Notes why something is left to DataFusion.
-    pub(super) fn left<T>(&self, why: impl Into<String>) -> Option<T> {
-        self.0.borrow_mut().why = why.into();
-        None
-    }
-
-    /// Why what was looked at last is nothing for pipelines.
-    pub(super) fn why(&self) -> String {
-        self.0.borrow().why.clone()
+    /// All of them.
+    pub(super) fn expressions(&self) -> Vec<Arc<dyn PhysicalExpr>> {
+        self.0.borrow().clone()
     }
 }
 
@@ -183,8 +165,13 @@ impl Typed {
 
 impl ColumnScope {
     /// Columns over those of a pipeline with these facts, which at most so many records have.
-    pub(super) fn new(facts: Vec<(Limits, bool)>, columns: Vec<Option<Typed>>, rows: u64, notes: &Notes) -> Self {
-        Self { facts, columns, known: Vec::new(), rows, notes: notes.clone() }
+    pub(super) fn new(
+        facts: Vec<(Limits, bool)>,
+        columns: Vec<Option<Typed>>,
+        rows: u64,
+        parameters: &Parameters,
+    ) -> Self {
+        Self { facts, columns, known: Vec::new(), rows, parameters: parameters.clone() }
     }
 
     /// Range and nullability of the pipeline's columns.
@@ -235,7 +222,7 @@ impl ColumnScope {
 
     /// Other columns over the same pipeline.
     pub(super) fn with_columns(&self, columns: Vec<Option<Typed>>) -> Self {
-        Self::new(self.facts.clone(), columns, self.rows, &self.notes)
+        Self::new(self.facts.clone(), columns, self.rows, &self.parameters)
     }
 
     /// Columns that a join has made equal: the first of a pair determines what the second does.
@@ -247,13 +234,25 @@ impl ColumnScope {
     }
 
     /// An expression over the operator's columns, whose types are those of `schema`.
-    pub(super) fn translate(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Option<Typed> {
+    pub(super) fn translate(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Compiled<Typed> {
         let translated = Translation { scope: self, schema, maps: true }.translate(expression);
-        // Why a column is none was noted where it came about.
-        if translated.is_none() && !expression.is::<Column>() {
-            return self.notes.left(format!("pipelines do not compute {expression}"));
-        }
-        translated
+        translated.ok_or_else(|| match expression.downcast_ref::<Column>() {
+            Some(column) if column.index() < schema.fields().len() => {
+                NotCompiled::column(&column.name(), schema.field(column.index()).data_type())
+            }
+            _ => NotCompiled::expression(expression),
+        })
+    }
+
+    /// An expression over the operator's columns that is true, false or NULL.
+    pub(super) fn truth(&self, expression: &Arc<dyn PhysicalExpr>, schema: &Schema) -> Compiled<Expression> {
+        let truth = self.translate(expression, schema)?.truth();
+        truth.ok_or_else(|| NotCompiled::no_form(expression, "condition"))
+    }
+
+    /// Some expressions over the operator's columns.
+    pub(super) fn translate_all(&self, expressions: &[Arc<dyn PhysicalExpr>], schema: &Schema) -> Compiled<Vec<Typed>> {
+        expressions.iter().map(|expression| self.translate(expression, schema)).collect()
     }
 }
 
@@ -297,7 +296,7 @@ impl Translation<'_> {
         if let Some(subquery) = expression.downcast_ref::<ScalarSubqueryExpr>() {
             let data_type = subquery.return_field(self.schema).ok()?.data_type().clone();
             let limits = limits(&data_type).filter(|_| is_number(&data_type))?;
-            let number = self.scope.notes.add(expression);
+            let number = self.scope.parameters.add(expression);
             return Some(Typed::new(Expression::Parameter { number, limits }, data_type));
         }
         if let Some(binary) = expression.downcast_ref::<BinaryExpr>() {

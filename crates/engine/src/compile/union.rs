@@ -3,6 +3,7 @@
 use crate::compile::draft::{PipelineBuilder, QueryBuilder};
 use crate::compile::entries::coded;
 use crate::compile::functions::is_string;
+use crate::compile::not_compiled::{Compiled, NotCompiled};
 use crate::compile::translate::{Trace, Typed};
 use arrow::array::Array;
 use arrow::datatypes::{DataType, Field, Schema};
@@ -16,8 +17,8 @@ const MANY_ENTRIES: usize = 1 << 13;
 
 impl QueryBuilder {
     /// The rows of all inputs, which have equally many columns. Columns that do not mean the same in all of them are none.
-    pub(super) fn unite(&mut self, mut inputs: Vec<PipelineBuilder>) -> Option<PipelineBuilder> {
-        let width = inputs.first()?.scope.columns().len();
+    pub(super) fn unite(&mut self, mut inputs: Vec<PipelineBuilder>) -> Compiled<PipelineBuilder> {
+        let width = inputs.first().map_or(0, |input| input.scope.columns().len());
         (0..width).for_each(|column| share_entries(&mut inputs, column));
         self.number_strings(&mut inputs)?;
         let mut columns: Vec<Option<Typed>> =
@@ -26,9 +27,10 @@ impl QueryBuilder {
         let mut behind: Option<usize> = None;
         for PipelineBuilder { source, computed, fields, steps, scope, most, hints, .. } in inputs {
             let own: Vec<Expression> =
-                kept.iter().map(|column| Some(scope.column(*column)?.expression)).collect::<Option<_>>()?;
+                kept.iter().filter_map(|column| Some(scope.column(*column)?.expression)).collect();
             let facts = own.iter().map(|expression| expression.facts(scope.facts()));
-            let mut facts: Vec<(Limits, bool)> = facts.collect::<Result<_, _>>().ok()?;
+            let mut facts: Vec<(Limits, bool)> =
+                facts.collect::<Result<_, _>>().map_err(|_| NotCompiled::too_wide())?;
             let mut rows = most;
             if let Some(first) = behind {
                 let both = self.left[first].iter().zip(&facts);
@@ -46,13 +48,13 @@ impl QueryBuilder {
                 typed.expression = Expression::Column(place);
             }
         }
-        let last = behind?;
-        Some(self.over(Source::Rows(last), last, columns))
+        let last = behind.ok_or_else(|| NotCompiled::new("a union of nothing"))?;
+        Ok(self.over(Source::Rows(last), last, columns))
     }
 
     /// Where the inputs' strings still mean different things, makes them numbers of the query's own.
-    fn number_strings(&mut self, inputs: &mut [PipelineBuilder]) -> Option<()> {
-        let width = inputs.first()?.scope.columns().len();
+    fn number_strings(&mut self, inputs: &mut [PipelineBuilder]) -> Compiled<()> {
+        let width = inputs.first().map_or(0, |input| input.scope.columns().len());
         let differs = |column: &usize| {
             let typed: Option<Vec<Typed>> = inputs.iter().map(|input| input.scope.column(*column)).collect();
             let Some([first, rest @ ..]) = typed.as_deref() else { return false };
@@ -73,15 +75,14 @@ impl QueryBuilder {
             let named = |column: &usize| -> Arc<dyn PhysicalExpr> { Arc::new(Column::new("", *column)) };
             let expressions: Vec<_> = left.iter().map(named).collect();
             self.compute(input, &expressions, &schema)?;
-            let numbered: Option<Vec<Typed>> =
-                expressions.iter().map(|column| input.scope.translate(column, &schema)).collect();
+            let numbered = input.scope.translate_all(&expressions, &schema)?;
             let mut columns = input.scope.columns().to_vec();
-            for (column, typed) in left.into_iter().zip(numbered?) {
+            for (column, typed) in left.into_iter().zip(numbered) {
                 columns[column] = Some(typed);
             }
             input.scope.set_columns(columns);
         }
-        Some(())
+        Ok(())
     }
 }
 

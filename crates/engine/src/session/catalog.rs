@@ -4,9 +4,8 @@ use crate::bind::{FoundView, KnownRelation, Looked, Lookup};
 use crate::session::information_schema::InformationSchema;
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{Session, did_you_mean, information_schema};
+use crate::session::{external_files, system_tables};
 use crate::sql::literals::make_plannable;
-use crate::statements::admin::system;
-use crate::statements::ddl::external;
 use crate::statements::{limit_depth, query_of_view};
 use crate::table::GinghamTable;
 use crate::{Error, bind};
@@ -200,7 +199,7 @@ impl SchemaProvider for Schema {
         self.temp().is_some_and(in_snapshot)
             || self.externals().is_some_and(|externals| externals.table_exist(table))
             || in_snapshot(&self.visible.snapshot)
-            || system::NAMES.contains(&table)
+            || system_tables::NAMES.contains(&table)
     }
 }
 
@@ -295,8 +294,8 @@ impl Schema {
             return Ok(Some(found));
         }
         let temp = self.temp().map(AsRef::as_ref);
-        let other = match system::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
-            None => external::file(table, &self.visible.session.state().0).await?,
+        let other = match system_tables::table(table, &self.visible.session, &self.visible.snapshot, temp)? {
+            None => external_files::file(table, &self.visible.session.state().0).await?,
             found => found,
         };
         Ok(other.map(|provider| Looked::Known(KnownRelation::Other(provider))))

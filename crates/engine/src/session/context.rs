@@ -9,6 +9,7 @@ use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::explain::ExplainExec;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{Query, Statement as Sql};
@@ -90,6 +91,8 @@ impl StatementContext {
             None => (session.engine.store.pinned()?, temp.map(|store| store.pinned()).transpose()?),
         };
         let (mut state, settings_number) = session.state();
+        let settings = Settings { fallbacks: Arc::default(), ..Settings::of(state.config_options()) };
+        state.config_mut().options_mut().extensions.insert(settings);
         let listing = Arc::new(AtomicBool::new(false));
         let catalogs = Catalogs::new(
             Arc::clone(&session),
@@ -282,6 +285,10 @@ impl StatementContext {
     /// Starts a physical plan.
     pub(crate) fn execute(&self, plan: Arc<dyn ExecutionPlan>) -> Result<SendableRecordBatchStream> {
         self.listing.store(true, Ordering::Relaxed);
+        // EXPLAIN shows a plan, which is not run.
+        if !plan.is::<ExplainExec>() {
+            self.session.engine.fallbacks.count(&self.settings().fallbacks.take_new());
+        }
         Ok(execute_stream(plan, self.task())?)
     }
 

@@ -3,12 +3,14 @@
 use crate::session::SessionTransaction;
 use crate::session::memory::BudgetPool;
 use crate::session::settings::next_number;
+use crate::settings::FallbackCounts;
 use crate::{Error, Result};
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use gingham_execution::Pool;
 use gingham_storage::io::MemoryBudget;
 use gingham_storage::store::Store;
 use std::future::Future;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, Weak};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Semaphore;
@@ -38,6 +40,10 @@ pub(crate) struct Engine {
     pub(crate) settings_number: u64,
     /// Places of statements that may wait for the write lock.
     pub(crate) waiting: Arc<Semaphore>,
+    /// What plans that were run left to DataFusion's operators.
+    pub(crate) fallbacks: Arc<FallbackCounts>,
+    /// Sessions have the settings of experiments (`crate::lab`).
+    pub(crate) has_lab: AtomicBool,
     runtime: OwnedRuntime,
 }
 
@@ -81,6 +87,8 @@ impl Engine {
             transactions,
             settings_number,
             waiting,
+            fallbacks: Arc::default(),
+            has_lab: AtomicBool::new(false),
             runtime,
         }))
     }

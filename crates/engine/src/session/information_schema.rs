@@ -3,7 +3,7 @@
 
 use crate::session::catalog::Visible;
 use crate::session::state::{BARE_NAMES, CATALOG};
-use crate::statements::admin::system::SystemColumns;
+use crate::session::system_tables::SystemColumns;
 use arrow::array::RecordBatch;
 use arrow::datatypes::Field;
 use async_trait::async_trait;

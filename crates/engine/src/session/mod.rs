@@ -6,12 +6,14 @@
 //! | `engine` | what all sessions of a database share: store, memory, threads |
 //! | `state` | the DataFusion session state: rules, functions, settings |
 //! | `context` | one statement: pinned snapshots, planning and running |
+//! | `system_tables` | what each table is and how it is stored, open transactions, fallbacks |
+//! | `external_files` | files that a query reads in place |
 //! | `catalog` | schemas, tables and views of a snapshot as DataFusion looks them up |
 //! | `transaction` | transactions over statements, and how a statement writes |
 //! | `plans` | plans kept for when a text comes again |
 //! | `write_waits` | statements that may wait for the write lock |
-//! | `run` | running a statement on the database's threads |
-//! | `settings`, `durations` | `SET gingham.…` |
+//! | `run`, `result` | running a statement on the database's threads, and its rows |
+//! | `settings` | SET and RESET |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling, and how far a statement is |
 //! | `yielding` | long joins can be cancelled |
@@ -20,20 +22,23 @@
 mod cancel;
 mod catalog;
 mod context;
-mod durations;
 mod engine;
+pub(crate) mod external_files;
 mod information_schema;
 mod memory;
 mod plans;
+mod result;
 mod run;
 mod settings;
 mod state;
+pub(crate) mod system_tables;
 mod times;
 mod transaction;
 mod unwaited;
 mod write_waits;
 mod yielding;
 
+pub(crate) use crate::settings::{Execution, PlanNotes, Settings};
 pub(crate) use crate::sql::literals::make_plannable;
 pub(crate) use crate::suggest::did_you_mean;
 pub use cancel::StatementProgress;
@@ -41,8 +46,8 @@ pub(crate) use cancel::{CancelToken, RunningStatements};
 pub(crate) use context::{Outcome, StatementContext, TargetTable, names_schema};
 pub(crate) use engine::{Engine, blocking, wait};
 pub(crate) use plans::CachedPlan;
+pub use result::QueryResult;
 pub(crate) use run::{Started, finished, finished_change, start, start_in, start_kept};
-pub(crate) use settings::{Execution, PlanNotes, Settings};
 pub(crate) use state::BARE_NAMES;
 pub use times::PlanningTimes;
 pub(crate) use times::Stopwatch;

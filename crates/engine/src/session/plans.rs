@@ -13,6 +13,7 @@ use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
 use crate::session::unwaited::UnwaitedJoins;
 use crate::session::{Session, StatementContext};
+use crate::settings::{Fallback, FallbackCounts};
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};
 use arrow::datatypes::SchemaRef;
 use datafusion::catalog::SchemaProvider;
@@ -80,6 +81,9 @@ pub(crate) struct CachedPlan {
     pages: Option<Arc<LeasedPages>>,
     /// Set in the one that is to be run.
     awake: Option<Arc<ResumedPages>>,
+    /// What it leaves to DataFusion's operators, and where its runs are counted.
+    fallbacks: Arc<[Fallback]>,
+    counts: Arc<FallbackCounts>,
     /// Its bytes, about, of the memory limit.
     held: Arc<MemoryReservation>,
 }
@@ -156,7 +160,7 @@ impl CachedPlan {
         // The snapshot of a transaction is nobody else's.
         let text = context.text.as_ref().filter(|_| context.transaction.is_none());
         let fits = text.is_some_and(|text| text.len() <= TEXT_BYTES);
-        let may_keep = fits && context.settings().keep_plans && !has_own_tables(&context.session);
+        let may_keep = fits && context.settings().cache_plans && !has_own_tables(&context.session);
         if may_keep { wanted_of(logical) } else { None }
     }
 
@@ -196,6 +200,8 @@ impl CachedPlan {
             busy: busy.clone(),
             pages,
             awake: None,
+            fallbacks: context.settings().fallbacks.all(),
+            counts: Arc::clone(&context.session.engine.fallbacks),
             held: Arc::new(held),
         });
         Ok(PlanLease { busy, awake })
@@ -215,6 +221,7 @@ impl CachedPlan {
     pub(crate) fn rows(&self) -> Result<SendableRecordBatchStream> {
         let ready = self.ready().take();
         let plan = ready.map_or_else(|| self.copy(), Ok)?;
+        self.counts.count(&self.fallbacks);
         let rows = give_as(&self.schema, execute_stream(plan, Arc::clone(&self.task))?);
         Ok(PlanLease { busy: self.busy.clone(), awake: self.awake.clone() }.give(rows))
     }
@@ -423,9 +430,9 @@ mod tests {
         assert!(is_kept(sql));
         connection.execute("INSERT INTO t VALUES (3, 'x')").unwrap();
         assert!(CachedPlan::find(&session, sql).unwrap().is_none(), "it was of another snapshot");
-        connection.execute("SET gingham.keep_plans = false").unwrap();
+        connection.execute("SET gingham.cache_plans = false").unwrap();
         assert!(!is_kept(sql));
-        connection.execute("SET gingham.keep_plans = true").unwrap();
+        connection.execute("SET gingham.cache_plans = true").unwrap();
         assert!(is_kept(sql));
         for number in 0..PLANS {
             assert!(is_kept(&format!("SELECT a + {number} FROM t")));

@@ -1,7 +1,8 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
+use crate::session::QueryResult;
 use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext, Stopwatch, Use};
-use crate::{Error, QueryResult, Result};
+use crate::{Error, Result};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Schema, SchemaRef};
 use futures::future::FutureExt;

@@ -31,7 +31,9 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_optimizer::output_requirements::OutputRequirements;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::prelude::SessionConfig;
+use gingham_execution::FixedStages;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The one catalog's name.
 pub(crate) const CATALOG: &str = "gingham";
@@ -60,7 +62,9 @@ pub(super) fn template(engine: &Engine) -> SessionState {
     options.execution.skip_physical_aggregate_schema_check = true;
     // Another one where it may gain: see `in_passes`.
     options.optimizer.max_passes = 1;
-    options.extensions.insert(Settings::new(engine.threads, engine.budget.limit()));
+    let settings = Settings::new(engine.threads, engine.budget.limit());
+    let lab_stages = engine.has_lab.load(Ordering::Relaxed).then(FixedStages::default);
+    options.extensions.insert(Settings { lab_stages, ..settings });
     let mut builder = SessionStateBuilder::new_with_default_features()
         .with_config(config)
         .with_runtime_env(Arc::clone(&engine.environment))

@@ -1,6 +1,6 @@
 //! The plans of shared rows are optimised when those of their readers are, and it is known which columns they read.
 
-use crate::session::Settings;
+use crate::settings::Settings;
 use crate::shared::table::{SharedRows, shared_by};
 use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::error::Result;

@@ -1,6 +1,6 @@
 //! Shared rows as a table, and the places that read it.
 
-use crate::session::Settings;
+use crate::settings::Settings;
 use crate::shared::exec::{SharedExec, SharedSource};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use async_trait::async_trait;

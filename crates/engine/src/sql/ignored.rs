@@ -1,8 +1,8 @@
 //! Clauses of queries that DataFusion's planner parses and ignores: refused by name instead.
 
 use crate::Result;
+use crate::sql::names::unsupported;
 use crate::sql::walk::{SyntaxTree, Visit};
-use crate::statements::unsupported;
 use datafusion::execution::SessionStateDefaults;
 use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, GroupByExpr, JoinOperator, LimitClause, Query, Select, SelectFlavor, SelectItem,
@@ -127,7 +127,7 @@ fn refuse_clauses(function: &Function) -> Result<()> {
 
 fn fold_name(function: &Function) -> String {
     match function.name.0.as_slice() {
-        [part] => part.as_ident().map_or_else(|| part.to_string(), crate::bind::fold),
+        [part] => part.as_ident().map_or_else(|| part.to_string(), crate::sql::names::fold),
         _ => function.name.to_string(),
     }
 }

@@ -8,13 +8,20 @@
 //! | `dialect`, `tokens` | the dialect, and what is put right among the tokens |
 //! | `refuse`, `ignored` | statements that are not offered, and clauses that nothing reads: refused by name |
 //! | `walk` | one walk over syntax trees for every visitor |
+//! | `layout` | layouts, packings and encodings as texts |
+//! | `alter_design`, `copy` | statements that the parser does not know |
+//! | `names` | identifiers as names |
 //! | `depth` | deep expressions |
 //! | `precedence`, `untyped`, `operators`, `literals` | corrections of what is parsed |
 
+pub(crate) mod alter_design;
+pub(crate) mod copy;
 pub(crate) mod depth;
 pub(crate) mod dialect;
 pub(crate) mod ignored;
+pub(crate) mod layout;
 pub(crate) mod literals;
+pub(crate) mod names;
 pub(crate) mod operators;
 pub(crate) mod parse;
 pub(crate) mod precedence;

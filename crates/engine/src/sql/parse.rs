@@ -1,13 +1,13 @@
 //! Text to statements: DataFusion's parser, with COPY and ALTER TABLE … SET (…) in Gingham's own grammar and refused
 //! statements set aside.
 
+use crate::sql::alter_design;
+use crate::sql::alter_design::AlterDesign;
+use crate::sql::copy;
+use crate::sql::copy::CopyFrom;
 use crate::sql::dialect::Gingham;
 use crate::sql::tokens::Tokens;
 use crate::sql::{depth, refuse, untyped};
-use crate::statements::ddl::alter_design;
-use crate::statements::ddl::alter_design::AlterDesign;
-use crate::statements::transfer::copy;
-use crate::statements::transfer::copy::CopyFrom;
 use crate::{Error, Result};
 use datafusion::sql::parser::{DFParser, DFParserBuilder, Statement as DataFusionStatement};
 use datafusion::sql::sqlparser::ast::{ObjectName, Query, SetExpr, Statement as Sql, TableFactor};

@@ -16,12 +16,12 @@ pub(crate) use crate::sql::depth::limit as limit_depth;
 pub(crate) use crate::sql::parse::{Statement, all_of, parse, parse_single, query_of, query_of_view};
 pub(crate) use crate::statements::ddl::create::for_load;
 pub(crate) use crate::statements::ddl::definition::set_layout;
-pub(crate) use crate::statements::ddl::layout::check_general as check_layout;
 
-pub(crate) use crate::bind::fold;
+use crate::session::system_tables;
 use crate::session::{CachedPlan, Outcome, StatementContext, TargetTable, blocking};
 use crate::sql::ignored as query;
-use crate::statements::admin::{describe, prepare, settings, show_create, system, transaction, vacuum};
+use crate::sql::names::{fold, unsupported};
+use crate::statements::admin::{describe, prepare, settings, show_create, transaction, vacuum};
 use crate::statements::ddl::{alter, alter_design, create, external, index, objects, view};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, merge};
@@ -149,7 +149,7 @@ fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result
         return Err(Error::InvalidInput(format!("'{known}' is a system table; {verb} can't change it")));
     }
     if context.find_table(&known).is_none() && !is_view(context, &known) {
-        if system::NAMES.contains(&known.table.as_str()) {
+        if system_tables::NAMES.contains(&known.table.as_str()) {
             return Err(Error::InvalidInput(format!("'{known}' is a system table; {verb} can't change it")));
         }
         if known.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&known.table) {
@@ -161,11 +161,6 @@ fn writable(context: &StatementContext, name: &ObjectName, verb: &str) -> Result
 
 fn is_view(context: &StatementContext, name: &TableName) -> bool {
     context.snapshot.views.contains_key(name) || context.temp.as_ref().is_some_and(|temp| temp.views.contains_key(name))
-}
-
-/// The error for something that is understood and not offered.
-pub(crate) fn unsupported(what: String) -> Error {
-    Error::Unsupported(format!("{what} is not supported"))
 }
 
 /// A name in a statement as a reference.

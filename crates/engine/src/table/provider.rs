@@ -1,6 +1,6 @@
 //! A table of a snapshot as a DataFusion table.
 
-use crate::session::Settings;
+use crate::settings::Settings;
 use crate::table::filter::{all_of, predicate};
 use crate::table::join_keys::can_be_gathered;
 use crate::table::scan_exec::ScanExec;

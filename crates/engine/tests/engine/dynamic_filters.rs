@@ -49,7 +49,7 @@ fn a_filter_is_not_led_to_another_column_of_its_name() {
     for mode in MODES {
         set_mode(&connection, mode);
         for keep in ["false", "true", "true"] {
-            connection.execute(&format!("SET gingham.keep_plans = {keep}")).expect("a setting");
+            connection.execute(&format!("SET gingham.cache_plans = {keep}")).expect("a setting");
             assert_eq!(rows(&connection, inner), ["20000"], "{mode:?}, kept: {keep}");
             assert_eq!(rows(&connection, outer), ["20"], "{mode:?}, kept: {keep}");
         }

@@ -103,7 +103,9 @@ fn explain_analyze_tells_what_was_compiled() {
 
 #[test]
 fn pipelines_are_cut_as_the_mode_says() {
-    let connection = connect();
+    let database = Database::in_memory().expect("a scratch database opens");
+    gingham::lab::register(&database);
+    let connection = database.connect();
     numbers(&connection);
     connection.execute("CREATE TABLE b AS SELECT v * 3 AS v, k FROM n WHERE v < 1000; OPTIMIZE b").expect("a table");
     let analyzed = |execution: &str, sql: &str| {

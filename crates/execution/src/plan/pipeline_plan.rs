@@ -8,6 +8,7 @@ use crate::operators::aggregate::{Aggregation, Having, Plan, States};
 use crate::operators::inequality::RangeEnds;
 use crate::operators::join::{JoinTable, KeyRanges, TableKind};
 use crate::plan::query::{Pipeline, Probe, Sink, Step};
+use crate::plan::stage_id::StageId;
 use crate::plan::stages::{Cut, Stages};
 use crate::program::stage::{ColumnUse, Stage, StageBuilder, used_by};
 use crate::program::steps::Builder;
@@ -219,13 +220,13 @@ impl PipelinePlan {
         levels + last
     }
 
-    /// Stages: two for each level, the last one, and those beside it.
+    /// The number of stages.
     pub(crate) fn stages(&self) -> usize {
         let beside = match &self.end {
             PipelineEnd::Aggregate { plan, .. } => plan.beside().count(),
             PipelineEnd::Rows { .. } | PipelineEnd::Marks => 0,
         };
-        2 * self.levels.len() + 1 + beside
+        StageId::end(self.levels.len()).beside(beside).index()
     }
 
     /// What making code took so far.

@@ -6,6 +6,7 @@ use crate::operators::inequality::RangeEnds;
 use crate::operators::interpret::Interpreter;
 use crate::operators::join::{JoinTable, Keys};
 use crate::plan::pipeline_plan::{CompiledStage, LevelKind, ProbeStage};
+use crate::plan::stage_id::StageId;
 use crate::program::stage::Stage;
 use crate::run::worker::PipelineContext;
 use crate::{Error, JoinKind, Result, codegen};
@@ -52,7 +53,7 @@ impl Runner {
 
     pub(crate) fn emit(
         &mut self,
-        (course, stage): (&PipelineContext, usize),
+        (course, stage): (&PipelineContext, StageId),
         part: &CompiledStage,
         vector: &Vector<'_>,
         scratch: &mut Scratch,

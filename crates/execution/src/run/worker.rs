@@ -9,6 +9,7 @@ use crate::operators::aggregate::{Distinct, MorselGroups, States};
 use crate::operators::gathered::Chunk;
 use crate::operators::join::JoinTable;
 use crate::plan::pipeline_plan::{CompiledStage, Fused, LevelKind, PipelineEnd, PipelinePlan};
+use crate::plan::stage_id::StageId;
 use crate::program::computed::{Compute, Computing};
 use crate::program::mode::FEW_ROWS;
 use crate::run::level::{LevelState, Runner, has_rows, select};
@@ -96,8 +97,8 @@ pub(crate) enum LocalSinkState {
 impl PipelineContext {
     /// Whether a stage is worth making code for, which more records have come to. Code that an earlier run made is used
     /// in any case.
-    pub(crate) fn is_staged(&self, stage: usize, records: usize) -> bool {
-        let records = self.records[stage].fetch_add(records, Ordering::Relaxed) + records;
+    pub(crate) fn is_staged(&self, stage: StageId, records: usize) -> bool {
+        let records = self.records[stage.index()].fetch_add(records, Ordering::Relaxed) + records;
         match self.mode {
             Mode::Fused | Mode::Staged | Mode::Vectorized => true,
             Mode::Interpreted => false,
@@ -320,7 +321,7 @@ impl PipelineWorker {
     ) -> Result<()> {
         let part = &site.course.ready.levels[level].number;
         let LevelState { number, passed, numbers, paired, .. } = state;
-        number.emit((site.course, 2 * level), part, vector, &mut self.scratch, passed, numbers)?;
+        number.emit((site.course, StageId::number(level)), part, vector, &mut self.scratch, passed, numbers)?;
         std::mem::swap(passed, paired);
         state.stage_plain(vector);
         self.pass_full(site, level, state)
@@ -331,7 +332,7 @@ impl PipelineWorker {
         let LoopInputs { course, .. } = site;
         let ready = &course.ready.levels[level];
         let LevelState { number, passed, numbers, .. } = state;
-        number.emit((course, 2 * level), &ready.number, vector, &mut self.scratch, passed, numbers)?;
+        number.emit((course, StageId::number(level)), &ready.number, vector, &mut self.scratch, passed, numbers)?;
         let (table, relation) = &course.builds[ready.probe];
         let how = (course.isa, course.ready.given.builds[ready.probe].probing);
         table.locate(how, &state.numbers[0], &mut state.keys, &mut state.links);
@@ -407,7 +408,14 @@ impl PipelineWorker {
             inputs.push(VectorInput { views: &relation.views, records: Records::Tids(pairs.build()) });
             let pairs_of = Vector { inputs: &inputs, isa: course.isa };
             let Some(runner) = runner else { return Err(Error::Internal("a condition without a runner".to_owned())) };
-            runner.emit((course, 2 * level + 1), condition, &pairs_of, &mut self.scratch, fulfilled, &mut [])?;
+            runner.emit(
+                (course, StageId::condition(level)),
+                condition,
+                &pairs_of,
+                &mut self.scratch,
+                fulfilled,
+                &mut [],
+            )?;
             for &pair in &*fulfilled {
                 matched[paired[pair as usize] as usize] = true;
             }
@@ -498,7 +506,7 @@ impl PipelineWorker {
     /// A vector before the last stage.
     fn end(&mut self, course: &PipelineContext, vector: &Vector<'_>) -> Result<()> {
         let Self { last, beside, ended, scratch, outputs, passed, numbers, apart, places, .. } = self;
-        let stage = 2 * self.levels.len();
+        let stage = StageId::end(self.levels.len());
         match (&course.ready.end, ended) {
             (PipelineEnd::Rows { part, .. }, LocalSinkState::Rows { now, .. }) => {
                 last.emit((course, stage), part, vector, scratch, passed, outputs)?;
@@ -534,7 +542,7 @@ impl PipelineWorker {
                     })?,
                     None => interpreter.aggregate(plan, vector, states)?,
                 }
-                let mut beside = (stage + 1..).zip(beside);
+                let mut beside = (0..).map(|number| stage.beside(number)).zip(beside);
                 for (set, (distinct, (stage, runner))) in plan.distinct.iter().zip(&mut beside).enumerate() {
                     let site = (course, stage);
                     runner.emit(site, &distinct.part, vector, scratch, passed, numbers)?;

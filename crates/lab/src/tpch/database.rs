@@ -19,6 +19,7 @@ impl TpchDatabase {
     /// Generates the tables on so many threads and loads them.
     pub fn generate(scale: f64, threads: usize) -> gingham::Result<Self> {
         let database = Database::in_memory()?;
+        gingham::lab::register(&database);
         let connection = database.connect();
         create_tables(&connection)?;
         for table in TpchTable::ALL {

@@ -27,7 +27,7 @@ pub fn decode(view: &ColumnView, rows: Range<usize>, isa: Isa) -> Result<ArrayRe
 
 fn selected(view: &ColumnView, selection: Selection<'_>, isa: Isa) -> Result<ArrayRef> {
     if !selection.fits(view.rows) {
-        return Err(Error::InvalidInput(format!("records past the {} of a zone: {selection:?}", view.rows)));
+        return Err(Error::Internal(format!("records past the {} of a zone: {selection:?}", view.rows)));
     }
     values(view, &selection, isa)
 }
@@ -425,9 +425,9 @@ pub(crate) fn constant(value: &Datum, logical_type: &LogicalType, length: usize)
         }
         (Datum::Bytes(bytes), DataType::Utf8View) => match std::str::from_utf8(bytes) {
             Ok(text) => repeated(Arc::new(StringViewArray::from_iter_values([text])), length)?,
-            Err(error) => return Err(Error::InvalidInput(format!("a constant of type {logical_type}: {error}"))),
+            Err(error) => return Err(Error::Internal(format!("a constant of type {logical_type}: {error}"))),
         },
-        _ => return Err(Error::InvalidInput(format!("the constant {value:?} is not of type {logical_type}"))),
+        _ => return Err(Error::Internal(format!("the constant {value:?} is not of type {logical_type}"))),
     })
 }
 

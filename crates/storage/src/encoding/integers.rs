@@ -48,7 +48,7 @@ macro_rules! with_integers {
 }
 
 fn unexpected(data_type: &DataType) -> Error {
-    Error::InvalidInput(format!("an array of {data_type} holds no values of an integer class"))
+    Error::Internal(format!("an array of {data_type} holds no values of an integer class"))
 }
 
 /// Calls `visit` with the number and value of each record; that of a NULL is any.

@@ -178,7 +178,7 @@ impl Environment {
         let transaction = self.env.write_txn().map_err(&failed)?;
         state.transaction = transaction.id() as u64;
         let payload = serde_json::to_vec(&state)
-            .map_err(|error| Error::InvalidInput(format!("the state can't be written: {error}")))?;
+            .map_err(|error| Error::Internal(format!("the state can't be written: {error}")))?;
         let sealed = values::seal(Name::Meta, STATE_KEY, &payload);
         let known = self.databases;
         let made = self.env.create_databases_and_commit(transaction, |opener, transaction| {

@@ -144,7 +144,7 @@ pub(crate) fn put_changed_json<T: Serialize>(
 
 fn json<T: Serialize>(name: Name, key: &[u8], value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(value)
-        .map_err(|error| Error::InvalidInput(format!("{} can't be written: {error}", describe_key(name, key))))
+        .map_err(|error| Error::Internal(format!("{} can't be written: {error}", describe_key(name, key))))
 }
 
 /// Removes `key`.

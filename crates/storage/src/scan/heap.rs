@@ -98,7 +98,7 @@ impl HeapScan {
 /// The attribute that a column is.
 fn attribute(reader: &HeapReader, column: &ColumnDefinition) -> Result<usize> {
     let found = reader.schema().attributes().iter().position(|own| own.column == column.id);
-    found.ok_or_else(|| Error::InvalidInput(format!("the pages of the table have no column '{}'", column.name)))
+    found.ok_or_else(|| Error::Internal(format!("the pages of the table have no column '{}'", column.name)))
 }
 
 /// What all pages of a table say of an attribute.

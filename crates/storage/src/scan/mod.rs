@@ -274,7 +274,7 @@ impl TableScan {
     }
 
     fn morsel(&self, number: usize) -> Result<&Morsel> {
-        let missing = || Error::InvalidInput(format!("morsel {number} of {}", self.morsels.len()));
+        let missing = || Error::Internal(format!("morsel {number} of {}", self.morsels.len()));
         self.morsels.get(number).ok_or_else(missing)
     }
 

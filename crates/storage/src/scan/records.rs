@@ -57,7 +57,7 @@ pub(super) fn numbers(first: u64, rows: usize) -> ColumnView {
 /// Values of a column at records of these numbers, in their order; `None` gives NULL. Fails for a number past the last.
 pub fn fetch(table: &TableSnapshot, column: ColumnId, records: &[Option<u64>], isa: Isa) -> Result<ArrayRef> {
     let mut all = fetch_all(table, &[column], records, isa)?;
-    all.pop().ok_or_else(|| Error::InvalidInput("no column was fetched".to_owned()))
+    all.pop().ok_or_else(|| Error::Internal("no column was fetched".to_owned()))
 }
 
 /// Fetches several columns at row ids.

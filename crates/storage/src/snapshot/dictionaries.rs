@@ -33,7 +33,7 @@ fn entry(entries: &ArrayRef, index: usize) -> Result<&[u8]> {
     match entries.data_type() {
         DataType::Utf8View => Ok(entries.as_string_view().value(index).as_bytes()),
         DataType::BinaryView => Ok(entries.as_binary_view().value(index)),
-        other => Err(Error::InvalidInput(format!("a dictionary of type {other} can't be stored"))),
+        other => Err(Error::Internal(format!("a dictionary of type {other} can't be stored"))),
     }
 }
 

@@ -88,7 +88,7 @@ impl<R> Given<R> {
     /// The result of work that was committed.
     pub(crate) fn take(&self) -> Result<R> {
         let result = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        result.ok_or_else(|| Error::InvalidInput("a transaction was committed that gave no result".into()))
+        result.ok_or_else(|| Error::Internal("a transaction was committed that gave no result".into()))
     }
 }
 
@@ -216,7 +216,7 @@ impl Store {
         given_up: Option<&dyn Fn() -> bool>,
     ) -> Result<()> {
         let Some(jobs) = self.jobs.downcast_ref::<Jobs>() else {
-            return Err(Error::InvalidInput("the store was opened without a list of jobs".into()));
+            return Err(Error::Internal("the store was opened without a list of jobs".into()));
         };
         let outcome = Arc::new(Outcome::new());
         jobs.list().push(WriteJob { work, options: options.clone(), outcome: Arc::clone(&outcome) });

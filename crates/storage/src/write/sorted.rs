@@ -179,7 +179,7 @@ impl Cursor<'_> {
 
     /// The key of the record that it stands at.
     fn key(&self) -> Result<OwnedRow> {
-        let ended = || crate::Error::InvalidInput("a run of records ended while it was merged".to_owned());
+        let ended = || crate::Error::Internal("a run of records ended while it was merged".to_owned());
         Ok(self.keys.as_ref().ok_or_else(ended)?.row(self.row).owned())
     }
 

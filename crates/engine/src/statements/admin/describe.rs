@@ -1,10 +1,11 @@
 //! DESCRIBE, SHOW TABLES, SHOW COLUMNS: types as SQL writes them, from the definitions, so that a view that no longer
 //! works does not hide the rest. EXPLAIN is DataFusion's, with what is noted of pipelines.
 
+use crate::session::system_tables::ColumnRow;
 use crate::session::{Outcome, StatementContext};
 use crate::sql::ignored as query;
-use crate::statements::admin::system::ColumnRow;
-use crate::statements::{Statement, is_view, parse_single, table_reference, unsupported};
+use crate::sql::names::unsupported;
+use crate::statements::{Statement, is_view, parse_single, table_reference};
 use crate::type_name::type_name;
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch, StringArray, StringViewArray};

@@ -10,6 +10,5 @@ pub(crate) mod describe;
 pub(crate) mod prepare;
 pub(crate) mod settings;
 pub(crate) mod show_create;
-pub(crate) mod system;
 pub(crate) mod transaction;
 pub(crate) mod vacuum;

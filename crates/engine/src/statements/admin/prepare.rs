@@ -2,11 +2,12 @@
 //! it sees the tables of that time.
 
 use crate::session::{Outcome, PreparedStatement, StatementContext, did_you_mean};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::sql::parse::Statement;
 use crate::sql::{ignored as query, parse};
 use crate::statements::ddl::types;
 use crate::statements::dml::values;
-use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, ScalarValue};
 use datafusion::sql::parser::Statement as DataFusionStatement;

@@ -1,8 +1,9 @@
 //! SET, RESET and SHOW.
 
 use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::settings::current_name;
+use crate::sql::names::unsupported;
 use crate::statements::admin::describe;
-use crate::statements::unsupported;
 use crate::{Error, Result};
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::sql::parser::Statement as DataFusionStatement;
@@ -48,10 +49,17 @@ pub(crate) async fn variable(context: &StatementContext, statement: DataFusionSt
 }
 
 /// Runs SHOW in its forms.
-pub(crate) async fn show(context: &StatementContext, statement: Sql) -> Result<Outcome> {
+pub(crate) async fn show(context: &StatementContext, mut statement: Sql) -> Result<Outcome> {
     let plain = |options: &ShowStatementOptions| options.to_string().trim().is_empty();
-    match &statement {
-        Sql::ShowVariable { variable } => known_setting(context, variable)?,
+    match &mut statement {
+        Sql::ShowVariable { variable } => {
+            let name = variable.iter().map(|word| word.value.as_str()).collect::<Vec<_>>().join(".");
+            let current = current_name(&name);
+            if current != name.to_ascii_lowercase() {
+                *variable = current.split('.').map(Ident::new).collect();
+            }
+            known_setting(context, variable)?;
+        }
         Sql::ShowFunctions { .. } => {}
         Sql::ShowTables {
             terse: false,

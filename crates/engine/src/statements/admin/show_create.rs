@@ -1,10 +1,12 @@
 //! SHOW CREATE TABLE and SHOW CREATE VIEW: the statement that makes the same again, and those of a table's indexes.
 
+use crate::session::system_tables;
 use crate::session::{Outcome, StatementContext, names_schema};
 use crate::sql::dialect::Gingham;
-use crate::statements::admin::{describe, system};
-use crate::statements::ddl::layout;
-use crate::statements::{table_reference, unsupported};
+use crate::sql::layout;
+use crate::sql::names::unsupported;
+use crate::statements::admin::describe;
+use crate::statements::table_reference;
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::sql::sqlparser::ast::{Expr, Ident, ObjectName, ShowCreateObject, Statement as Sql};
@@ -37,7 +39,7 @@ pub(crate) fn run(context: &StatementContext, kind: &ShowCreateObject, name: &Ob
     if name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table) {
         return Err(unsupported(format!("SHOW CREATE of an external table ('{name}')")));
     }
-    if name.schema == "information_schema" || system::NAMES.contains(&name.table.as_str()) {
+    if name.schema == "information_schema" || system_tables::NAMES.contains(&name.table.as_str()) {
         return Err(Error::InvalidInput(format!("'{name}' is a system table, which no statement makes")));
     }
     Err(context.unknown_table(&name))

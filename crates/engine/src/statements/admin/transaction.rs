@@ -1,7 +1,9 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints.
 
 use crate::session::{Outcome, Slot, StatementContext, Use, blocking};
-use crate::statements::{Statement, fold, unsupported};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
+use crate::statements::Statement;
 use crate::{Error, Result};
 use datafusion::sql::parser::Statement as DataFusionStatement;
 use datafusion::sql::sqlparser::ast::{

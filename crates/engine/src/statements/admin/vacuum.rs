@@ -1,7 +1,7 @@
 //! VACUUM: makes the catalog's file smaller. It is about the whole database, as heap pages of all tables lie in one file.
 
 use crate::session::{Outcome, StatementContext};
-use crate::statements::unsupported;
+use crate::sql::names::unsupported;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::VacuumStatement;
 use std::sync::Arc;

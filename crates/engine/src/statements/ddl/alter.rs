@@ -3,10 +3,12 @@
 
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::sql::dialect::Gingham;
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
 use crate::statements::ddl::{definition, existing, expression, types};
-use crate::statements::{fold, table_reference, unsupported, write};
+use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{AlterTable, AlterTableOperation, ColumnDef, Expr, Ident, RenameTableNameKind};
 use datafusion::sql::sqlparser::parser::Parser;
@@ -199,7 +201,7 @@ fn rename_table(
     if scope.snapshot.tables.contains_key(&to) || scope.snapshot.views.contains_key(&to) {
         return Err(Error::InvalidInput(format!("'{to}' already exists")));
     }
-    if crate::statements::admin::system::NAMES.contains(&to.table.as_str()) {
+    if crate::session::system_tables::NAMES.contains(&to.table.as_str()) {
         return Err(Error::InvalidInput(format!("'{to}' is a system table; choose another name")));
     }
     definition.name = to;

@@ -1,8 +1,10 @@
 //! PRIMARY KEY, UNIQUE, CHECK and REFERENCES of CREATE TABLE and ADD COLUMN: resolved, named, and refused where they make no sense.
 
 use crate::session::{StatementContext, did_you_mean};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::ddl::{definition, expression};
-use crate::statements::{fold, table_reference, unsupported};
+use crate::statements::table_reference;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     CheckConstraint, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, Expr, ForeignKeyConstraint,

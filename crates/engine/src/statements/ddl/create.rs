@@ -51,7 +51,7 @@ pub(crate) fn place(context: &StatementContext, reference: &TableReference, temp
     if name.schema != DEFAULT_SCHEMA && !snapshot.schemas.contains(&name.schema) {
         return Err(context.unknown_table(&name));
     }
-    if crate::statements::admin::system::NAMES.contains(&name.table.as_str()) {
+    if crate::session::system_tables::NAMES.contains(&name.table.as_str()) {
         return Err(Error::InvalidInput(format!("'{name}' is a system table; choose another name")));
     }
     if name.schema == DEFAULT_SCHEMA && context.session.externals.table_exist(&name.table) {

@@ -2,9 +2,11 @@
 //! either taken over or refused by name.
 
 use crate::session::{StatementContext, did_you_mean};
+use crate::sql::layout;
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::ddl::constraints::{ConstraintScope, Constraints};
-use crate::statements::ddl::{expression, layout, types};
-use crate::statements::{fold, unsupported};
+use crate::statements::ddl::{expression, types};
 use crate::{Error, Result};
 use arrow::datatypes::Schema;
 use datafusion::sql::sqlparser::ast::{

@@ -1,8 +1,10 @@
 //! CREATE INDEX and DROP INDEX, of tables in heap pages.
 
 use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::ddl::constraints;
-use crate::statements::{fold, table_reference, unsupported, writable, write};
+use crate::statements::{table_reference, writable, write};
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{CreateIndex, IndexType, ObjectName};
 use gingham_storage::snapshot::Snapshot;

@@ -5,7 +5,7 @@
 //! | `create`, `definition`, `types`, `constraints` | CREATE TABLE: its columns, their types, keys and CHECKs |
 //! | `expression` | DEFAULT and CHECK, kept as text |
 //! | `alter`, `existing` | ALTER TABLE, and CHECKs over records that exist |
-//! | `layout`, `alter_design` | the text of a layout, and tables that are given another one |
+//! | `alter_design` | tables that are given another layout |
 //! | `index`, `view`, `external` | indexes, views, files that are read in place |
 //! | `objects` | schemas, and what removes things |
 
@@ -18,7 +18,6 @@ pub(crate) mod existing;
 pub(crate) mod expression;
 pub(crate) mod external;
 pub(crate) mod index;
-pub(crate) mod layout;
 pub(crate) mod objects;
 pub(crate) mod types;
 pub(crate) mod view;

@@ -1,8 +1,10 @@
 //! Schemas, and what removes things: CREATE SCHEMA, DROP TABLE, DROP VIEW, DROP SCHEMA, TRUNCATE, OPTIMIZE.
 
 use crate::session::{BARE_NAMES, Outcome, StatementContext, TargetTable, did_you_mean, names_schema};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::ddl::index;
-use crate::statements::{fold, table_reference, unsupported, write};
+use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::common::TableReference;
@@ -191,7 +193,7 @@ fn find(context: &StatementContext, views: bool, reference: &TableReference) -> 
             return Ok(Some(DroppedObject::External(name.table)));
         }
     }
-    if crate::statements::admin::system::NAMES.contains(&name.table.as_str()) || name.schema == "information_schema" {
+    if crate::session::system_tables::NAMES.contains(&name.table.as_str()) || name.schema == "information_schema" {
         return Err(Error::InvalidInput(format!("'{name}' is a system table and can't be dropped")));
     }
     Ok(None)

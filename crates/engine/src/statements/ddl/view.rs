@@ -1,8 +1,10 @@
 //! CREATE VIEW: planned, so that a wrong one is refused, and stored as text.
 
 use crate::session::{Outcome, StatementContext, names_schema};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::ddl::create;
-use crate::statements::{fold, table_reference, unsupported, write};
+use crate::statements::{table_reference, write};
 use crate::{Error, Result};
 use datafusion::catalog::SchemaProvider;
 use datafusion::sql::parser::Statement as DataFusionStatement;

@@ -25,10 +25,11 @@ pub(crate) use crate::statements::dml::change::plan::{EXCLUDED, refuse_volatile}
 pub(crate) use crate::statements::dml::change::returning::{Returned, Returning, from_table, select};
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
+use crate::sql::names::unsupported;
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::merge::Merging;
 use crate::statements::dml::point;
-use crate::statements::{unsupported, writable, write};
+use crate::statements::{writable, write};
 use crate::{Error, Result};
 use datafusion::catalog::TableProvider;
 use datafusion::common::ParamValues;

@@ -4,9 +4,10 @@
 //! with them, under the name `excluded`. All is written in one transaction, unless the table was changed since.
 
 use crate::session::{StatementContext, TargetTable, blocking};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::dml::change;
 use crate::statements::dml::change::{EXCLUDED, FoundRecords, New, RecordChange, Returning, find, from_table};
-use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;

@@ -1,12 +1,13 @@
 //! INSERT INTO … VALUES and INSERT INTO … SELECT, with RETURNING. ON CONFLICT is in `conflict`.
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::dml::change::{Returned, Returning, Work, from_table};
 use crate::statements::dml::conflict::Upsert;
 use crate::statements::dml::ingest::{Converter, Ingest};
 use crate::statements::dml::values::ValuesRows;
 use crate::statements::dml::{change, pipeline, values};
-use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::physical_plan::ExecutionPlan;

@@ -2,10 +2,11 @@
 //! clause before it takes. What all of them find is written in one transaction, unless the table was changed since.
 
 use crate::session::{Outcome, StatementContext, TargetTable, blocking};
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::statements::dml::change::{FoundRecords, New, RecordChange, Work, find, select};
 use crate::statements::dml::ingest::Ingest;
 use crate::statements::dml::{change, insert, pipeline};
-use crate::statements::{fold, unsupported};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::sql::sqlparser::ast::{

@@ -12,7 +12,8 @@ pub(crate) use crate::statements::dml::point::change::change_now;
 
 use crate::bind::{OutputNames, heading};
 use crate::session::{Execution, Session};
-use crate::statements::{Statement, fold};
+use crate::sql::names::fold;
+use crate::statements::Statement;
 use crate::table::{datum, scalar};
 use crate::{Error, Result};
 use arrow::array::{ArrayRef, RecordBatch};

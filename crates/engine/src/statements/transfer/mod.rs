@@ -5,5 +5,4 @@
 //! | `copy` | its text and options |
 //! | `run` | running it |
 
-pub(crate) mod copy;
 pub(crate) mod run;

@@ -2,9 +2,10 @@
 
 use crate::load::{FileFormat, LoadOptions, load_files};
 use crate::session::{Outcome, StatementContext, did_you_mean};
+use crate::sql::copy::CopyFrom;
+use crate::sql::names::fold;
 use crate::statements::dml::insert;
-use crate::statements::transfer::copy::CopyFrom;
-use crate::statements::{all_of, fold, query_of, writable};
+use crate::statements::{all_of, query_of, writable};
 use crate::{Error, Result};
 use arrow::array::AsArray;
 use arrow::datatypes::{DataType, Field, UInt64Type};
@@ -101,7 +102,7 @@ pub(crate) async fn to(
     if let CopyToSource::Query(query) = &mut statement.source {
         crate::sql::ignored::refuse_ignored(query)?;
     }
-    crate::statements::ddl::external::local(&statement.target)?;
+    crate::session::external_files::local(&statement.target)?;
     let plan = values_as_text(copied(context, statement, parameters).await?)?;
     let batches: Vec<_> = context.rows(plan).await?.try_collect().await?;
     let mut records = 0;

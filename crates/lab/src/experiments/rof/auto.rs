@@ -75,7 +75,7 @@ fn variants(
     for kept in plans {
         for mode in std::iter::once(&"auto").chain(forced) {
             let way = Way { name: mode, mode, stages: "" };
-            let keep = ("keep_plans", if *kept == "kept" { "true" } else { "false" });
+            let keep = ("cache_plans", if *kept == "kept" { "true" } else { "false" });
             let session = Session { number, way, threads: 1, others: &[keep], pipelines: None };
             let mut variant = session.variant(database, ("mode", mode))?;
             variant.levels.push(("plans", (*kept).to_string()));

@@ -114,7 +114,7 @@ impl PageZones {
             return Ok(&self.ids);
         }
         let found = self.reader.schema().attributes().iter().find(|own| own.column == column.id);
-        found.ok_or_else(|| Error::InvalidInput(format!("the pages of the table have no column '{}'", column.name)))
+        found.ok_or_else(|| Error::Internal(format!("the pages of the table have no column '{}'", column.name)))
     }
 
     /// The bounds of a column as a map of every zone; `None` where some may be NULL, as nobody knows in which zone.
@@ -259,7 +259,7 @@ impl PageZones {
             return live.map(|slot| Field::Code(code(record_id(number, slot)))).try_for_each(|id| gather.push(id));
         }
         let at = reader.schema().attributes().iter().position(|own| own.column == column);
-        let at = at.ok_or_else(|| Error::InvalidInput(format!("the pages of the table have no column {column}")))?;
+        let at = at.ok_or_else(|| Error::Internal(format!("the pages of the table have no column {column}")))?;
         match &page {
             Page::Nsm(page) => {
                 let live = (0..page.slots()).filter(|slot| page.is_live(*slot));

@@ -447,7 +447,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         self.state
             .pages
             .get_mut(&(attribute, number))
-            .ok_or_else(|| Error::InvalidInput("a page that was just read".into()))
+            .ok_or_else(|| Error::Internal("a page that was just read".into()))
     }
 
     fn read_page(&self, attribute: u32, number: u64) -> Result<Page<Vec<u8>>> {

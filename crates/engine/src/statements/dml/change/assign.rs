@@ -1,7 +1,9 @@
 //! SET: `a = x`, `(a, b) = (x, y)` and `(a, b) = (SELECT …)`, as one value for each column.
 
+use crate::sql::names::fold;
+use crate::sql::names::unsupported;
 use crate::sql::walk::{SyntaxTree, Visit};
-use crate::statements::{fold, query_of, unsupported};
+use crate::statements::query_of;
 use crate::{Error, Result};
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Expr, Ident, ObjectName, Query, SelectItem, SetExpr, TableAlias, TableAliasColumnDef,

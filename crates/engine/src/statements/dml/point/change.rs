@@ -3,9 +3,10 @@
 //! long as all of the rest but the disk.
 
 use crate::session::{CancelToken, Execution, Session, StatementContext, TargetTable};
+use crate::sql::names::fold;
 use crate::statements::dml::change::RecordChange;
 use crate::statements::dml::point::{IndexLookup, constant_of, fitting, is_offered, key_of, plain_name};
-use crate::statements::{Statement, fold, write};
+use crate::statements::{Statement, write};
 use crate::{Error, Result};
 use datafusion::common::ParamValues;
 use datafusion::sql::parser::Statement as DataFusionStatement;

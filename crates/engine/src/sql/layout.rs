@@ -12,7 +12,7 @@
 //!
 //! A packing for a layout is short for `column` with that packing. Columns are folded to lower case unless quoted.
 
-use crate::session::did_you_mean;
+use crate::suggest::did_you_mean;
 use crate::{Error, Result};
 use gingham_storage::model::{Deletes, HeapLayout, HeapOptions, has_segments};
 use gingham_storage::pages::is_page_length;

@@ -78,7 +78,7 @@ fn parse_copy(parser: &mut Parser<'_>) -> Result<Result<Statement>, ParserError>
         } else if parser.parse_keywords(&[Keyword::PARTITIONED, Keyword::BY]) {
             parser.expect_token(&Token::LParen)?;
             let columns = parser.parse_comma_separated(Parser::parse_identifier)?;
-            partitioned_by = columns.iter().map(crate::statements::fold).collect();
+            partitioned_by = columns.iter().map(crate::sql::names::fold).collect();
             parser.expect_token(&Token::RParen)?;
         } else if parser.peek_token_ref().token == Token::LParen
             || parser.parse_one_of_keywords(&[Keyword::WITH, Keyword::OPTIONS]).is_some()

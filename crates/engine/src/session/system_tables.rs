@@ -1,5 +1,5 @@
 //! System tables, visible in every schema: what each table, column, segment and index is, and how it is stored; which
-//! transactions are open.
+//! transactions are open; what keeps queries out of compiled pipelines.
 
 use crate::Result;
 use crate::session::Session;
@@ -17,8 +17,14 @@ use gingham_storage::{ColumnDefinition, Datum, IndexDefinition, LogicalType, Pac
 use std::sync::Arc;
 
 /// Names of the system tables.
-pub(crate) const NAMES: &[&str] =
-    &["gingham_tables", "gingham_columns", "gingham_segments", "gingham_indexes", "gingham_transactions"];
+pub(crate) const NAMES: &[&str] = &[
+    "gingham_tables",
+    "gingham_columns",
+    "gingham_segments",
+    "gingham_indexes",
+    "gingham_transactions",
+    "gingham_fallbacks",
+];
 
 /// The system table of that name over `snapshot` and the session's TEMP tables; `None` when there is none.
 pub(crate) fn table(
@@ -37,6 +43,7 @@ pub(crate) fn table(
         "gingham_segments" => segments(&all)?,
         "gingham_transactions" => transactions(session)?,
         "gingham_indexes" => indexes(&all)?,
+        "gingham_fallbacks" => fallbacks(session)?,
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
@@ -109,6 +116,17 @@ impl SystemColumns {
     pub(crate) fn batch(self) -> Result<RecordBatch> {
         Ok(RecordBatch::try_from_iter_with_nullable(self.0)?)
     }
+}
+
+/// What plans that were run left to DataFusion's operators since the database was opened, the most frequent first.
+fn fallbacks(session: &Session) -> Result<RecordBatch> {
+    let mut all = session.engine.fallbacks.all();
+    all.sort_by_key(|(_, executions)| std::cmp::Reverse(*executions));
+    let mut columns = SystemColumns::default();
+    columns.text("operator", all.iter().map(|(fallback, _)| Some(fallback.operator.as_str().into())));
+    columns.text("reason", all.iter().map(|(fallback, _)| Some(fallback.reason.as_str().into())));
+    columns.number("executions", all.iter().map(|(_, executions)| Some(*executions)));
+    columns.batch()
 }
 
 fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {

@@ -1,0 +1,250 @@
+//! The settings of a session, `gingham.…`, kept among DataFusion's so that SHOW and information_schema list them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `parse` | values as they are written, and what they mean |
+//! | `durations` | lengths of time |
+//! | `notes` | what is noted of a statement's plans |
+
+mod durations;
+mod notes;
+mod parse;
+
+pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
+
+use crate::settings::parse::{
+    parse_bytes, parse_durability, parse_execution, parse_isa, parse_machine, parse_show_code, parse_switch,
+    parse_threads,
+};
+use crate::suggest::did_you_mean;
+use crate::{Error, Result};
+use datafusion::common::config::{ConfigEntry, ConfigExtension, ConfigOptions, ExtensionOptions};
+use datafusion::error::DataFusionError;
+use gingham_execution::{FixedStages, Mode};
+use gingham_kernels::Isa;
+use gingham_storage::Caches;
+use gingham_storage::store::WriteOptions;
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Settings that had another name in the version before, which they are still known by.
+const OLD_NAMES: &[(&str, &str)] = &[("gingham.keep_plans", "gingham.cache_plans")];
+
+/// The name that a setting has now, in small letters.
+pub(crate) fn current_name(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let renamed = OLD_NAMES.iter().find(|(old, _)| *old == name);
+    renamed.map_or(name, |(_, new)| (*new).to_owned())
+}
+
+/// The settings of one session.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// `gingham.threads`: threads of a query.
+    pub(crate) threads: usize,
+    /// `gingham.memory_limit` in bytes: shared by all sessions of the database.
+    pub(crate) memory_limit: usize,
+    /// `gingham.isa`: `None` is `auto`.
+    pub(crate) isa: Option<Isa>,
+    /// `gingham.layout`: the layout of new tables that name none.
+    pub(crate) layout: String,
+    /// `gingham.execution`: who runs what a pipeline can do.
+    pub(crate) execution: Execution,
+    /// `gingham.lab_stages`: what an experiment fixes of pipelines' stages. Experiments alone have the setting.
+    pub(crate) lab_stages: Option<FixedStages>,
+    /// `gingham.cache_plans`: keep the plan of a query for when the same text comes again.
+    pub(crate) cache_plans: bool,
+    /// `gingham.machine`: what plans and choices about pipelines go by.
+    pub(crate) machine: Machine,
+    /// `gingham.lock_timeout`: how long a statement waits for others that write; `None` for as long as it takes.
+    pub(crate) lock_timeout: Option<Duration>,
+    /// `gingham.idle_in_transaction_timeout`: how long a transaction may be open without a statement.
+    pub(crate) idle_timeout: Option<Duration>,
+    /// `gingham.durability`: whether a power loss may undo the last commit.
+    pub(crate) relaxed: bool,
+    /// `gingham.auto_vacuum`: whether commits let the catalog's file be made smaller in the background.
+    pub(crate) auto_vacuum: bool,
+    /// `gingham.show_code`: the pipeline whose code EXPLAIN ANALYZE shows.
+    pub(crate) show_code: Option<usize>,
+    /// What EXPLAIN wants to know of the statement's plans; no setting.
+    pub(crate) notes: Option<Arc<PlanNotes>>,
+    /// What the statement's plans leave to DataFusion's operators; no setting.
+    pub(crate) fallbacks: Arc<PlanFallbacks>,
+}
+
+/// What plans and choices about pipelines go by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Machine {
+    /// The one that this runs on.
+    Here,
+    /// One that is the same everywhere, so that its plans are: fixed caches, [`REFERENCE_THREADS`], the scalar kernels.
+    Reference,
+}
+
+/// Threads of the reference machine.
+pub(crate) const REFERENCE_THREADS: usize = 2;
+
+/// Who runs what a pipeline can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Execution {
+    /// Pipelines of ours.
+    Compiled(Mode),
+    /// DataFusion's operators.
+    DataFusion,
+}
+
+const EXECUTION: &str = "Who runs what a pipeline can do: auto, fused, staged, vectorized, interpreted or datafusion";
+const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, and what kernels do between them";
+const THREADS: &str = "Threads of a query";
+const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
+const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
+const CACHE_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
+const MACHINE: &str = "What plans go by: here, or reference, which is the same on every machine (2 threads, scalar kernels, fixed caches)";
+const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows: its number, or off";
+const LOCK_TIMEOUT: &str =
+    "How long a statement waits for another transaction that writes, such as '10 s'; 0 is for ever";
+const IDLE_TIMEOUT: &str =
+    "How long a transaction may be open without a statement before it is rolled back, such as '5 min'; 0 is for ever";
+const DURABILITY: &str = "full: a commit survives a power loss; relaxed: the last one may not, but never in part";
+const AUTO_VACUUM: &str =
+    "Make the catalog's file smaller in the background when a commit leaves more than half of it free: true or false";
+const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
+
+/// How long a statement waits for the write lock, unless a setting says otherwise.
+const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+/// The layout of new tables unless a setting or a statement says otherwise.
+const DEFAULT_LAYOUT: &str = "column";
+
+impl Settings {
+    /// The instruction set that scans use.
+    pub(crate) fn effective_isa(&self) -> Isa {
+        self.isa.unwrap_or_else(Isa::best)
+    }
+
+    /// How statements write.
+    pub(crate) fn write_options(&self) -> WriteOptions {
+        let (lock_timeout, relaxed, keeps_size) = (self.lock_timeout, self.relaxed, !self.auto_vacuum);
+        WriteOptions { lock_timeout, relaxed, keeps_size, ..WriteOptions::default() }
+    }
+
+    /// Sizes of the caches that choices go by.
+    pub(crate) fn caches(&self) -> Caches {
+        match self.machine {
+            Machine::Here => Caches::here(),
+            Machine::Reference => Caches::REFERENCE,
+        }
+    }
+
+    /// The defaults, but for what the database was opened with.
+    pub(crate) fn new(threads: usize, memory_limit: usize) -> Self {
+        Self {
+            threads,
+            memory_limit,
+            isa: None,
+            layout: DEFAULT_LAYOUT.to_owned(),
+            execution: Execution::Compiled(Mode::Auto),
+            lab_stages: None,
+            cache_plans: true,
+            machine: Machine::Here,
+            lock_timeout: Some(DEFAULT_LOCK_TIMEOUT),
+            idle_timeout: None,
+            relaxed: false,
+            auto_vacuum: true,
+            show_code: None,
+            notes: None,
+            fallbacks: Arc::default(),
+        }
+    }
+
+    /// The settings among `options`.
+    pub(crate) fn of(options: &ConfigOptions) -> Self {
+        let own = options.extensions.get::<Self>().cloned();
+        own.unwrap_or_else(|| Self::new(options.execution.target_partitions, usize::MAX))
+    }
+
+    fn change(&mut self, key: &str, value: &str) -> Result<()> {
+        match key {
+            "threads" => self.threads = parse_threads(value)?,
+            "memory_limit" => self.memory_limit = parse_bytes(value)?,
+            "isa" => self.isa = parse_isa(value)?,
+            "layout" => self.layout = value.trim().to_ascii_lowercase(),
+            "execution" => self.execution = parse_execution(value)?,
+            "lab_stages" if self.lab_stages.is_some() => {
+                let refused = |detail| Error::InvalidInput(format!("gingham.lab_stages: {detail}"));
+                self.lab_stages = Some(value.parse().map_err(refused)?);
+            }
+            "cache_plans" => self.cache_plans = parse_switch(key, value)?,
+            "machine" => self.machine = parse_machine(value)?,
+            "lock_timeout" => self.lock_timeout = durations::parse(key, value)?,
+            "idle_in_transaction_timeout" => self.idle_timeout = durations::parse(key, value)?,
+            "auto_vacuum" => self.auto_vacuum = parse_switch(key, value)?,
+            "durability" => self.relaxed = parse_durability(value)?,
+            "show_code" => self.show_code = parse_show_code(value)?,
+            _ => {
+                let names: Vec<String> = self.entries().into_iter().map(|entry| entry.key).collect();
+                let full = format!("gingham.{key}");
+                return Err(Error::InvalidInput(format!(
+                    "setting '{full}' does not exist{}",
+                    did_you_mean(&full, names.iter().map(String::as_str))
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ConfigExtension for Settings {
+    const PREFIX: &'static str = "gingham";
+}
+
+impl ExtensionOptions for Settings {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+
+    fn cloned(&self) -> Box<dyn ExtensionOptions> {
+        Box::new(self.clone())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), DataFusionError> {
+        Ok(self.change(key, value)?)
+    }
+
+    fn entries(&self) -> Vec<ConfigEntry> {
+        let entry = |key: &str, value: String, description: &'static str| ConfigEntry {
+            key: format!("gingham.{key}"),
+            value: Some(value),
+            description,
+        };
+        let mut entries = vec![
+            entry("threads", self.threads.to_string(), THREADS),
+            entry("memory_limit", self.memory_limit.to_string(), MEMORY_LIMIT),
+            entry("isa", self.isa.map_or("auto", Isa::name).to_string(), ISA),
+            entry("layout", self.layout.clone(), LAYOUT),
+            entry("execution", self.execution.to_string(), EXECUTION),
+            entry("cache_plans", self.cache_plans.to_string(), CACHE_PLANS),
+            entry("machine", if self.machine == Machine::Here { "here" } else { "reference" }.to_owned(), MACHINE),
+            entry("lock_timeout", durations::show(self.lock_timeout), LOCK_TIMEOUT),
+            entry("idle_in_transaction_timeout", durations::show(self.idle_timeout), IDLE_TIMEOUT),
+            entry("durability", if self.relaxed { "relaxed" } else { "full" }.to_owned(), DURABILITY),
+            entry("auto_vacuum", self.auto_vacuum.to_string(), AUTO_VACUUM),
+            entry("show_code", self.show_code.map_or("off".to_owned(), |number| number.to_string()), SHOW_CODE),
+        ];
+        entries.extend(self.lab_stages.as_ref().map(|stages| entry("lab_stages", stages.to_string(), LAB_STAGES)));
+        entries
+    }
+}
+
+impl std::fmt::Display for Execution {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Compiled(mode) => mode.fmt(f),
+            Self::DataFusion => f.write_str("datafusion"),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Values of settings as they are written, and what they mean. An error names the setting, the value and the choices.
+
+use crate::settings::{Execution, Machine};
+use crate::{Error, Result};
+use gingham_execution::Mode;
+use gingham_kernels::Isa;
+
+pub(super) fn parse_threads(value: &str) -> Result<usize> {
+    match value.trim().parse() {
+        Ok(threads @ 1..=1024) => Ok(threads),
+        _ => Err(Error::InvalidInput(format!("gingham.threads is a number from 1 to 1024, not '{value}'"))),
+    }
+}
+
+pub(super) fn parse_execution(value: &str) -> Result<Execution> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "auto" => Ok(Execution::Compiled(Mode::Auto)),
+        "fused" => Ok(Execution::Compiled(Mode::Fused)),
+        "staged" => Ok(Execution::Compiled(Mode::Staged)),
+        "vectorized" => Ok(Execution::Compiled(Mode::Vectorized)),
+        "interpreted" => Ok(Execution::Compiled(Mode::Interpreted)),
+        "datafusion" => Ok(Execution::DataFusion),
+        _ => Err(Error::InvalidInput(format!(
+            "gingham.execution is auto, fused, staged, vectorized, interpreted or datafusion, not '{value}'"
+        ))),
+    }
+}
+
+pub(super) fn parse_switch(name: &str, value: &str) -> Result<bool> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "true" | "on" => Ok(true),
+        "false" | "off" => Ok(false),
+        _ => Err(Error::InvalidInput(format!("gingham.{name} is true or false, not '{value}'"))),
+    }
+}
+
+pub(super) fn parse_machine(value: &str) -> Result<Machine> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "here" => Ok(Machine::Here),
+        "reference" => Ok(Machine::Reference),
+        _ => Err(Error::InvalidInput(format!("gingham.machine is here or reference, not '{value}'"))),
+    }
+}
+
+pub(super) fn parse_durability(value: &str) -> Result<bool> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "full" => Ok(false),
+        "relaxed" => Ok(true),
+        _ => Err(Error::InvalidInput(format!("gingham.durability is full or relaxed, not '{value}'"))),
+    }
+}
+
+pub(super) fn parse_show_code(value: &str) -> Result<Option<usize>> {
+    match value.trim() {
+        off if off.eq_ignore_ascii_case("off") => Ok(None),
+        number => number.parse().map(Some).map_err(|_| {
+            Error::InvalidInput(format!("gingham.show_code is the number of a pipeline, or off, not '{value}'"))
+        }),
+    }
+}
+
+pub(super) fn parse_isa(value: &str) -> Result<Option<Isa>> {
+    let isa = match value.trim().to_ascii_lowercase().as_str() {
+        "auto" => return Ok(None),
+        "scalar" => Isa::Scalar,
+        "avx2" => Isa::Avx2,
+        "avx512" => Isa::Avx512,
+        _ => {
+            return Err(Error::InvalidInput(format!("gingham.isa is auto, scalar, avx2 or avx512, not '{value}'")));
+        }
+    };
+    if isa > Isa::best() {
+        let available: Vec<_> = Isa::available().map(Isa::name).collect();
+        let list = available.join(", ");
+        return Err(Error::InvalidInput(format!(
+            "this machine has no {}; gingham.isa may be auto, {list}",
+            isa.name()
+        )));
+    }
+    Ok(Some(isa))
+}
+
+/// Bytes of '2GB', '512 MiB', '1.5g' or '1000000'. KB, MB, GB and TB count in 1024s, as do KiB and the others.
+pub(crate) fn parse_bytes(value: &str) -> Result<usize> {
+    let wrong = || {
+        Error::InvalidInput(format!(
+            "gingham.memory_limit is a number of bytes with an optional unit KB, MB, GB or TB, such as '2GB', not '{value}'"
+        ))
+    };
+    let text = value.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        _ => return Err(wrong()),
+    };
+    let bytes = match number.parse::<usize>() {
+        Ok(whole) => whole.checked_mul(1 << shift).ok_or_else(wrong)?,
+        Err(_) => (number.parse::<f64>().map_err(|_| wrong())? * (1u64 << shift) as f64) as usize,
+    };
+    if bytes < 1 << 20 {
+        return Err(Error::InvalidInput(format!("gingham.memory_limit must be at least 1MB, not '{value}'")));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_with_and_without_units() {
+        for (text, bytes) in [("2GB", 2 << 30), ("512 MiB", 512 << 20), ("1.5g", 3 << 29), ("2000000", 2_000_000)] {
+            assert_eq!(parse_bytes(text).unwrap(), bytes, "{text}");
+        }
+        for text in ["", "many", "12 parsecs", "-1GB", "17", "99999999999TB"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bad_value_names_the_choices() {
+        let error = parse_isa("neon").unwrap_err().to_string();
+        assert_eq!(error, "gingham.isa is auto, scalar, avx2 or avx512, not 'neon'");
+        assert!(parse_threads("0").unwrap_err().to_string().contains("from 1 to 1024"));
+    }
+}
