@@ -172,7 +172,7 @@ impl Transaction<'_> {
             record.definition.design = design;
         }
         if let Some(files) = rows.take_files() {
-            self.made.absorb(files);
+            self.changes.made.absorb(files);
         }
         for (position, segment) in records::segments(self.environment, &self.transaction, &record)? {
             if replaced.contains_key(&segment.id) {

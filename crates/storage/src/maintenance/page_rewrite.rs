@@ -110,7 +110,7 @@ impl Transaction<'_> {
         self.remove_rows(&mut record)?;
         (record.definition, record.heap) = (definition, None);
         if let Some(files) = rows.take_files() {
-            self.made.absorb(files);
+            self.changes.made.absorb(files);
         }
         for segment in &rows.segments {
             self.add_segment(&mut record, segment)?;

@@ -1,18 +1,14 @@
 //! A transaction within another: a statement, a job of a group or what follows a savepoint. It is undone alone when it fails,
 //! and sees on top of the latest commit what the outer one has changed so far.
 
-use crate::lmdb::records::{DatabaseState, TableRecord};
-use crate::open::pending::WrittenFiles;
-use crate::snapshot::heap::overlay::{Overlay, WrittenPages};
+use crate::lmdb::records::DatabaseState;
+use crate::snapshot::heap::overlay::Overlay;
 use crate::snapshot::heap::page_source::PageSource;
 use crate::snapshot::heap::reader::HeapReader;
 use crate::snapshot::pin::Pin;
 use crate::snapshot::table_snapshot::Snapshot;
-use crate::write::dirty::Dirty;
-use crate::write::transaction::{NameEntry, Transaction};
-use crate::{Error, Result, TableId, TableName};
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
+use crate::write::transaction::{Changes, Transaction};
+use crate::{Error, Result};
 use std::sync::Arc;
 
 /// What the outer transaction does after one within it.
@@ -32,12 +28,7 @@ struct After {
     /// The state as the transaction leaves it; `None` when nobody needs it.
     base: Option<Arc<Snapshot>>,
     state: DatabaseState,
-    names: Option<BTreeMap<TableName, NameEntry>>,
-    records: HashMap<TableId, TableRecord>,
-    made: WrittenFiles,
-    replaced: Vec<PathBuf>,
-    changed: bool,
-    is_large: bool,
+    changes: Changes,
 }
 
 impl Transaction<'_> {
@@ -50,29 +41,7 @@ impl Transaction<'_> {
         follows: Follows,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
     ) -> Result<R> {
-        let (store, environment, mut state) = (self.store, self.environment, self.state.clone());
-        state.commit += u64::from(self.changed);
-        let mut inner = Transaction {
-            transaction: environment.nested(&mut self.transaction)?,
-            _gate: None,
-            store,
-            environment,
-            base: Arc::clone(&self.base),
-            state,
-            names: self.names.clone(),
-            touched: HashSet::new(),
-            known: Arc::default(),
-            records: HashMap::new(),
-            pages: WrittenPages::default(),
-            made: store.written_files(),
-            replaced: Vec::new(),
-            changed: false,
-            broken: false,
-            relaxed: self.relaxed,
-            keeps_size: self.keeps_size,
-            is_large: self.is_large,
-            dirty: Dirty::new(&store.budget),
-        };
+        let mut inner = self.begin_nested()?;
         let result = work(&mut inner)?;
         if let Some(after) = inner.end(follows)? {
             self.take_over(after);
@@ -83,13 +52,13 @@ impl Transaction<'_> {
     /// Hands the changes to the outer transaction; `None` when there are none.
     fn end(mut self, follows: Follows) -> Result<Option<After>> {
         self.require_whole()?;
-        if !self.changed {
+        if !self.changes.changed {
             return Ok(None);
         }
         let base = match follows {
             Follows::Nothing => None,
             Follows::Others => Some(self.as_changed()?),
-            Follows::OthersUnless(most) if self.pages.len() > most => None,
+            Follows::OthersUnless(most) if self.heap.pages.len() > most => None,
             Follows::OthersUnless(_) => match self.as_changed() {
                 Err(Error::OutOfMemory(_)) => None,
                 changed => Some(changed?),
@@ -97,20 +66,16 @@ impl Transaction<'_> {
         };
         let environment = self.environment;
         self.transaction.commit().map_err(environment.failed("writing"))?;
-        let Transaction { state, names, records, made, replaced, changed, is_large, .. } = self;
-        Ok(Some(After { base, state, names, records, made, replaced, changed, is_large }))
+        let Transaction { state, changes, .. } = self;
+        Ok(Some(After { base, state, changes }))
     }
 
     fn take_over(&mut self, after: After) {
-        let After { base, state, names, records, made, replaced, changed, is_large } = after;
-        (self.state, self.names) = (state, names);
+        let After { base, state, changes } = after;
+        self.state = state;
         // It may have changed any of them.
         self.known = Arc::default();
-        self.records.extend(records);
-        self.made.absorb(made);
-        self.replaced.extend(replaced);
-        self.changed |= changed;
-        self.is_large |= is_large;
+        self.changes.take_over(changes);
         if let Some(base) = base {
             self.base = base;
         }
@@ -127,12 +92,12 @@ impl Transaction<'_> {
 
     /// Whether it builds on all that transactions within it have changed, so that another one can follow.
     pub(crate) fn can_go_on(&self) -> bool {
-        !self.changed || self.base.commit == self.state.commit
+        !self.changes.changed || self.base.commit == self.state.commit
     }
 
     /// The state with this transaction's changes, on top of what it builds on: what its own queries read.
     fn as_changed(&mut self) -> Result<Arc<Snapshot>> {
-        if self.touched.is_empty() && self.pages.is_empty() && self.base.commit == self.state.commit {
+        if self.changes.touched.is_empty() && self.heap.pages.is_empty() && self.base.commit == self.state.commit {
             return Ok(Arc::clone(&self.base));
         }
         let loaded =
@@ -141,7 +106,7 @@ impl Transaction<'_> {
             return Ok(Arc::new(loaded));
         }
         let pin = self.pin()?;
-        let written = std::mem::take(&mut self.pages);
+        let written = std::mem::take(&mut self.heap.pages);
         let (store, environment) = (self.store, self.environment);
         let readable = loaded.with_missing_pages(|table, heap| {
             let (id, name) = (table.definition.id, table.definition.name.to_string());

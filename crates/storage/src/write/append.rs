@@ -37,7 +37,7 @@ impl Transaction<'_> {
 
     /// Makes the names of new segment files survive a power loss; their bytes were synced when they were written.
     pub(crate) fn sync_segments(&self, table: TableId) -> Result<()> {
-        if self.store.durable && !self.made.is_empty() {
+        if self.store.durable && !self.changes.made.is_empty() {
             folder::sync_folder(&folder::table_segments(self.store.path(), table))?;
             folder::sync_folder(&folder::segments(self.store.path()))?;
         }
@@ -55,7 +55,7 @@ impl Transaction<'_> {
             let old = folder::segment_file(self.store.path(), from, segment.id);
             let new = folder::segment_file(self.store.path(), table, segment.id);
             fs::rename(&old, &new).map_err(Error::io("renaming", &old))?;
-            self.made.rename(&old, &new);
+            self.changes.made.rename(&old, &new);
         }
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Transaction<'_> {
         let (store, id) = (self.store, self.store.allocate_segment());
         make_folder(&folder::table_segments(store.path(), definition.id))?;
         let file = folder::segment_file(store.path(), definition.id, id);
-        self.made.add(file.clone());
+        self.changes.made.add(file.clone());
         write_segment_file(&file, id, definition, sort_rows(definition, batches)?, store.durable)
     }
 

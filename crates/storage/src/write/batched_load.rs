@@ -68,7 +68,7 @@ impl<'s> BatchedLoad<'s> {
         let options = WriteOptions { keeps_size: true, ..options.clone() };
         let mut transaction = store.begin_writing(environment, &options)?;
         let load = HeapState::of_load(&mut transaction, record)?;
-        transaction.dirty.is_watched = true;
+        transaction.heap.dirty.is_watched = true;
         let (table, prefix) = load.place();
         Ok(Self {
             store,
@@ -119,7 +119,7 @@ impl<'s> BatchedLoad<'s> {
         self.write(|writer| writer.end_load())?;
         self.index()?;
         let (mut transaction, load) = self.take()?;
-        transaction.keeps_size = self.keeps_size;
+        transaction.durability.keeps_size = self.keeps_size;
         let record = rest(&mut transaction)?;
         HeapWriter::resume(&mut transaction, load).finish_for(record)?;
         if self.committed > 0 {
@@ -137,7 +137,7 @@ impl<'s> BatchedLoad<'s> {
             return Ok((transaction, load));
         }
         let mut transaction = self.store.begin_writing(self.environment, &self.options)?;
-        transaction.dirty.is_watched = true;
+        transaction.heap.dirty.is_watched = true;
         Ok((transaction, load))
     }
 

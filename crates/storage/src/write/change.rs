@@ -73,7 +73,7 @@ impl Transaction<'_> {
             self.check_ranges(table, &definition, &rows, &change.ids)?;
         }
         if let Some(files) = rows.take_files() {
-            self.made.absorb(files);
+            self.changes.made.absorb(files);
         }
         self.place_files(rows.table, table, &rows.segments)?;
         if definition.has_constraints() || !change.ids.is_empty() {

@@ -46,7 +46,7 @@ impl Transaction<'_> {
             let gone = before.files().filter(|old| stored.files().all(|file| file != *old));
             let path = |file| folder::segment_file(self.store.path(), record.definition.id, file);
             let gone: Vec<_> = gone.map(path).collect();
-            self.replaced.extend(gone);
+            self.changes.replaced.extend(gone);
             let key = pair_key(record.definition.id, *position);
             values::put_json(self.environment, &mut self.transaction, Name::Segments, &key, &stored)?;
             self.hand_on_deleted(record, table, file.of, stored.id)?;

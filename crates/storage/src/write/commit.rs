@@ -10,18 +10,18 @@ impl<'store> Transaction<'store> {
     /// Makes the changes visible and durable, then removes the files that they replaced.
     pub(crate) fn commit(mut self) -> Result<()> {
         self.require_whole()?;
-        if !self.changed {
+        if !self.changes.changed {
             return Ok(());
         }
         self.state.next_segment = self.store.next_segment();
         let (state, id) = (self.state.clone(), self.transaction.id());
-        let (environment, store, keeps_size) = (self.environment, self.store, self.keeps_size);
+        let (environment, store, keeps_size) = (self.environment, self.store, self.durability.keeps_size);
         records::put_state(environment, &mut self.transaction, &state)?;
         let checksum = self.prepare_sync()?;
         let committed = self.transaction.commit().map_err(environment.failed("committing to"));
-        if committed.is_ok() && self.names.is_none() {
+        if committed.is_ok() && self.changes.names.is_none() {
             // Others see the commit already.
-            store.publish((environment.generation(), id), state, self.records);
+            store.publish((environment.generation(), id), state, self.changes.records);
         }
         let committed = committed.and_then(|()| match checksum {
             Some(checksum) => checksum.write().inspect_err(|_| store.note_unsynced()),
@@ -29,9 +29,9 @@ impl<'store> Transaction<'store> {
         });
         // A commit that fails while syncing may have become visible: its files stay, and the next open for writing sweeps
         // those that no commit names.
-        self.made.keep();
+        self.changes.made.keep();
         committed?;
-        store.files.remove(store.path(), self.replaced);
+        store.files.remove(store.path(), self.changes.replaced);
         if !keeps_size {
             store.vacuum_when_wasteful(environment);
         }
@@ -47,10 +47,10 @@ impl<'store> Transaction<'store> {
         let checksum = if store.writes_checksums() { Some(environment.commit_checksum()?) } else { None };
         let (syncs, checksum) = match checksum {
             // Files that it replaces go at once: the commit before, which names them, must not come back.
-            None if self.relaxed && self.replaced.is_empty() => (SyncMode::Pages, None),
+            None if self.durability.relaxed && self.changes.replaced.is_empty() => (SyncMode::Pages, None),
             None => (SyncMode::Both, None),
             // A note may be there of a large one that did not come about.
-            Some(checksum) if self.is_large || checksum.is_noted(self.transaction.id() as u64)? => {
+            Some(checksum) if self.changes.is_large || checksum.is_noted(self.transaction.id() as u64)? => {
                 checksum.note_synced(self.transaction.id() as u64)?;
                 (SyncMode::Both, None)
             }
@@ -62,7 +62,7 @@ impl<'store> Transaction<'store> {
 
     /// Errors when a change failed half way.
     pub(crate) fn require_whole(&self) -> Result<()> {
-        match self.broken {
+        match self.heap.broken {
             true => {
                 Err(Error::InvalidInput("a change to a heap table failed: the transaction can't be committed".into()))
             }

@@ -135,7 +135,7 @@ impl Transaction<'_> {
             if let Some(segment) = shrunk.iter().find(|segment| segment.id() == place.id) {
                 let id = store.allocate_segment();
                 let file = folder::segment_file(store.path(), record.definition.id, id);
-                self.made.add(file.clone());
+                self.changes.made.add(file.clone());
                 jobs.push((position, segment, id, file));
             }
         }

@@ -75,12 +75,12 @@ impl Transaction<'_> {
     pub(crate) fn add_dirty_entries(&mut self, entries: usize) -> Result<()> {
         let stat = self.environment.values(Name::Indexes)?.stat(&self.transaction);
         let stat = stat.map_err(self.environment.failed("reading"))?;
-        self.dirty.entries += entries;
-        let pages = self.dirty.entries.min(stat.branch_pages + stat.leaf_pages);
+        self.heap.dirty.entries += entries;
+        let pages = self.heap.dirty.entries.min(stat.branch_pages + stat.leaf_pages);
         let bytes = pages.min(KEPT) * PAGE;
-        let more = bytes.saturating_sub(self.dirty.of_entries);
-        self.dirty.reserve(more)?;
-        self.dirty.of_entries += more;
+        let more = bytes.saturating_sub(self.heap.dirty.of_entries);
+        self.heap.dirty.reserve(more)?;
+        self.heap.dirty.of_entries += more;
         Ok(())
     }
 }

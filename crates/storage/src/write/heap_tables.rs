@@ -63,7 +63,7 @@ impl Transaction<'_> {
     pub fn heap<R>(&mut self, table: TableId, work: impl FnOnce(&mut HeapWriter<'_, '_>) -> Result<R>) -> Result<R> {
         let mut writer = HeapWriter::open(self, table)?;
         let result = work(&mut writer).and_then(|result| writer.finish().map(|()| result));
-        self.broken |= result.is_err();
+        self.heap.broken |= result.is_err();
         result
     }
 
@@ -75,7 +75,7 @@ impl Transaction<'_> {
         (heap.rows, heap.pages) = (0, 0);
         heap.columns.clear();
         self.store.verified.forget(table);
-        self.pages.clear(table);
+        self.heap.pages.clear(table);
         Ok(())
     }
 }

@@ -130,7 +130,7 @@ impl Store {
         }
         let swept = self.begin_writing(environment, &WriteOptions::default()).and_then(|mut transaction| {
             if remove(environment, &mut transaction.transaction)? {
-                transaction.is_large = true;
+                transaction.changes.is_large = true;
                 transaction.note_change();
             }
             transaction.commit()

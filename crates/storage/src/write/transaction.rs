@@ -29,33 +29,90 @@ pub struct Transaction<'store> {
     pub(crate) store: &'store Arc<Store>,
     /// The current one for as long as the transaction lives: VACUUM needs the turn too.
     pub(crate) environment: &'store Arc<Environment>,
+    /// The commit that it builds on.
     pub(crate) base: Arc<Snapshot>,
-    pub(crate) state: DatabaseState,
-    /// What names stand for, once anybody has changed that; those of `base` until then.
-    pub(crate) names: Option<BTreeMap<TableName, NameEntry>>,
-    /// Tables created or changed by this transaction.
-    pub(crate) touched: HashSet<TableId>,
     /// Records as they were before this transaction, so that they need not be read; none within another one.
     pub(crate) known: Arc<Known>,
+    /// Numbers that the database has given, this transaction's among them.
+    pub(crate) state: DatabaseState,
+    /// What it has changed in the catalog and among files.
+    pub(crate) changes: Changes,
+    /// What it has changed in heap pages.
+    pub(crate) heap: HeapChanges,
+    /// How it commits.
+    pub(crate) durability: Durability,
+}
+
+/// What a transaction has changed in the catalog and among the files of segments. The outer transaction takes it over from one
+/// within it.
+#[derive(Debug)]
+pub(crate) struct Changes {
+    /// What names stand for, once anybody has changed that; those of the commit before until then.
+    pub(crate) names: Option<BTreeMap<TableName, NameEntry>>,
+    /// Tables created or changed by this transaction alone.
+    pub(crate) touched: HashSet<TableId>,
     /// The records of tables as this transaction, and those within it, have left them.
     pub(crate) records: HashMap<TableId, TableRecord>,
-    /// Heap pages that it has written.
-    pub(crate) pages: WrittenPages,
     /// Files made for this transaction; removed when it does not commit.
     pub(crate) made: WrittenFiles,
     /// Files that no segment names once it commits.
     pub(crate) replaced: Vec<PathBuf>,
+    /// Whether there is anything to commit.
     pub(crate) changed: bool,
+    /// Whether it has written so much that reading it again takes longer than a second sync.
+    pub(crate) is_large: bool,
+}
+
+impl Changes {
+    /// None yet. Names are those that an outer transaction has changed already; `made` keeps the files that will be made.
+    fn none(names: Option<BTreeMap<TableName, NameEntry>>, made: WrittenFiles) -> Self {
+        Self {
+            names,
+            touched: HashSet::new(),
+            records: HashMap::new(),
+            made,
+            replaced: Vec::new(),
+            changed: false,
+            is_large: false,
+        }
+    }
+
+    /// Adds what a transaction within this one has changed. Tables that it has touched are not this one's own.
+    pub(crate) fn take_over(&mut self, inner: Self) {
+        self.names = inner.names;
+        self.records.extend(inner.records);
+        self.made.absorb(inner.made);
+        self.replaced.extend(inner.replaced);
+        self.changed |= inner.changed;
+        self.is_large |= inner.is_large;
+    }
+}
+
+/// What a transaction has changed in heap pages.
+#[derive(Debug)]
+pub(crate) struct HeapChanges {
+    /// Pages that it has written.
+    pub(crate) pages: WrittenPages,
+    /// What of them is in memory.
+    pub(crate) dirty: Dirty,
     /// Set when a change to pages failed half way.
     pub(crate) broken: bool,
+}
+
+impl HeapChanges {
+    /// None yet.
+    fn none(store: &Store) -> Self {
+        Self { pages: WrittenPages::default(), dirty: Dirty::new(&store.budget), broken: false }
+    }
+}
+
+/// How a transaction commits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Durability {
     /// Whether a power loss may undo its commit.
     pub(crate) relaxed: bool,
     /// Whether the catalog's file is left as large as its commit makes it.
     pub(crate) keeps_size: bool,
-    /// Whether it has written so much that reading it again takes longer than a second sync.
-    pub(crate) is_large: bool,
-    /// What of it is in memory.
-    pub(crate) dirty: Dirty,
 }
 
 /// What a name stands for.
@@ -67,7 +124,7 @@ pub(crate) enum NameEntry {
 
 impl std::fmt::Debug for Transaction<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Transaction").field("base", &self.base.commit).field("touched", &self.touched).finish()
+        f.debug_struct("Transaction").field("base", &self.base.commit).field("touched", &self.changes.touched).finish()
     }
 }
 
@@ -92,31 +149,42 @@ impl<'store> Transaction<'store> {
             store,
             environment,
             base,
-            state,
-            names: None,
-            touched: HashSet::new(),
             known,
-            records: HashMap::new(),
-            pages: WrittenPages::default(),
-            made: store.written_files(),
-            replaced: Vec::new(),
-            changed: false,
-            broken: false,
-            relaxed: options.relaxed,
-            keeps_size: options.keeps_size,
-            is_large: false,
-            dirty: Dirty::new(&store.budget),
+            state,
+            changes: Changes::none(None, store.written_files()),
+            heap: HeapChanges::none(store),
+            durability: Durability { relaxed: options.relaxed, keeps_size: options.keeps_size },
+        })
+    }
+
+    /// Begins one within this one, on top of what this one has changed.
+    pub(crate) fn begin_nested(&mut self) -> Result<Transaction<'_>> {
+        let (store, environment, mut state) = (self.store, self.environment, self.state.clone());
+        state.commit += u64::from(self.changes.changed);
+        let mut changes = Changes::none(self.changes.names.clone(), store.written_files());
+        changes.is_large = self.changes.is_large;
+        Ok(Transaction {
+            transaction: environment.nested(&mut self.transaction)?,
+            _gate: None,
+            store,
+            environment,
+            base: Arc::clone(&self.base),
+            known: Arc::default(),
+            state,
+            changes,
+            heap: HeapChanges::none(store),
+            durability: self.durability,
         })
     }
 
     /// Has the transaction committed though no table is another one after it.
     pub(crate) fn note_change(&mut self) {
-        self.changed = true;
+        self.changes.changed = true;
     }
 
     /// The record of an existing table, as this transaction has changed it.
     pub(crate) fn record(&self, table: TableId) -> Result<TableRecord> {
-        if let Some(record) = self.known.get(&table).filter(|_| !self.touched.contains(&table)) {
+        if let Some(record) = self.known.get(&table).filter(|_| !self.changes.touched.contains(&table)) {
             return Ok(TableRecord::clone(record));
         }
         records::existing(self.environment, &self.transaction, table)
@@ -125,10 +193,10 @@ impl<'store> Transaction<'store> {
     /// Stores a changed record.
     pub(crate) fn put_record(&mut self, mut record: TableRecord) -> Result<()> {
         record.version = self.state.commit;
-        self.touched.insert(record.definition.id);
-        self.changed = true;
+        self.changes.touched.insert(record.definition.id);
+        self.changes.changed = true;
         records::put_table(self.environment, &mut self.transaction, &record)?;
-        self.records.insert(record.definition.id, record);
+        self.changes.records.insert(record.definition.id, record);
         Ok(())
     }
 
@@ -136,7 +204,7 @@ impl<'store> Transaction<'store> {
     pub(crate) fn current(&self, table: TableId) -> Result<Arc<TableSnapshot>> {
         let base = self.base.table_by_id(table);
         match base {
-            Some(base) if !self.touched.contains(&table) => Ok(Arc::clone(base)),
+            Some(base) if !self.changes.touched.contains(&table) => Ok(Arc::clone(base)),
             _ => {
                 let record = self.record(table)?;
                 let loader = self.store.loader(self.environment);
@@ -147,7 +215,7 @@ impl<'store> Transaction<'store> {
 
     /// Numbers of all tables, with this transaction's changes.
     pub(crate) fn table_ids(&self) -> Vec<TableId> {
-        let Some(names) = &self.names else {
+        let Some(names) = &self.changes.names else {
             return self.base.tables.values().map(|table| table.definition.id).collect();
         };
         let table = |entry: &NameEntry| if let NameEntry::Table(id) = entry { Some(*id) } else { None };
@@ -156,7 +224,7 @@ impl<'store> Transaction<'store> {
 
     /// What names stand for, to be changed: whoever changes what a snapshot tells of names, views or schemas asks for them.
     fn names_mut(&mut self) -> Result<&mut BTreeMap<TableName, NameEntry>> {
-        let names = match self.names.take() {
+        let names = match self.changes.names.take() {
             Some(names) => names,
             None => {
                 let tables = self.base.tables.iter();
@@ -168,7 +236,7 @@ impl<'store> Transaction<'store> {
                 names
             }
         };
-        Ok(self.names.insert(names))
+        Ok(self.changes.names.insert(names))
     }
 
     /// What this transaction builds on: the latest committed state, or within another transaction what that has left so far
@@ -179,7 +247,7 @@ impl<'store> Transaction<'store> {
 
     /// Whether it has changed anything so far.
     pub fn is_changed(&self) -> bool {
-        self.changed
+        self.changes.changed
     }
 
     /// Creates a schema. Errors when it exists.
@@ -189,7 +257,7 @@ impl<'store> Transaction<'store> {
         }
         self.names_mut()?;
         self.state.schemas.push(name.to_owned());
-        self.changed = true;
+        self.changes.changed = true;
         Ok(())
     }
 
@@ -224,7 +292,7 @@ impl<'store> Transaction<'store> {
             }
         }
         self.state.schemas.retain(|schema| schema != name);
-        self.changed = true;
+        self.changes.changed = true;
         Ok(())
     }
 
@@ -299,8 +367,8 @@ impl<'store> Transaction<'store> {
         self.remove_rows(&mut record)?;
         records::remove_table(self.environment, &mut self.transaction, id)?;
         self.names_mut()?.remove(name);
-        self.touched.insert(id);
-        self.changed = true;
+        self.changes.touched.insert(id);
+        self.changes.changed = true;
         Ok(())
     }
 
@@ -370,7 +438,7 @@ impl<'store> Transaction<'store> {
             }
         };
         self.names_mut()?.insert(view.name.clone(), NameEntry::View(id));
-        self.changed = true;
+        self.changes.changed = true;
         values::put_json(self.environment, &mut self.transaction, Name::Views, &id_key(id), &view)
     }
 
@@ -382,7 +450,7 @@ impl<'store> Transaction<'store> {
             None => return Err(Error::InvalidInput(format!("view '{name}' does not exist"))),
         };
         self.names_mut()?.remove(name);
-        self.changed = true;
+        self.changes.changed = true;
         values::delete(self.environment, &mut self.transaction, Name::Views, &id_key(id))
     }
 
@@ -425,7 +493,7 @@ impl<'store> Transaction<'store> {
         let stored: Option<SegmentRecord> =
             values::get_json(self.environment, &self.transaction, Name::Segments, &key)?;
         for file in stored.iter().flat_map(SegmentRecord::files) {
-            self.replaced.push(folder::segment_file(self.store.path(), table, file));
+            self.changes.replaced.push(folder::segment_file(self.store.path(), table, file));
         }
         values::delete(self.environment, &mut self.transaction, Name::Segments, &key)
     }

@@ -65,13 +65,13 @@ impl HeapWriter<'_, '_> {
 
     /// Bytes that the transaction keeps in memory.
     pub(crate) fn dirty_bytes(&self) -> usize {
-        self.transaction.dirty.bytes()
+        self.transaction.heap.dirty.bytes()
     }
 
     /// Writes all but the map of free space and the table's record, so that a commit keeps it and nobody sees it.
     pub(crate) fn write_aside(&mut self) -> Result<()> {
         self.write_back()?;
-        self.transaction.is_large = true;
+        self.transaction.changes.is_large = true;
         self.transaction.note_change();
         Ok(())
     }

@@ -405,12 +405,12 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
     /// Tells the transaction of a page or long value that its queries have to read anew.
     fn note(&mut self, attribute: u32, number: u64) -> bool {
         let table = self.table();
-        self.transaction.pages.note(table, attribute, number)
+        self.transaction.heap.pages.note(table, attribute, number)
     }
 
     /// Notes that a page is written.
     fn note_written(&mut self, attribute: u32, number: u64, bytes: usize) -> Result<()> {
-        if self.note(attribute, number) { self.transaction.dirty.add_value(bytes) } else { Ok(()) }
+        if self.note(attribute, number) { self.transaction.heap.dirty.add_value(bytes) } else { Ok(()) }
     }
 
     /// The table.
@@ -530,7 +530,7 @@ impl<'t, 'store> HeapWriter<'t, 'store> {
         self.write_back()?;
         let environment: &Environment = self.transaction.environment;
         self.state.space.flush(environment, &mut self.transaction.transaction)?;
-        self.transaction.is_large |= self.transaction.pages.len() > LARGE;
+        self.transaction.changes.is_large |= self.transaction.heap.pages.len() > LARGE;
         self.state.heap.columns = self.state.bounds;
         self.state.record.heap = Some(self.state.heap);
         self.transaction.put_record(self.state.record)
