@@ -16,6 +16,8 @@
 mod codegen;
 mod data;
 mod error;
+#[doc(hidden)]
+pub mod lab;
 mod operators;
 mod plan;
 mod program;
@@ -37,7 +39,6 @@ pub use operators::inequality::{Bound, Range};
 pub use operators::join::JoinKind;
 pub use operators::order::SortKey;
 pub use operators::top::Top;
-pub use plan::fixed::FixedStages;
 pub use plan::query::{Hint, Numbers, Pipeline, Probe, Query, Sink, Source, Step};
 pub use program::computed::{Compute, Computed};
 pub use program::expression::{Arithmetic, Comparison, Expression, FloatArithmetic};

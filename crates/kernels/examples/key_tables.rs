@@ -6,7 +6,8 @@ mod huge;
 
 use gingham_kernels::Isa;
 use gingham_kernels::hash::{HashFunction, Key, hash};
-use gingham_kernels::key_table::{DenseTable, Filter, HashTable, Pairs, Probing, Resume, RofTable};
+use gingham_kernels::key_table::{DenseTable, Filter, HashTable, Pairs, Probing, Resume};
+use gingham_kernels::lab::RofTable;
 use huge::huge;
 use std::hint::black_box;
 use std::time::Instant;

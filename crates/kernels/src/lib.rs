@@ -46,6 +46,8 @@ pub mod decode;
 pub mod hash;
 mod isa;
 pub mod key_table;
+#[doc(hidden)]
+pub mod lab;
 pub mod lookup;
 pub mod minmax;
 pub mod order;

@@ -7,8 +7,9 @@ use common::Numbers;
 use gingham_kernels::Isa;
 use gingham_kernels::hash::{HashFunction, Key, Mix, hash};
 use gingham_kernels::key_table::{
-    Building, DenseTable, Duplicates, Filter, HashTable, LIST, NONE, Pairs, Probing, Resume, RofTable, exists,
+    Building, DenseTable, Duplicates, Filter, HashTable, LIST, NONE, Pairs, Probing, Resume, exists,
 };
+use gingham_kernels::lab::RofTable;
 use std::collections::HashMap;
 
 /// Rows of the build side, and keys that are probed: round the edges of registers, groups and blocks.

@@ -4,8 +4,8 @@
 mod common;
 
 use common::Numbers;
+use gingham_kernels::lab::order::{self as slices, Ordered};
 use gingham_kernels::order::{self, Bound, Bounds};
-use gingham_kernels::packing::byteslice::order::{self as slices, Ordered};
 use gingham_kernels::packing::{self, Format, PART_ROWS, Packed, Packing};
 use gingham_kernels::{Code, Isa};
 

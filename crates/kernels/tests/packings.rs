@@ -4,7 +4,7 @@
 mod common;
 
 use common::Numbers;
-use gingham_kernels::packing::byteslice::variants;
+use gingham_kernels::lab::variants;
 use gingham_kernels::packing::{
     self, Combine, Connective, Format, Operator, Options, Packed, Packing, Predicate, Test, Way,
 };

@@ -17,12 +17,15 @@
 //! | `open` | the state of an open database that readers and writers share |
 //! | `write` | write transactions: rows, definitions, keys, indexes, heap writers |
 //! | `maintenance` | merging, changes of layout, vacuum, check, backup |
+//! | `lab` | what only experiments use |
 //! | `store` | an open database: who may write, group commit, open transactions |
 
 pub mod decode;
 pub mod encoding;
 mod error;
 pub mod io;
+#[doc(hidden)]
+pub mod lab;
 pub mod lmdb;
 pub mod maintenance;
 pub mod model;

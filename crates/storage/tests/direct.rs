@@ -4,9 +4,9 @@ mod common;
 
 use arrow::array::{ArrayRef, Date32Array, Int32Array, Int64Array, RecordBatch, StringViewArray};
 use common::{budget, refused};
+use gingham_storage::lab::{DirectPages, DirectRead, PageColumn};
 use gingham_storage::lmdb::RecordId;
 use gingham_storage::model::{HeapLayout, HeapOptions};
-use gingham_storage::snapshot::{DirectPages, DirectRead, PageColumn};
 use gingham_storage::store::Store;
 use gingham_storage::{ColumnDefinition, Datum, LogicalType, TableDefinition, TableId};
 use std::sync::Arc;

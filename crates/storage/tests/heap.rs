@@ -7,9 +7,10 @@ use arrow::array::{Array, ArrayRef, AsArray, BinaryViewArray, Float64Array, Int3
 use arrow::datatypes::{Decimal128Type, Int32Type, Int64Type};
 use common::{budget, name, open};
 use gingham_kernels::Isa;
+use gingham_storage::lab::HeapScan;
 use gingham_storage::lmdb::RecordId;
 use gingham_storage::model::{Deletes, HeapLayout, HeapOptions};
-use gingham_storage::scan::{HeapScan, TableScan};
+use gingham_storage::scan::TableScan;
 use gingham_storage::snapshot::RECORD_IDS;
 use gingham_storage::store::Store;
 use gingham_storage::{

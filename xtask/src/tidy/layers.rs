@@ -40,7 +40,7 @@ const RULES: &[Rules] = &[
             "store",
         ],
         upward: 0,
-        circles: 55,
+        circles: 54,
     },
     Rules {
         folder: "crates/execution/src/",

@@ -31,7 +31,7 @@ use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
 use datafusion::physical_optimizer::output_requirements::OutputRequirements;
 use datafusion::physical_optimizer::projection_pushdown::ProjectionPushdown;
 use datafusion::prelude::SessionConfig;
-use gingham_execution::FixedStages;
+use gingham_execution::lab::FixedStages;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

@@ -138,7 +138,7 @@ mod tests {
             Probed { bytes: 1000, most_rows: 10 },
         ];
         let planned = |text: &str| {
-            let fixed: crate::FixedStages = text.parse().unwrap();
+            let fixed: crate::lab::FixedStages = text.parse().unwrap();
             let (stages, probing) = Stages::planned(Mode::Staged, &fixed.of(0), Caches::REFERENCE, &tables);
             (stages.cut, probing)
         };

@@ -25,7 +25,7 @@ mod filter;
 mod hash_table;
 mod pairs;
 mod probe;
-mod rof_table;
+pub(crate) mod rof_table;
 
 pub use building::Building;
 pub use dense_table::DenseTable;
@@ -34,7 +34,6 @@ pub use filter::Filter;
 pub use hash_table::{Entry, HashTable};
 pub use pairs::{Pairs, Resume};
 pub use probe::Probing;
-pub use rof_table::RofTable;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use probe::{KeyLanes, Keys8, Keys16};

@@ -35,7 +35,7 @@ mod address;
 mod bit_packed;
 mod by_code;
 mod by_runs;
-pub mod byteslice;
+pub(crate) mod byteslice;
 mod complex;
 mod format;
 mod hbp;

@@ -45,7 +45,6 @@ use crate::model::view::ColumnView;
 use crate::scan::code::CodePredicate;
 use crate::scan::estimate::Metadata;
 use crate::scan::evaluate::EvaluatedZone;
-pub use crate::scan::heap::HeapScan;
 use crate::scan::keyed::Asked;
 pub use crate::scan::morsel::{OpenMorsel, base, integer_bounds, integers};
 use crate::scan::observe::{Arranged, Observed};

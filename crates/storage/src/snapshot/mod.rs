@@ -22,7 +22,6 @@ pub(crate) mod table_snapshot;
 
 pub use coded_delta::CodedBlocks;
 pub use delete_vector::DeleteVector;
-pub use heap::direct::{DirectPage, DirectPages, DirectRead, MinipageColumn, PageColumn, SlottedColumn};
 pub use heap::reader::HeapReader;
 pub use heap::zones::{FoundPage, RECORD_IDS};
 pub use summary::Summaries;

@@ -8,7 +8,7 @@ use crate::experiment::{
     Subject, Trial, Variant, levels,
 };
 use crate::random::Random;
-use gingham_kernels::packing::byteslice::variants::scan_expanded;
+use gingham_kernels::lab::variants::scan_expanded;
 use gingham_kernels::packing::{
     Combine, Connective, Operator, Options, Packing, Predicate, Test, Way, evaluate, scan as scan_column,
 };

@@ -10,7 +10,7 @@ use crate::experiment::{
 };
 use crate::random::Random;
 use gingham_kernels::Isa;
-use gingham_kernels::packing::byteslice::variants::BitTail;
+use gingham_kernels::lab::variants::BitTail;
 use gingham_kernels::packing::{Operator, Options, Packed, Packing, Test, get, pack, scan};
 use std::rc::Rc;
 

@@ -10,8 +10,8 @@ use crate::experiment::{
     Subject, Trial, Variant, levels,
 };
 use crate::tpch::TpchTable;
+use gingham::storage::lab::DirectPages;
 use gingham::storage::model::HeapOptions;
-use gingham::storage::snapshot::DirectPages;
 use std::rc::Rc;
 
 /// The experiment.

@@ -7,9 +7,9 @@ use crate::experiment::{
     Variant, levels,
 };
 use crate::random::Random;
+use gingham::storage::lab::{DirectPages, DirectRead, PageColumn};
 use gingham::storage::lmdb::RecordId;
 use gingham::storage::model::HeapLayout;
-use gingham::storage::snapshot::{DirectPages, DirectRead, PageColumn};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

@@ -4,10 +4,10 @@
 //! ids, and finds projected values through the tree of record ids.
 
 use gingham::storage::Result;
+use gingham::storage::lab::{DirectPage, DirectPages, DirectRead, PageColumn};
 use gingham::storage::lmdb::RecordId;
 use gingham::storage::model::HeapLayout;
 use gingham::storage::pages::PageSchema;
-use gingham::storage::snapshot::{DirectPage, DirectPages, DirectRead, PageColumn};
 
 /// `low < a AND a < high`, on codes.
 #[derive(Debug, Clone, Copy)]

@@ -9,8 +9,8 @@ use crate::experiment::{
 };
 use crate::statistics::Summary;
 use crate::tpch::TpchTable;
+use gingham::storage::lab::DirectPages;
 use gingham::storage::model::{HeapLayout, HeapOptions};
-use gingham::storage::snapshot::DirectPages;
 use std::rc::Rc;
 
 /// The experiment.

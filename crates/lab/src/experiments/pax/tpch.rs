@@ -5,7 +5,7 @@ use super::scan::{Operator, Range, RangeQuery, scan};
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Int32Type, Int64Type};
 use gingham::storage::Result;
-use gingham::storage::snapshot::{DirectPages, PageColumn};
+use gingham::storage::lab::{DirectPages, PageColumn};
 use std::collections::{BTreeMap, HashMap};
 
 /// What is asked.

@@ -10,7 +10,8 @@ use crate::experiment::{
 use crate::random::Random;
 use gingham::storage::huge_vec;
 use gingham_kernels::hash::HashFunction;
-use gingham_kernels::key_table::{HashTable, RofTable};
+use gingham_kernels::key_table::HashTable;
+use gingham_kernels::lab::RofTable;
 use std::rc::Rc;
 
 /// The experiment.

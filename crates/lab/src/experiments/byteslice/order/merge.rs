@@ -4,8 +4,8 @@ use super::super::expect::faster;
 use super::{FIGURE, OURS, OrderData, PLACE, SPREADS, Slices, design, same};
 use crate::experiment::{Bench, Claim, Expectation, Experiment, Figure, Laps, Subject, Variant};
 use crate::with_codes;
+use gingham_kernels::lab::order as slices;
 use gingham_kernels::order::merge;
-use gingham_kernels::packing::byteslice::order as slices;
 use gingham_kernels::{Code, Isa};
 use std::rc::Rc;
 

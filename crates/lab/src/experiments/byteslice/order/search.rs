@@ -5,8 +5,8 @@ use super::{FIGURE, OURS, OrderData, PLACE, SPREADS, Slices, design, same};
 use crate::experiment::{Bench, Claim, Expectation, Experiment, Factor, Figure, Laps, Subject, Variant};
 use crate::random::Random;
 use crate::with_codes;
+use gingham_kernels::lab::order as slices;
 use gingham_kernels::order::{self, Bound};
-use gingham_kernels::packing::byteslice::order as slices;
 use gingham_kernels::{Code, Isa};
 use std::rc::Rc;
 

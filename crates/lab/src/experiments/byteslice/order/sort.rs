@@ -5,8 +5,8 @@ use super::{FIGURE, OURS, OrderData, PLACE, SPREADS, Slices, design, same};
 use crate::experiment::{Bench, Claim, Expectation, Experiment, Figure, Laps, Point, Subject, Variant};
 use crate::with_codes;
 use gingham_kernels::Code;
+use gingham_kernels::lab::order as slices;
 use gingham_kernels::order::{self, sort};
-use gingham_kernels::packing::byteslice::order as slices;
 use std::rc::Rc;
 
 /// The experiment.

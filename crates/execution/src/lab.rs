@@ -1,0 +1,3 @@
+//! What experiments may fix of how pipelines run.
+
+pub use crate::plan::fixed::FixedStages;
