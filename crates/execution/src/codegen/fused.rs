@@ -8,7 +8,7 @@ use crate::data::relation::Relation;
 use crate::data::source::Vector;
 use crate::operators::aggregate::States;
 use crate::operators::join::JoinTable;
-use crate::plan::pipeline_plan::{PipelineEnd, PipelineInputs, ProbeStage};
+use crate::plan::pipeline_plan::{PipelineEnd, PipelineInputs, ProbeStage, stages};
 use crate::program::stage::{ColumnUse, Stage};
 use std::sync::Arc;
 
@@ -36,9 +36,9 @@ impl<'p> Chain<'p> {
     /// The stage behind the last probe; where that is the end, the one before it.
     pub(super) fn last_stage(&self) -> Result<&'p Stage> {
         match (self.end, self.levels.last()) {
-            (PipelineEnd::Rows { part, .. }, _) => Ok(&part.stage),
+            (PipelineEnd::Rows { part, .. }, _) => Ok(part),
             (PipelineEnd::Aggregate { plan, .. }, _) => Ok(&plan.stage),
-            (PipelineEnd::Marks, Some(level)) => Ok(&level.number.stage),
+            (PipelineEnd::Marks, Some(level)) => Ok(&level.number),
             (PipelineEnd::Marks, None) => Err(defect("marks without a probe")),
         }
     }
@@ -46,7 +46,7 @@ impl<'p> Chain<'p> {
     /// Staging vectors that it writes.
     pub(super) fn outputs(&self) -> usize {
         match self.end {
-            PipelineEnd::Rows { part, .. } => part.stage.outputs.len(),
+            PipelineEnd::Rows { part, .. } => part.outputs.len(),
             PipelineEnd::Aggregate { .. } | PipelineEnd::Marks => 0,
         }
     }
@@ -54,17 +54,6 @@ impl<'p> Chain<'p> {
     fn stages(&self) -> impl Iterator<Item = &'p Stage> {
         stages(self.levels, self.end)
     }
-}
-
-/// The stages of levels and an end.
-pub(crate) fn stages<'p>(levels: &'p [ProbeStage], end: &'p PipelineEnd) -> impl Iterator<Item = &'p Stage> {
-    let probes = levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
-    let last = match end {
-        PipelineEnd::Rows { part, .. } => Some(&part.stage),
-        PipelineEnd::Aggregate { plan, .. } => Some(&plan.stage),
-        PipelineEnd::Marks => None,
-    };
-    probes.flatten().map(|part| &part.stage).chain(last)
 }
 
 impl Generator {

@@ -79,8 +79,8 @@ impl<'p> ProbeLoop<'p> {
             Steps::new(builder, form.frame, stage, variant).with_overflow(form.steps.overflow)
         };
         let table = TableAccess::begin(builder, form.frame, (variant, chain.outputs()), number, build.table);
-        let condition = level.condition.as_ref().map(|condition| steps(builder, &condition.stage));
-        let number = steps(builder, &level.number.stage);
+        let condition = level.condition.as_ref().map(|condition| steps(builder, condition));
+        let number = steps(builder, &level.number);
         Ok(Self { level, input: level.probe + 1, number, condition, table, unique: build.most_matches <= 1 })
     }
 }
@@ -116,7 +116,7 @@ struct Matches {
 impl FusedLoop {
     /// A probe; what is written next is of a record that goes on behind it.
     fn probe(&mut self, builder: &mut FunctionBuilder<'_>, probe: &mut ProbeLoop<'_>) -> Result<()> {
-        let stage = &probe.level.number.stage;
+        let stage = &probe.level.number;
         probe.number.at(self.position);
         probe.number.set_rows(&self.rows);
         filtered(builder, stage, &mut probe.number, self.failed)?;
@@ -233,7 +233,7 @@ impl FusedLoop {
         rows[probe.input] = Some(row);
         steps.at(self.position);
         steps.set_rows(&rows);
-        filtered(builder, &condition.stage, steps, again)
+        filtered(builder, condition, steps, again)
     }
 }
 
@@ -319,7 +319,7 @@ impl LoopSink {
     fn begin(builder: &mut FunctionBuilder<'_>, form: &Form<'_>, chain: &Chain<'_>) -> Self {
         match chain.end {
             PipelineEnd::Rows { part, .. } => {
-                let outputs = (0..part.stage.outputs.len()).map(|output| form.output_vector(builder, output));
+                let outputs = (0..part.outputs.len()).map(|output| form.output_vector(builder, output));
                 let outputs = outputs.collect();
                 let count = builder.declare_var(types::I64);
                 let zero = builder.ins().iconst(types::I64, 0);

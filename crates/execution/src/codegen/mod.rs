@@ -9,6 +9,7 @@
 //! | `floats` | those of floats |
 //! | `fused`, `fused_loop` | the loop of a pipeline without boundaries, or of what is left of it |
 //! | `table` | the search for a key within such a loop |
+//! | `cache` | the code of a pipeline, kept for the runs that come |
 //! | `code` | memory with machine code, and the call into it |
 //!
 //! Widths of codes, where they lie, what may be NULL and all constants are compiled in; bases and addresses are read once
@@ -16,6 +17,7 @@
 //! vector comes. Cranelift neither vectorises nor turns branches into selections, so selections are written as such, the
 //! loop's test is at its end, and what wants wide registers (scans, probes) is a kernel before the loop.
 
+pub(crate) mod cache;
 mod code;
 mod floats;
 mod frame;
@@ -38,8 +40,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-pub(crate) use fused::{Chain, Out, stages};
-pub(crate) use table::is_arithmetic;
+pub(crate) use fused::{Chain, Out};
 
 /// Where the integers of a column lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

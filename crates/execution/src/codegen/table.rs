@@ -107,11 +107,6 @@ impl TableAccess {
     }
 }
 
-/// Whether a loop can compute a hash.
-pub(crate) fn is_arithmetic(function: HashFunction) -> bool {
-    function.mixes::<u64>().is_some()
-}
-
 fn hash<K: Key>(builder: &mut FunctionBuilder<'_>, key: Value, function: HashFunction) -> Result<Value> {
     let mixes = function.mixes::<K>().ok_or_else(|| defect(format!("the hash function {}", function.name())))?;
     let mix = |value: Value, mix: &Mix| match *mix {

@@ -8,7 +8,6 @@ use crate::data::limits::Limits;
 use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::source::{Field, Records, VECTOR, Vector, VectorInput};
 use crate::operators::interpret::Interpreter;
-use crate::plan::stages::TableChoice;
 use crate::program::expression::{Arithmetic, Comparison, Expression};
 use crate::program::stage::StageBuilder;
 use crate::program::steps::{Builder, StepId};
@@ -92,6 +91,21 @@ pub(crate) enum TableKind {
     Short(HashFunction),
     /// Entries with keys of 64 bits.
     Long(HashFunction),
+}
+
+/// What a key table is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TableChoice {
+    /// An array where the keys are dense, else a hash table always.
+    pub(crate) array: bool,
+    /// How its keys are hashed.
+    pub(crate) function: HashFunction,
+}
+
+impl Default for TableChoice {
+    fn default() -> Self {
+        Self { array: true, function: HashFunction::Multiply }
+    }
 }
 
 #[derive(Debug)]

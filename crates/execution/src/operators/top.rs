@@ -5,14 +5,12 @@
 //! A record whose first key equals that of the last is never left out, so that the answer does not depend on which thread
 //! came first. Whether a record that would be an error is looked at may.
 
+use crate::Result;
 use crate::data::rows::{Column, Rows};
 use crate::operators::gathered;
 use crate::operators::gathered::Chunk;
 use crate::operators::order::SortKey;
-use crate::plan::query::{Pipeline, Sink, Source};
 use crate::program::float::float;
-use crate::run::morsels::Morsels;
-use crate::{Expression, JoinKind, Result};
 use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -59,20 +57,10 @@ struct SoFar {
 }
 
 impl BestRows {
-    /// Nothing so far. `None` for a pipeline that does not end in rows.
-    pub(crate) fn new(top: &Top, pipeline: &Pipeline, morsels: &Morsels) -> Option<Self> {
-        let Sink::Rows { columns, .. } = &pipeline.sink else { return None };
-        let key = columns.get(top.keys.first()?.column)?;
-        let scanned = match (key, pipeline.source, morsels) {
-            // What marks matches looks at every record: those without one come behind.
-            _ if pipeline.probes().any(|probe| probe.kind == JoinKind::Full) => None,
-            (Expression::Column(field), Source::Scan(_), Morsels::Scan { scan, .. }) => {
-                let field = pipeline.fields.get(*field).filter(|field| field.input == 0);
-                field.and_then(|field| Scanned::new(scan, field.column))
-            }
-            _ => None,
-        };
-        Some(Self { top: top.clone(), scanned, so_far: Mutex::default() })
+    /// Nothing so far. `scanned` is the scan, and the position of its column, that the first key is, where it is one.
+    pub(crate) fn new(top: &Top, scanned: Option<(&TableScan, usize)>) -> Self {
+        let scanned = scanned.and_then(|(scan, column)| Scanned::new(scan, column));
+        Self { top: top.clone(), scanned, so_far: Mutex::default() }
     }
 
     /// The morsels of a scan in the order in which they are taken.

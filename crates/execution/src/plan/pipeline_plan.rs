@@ -1,7 +1,6 @@
 //! A pipeline ready to run: its stages, planned when all that it probes is there. Ranges, row counts and duplicates of the
 //! build sides are known by then, which the paper's planner (relaxed operator fusion paper, section 4.4) has to guess.
 
-use crate::codegen::{Generator, Spent};
 use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::source::Field;
 use crate::operators::aggregate::{Aggregation, Having, Plan, States};
@@ -12,7 +11,7 @@ use crate::plan::stage_id::StageId;
 use crate::plan::stages::{Cut, Stages};
 use crate::program::stage::{ColumnUse, Stage, StageBuilder, used_by};
 use crate::program::steps::Builder;
-use crate::{Error, Expression, JoinKind, Limits, Result, codegen};
+use crate::{Error, Expression, JoinKind, Limits, Result};
 use gingham_kernels::key_table::Probing;
 
 /// What is known of the inputs of a pipeline.
@@ -73,20 +72,12 @@ pub(crate) struct Fused {
     pub(crate) most: usize,
     /// What it reads.
     pub(crate) columns: Vec<ColumnUse>,
-    pub(crate) generator: Generator,
 }
 
 /// Records that keys leave may be so many times as many as seems likely.
 const UNSURE: u64 = 4;
 /// Rows that a loop may give before someone looks whether they are still wanted.
 const MOST_ROWS: u64 = 1 << 18;
-
-/// A stage and the code for it.
-#[derive(Debug)]
-pub(crate) struct CompiledStage {
-    pub(crate) stage: Stage,
-    pub(crate) generator: Generator,
-}
 
 /// A stage that ends in the numbers by which a table is probed, and what is done with the matches; or one that only
 /// filters.
@@ -95,11 +86,11 @@ pub(crate) struct ProbeStage {
     pub(crate) kind: LevelKind,
     /// The probes before it.
     pub(crate) probe: usize,
-    pub(crate) number: CompiledStage,
+    pub(crate) number: Stage,
     /// Where its matches lie among sorted rows: the ends are outputs behind the number.
     pub(crate) range: Option<RangeEnds>,
     /// What a match must fulfil beside.
-    pub(crate) condition: Option<CompiledStage>,
+    pub(crate) condition: Option<Stage>,
 }
 
 /// What is done with matches.
@@ -116,7 +107,7 @@ pub(crate) enum LevelKind {
 #[derive(Debug)]
 pub(crate) enum PipelineEnd {
     Rows {
-        part: CompiledStage,
+        part: Stage,
         /// By column the output with its values and the one that says which are, unless all are.
         columns: Vec<(usize, Option<usize>)>,
     },
@@ -128,7 +119,6 @@ pub(crate) enum PipelineEnd {
         split: bool,
         /// Groups that do not fulfil it are no rows.
         having: Option<Box<Having>>,
-        generator: Generator,
     },
     /// The last level is the end.
     Marks,
@@ -154,12 +144,6 @@ impl ProbeStage {
     /// Whether it marks rows of the build side.
     pub(crate) fn marks(&self) -> bool {
         matches!(self.kind, LevelKind::Marks | LevelKind::Join(JoinKind::Full))
-    }
-}
-
-impl CompiledStage {
-    pub(crate) fn new(stage: Stage) -> Self {
-        Self { stage, generator: Generator::default() }
     }
 }
 
@@ -228,24 +212,17 @@ impl PipelinePlan {
         };
         StageId::end(self.levels.len()).beside(beside).index()
     }
+}
 
-    /// What making code took so far.
-    pub(crate) fn spent(&self) -> Spent {
-        self.generators().fold(Spent::default(), |all, generator| all.with(&generator.spent()))
-    }
-
-    /// Code that was made.
-    pub(crate) fn generators(&self) -> impl Iterator<Item = &Generator> {
-        let levels = self.levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
-        let (last, plan) = match &self.end {
-            PipelineEnd::Rows { part, .. } => (Some(&part.generator), None),
-            PipelineEnd::Aggregate { generator, plan, .. } => (Some(generator), Some(plan)),
-            PipelineEnd::Marks => (None, None),
-        };
-        let beside = plan.into_iter().flat_map(|plan| plan.beside()).map(|part| &part.generator);
-        let fused = self.fused.as_ref().map(|fused| &fused.generator);
-        levels.flatten().map(|part| &part.generator).chain(last).chain(beside).chain(fused)
-    }
+/// The stages of levels and an end.
+pub(crate) fn stages<'p>(levels: &'p [ProbeStage], end: &'p PipelineEnd) -> impl Iterator<Item = &'p Stage> {
+    let probes = levels.iter().flat_map(|level| [Some(&level.number), level.condition.as_ref()]);
+    let last = match end {
+        PipelineEnd::Rows { part, .. } => Some(part),
+        PipelineEnd::Aggregate { plan, .. } => Some(&plan.stage),
+        PipelineEnd::Marks => None,
+    };
+    probes.flatten().chain(last)
 }
 
 impl PipelineInputs {
@@ -321,7 +298,7 @@ impl Fused {
             }
             let build = given.builds.get(level.probe)?;
             if let TableKind::Short(function) | TableKind::Long(function) = build.table
-                && !codegen::is_arithmetic(function)
+                && function.mixes::<u64>().is_none()
             {
                 return None;
             }
@@ -335,9 +312,8 @@ impl Fused {
         if room == 0 || (first > 0 && room < vector) {
             return None;
         }
-        let columns = used_by(codegen::stages(own, end));
-        let (vector, most, generator) = (vector.min(room), most as usize, Generator::default());
-        Some(Self { first, vector, most, columns, generator })
+        let columns = used_by(stages(own, end));
+        Some(Self { first, vector: vector.min(room), most: most as usize, columns })
     }
 }
 
@@ -372,13 +348,7 @@ impl StagePlanner<'_> {
         for part in parts {
             let stage = self.scope.draft(Some(part))?.finish(Vec::new(), std::iter::empty());
             let (kind, probe) = (LevelKind::Filter, self.probes.len());
-            self.levels.push(ProbeStage {
-                kind,
-                probe,
-                number: CompiledStage::new(stage),
-                range: None,
-                condition: None,
-            });
+            self.levels.push(ProbeStage { kind, probe, number: stage, range: None, condition: None });
         }
         Ok(())
     }
@@ -418,7 +388,7 @@ impl StagePlanner<'_> {
                     }
                     None => None,
                 };
-                Ok(PipelineEnd::Aggregate { plan, array, split, having, generator: Generator::default() })
+                Ok(PipelineEnd::Aggregate { plan, array, split, having })
             }
             Sink::Marks(probe) => self.probe(probe, LevelKind::Marks).map(|()| PipelineEnd::Marks),
         }
@@ -468,14 +438,12 @@ impl Scope<'_> {
             Some(range) => range.lower(&mut draft.builder, &mut outputs)?,
             None => None,
         };
-        let number = CompiledStage::new(draft.finish(outputs, std::iter::empty()).checked()?);
+        let number = draft.finish(outputs, std::iter::empty()).checked()?;
         let condition = match &probe.condition {
             Some(_) if matches!(kind, LevelKind::Join(JoinKind::Inner | JoinKind::NotIn)) => {
                 return Err(Error::Internal(format!("a {} with a condition", probe.kind)));
             }
-            Some(condition) => {
-                Some(CompiledStage::new(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty())))
-            }
+            Some(condition) => Some(self.draft(Some(condition))?.finish(Vec::new(), std::iter::empty())),
             None => None,
         };
         Ok(ProbeStage { kind, probe: before, number, range, condition })
@@ -492,7 +460,7 @@ impl Scope<'_> {
             outputs.extend(column.valid);
             places.push((value, column.valid.map(|_| value + 1)));
         }
-        let part = CompiledStage::new(draft.finish(outputs, std::iter::empty()).checked()?);
+        let part = draft.finish(outputs, std::iter::empty()).checked()?;
         Ok(PipelineEnd::Rows { part, columns: places })
     }
 }

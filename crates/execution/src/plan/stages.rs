@@ -3,9 +3,9 @@
 //! paper's planners, which estimate them or make code for both cases, are here for the experiments.
 
 use crate::data::source::VECTOR;
+use crate::operators::join::TableChoice;
 use crate::plan::fixed::Fixed;
 use crate::program::mode::Mode;
-use gingham_kernels::hash::HashFunction;
 use gingham_kernels::key_table::Probing;
 use gingham_storage::Caches;
 
@@ -44,15 +44,6 @@ pub(crate) enum Cut {
     Probes(usize),
 }
 
-/// What a key table is to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TableChoice {
-    /// An array where the keys are dense, else a hash table always.
-    pub(crate) array: bool,
-    /// How its keys are hashed.
-    pub(crate) function: HashFunction,
-}
-
 /// Who chooses boundaries before probes, and prefetching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Planner {
@@ -70,12 +61,6 @@ pub(crate) struct Probed {
     pub(crate) bytes: usize,
     /// Rows that it may have at most, as far as was known before the query ran.
     pub(crate) most_rows: u64,
-}
-
-impl Default for TableChoice {
-    fn default() -> Self {
-        Self { array: true, function: HashFunction::Multiply }
-    }
 }
 
 impl Stages {

@@ -5,7 +5,7 @@ use crate::data::source::{Vector, VectorInput};
 use crate::operators::inequality::RangeEnds;
 use crate::operators::interpret::Interpreter;
 use crate::operators::join::{JoinTable, Keys};
-use crate::plan::pipeline_plan::{CompiledStage, LevelKind, ProbeStage};
+use crate::plan::pipeline_plan::{LevelKind, ProbeStage};
 use crate::plan::stage_id::StageId;
 use crate::program::stage::Stage;
 use crate::run::worker::PipelineContext;
@@ -54,26 +54,27 @@ impl Runner {
     pub(crate) fn emit(
         &mut self,
         (course, stage): (&PipelineContext, StageId),
-        part: &CompiledStage,
+        part: &Stage,
         vector: &Vector<'_>,
         scratch: &mut Scratch,
         passed: &mut Vec<u32>,
         outputs: &mut [Vec<i64>],
     ) -> Result<()> {
+        let generator = course.code.stage(stage);
         if self.loops.is_none() {
             self.loops = if course.is_staged(stage, vector.len()) {
-                part.generator.loops(&part.stage, codegen::LoopEnd::Emit, vector, course.mode)?
+                generator.loops(part, codegen::LoopEnd::Emit, vector, course.mode)?
             } else {
-                part.generator.known(&part.stage, vector)?
+                generator.known(part, vector)?
             };
         }
         let Self { interpreter, loops } = self;
-        let Some(loops) = loops else { return interpreter.emit(&part.stage, vector, passed, outputs) };
-        part.generator.choose(course.mode, vector.len(), |by_code| {
+        let Some(loops) = loops else { return interpreter.emit(part, vector, passed, outputs) };
+        generator.choose(course.mode, vector.len(), |by_code| {
             if by_code {
-                loops.emit(&part.stage, vector, scratch, passed, outputs)
+                loops.emit(part, vector, scratch, passed, outputs)
             } else {
-                interpreter.emit(&part.stage, vector, passed, outputs)
+                interpreter.emit(part, vector, passed, outputs)
             }
         })
     }
@@ -97,10 +98,10 @@ impl LevelState {
     /// Memory for a level, whose staging vectors have so many records.
     pub(crate) fn new(level: &ProbeStage, vector: usize) -> Self {
         Self {
-            number: Runner::new(&level.number.stage),
-            condition: level.condition.as_ref().map(|condition| Runner::new(&condition.stage)),
+            number: Runner::new(&level.number),
+            condition: level.condition.as_ref().map(Runner::new),
             passed: Vec::new(),
-            numbers: vec![Vec::new(); level.number.stage.outputs.len()],
+            numbers: vec![Vec::new(); level.number.outputs.len()],
             keys: Keys::default(),
             links: Vec::new(),
             range: level.range,

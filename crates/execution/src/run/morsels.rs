@@ -1,10 +1,12 @@
 //! Records that threads take in morsels: a scan's, or rows that another pipeline left; and when enough of them were taken.
 
-use crate::Result;
 use crate::data::relation::Relation;
 use crate::operators::aggregate::{MorselBounds, MorselGroups};
+use crate::operators::top::{BestRows, Top};
 use crate::plan::pipeline_plan::{PipelineEnd, PipelinePlan};
+use crate::plan::query::{Pipeline, Sink, Source};
 use crate::run::worker::{PipelineContext, PipelineWorker};
+use crate::{Expression, JoinKind, Result};
 use gingham_kernels::{Isa, bits};
 use gingham_storage::decode::Selection;
 use gingham_storage::scan::{TableScan, integers};
@@ -62,6 +64,22 @@ impl Morsels {
             Self::Scan { scan, .. } => scan.morsels(),
             Self::Rows { relation, .. } => relation.rows.div_ceil(MORSEL),
         }
+    }
+
+    /// What is known of the best rows of a pipeline; `None` for one that does not end in rows.
+    pub(crate) fn best_rows(&self, top: &Top, pipeline: &Pipeline) -> Option<BestRows> {
+        let Sink::Rows { columns, .. } = &pipeline.sink else { return None };
+        let key = columns.get(top.keys.first()?.column)?;
+        let scanned = match (key, pipeline.source, self) {
+            // What marks matches looks at every record: those without one come behind.
+            _ if pipeline.probes().any(|probe| probe.kind == JoinKind::Full) => None,
+            (Expression::Column(field), Source::Scan(_), Self::Scan { scan, .. }) => {
+                let field = pipeline.fields.get(*field).filter(|field| field.input == 0);
+                field.map(|field| (scan.as_ref(), field.column))
+            }
+            _ => None,
+        };
+        Some(BestRows::new(top, scanned))
     }
 
     /// Names the source of a pipeline in errors.

@@ -1,5 +1,6 @@
 //! A query that may run, what a run of it is given, and what it tells.
 
+use crate::codegen::cache::CodeCache;
 use crate::data::relation;
 use crate::data::relation::{ColumnBounds, Relation};
 use crate::data::rows::Rows;
@@ -58,14 +59,21 @@ pub struct QueryInputs {
     pub isa: Isa,
 }
 
+/// A pipeline's plan, and the code that was made for it.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedPipeline {
+    pub(crate) plan: Arc<PipelinePlan>,
+    pub(crate) code: Arc<CodeCache>,
+}
+
 /// A query that may run, again and again. Code that a run made is there for the next.
 #[derive(Debug)]
 pub struct Prepared {
     pub(crate) query: Query,
     pub(crate) mode: Mode,
     pub(crate) fixed: FixedStages,
-    /// By pipeline, how it was planned last.
-    pub(crate) known: Vec<Mutex<Option<Arc<PipelinePlan>>>>,
+    /// By pipeline, how it was planned last, and the code for that.
+    pub(crate) known: Vec<Mutex<Option<PlannedPipeline>>>,
     /// By pipeline, rows that it leaves at most, as far as that is known before a run.
     pub(crate) most_rows: Vec<u64>,
     /// What choices go by.

@@ -1,7 +1,8 @@
 //! A query at work: pipeline after pipeline, morsel after morsel on the pool's threads. Each thread has states of its own;
 //! the last one to end merges them, plans the next pipeline and starts it.
 
-use crate::codegen::{Generator, Spent};
+use crate::codegen::Spent;
+use crate::codegen::cache::CodeCache;
 use crate::data::memory::Memory;
 use crate::data::relation::Relation;
 use crate::data::rows::Rows;
@@ -9,14 +10,15 @@ use crate::operators::aggregate;
 use crate::operators::aggregate::{MorselGroups, States};
 use crate::operators::gathered::{Chunk, Chunks, GatheredRows};
 use crate::operators::join::JoinTable;
+use crate::operators::join::TableChoice;
 use crate::operators::order::SortKey;
 use crate::operators::top::BestRows;
 use crate::plan::pipeline_plan::{Build, PipelineEnd, PipelineInputs, PipelinePlan, ProbeStage};
 use crate::plan::query::{Hint, Pipeline, Probe, Sink, Source};
-use crate::plan::stages::{Probed, Stages, TableChoice};
+use crate::plan::stages::{Probed, Stages};
 use crate::program::computed::Computing;
 use crate::run::morsels::{Enough, Morsels};
-use crate::run::prepared::{Done, PipelineReport, Prepared, QueryInputs, Report, ScanSource};
+use crate::run::prepared::{Done, PipelineReport, PlannedPipeline, Prepared, QueryInputs, Report, ScanSource};
 use crate::run::worker::{LocalSinkState, PipelineContext, PipelineWorker};
 use crate::schedule::fair::Share;
 use crate::schedule::helpers::Helpers;
@@ -161,18 +163,20 @@ impl QueryExecution {
     }
 
     /// The stages of a pipeline, planned anew when what is known differs from the last run.
-    fn ready(&self, number: usize, given: PipelineInputs) -> Result<Arc<PipelinePlan>> {
+    fn ready(&self, number: usize, given: PipelineInputs) -> Result<PlannedPipeline> {
         let mut known = lock(&self.prepared.known[number]);
-        if let Some(ready) = known.as_ref().filter(|ready| ready.given == given) {
-            return Ok(Arc::clone(ready));
+        if let Some(known) = known.as_ref().filter(|known| known.plan.given == given) {
+            return Ok(known.clone());
         }
         let pipeline = self.pipeline(number).with_parameters(&self.given.parameters)?;
-        let ready = Arc::new(PipelinePlan::new(&pipeline, given)?);
+        let plan = Arc::new(PipelinePlan::new(&pipeline, given)?);
+        let code = Arc::new(CodeCache::new(&plan));
         if self.prepared.told == Some(number) {
-            ready.generators().for_each(Generator::keep_text);
+            code.keep_text();
         }
-        *known = Some(Arc::clone(&ready));
-        Ok(ready)
+        let planned = PlannedPipeline { plan, code };
+        *known = Some(planned.clone());
+        Ok(planned)
     }
 
     /// A scan without the records that are of no use, as far as a look at their codes tells and pays, and the share of records
@@ -365,7 +369,7 @@ impl PipelineExecution {
         let parameters = run.given.parameters.clone();
         let likely = (rows as f64 * share) as u64;
         let given = PipelineInputs { source, rows, likely, builds: given, parameters, stages, predicate };
-        let ready = run.ready(number, given)?;
+        let PlannedPipeline { plan: ready, code } = run.ready(number, given)?;
         let enough = run.enough(number).filter(|_| matches!(ready.end, PipelineEnd::Rows { .. }));
         let count = if none_goes_on || enough == Some(0) { 0 } else { morsels.count() };
         let part = run.given.morsels.clone().filter(|_| number == 0).unwrap_or(0..count);
@@ -382,6 +386,7 @@ impl PipelineExecution {
         let course = PipelineContext {
             functions,
             ready,
+            code,
             builds,
             marks,
             computing,
@@ -401,7 +406,7 @@ impl PipelineExecution {
         let (next, failure, run) = (AtomicUsize::new(begin), Mutex::default(), Arc::clone(run));
         let enough = enough.map(|wanted| Mutex::new(Enough::new(wanted)));
         let top = run.given.top.as_ref().filter(|_| run.is_answer(number));
-        let best = top.and_then(|top| BestRows::new(top, run.pipeline(number), &morsels));
+        let best = top.and_then(|top| morsels.best_rows(top, run.pipeline(number)));
         let order = match (&best, &morsels) {
             (Some(best), Morsels::Scan { scan, .. }) => best.order(scan),
             _ => None,
@@ -494,8 +499,8 @@ impl PipelineExecution {
 
     /// How it ran so far.
     fn began(&self) -> Began {
-        let PipelineContext { ready, mode, .. } = &self.course;
-        let made = ready.spent().loops > 0;
+        let PipelineContext { ready, code, mode, .. } = &self.course;
+        let made = code.spent().loops > 0;
         let stages = ready.loops();
         let ran = match mode {
             Mode::Fused if stages > 1 => Mode::Staged,
@@ -516,13 +521,13 @@ impl PipelineExecution {
             chosen.push((format!("groups_{way}"), plan.groups() as usize));
         }
         let table = ready.given.stages.table;
-        Began { start: self.start, ran, stages, table, spent: ready.spent(), chosen }
+        Began { start: self.start, ran, stages, table, spent: code.spent(), chosen }
     }
 
     fn tell(&self) {
         let mut report = lock(&self.run.report);
         report.records += self.course.taken.load(Ordering::Relaxed);
-        let spent = self.course.ready.spent();
+        let spent = self.course.code.spent();
         report.loops += spent.loops;
         report.code_bytes += spent.bytes;
         report.compile_time += spent.time;

@@ -2,16 +2,18 @@
 //! list for each input; it is handed on when it is full, across as many vectors of the stage before as that takes (relaxed
 //! operator fusion paper, section 4: stages deliver full vectors), and at the end of a morsel.
 
+use crate::codegen::cache::CodeCache;
 use crate::codegen::{Chain, Out, Scratch};
 use crate::data::relation::Relation;
 use crate::data::source::{Records, Vector, VectorInput};
 use crate::operators::aggregate::{Distinct, MorselGroups, States};
 use crate::operators::gathered::Chunk;
 use crate::operators::join::JoinTable;
-use crate::plan::pipeline_plan::{CompiledStage, Fused, LevelKind, PipelineEnd, PipelinePlan};
+use crate::plan::pipeline_plan::{Fused, LevelKind, PipelineEnd, PipelinePlan};
 use crate::plan::stage_id::StageId;
 use crate::program::computed::{Compute, Computing};
 use crate::program::mode::FEW_ROWS;
+use crate::program::stage::Stage;
 use crate::run::level::{LevelState, Runner, has_rows, select};
 use crate::schedule::pool::give_way;
 use crate::{Error, JoinKind, Memory, Mode, Result, codegen};
@@ -24,6 +26,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// What all threads of a pipeline share.
 pub(crate) struct PipelineContext {
     pub(crate) ready: Arc<PipelinePlan>,
+    /// The code of its stages.
+    pub(crate) code: Arc<CodeCache>,
     /// By level: what it probes, and the rows that a match is one of.
     pub(crate) builds: Vec<(Arc<JoinTable>, Arc<Relation>)>,
     /// By level what a mark join adds.
@@ -147,8 +151,8 @@ impl PipelineWorker {
         let mut asked = 0;
         let (last, outputs, ended) = match end {
             PipelineEnd::Rows { part, .. } => {
-                let now = Chunk::of(part.stage.outputs.len());
-                (Runner::new(&part.stage), now.outputs.len(), LocalSinkState::Rows { now, done: Vec::new(), bytes: 0 })
+                let now = Chunk::of(part.outputs.len());
+                (Runner::new(part), now.outputs.len(), LocalSinkState::Rows { now, done: Vec::new(), bytes: 0 })
             }
             PipelineEnd::Aggregate { plan, array, .. } => {
                 let states = if course.windows.is_some() {
@@ -162,7 +166,7 @@ impl PipelineWorker {
             }
             PipelineEnd::Marks => {
                 let level = levels.last().ok_or_else(|| Error::Internal("marks without a probe".to_owned()))?;
-                (Runner::new(&level.number.stage), 0, LocalSinkState::Marks)
+                (Runner::new(&level.number), 0, LocalSinkState::Marks)
             }
         };
         let state = |level| Some(Box::new(LevelState::new(level, course.vector())));
@@ -172,8 +176,8 @@ impl PipelineWorker {
         let marks = course.no_marks();
         let (beside, apart) = match end {
             PipelineEnd::Aggregate { plan, .. } => {
-                let apart = plan.apart.as_ref().map_or(0, |apart| apart.part.stage.outputs.len());
-                (plan.beside().map(|part| Runner::new(&part.stage)).collect(), vec![Vec::new(); apart])
+                let apart = plan.apart.as_ref().map_or(0, |apart| apart.part.outputs.len());
+                (plan.beside().map(Runner::new).collect(), vec![Vec::new(); apart])
             }
             _ => (Vec::new(), Vec::new()),
         };
@@ -389,7 +393,7 @@ impl PipelineWorker {
         level: usize,
         vector: &Vector<'_>,
         state: &mut LevelState,
-        condition: &CompiledStage,
+        condition: &Stage,
     ) -> Result<()> {
         let LoopInputs { course, .. } = site;
         let ready = &course.ready.levels[level];
@@ -479,7 +483,7 @@ impl PipelineWorker {
         }
         let all = Vector { inputs: &inputs, isa: course.isa };
         if self.last.loops.is_none() {
-            self.last.loops = Some(fused.generator.fused(&chain, &all, own)?);
+            self.last.loops = Some(course.code.fused().fused(&chain, &all, own)?);
         }
         let Some(loops) = &self.last.loops else { return Err(Error::Internal("a loop that was not made".to_owned())) };
         let Self { ended, marks, scratch, outputs, .. } = self;
@@ -516,7 +520,8 @@ impl PipelineWorker {
                 }
                 Ok(())
             }
-            (PipelineEnd::Aggregate { plan, generator, split, .. }, LocalSinkState::States(states)) => {
+            (PipelineEnd::Aggregate { plan, split, .. }, LocalSinkState::States(states)) => {
+                let generator = course.code.stage(stage);
                 // The loops of an array can't look for places, and a hash table's would be made for few records.
                 let scattered = course.windows.is_some() && states.is_table() && !*split;
                 if last.loops.is_none() && !scattered {

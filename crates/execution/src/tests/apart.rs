@@ -1,14 +1,15 @@
 //! What is kept apart from states: against plain sums and comparisons of the same records.
 
+use crate::codegen::Generator;
 use crate::codegen::{LoopEnd, Scratch};
 use crate::data::rows::Column as Values;
 use crate::data::source::{Records, Vector, VectorInput};
 use crate::operators::aggregate;
 use crate::operators::aggregate::{Distinct, Plan, States};
 use crate::operators::interpret::Interpreter;
-use crate::plan::pipeline_plan::CompiledStage;
 use crate::program::computed::Compute;
 use crate::program::float::float;
+use crate::program::stage::Stage;
 use crate::tests::{By, Column, fields};
 use crate::{
     Aggregation, Error, Expression, Finish, Gathering, Limits, Memory, Moment, OutOfLine, Result, Rows, ordered,
@@ -28,19 +29,13 @@ impl Memory for Endless {
     }
 }
 
-fn emit(
-    part: &CompiledStage,
-    by: By,
-    vector: &Vector<'_>,
-    scratch: &mut Scratch,
-    outputs: &mut [Vec<i64>],
-) -> Result<()> {
+fn emit(part: &Stage, by: By, vector: &Vector<'_>, scratch: &mut Scratch, outputs: &mut [Vec<i64>]) -> Result<()> {
     let mut passed = Vec::new();
     match by {
-        By::Interpreter => Interpreter::new(&part.stage).emit(&part.stage, vector, &mut passed, outputs),
+        By::Interpreter => Interpreter::new(part).emit(part, vector, &mut passed, outputs),
         By::Generator => {
-            let loops = part.generator.loops(&part.stage, LoopEnd::Emit, vector, crate::Mode::Staged)?.expect("code");
-            loops.emit(&part.stage, vector, scratch, &mut passed, outputs)
+            let loops = Generator::default().loops(part, LoopEnd::Emit, vector, crate::Mode::Staged)?.expect("code");
+            loops.emit(part, vector, scratch, &mut passed, outputs)
         }
     }
 }
@@ -70,7 +65,7 @@ fn beside_with(
         states.gather(set, &mut places)?;
     }
     if let Some(apart) = &plan.apart {
-        let mut outputs = vec![Vec::new(); apart.part.stage.outputs.len()];
+        let mut outputs = vec![Vec::new(); apart.part.outputs.len()];
         emit(&apart.part, by, vector, scratch, &mut outputs)?;
         states.gather_apart(apart, &outputs, (functions, &Endless))?;
     }

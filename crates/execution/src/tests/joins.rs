@@ -1,13 +1,15 @@
 //! Random pipelines with joins: interpreted and by generated code, cut into stages in each way, against nested loops over all pairs of rows.
 
+use crate::codegen::cache::CodeCache;
 use crate::data::relation::Relation;
 use crate::data::rows::{Column, Rows, Values};
 use crate::data::source::VECTOR;
 use crate::operators::inequality::Range;
 use crate::operators::join::JoinTable;
+use crate::operators::join::TableChoice;
 use crate::plan::pipeline_plan::{Build, PipelineEnd, PipelineInputs, PipelinePlan};
 use crate::plan::query::{Pipeline, Probe, Sink, Source, Step};
-use crate::plan::stages::{Cut, Stages, TableChoice};
+use crate::plan::stages::{Cut, Stages};
 use crate::run::worker::{LocalSinkState, PipelineContext, PipelineWorker};
 use crate::schedule::helpers::Helpers;
 use crate::tests::{cases, evaluate, truth};
@@ -228,13 +230,15 @@ pub(super) fn run(
         predicate: None,
     };
     let ready = Arc::new(PipelinePlan::new(pipeline, given)?);
-    let records = (0..=2 * ready.levels.len()).map(|_| AtomicUsize::new(0)).collect();
+    let code = Arc::new(CodeCache::new(&ready));
+    let records = (0..ready.stages()).map(|_| AtomicUsize::new(0)).collect();
     let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let (marks, isa) = (vec![Relation::marks(BUILD)?; joins.len()], Isa::best());
     let (memory, stopped) = (Arc::new(Unlimited), Arc::default());
     let course = PipelineContext {
         functions: Vec::new(),
         ready,
+        code,
         computing: Default::default(),
         builds,
         marks,

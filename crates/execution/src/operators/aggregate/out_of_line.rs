@@ -9,8 +9,8 @@ use crate::operators::aggregate::moments::Floats;
 use crate::operators::aggregate::plan::group_number;
 use crate::operators::aggregate::table::GroupTable;
 use crate::operators::aggregate::texts::Texts;
-use crate::plan::pipeline_plan::CompiledStage;
 use crate::program::computed::Compute;
+use crate::program::stage::Stage;
 use crate::program::stage::{StageBuilder, condition};
 use crate::{Error, Expression, Memory, Result};
 use arrow::array::BinaryViewArray;
@@ -53,7 +53,7 @@ pub enum Gathering {
 #[derive(Debug)]
 pub(crate) struct OutOfLinePlan {
     /// Its first output is the number of the record's group.
-    pub(crate) part: CompiledStage,
+    pub(crate) part: Stage,
     items: Vec<Item>,
     /// There are keys: groups are found by their numbers.
     keyed: bool,
@@ -125,7 +125,7 @@ impl OutOfLinePlan {
             outputs.push(counts);
             items.push(Item { what: *what, counts: outputs.len() - 1, arguments: places, shares });
         }
-        let part = CompiledStage::new(draft.finish(outputs, std::iter::empty()).checked()?);
+        let part = draft.finish(outputs, std::iter::empty()).checked()?;
         Ok(Self { part, items, keyed: !keys.is_empty() })
     }
 }

@@ -3,7 +3,6 @@
 use crate::data::limits::Limits;
 use crate::data::source::Field;
 use crate::operators::aggregate::out_of_line::{Gathering, OutOfLine, OutOfLinePlan};
-use crate::plan::pipeline_plan::CompiledStage;
 use crate::program::expression::{Arithmetic, Expression};
 use crate::program::float::FINITE;
 use crate::program::stage::{Stage, StageBuilder, condition};
@@ -148,7 +147,7 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 pub(crate) struct Distinct {
     /// Gives the number of each record, and whether it counts.
-    pub(crate) part: CompiledStage,
+    pub(crate) part: Stage,
     /// Values that the last digit can have, and the first of them.
     pub(super) size: u64,
     pub(super) low: i128,
@@ -249,7 +248,7 @@ impl Plan {
     }
 
     /// Stages beside the one that updates states.
-    pub(crate) fn beside(&self) -> impl Iterator<Item = &CompiledStage> {
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &Stage> {
         self.distinct.iter().map(|distinct| &distinct.part).chain(self.apart.iter().map(|apart| &apart.part))
     }
 
@@ -289,12 +288,7 @@ impl Distinct {
             return Err(wide());
         }
         // A filter would have its argument's overflow looked for in records that WHERE leaves out.
-        Ok(Self {
-            part: CompiledStage::new(draft.finish(vec![number, counts], std::iter::empty())),
-            size,
-            low: min,
-            summed,
-        })
+        Ok(Self { part: draft.finish(vec![number, counts], std::iter::empty()), size, low: min, summed })
     }
 }
 
