@@ -1,5 +1,6 @@
 //! The engine's one error type.
 
+use crate::upstream_texts::plain_words;
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
@@ -268,32 +269,6 @@ fn show(column: &Column) -> String {
         Some(relation) => format!("{}.{}", relation.table(), column.name),
         None => column.name.clone(),
     }
-}
-
-/// What some texts of DataFusion mean that were written for its developers.
-fn plain_words(text: &str) -> Option<String> {
-    if text.contains("recursion limit exceeded") {
-        return Some("the statement is nested too deeply; write it in parts".into());
-    }
-    if let Some((_, rest)) = text.split_once("Function '")
-        && let Some((function, errors)) = rest.split_once("' failed to match any signature, errors: ")
-    {
-        let given = errors.split_once("but received ").and_then(|(_, given)| given.split_once(" ("));
-        let given = given.map_or(String::new(), |(kind, _)| format!(" of type {kind}"));
-        return Some(format!("function {function} does not take arguments{given}; cast them"));
-    }
-    if text.starts_with("Physical plan does not support logical expression") {
-        let subquery = ["Subquery", "OuterReferenceColumn"].iter().any(|kind| text.contains(kind));
-        return subquery.then(|| "a subquery of this kind in this place; a join says the same".into());
-    }
-    if let Some(extension) = text.strip_prefix("There is no registered file format with ext ") {
-        return Some(format!(
-            "the ending '.{extension}' does not tell the format of a file; give it as COPY … (FORMAT csv), or parquet, json or arrow"
-        ));
-    }
-    let (_, node) = text.split_once("Unsupported ast node ")?;
-    let name = node.split([' ', '{', '(']).next().unwrap_or(node);
-    Some(name.to_uppercase())
 }
 
 /// Types as SQL writes them instead of Arrow, outside quotes.

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `database`, `connection`, `result`, `text`, `load` | the Rust API |
+//! | `database`, `connection`, `text`, `load/` | the Rust API |
 //! | `bind/` | names resolved: from syntax trees to logical plans |
 //! | `session/` | what DataFusion is given: catalogs, settings, memory |
 //! | `unnest/` | subqueries become joins |
@@ -11,6 +11,9 @@
 //! | `optimizer/` | the order of joins |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `compile/` | parts of plans as compiled pipelines |
+//! | `datafusion/` | fixes of DataFusion, and shortcuts through it; `upstream_texts` reads its errors |
+//! | `settings/` | `SET gingham.…` |
+//! | `lab` | what only experiments have |
 //! | `rewrite` | what rules over logical plans share |
 //! | `suggest`, `type_name` | the nearest of the names that exist, and types as messages show them |
 //! | `sql/` | the text of SQL: parsed, refused, put right |
@@ -27,6 +30,7 @@ mod casts;
 mod compile;
 mod connection;
 mod database;
+mod datafusion;
 mod equality;
 mod error;
 mod functions;
@@ -47,11 +51,12 @@ mod temporal;
 mod text;
 mod type_name;
 mod unnest;
+mod upstream_texts;
 mod windows;
 
+pub use ::datafusion::common::ScalarValue;
 pub use connection::{Appender, CancelHandle, Connection, Prepared, Transaction};
 pub use database::{Database, DatabaseOptions};
-pub use datafusion::common::ScalarValue;
 pub use error::{Error, Result};
 pub use gingham_storage as storage;
 pub use session::{PlanningTimes, QueryResult, StatementProgress};

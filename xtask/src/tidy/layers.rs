@@ -53,6 +53,7 @@ const RULES: &[Rules] = &[
         layers: &[
             "suggest",
             "type_name",
+            "upstream_texts",
             "error",
             "settings",
             "rewrite",
@@ -71,6 +72,7 @@ const RULES: &[Rules] = &[
             "unnest",
             "bind",
             "compile",
+            "datafusion",
             "session",
             "statements",
             "load",

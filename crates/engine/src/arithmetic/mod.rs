@@ -7,7 +7,6 @@
 //! | file | what |
 //! |---|---|
 //! | `approximate`, `sets`, `times`, `timestamps` | floats with decimals are floats; times and timestamps of different units compare |
-//! | `zeros` | 0.0 and -0.0 in lists |
 //! | `rule` | which operators are replaced |
 //! | `function` | the checked operators as DataFusion functions |
 //! | `integer`, `decimal`, `quotient` | the loops |
@@ -33,7 +32,6 @@ mod sets;
 mod sum;
 mod times;
 mod timestamps;
-mod zeros;
 
 pub(crate) use approximate::ApproximateWins;
 pub(crate) use average::exact_average;
@@ -41,4 +39,3 @@ pub(crate) use rounding::roundings;
 pub(crate) use rule::CheckedArithmetic;
 pub(crate) use sum::checked_sum;
 pub(crate) use times::TimeComparison;
-pub(crate) use zeros::OneZero;

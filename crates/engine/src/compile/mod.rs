@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `rule` | the physical rule that replaces what is supported |
 //! | `not_compiled` | why something is left to DataFusion's operators |
-//! | `whole` | DataFusion's rules that plans that are all pipelines are spared |
 //! | `sorted` | sorts of what is neither |
 //! | `filtered` | filters that scans can't do, a morsel at a time |
 //! | `subtree` | a part of a plan as a query of pipelines |
@@ -55,8 +54,6 @@ mod subtree;
 mod translate;
 mod union;
 mod wanted;
-mod whole;
 
 pub(crate) use exec::CompiledExec;
 pub(crate) use rule::CompilePipelines;
-pub(crate) use whole::UnlessWhole;

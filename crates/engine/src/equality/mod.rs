@@ -8,14 +8,11 @@
 //! |---|---|
 //! | `rule` | where keys are needed in a plan |
 //! | `form` | which values have one form already |
-//! | `lists` | lists of columns are comparisons |
 //! | `key` | keys of floats; those of intervals are `temporal`'s |
 
 mod form;
 mod key;
-mod lists;
 mod rule;
 
 pub(crate) use key::FLOAT_KEY;
-pub(crate) use lists::ListsOfColumns;
 pub(crate) use rule::OneForm;

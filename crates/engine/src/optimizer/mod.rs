@@ -11,32 +11,17 @@
 //! | `model` | rows that any part of a cluster gives, and what joining two parts costs |
 //! | `search` | the cheapest tree |
 //! | `assemble` | the tree as a plan |
-//! | `select` | DataFusion's join selection, kept from choosing sides again |
-//! | `keyed` | joins of FROM lists get the keys that are in conditions above |
-//! | `one_group` | conditions that stay above aggregations without keys |
-//! | `passes` | how often DataFusion's logical rules run |
-//! | `seldom` | those of them that few plans need |
 
 mod about;
 mod assemble;
 mod cluster;
 mod estimate;
-mod keyed;
 mod model;
-mod one_group;
-mod passes;
 mod rule;
 mod search;
-mod seldom;
-mod select;
 mod share;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use about::rows_about;
-pub(crate) use keyed::KeyedJoins;
-pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
-pub(crate) use passes::in_passes;
 pub(crate) use rule::JoinOrder;
-pub(crate) use seldom::{is_needed, only_where_wanted};
-pub(crate) use select::SelectJoins;

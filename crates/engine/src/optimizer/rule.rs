@@ -1,8 +1,8 @@
 //! The logical rule that orders joins: the last of a pass, and idempotent, since there may be more passes
-//! ([`crate::optimizer::passes`]).
+//! ([`crate::datafusion::shortcuts::passes`]).
 //!
 //! It orders the plans of which all rows come from tables of ours. Others stay in the order of their text, and DataFusion
-//! chooses their sides ([`crate::optimizer::select`]).
+//! chooses their sides ([`crate::datafusion::shortcuts::select_joins`]).
 
 use crate::optimizer::assemble::{WantedColumns, assemble, restored};
 use crate::optimizer::cluster::{Cluster, is_part};

@@ -5,6 +5,7 @@ use crate::session::catalog::{Catalogs, Planned, unknown_catalog};
 use crate::session::state::{BARE_NAMES, CATALOG};
 use crate::session::{CancelToken, PlanNotes, PlanningTimes, Session, Settings, Stopwatch, Use, Writing};
 use crate::sql::literals::make_plannable;
+use crate::upstream_texts::is_lost_order;
 use crate::{Error, Result};
 use datafusion::common::{ParamValues, TableReference};
 use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
@@ -263,7 +264,7 @@ impl StatementContext {
         let planner = self.state.query_planner();
         let mut made = planner.create_physical_plan(&plan, &*self.state).await;
         // DataFusion pushes sorts into the inputs of a union, and may not see any more that its rows are in order.
-        if made.as_ref().is_err_and(|error| error.to_string().contains("does not satisfy order requirements")) {
+        if made.as_ref().is_err_and(|error| is_lost_order(&error.to_string())) {
             let mut state = (*self.state).clone();
             state.config_mut().options_mut().optimizer.repartition_sorts = false;
             made = planner.create_physical_plan(&plan, &state).await;

@@ -16,7 +16,6 @@
 //! | `settings` | SET and RESET |
 //! | `memory` | DataFusion's memory pool over the one memory limit |
 //! | `cancel` | cancelling, and how far a statement is |
-//! | `yielding` | long joins can be cancelled |
 //! | `times` | how long a statement is planned |
 
 mod cancel;
@@ -34,9 +33,7 @@ mod state;
 pub(crate) mod system_tables;
 mod times;
 mod transaction;
-mod unwaited;
 mod write_waits;
-mod yielding;
 
 pub(crate) use crate::settings::{Execution, PlanNotes, Settings};
 pub(crate) use crate::sql::literals::make_plannable;

@@ -11,7 +11,7 @@
 use crate::Result;
 use crate::bind::{OutputNames, give_as};
 use crate::compile::CompiledExec;
-use crate::session::unwaited::UnwaitedJoins;
+use crate::datafusion::fixes::UnwaitedJoins;
 use crate::session::{Session, StatementContext};
 use crate::settings::{Fallback, FallbackCounts};
 use crate::table::{CountExec, GatherJoinKeys, GinghamTable, JoinKeysExec, ScanExec};

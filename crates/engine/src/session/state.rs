@@ -1,24 +1,22 @@
 //! The DataFusion session state that every statement starts from: settings, functions and rules.
 
-use crate::arithmetic::{
-    ApproximateWins, CheckedArithmetic, OneZero, TimeComparison, checked_sum, exact_average, roundings,
-};
+use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, checked_sum, exact_average, roundings};
 use crate::casts::OwnCasts;
-use crate::compile::{CompilePipelines, UnlessWhole};
-use crate::equality::{ListsOfColumns, OneForm};
-use crate::guards::GuardExpressions;
-use crate::optimizer::{
-    JoinOrder, KeyedJoins, LimitOneGroup, SelectJoins, UnlimitOneGroup, in_passes, is_needed, only_where_wanted,
+use crate::compile::CompilePipelines;
+use crate::datafusion::fixes::{
+    EqualWindows, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, UnlimitOneGroup, UnwaitedJoins, YieldingJoins,
 };
+use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
+use crate::equality::OneForm;
+use crate::guards::GuardExpressions;
+use crate::optimizer::JoinOrder;
 use crate::session::settings::merge_reserve;
-use crate::session::unwaited::UnwaitedJoins;
-use crate::session::yielding::YieldingJoins;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
 use crate::table::{CountOnCodes, GatherJoinKeys};
 use crate::temporal::zones::ZONE;
 use crate::unnest::UnnestSubqueries;
-use crate::windows::{EqualWindows, OrderedStrings, SlidingAggregates};
+use crate::windows::SlidingAggregates;
 use crate::{functions, temporal};
 use datafusion::execution::SessionState;
 use datafusion::execution::session_state::SessionStateBuilder;

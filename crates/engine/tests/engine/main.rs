@@ -34,6 +34,7 @@ mod sorted;
 mod statements;
 mod subquery_values;
 mod transactions;
+mod upstream;
 mod vacuum;
 mod value_maps;
 

@@ -1,8 +1,9 @@
 //! What is left out of DataFusion's planning changes no plan. The slow way is its own: tables with all of their columns, every rule
 //! at every operator, and three passes but for TPC-H, of which a later pass makes projections part of joins.
 
+use crate::datafusion::shortcuts::in_passes;
+use crate::optimizer::JoinOrder;
 use crate::optimizer::tests::{STAR, Tables, each_of_tpch};
-use crate::optimizer::{JoinOrder, in_passes};
 use crate::session::wait;
 use datafusion::optimizer::Optimizer;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ impl Tables {
             let mut rules = Optimizer::new().rules;
             let folding = rules.iter().position(|rule| rule.name() == "simplify_expressions").unwrap();
             rules.insert(folding + 1, Arc::new(crate::temporal::CompareDays));
-            rules.push(Arc::new(crate::arithmetic::OneZero));
+            rules.push(Arc::new(crate::datafusion::fixes::OneZero));
             let optimizer = Optimizer::with_rules(in_passes(rules, Arc::new(JoinOrder)));
             optimizer.optimize(plan, &state, |_, _| {}).unwrap().display_indent_schema().to_string()
         })

@@ -1,5 +1,6 @@
 //! `x IN (a, b)` whose list has columns is `x = a OR x = b`. DataFusion evaluates such a list over no rows to see whether it
-//! is constant, and takes `CASE WHEN f THEN 1 END` for a constant then, since a CASE over no rows is one.
+//! is constant, and takes a CASE for a constant then, since one over no rows is: `INTERVAL '1 day' IN (CASE WHEN f THEN INTERVAL
+//! '1 day' END, INTERVAL '2 days')` holds where `f` is false.
 
 use crate::rewrite::{each_part, has_expression};
 use datafusion::common::config::ConfigOptions;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Lets the task pause between the batches that a join gives. DataFusion sees to the leaves only.
 #[derive(Debug)]
-pub(super) struct YieldingJoins;
+pub(crate) struct YieldingJoins;
 
 impl PhysicalOptimizerRule for YieldingJoins {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {

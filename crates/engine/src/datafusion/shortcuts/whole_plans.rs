@@ -1,7 +1,7 @@
 //! DataFusion's rules for physical plans, kept from those that are a single [`CompiledExec`], in which they have nothing to do:
 //! the one that distributes a plan over threads would look at it a dozen times (docs/decisions/0023-planning-time.md).
 
-use crate::compile::exec::CompiledExec;
+use crate::compile::CompiledExec;
 use crate::table::ScanExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::error::Result;

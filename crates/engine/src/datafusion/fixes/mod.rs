@@ -1,0 +1,28 @@
+//! What DataFusion does otherwise than SQL says, mended. Each file says what shows it, and `tests/engine/upstream.rs` asks plain
+//! DataFusion for it; not of `unwaited_joins`, which would wait for ever, nor of `yielding_joins`, which is a matter of time.
+//!
+//! | file | what |
+//! |---|---|
+//! | `equal_windows` | window functions that became the same are refused |
+//! | `lists_of_columns` | `IN` with columns in its list is taken for a constant |
+//! | `one_group` | conditions about no column go below an aggregation without keys |
+//! | `ordered_strings` | `string_agg` in two orders is refused |
+//! | `unwaited_joins` | a join waits for a partition that nobody runs |
+//! | `yielding_joins` | a join can't be cancelled while one batch becomes millions of rows |
+//! | `zeros_in_lists` | -0.0 is not found among the 0.0 of a list |
+
+mod equal_windows;
+mod lists_of_columns;
+mod one_group;
+mod ordered_strings;
+mod unwaited_joins;
+mod yielding_joins;
+mod zeros_in_lists;
+
+pub(crate) use equal_windows::EqualWindows;
+pub(crate) use lists_of_columns::ListsOfColumns;
+pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
+pub(crate) use ordered_strings::OrderedStrings;
+pub(crate) use unwaited_joins::UnwaitedJoins;
+pub(crate) use yielding_joins::YieldingJoins;
+pub(crate) use zeros_in_lists::OneZero;

@@ -1,0 +1,64 @@
+//! What `src/datafusion/fixes` mends, asked of plain DataFusion. A test that fails here says that DataFusion does it rightly now:
+//! the fix that it names can go.
+
+use datafusion::prelude::SessionContext;
+use gingham::Database;
+
+/// What plain DataFusion gives, by rows of texts; its error as text where it refuses.
+fn plain(sql: &str) -> Result<Vec<String>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("threads");
+    let context = SessionContext::new();
+    let batches = runtime.block_on(async { context.sql(sql).await?.collect().await });
+    let batches = batches.map_err(|error| error.to_string())?;
+    let texts = arrow::util::pretty::pretty_format_batches(&batches).map_err(|error| error.to_string())?.to_string();
+    let lines = texts.lines().skip(3).filter(|line| line.starts_with('|'));
+    Ok(lines.map(|line| line.trim_matches(['|', ' ']).to_owned()).collect())
+}
+
+/// What Gingham gives.
+fn ours(sql: &str) -> Vec<String> {
+    crate::rows(&Database::in_memory().expect("a database").connect(), sql)
+}
+
+#[test]
+fn equal_windows_are_refused() {
+    let sql = "SELECT bool_or(TRUE = v) OVER (), bool_or(v) OVER () FROM (VALUES (true)) AS t(v)";
+    assert!(plain(sql).is_err(), "fixes/equal_windows.rs can go: {:?}", plain(sql));
+    assert_eq!(ours(sql), ["true|true"]);
+}
+
+#[test]
+fn lists_of_columns_are_taken_for_constants() {
+    let of = |condition: &str| format!("SELECT x FROM (VALUES (1, true), (2, false)) AS t(x, f) WHERE {condition}");
+    let sql = of("INTERVAL '1 day' IN (CASE WHEN f THEN INTERVAL '1 day' END, INTERVAL '2 days')");
+    assert_ne!(plain(&sql), Ok(vec!["1".to_owned()]), "fixes/lists_of_columns.rs can go");
+    assert_eq!(ours(&sql), ["1"]);
+}
+
+#[test]
+fn conditions_about_no_column_go_below_a_single_group() {
+    let sql = "SELECT * FROM (SELECT count(*) FROM (VALUES (1)) AS t(a)) AS s WHERE (SELECT max(b) FROM (VALUES (1)) AS u(b)) < 0";
+    assert_ne!(plain(sql), Ok(Vec::new()), "fixes/one_group.rs can go");
+    assert_eq!(ours(sql), [""; 0]);
+}
+
+#[test]
+fn strings_in_two_orders_are_refused() {
+    let sql = "SELECT string_agg(x, ',' ORDER BY x), string_agg(x, ',' ORDER BY y) FROM (VALUES ('a', 2), ('b', 1)) AS t(x, y)";
+    assert_ne!(
+        plain(sql).map(|rows| rows.concat().replace(' ', "")),
+        Ok("a,b|b,a".to_owned()),
+        "fixes/ordered_strings.rs can go"
+    );
+    assert_eq!(ours(sql), ["a,b|b,a"]);
+}
+
+#[test]
+fn zeros_of_lists_are_told_apart_by_their_sign() {
+    let list = "CAST(0 AS DOUBLE), CAST(5 AS DOUBLE), CAST(6 AS DOUBLE), CAST(7 AS DOUBLE), CAST(8 AS DOUBLE)";
+    let sql = format!(
+        "SELECT count(*) FROM (VALUES (CAST('-0.0' AS DOUBLE)), (CAST(9 AS DOUBLE))) AS t(x) WHERE x IN ({list})"
+    );
+    assert_ne!(plain(&sql), Ok(vec!["1".to_owned()]), "fixes/zeros_in_lists.rs can go");
+    assert_eq!(ours(&sql), ["1"]);
+}
