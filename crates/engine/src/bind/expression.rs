@@ -11,10 +11,10 @@ use crate::bind::scope::{NameScope, resolve};
 use crate::sql::names::fold;
 use crate::sql::walk::{SyntaxTree, Visit};
 use crate::{Error, Result};
-use arrow::datatypes::FieldRef;
+use arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::Column;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::{Expr as Planned, ExprSchemable};
+use datafusion::logical_expr::{Expr as Planned, ExprSchemable, cast};
 use datafusion::sql::sqlparser::ast::{
     AccessExpr, Expr, ExprWithAlias, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
     NamedWindowDefinition, SelectItemQualifiedWildcardKind, Spanned, Subscript, Value, WindowType,
@@ -121,7 +121,7 @@ fn put_in_place(planned: Planned, outer: &HashMap<String, FieldRef>, stand_ins: 
     let unnamed = planned.transform_up(|part| {
         Ok(match part {
             Planned::Alias(alias) => Transformed::yes(*alias.expr),
-            other => Transformed::no(other),
+            other => signed(other),
         })
     })?;
     if outer.is_empty() && stand_ins.is_empty() {
@@ -138,6 +138,30 @@ fn put_in_place(planned: Planned, outer: &HashMap<String, FieldRef>, stand_ins: 
         Ok(Transformed::new(placed, true, TreeNodeRecursion::Jump))
     })?;
     Ok(placed.data)
+}
+
+/// Functions that DataFusion gives unsigned integers, which SQL does not have: what is computed of these would be a decimal, and a
+/// quotient no integer.
+const UNSIGNED: [(&str, DataType); 6] = [
+    ("row_number", DataType::Int64),
+    ("rank", DataType::Int64),
+    ("dense_rank", DataType::Int64),
+    ("ntile", DataType::Int32),
+    ("approx_distinct", DataType::Int64),
+    ("regr_count", DataType::Int64),
+];
+
+/// A call with the signed type that it has in SQL.
+fn signed(part: Planned) -> Transformed<Planned> {
+    let name = match &part {
+        Planned::WindowFunction(call) => call.fun.name(),
+        Planned::AggregateFunction(call) => call.func.name(),
+        _ => return Transformed::no(part),
+    };
+    match UNSIGNED.iter().find(|(known, _)| *known == name) {
+        Some((_, data_type)) => Transformed::yes(cast(part, data_type.clone())),
+        None => Transformed::no(part),
+    }
 }
 
 /// `['name']`.

@@ -4,7 +4,8 @@ use crate::arithmetic::{ApproximateWins, CheckedArithmetic, TimeComparison, chec
 use crate::casts::OwnCasts;
 use crate::compile::CompilePipelines;
 use crate::datafusion::fixes::{
-    EqualWindows, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, UnlimitOneGroup, UnwaitedJoins, YieldingJoins,
+    EqualWindows, LimitOneGroup, ListsOfColumns, OneZero, OrderedStrings, SharedThresholds, UnlimitOneGroup,
+    UnwaitedJoins, YieldingJoins,
 };
 use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_passes, is_needed, only_where_wanted};
 use crate::equality::OneForm;
@@ -143,6 +144,7 @@ fn physical_rules_spared(engine: &Engine, spared: fn(Rule) -> Rule) -> Vec<Rule>
     let (marks, projections, guards) =
         (OutputRequirements::new_remove_mode(), ProjectionPushdown::new(), GuardExpressions);
     let mut later = rules.split_off(at);
+    later.insert(later.len().min(1), Arc::new(SharedThresholds));
     later.extend([Arc::new(CountOnCodes) as Rule, Arc::new(UnwaitedJoins), Arc::new(GatherJoinKeys)]);
     later.extend([Arc::new(GuardExpressions) as Rule, Arc::new(YieldingJoins)]);
     let seen = |rule: Rule| match rule.name() {

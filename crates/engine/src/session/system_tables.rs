@@ -408,3 +408,51 @@ fn show(value: &Datum, logical_type: &LogicalType) -> Option<String> {
     let formatter = ArrayFormatter::try_new(array.as_ref(), &options).ok()?;
     Some(formatter.value(0).to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::NAMES;
+    use crate::Database;
+    use arrow::util::display::array_value_to_string;
+
+    /// Tables with their columns and types, as docs/system-tables.md has them.
+    fn documented() -> Vec<(&'static str, Vec<[String; 2]>)> {
+        let text = include_str!("../../../../docs/system-tables.md");
+        let mut tables: Vec<(&str, Vec<[String; 2]>)> = Vec::new();
+        for line in text.lines() {
+            if let Some((name, _)) = line.strip_prefix("## ").and_then(|title| title.split_once(':')) {
+                tables.push((name, Vec::new()));
+            }
+            let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            if let ([name, data_type, _], Some((_, columns))) = (cells.as_slice(), tables.last_mut())
+                && line.starts_with('|')
+                && !["column", "---"].contains(name)
+            {
+                columns.push([(*name).to_owned(), (*data_type).to_owned()]);
+            }
+        }
+        tables
+    }
+
+    #[test]
+    fn each_system_table_is_documented_with_its_columns() {
+        let connection = Database::in_memory().unwrap().connect();
+        let documented = documented();
+        let mut names: Vec<&str> = documented.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        let mut known = NAMES.to_vec();
+        known.sort_unstable();
+        assert_eq!(names, known);
+        for (name, columns) in documented {
+            let described = connection.query(&format!("DESCRIBE {name}")).unwrap().collect_batches().unwrap();
+            let described: Vec<[String; 2]> = described
+                .iter()
+                .flat_map(|batch| {
+                    let cell = |column, row| array_value_to_string(batch.column(column), row).unwrap();
+                    (0..batch.num_rows()).map(move |row| [cell(0, row), cell(1, row)]).collect::<Vec<_>>()
+                })
+                .collect();
+            assert_eq!(described, columns, "{name}");
+        }
+    }
+}

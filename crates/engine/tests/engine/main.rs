@@ -19,6 +19,7 @@ mod generator;
 mod given;
 mod grouping_sets;
 mod heap_tables;
+mod lookup_tables;
 mod many_writers;
 mod of_unions;
 mod oracle;
@@ -36,7 +37,6 @@ mod subquery_values;
 mod transactions;
 mod upstream;
 mod vacuum;
-mod value_maps;
 
 use gingham::{Connection, Database};
 

@@ -7,6 +7,7 @@
 //! | `lists_of_columns` | `IN` with columns in its list is taken for a constant |
 //! | `one_group` | conditions about no column go below an aggregation without keys |
 //! | `ordered_strings` | `string_agg` in two orders is refused |
+//! | `shared_thresholds` | the first rows of a union leave out better ones |
 //! | `unwaited_joins` | a join waits for a partition that nobody runs |
 //! | `yielding_joins` | a join can't be cancelled while one batch becomes millions of rows |
 //! | `zeros_in_lists` | -0.0 is not found among the 0.0 of a list |
@@ -15,6 +16,7 @@ mod equal_windows;
 mod lists_of_columns;
 mod one_group;
 mod ordered_strings;
+mod shared_thresholds;
 mod unwaited_joins;
 mod yielding_joins;
 mod zeros_in_lists;
@@ -23,6 +25,7 @@ pub(crate) use equal_windows::EqualWindows;
 pub(crate) use lists_of_columns::ListsOfColumns;
 pub(crate) use one_group::{LimitOneGroup, UnlimitOneGroup};
 pub(crate) use ordered_strings::OrderedStrings;
+pub(crate) use shared_thresholds::SharedThresholds;
 pub(crate) use unwaited_joins::UnwaitedJoins;
 pub(crate) use yielding_joins::YieldingJoins;
 pub(crate) use zeros_in_lists::OneZero;

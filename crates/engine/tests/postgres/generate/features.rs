@@ -9,6 +9,7 @@ pub const FEATURES: &[&str] = &[
     "alias lists",
     "aliases of columns' names",
     "ambiguous names",
+    "arithmetic of windows",
     "between",
     "comma lists",
     "cross joins",

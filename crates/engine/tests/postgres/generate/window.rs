@@ -74,7 +74,7 @@ impl Maker<'_> {
     pub(super) fn window(&mut self, kind: Type, scope: &Scope) -> Option<Tree> {
         let total = scope.last().map(|level| level.total.clone()).unwrap_or_default();
         let named = self.windows.clone().unwrap_or_default();
-        self.without_windows(|maker| {
+        let call = self.without_windows(|maker| {
             if !total.is_empty() && maker.may("whole windows", 35) {
                 return Some(maker.ordered_window(kind, scope, total));
             }
@@ -87,7 +87,13 @@ impl Maker<'_> {
             };
             let over = maker.over(scope, &named);
             Some(Tree::value(kind, parts![Tree::other(call), " OVER ", over]))
-        })
+        })?;
+        // A quotient tells whether a count is an integer, a difference whether it has a sign.
+        if kind != Type::Big || !self.may("arithmetic of windows", 25) {
+            return Some(call);
+        }
+        let rest = *self.random.pick(&[" / 2)", " - 3)"]);
+        Some(Tree::value(kind, parts!["(", call, rest]))
     }
 
     /// An aggregate function as a window function; it has no DISTINCT there.
