@@ -17,7 +17,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::output_requirements::OutputRequirementExec;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::aggregates::AggregateExec;
+use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode};
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
@@ -81,7 +81,9 @@ impl CompilePipelines {
         limited: Limited,
         above: Option<&NotCompiled>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let candidate = plan.is::<AggregateExec>()
+        // The first of two phases is part of the second.
+        let is_whole = |aggregate: &AggregateExec| *aggregate.mode() != AggregateMode::Partial;
+        let candidate = plan.downcast_ref::<AggregateExec>().is_some_and(is_whole)
             || (Joined::of(&plan).is_some() && limited != Limited::Above)
             || plan.downcast_ref::<FilterExec>().is_some_and(|filter| is_filter_of_ours(filter, limited));
         let refused = match candidate.then(|| Subtree::of(&plan, mode, settings)) {
@@ -128,14 +130,12 @@ fn never_taken(plan: &Arc<dyn ExecutionPlan>) -> Option<NotCompiled> {
     NEVER_TAKEN.contains(&plan.name()).then(|| NotCompiled::new(format!("pipelines have no {}", plan.name())))
 }
 
-/// Notes why an operator is left to DataFusion. A part of what was looked at before, and is left for the same reason, is not
-/// noted again.
+/// Notes why an operator is left to DataFusion. Where the operator that it is a part of was left for the same reason, the reason is
+/// this one's.
 fn note(plan: &Arc<dyn ExecutionPlan>, why: &NotCompiled, above: Option<&NotCompiled>, settings: &Settings) {
-    if above == Some(why) {
-        return;
-    }
-    settings.fallbacks.add(plan, why);
-    settings.notes.iter().for_each(|notes| notes.left(plan, why));
+    let is_cause = above == Some(why);
+    settings.fallbacks.add(plan, why, is_cause);
+    settings.notes.iter().for_each(|notes| notes.left(plan, why, is_cause));
 }
 
 /// Whether all rows of an operator are wanted.

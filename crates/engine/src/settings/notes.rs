@@ -10,15 +10,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct PlanNotes(Mutex<Vec<(String, String)>>);
 
 impl PlanNotes {
-    /// An operator that pipelines leave to DataFusion, and why: a line of one text.
-    pub(crate) fn left(&self, plan: &Arc<dyn ExecutionPlan>, why: &impl Display) {
+    /// An operator that pipelines leave to DataFusion, and why: a line of one text; in the place of the last one with that reason
+    /// when it is the cause of that.
+    pub(crate) fn left(&self, plan: &Arc<dyn ExecutionPlan>, why: &impl Display, is_cause: bool) {
         let text = displayable(plan.as_ref()).one_line().to_string();
         let line = format!("{}: {why}", text.trim_end());
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match notes.iter_mut().find(|(name, _)| name == LEFT) {
-            Some((_, lines)) => *lines = format!("{lines}\n{line}"),
-            None => notes.push((LEFT.to_owned(), line)),
+        let Some((_, lines)) = notes.iter_mut().find(|(name, _)| name == LEFT) else {
+            notes.push((LEFT.to_owned(), line));
+            return;
+        };
+        let end = format!(": {why}");
+        let mut all: Vec<&str> = lines.split('\n').collect();
+        match all.iter_mut().rev().find(|known| is_cause && known.ends_with(&end)) {
+            Some(known) => *known = &line,
+            None => all.push(&line),
         }
+        *lines = all.join("\n");
     }
 
     /// A plan of rows that are shared.
@@ -62,9 +70,14 @@ pub(crate) struct Fallback {
 pub(crate) struct PlanFallbacks(Mutex<(Vec<Fallback>, usize)>);
 
 impl PlanFallbacks {
-    /// Adds an operator that is left, and why.
-    pub(crate) fn add(&self, plan: &Arc<dyn ExecutionPlan>, why: &impl Display) {
-        self.lock().0.push(Fallback { operator: plan.name().to_owned(), reason: why.to_string() });
+    /// Adds an operator that is left, and why; in the place of the last one with that reason when it is the cause of that.
+    pub(crate) fn add(&self, plan: &Arc<dyn ExecutionPlan>, why: &impl Display, is_cause: bool) {
+        let fallback = Fallback { operator: plan.name().to_owned(), reason: why.to_string() };
+        let all = &mut self.lock().0;
+        match all.iter_mut().rev().find(|known| is_cause && known.reason == fallback.reason) {
+            Some(known) => *known = fallback,
+            None => all.push(fallback),
+        }
     }
 
     /// Those that were added since this was called last: a statement may run several plans, each counted once.
