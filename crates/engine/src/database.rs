@@ -52,7 +52,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// What all sessions share.
+    /// The engine that all sessions share.
     pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }

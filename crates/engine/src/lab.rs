@@ -1,4 +1,4 @@
-//! What experiments have beyond users: settings that fix how pipelines are run, for measurements alone.
+//! Settings that experiments have beyond users: they fix how pipelines are run, for measurements alone.
 
 use crate::Database;
 use std::sync::atomic::Ordering;

@@ -261,7 +261,7 @@ impl ColumnScope {
 struct Translation<'s> {
     scope: &'s ColumnScope,
     schema: &'s Schema,
-    /// What has no other form may become a lookup table.
+    /// Expressions that have no other form may become lookup tables.
     maps: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What stands between DataFusion and the answers that this engine owes: `fixes` mend what it does otherwise than SQL says, and
+//! Rules between DataFusion and the answers that this engine owes: `fixes` mend what it does otherwise than SQL says, and
 //! can go once it does so no more (`tests/engine/upstream.rs` fails then); `shortcuts` spare time and are right either way.
 
 pub(crate) mod fixes;

@@ -40,7 +40,7 @@ pub(crate) struct Engine {
     pub(crate) settings_number: u64,
     /// Places of statements that may wait for the write lock.
     pub(crate) waiting: Arc<Semaphore>,
-    /// What plans that were run left to DataFusion's operators.
+    /// Counts of what plans that were run left to DataFusion's operators.
     pub(crate) fallbacks: Arc<FallbackCounts>,
     /// Sessions have the settings of experiments (`crate::lab`).
     pub(crate) has_lab: AtomicBool,

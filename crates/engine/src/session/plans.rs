@@ -81,7 +81,7 @@ pub(crate) struct CachedPlan {
     pages: Option<Arc<LeasedPages>>,
     /// Set in the one that is to be run.
     awake: Option<Arc<ResumedPages>>,
-    /// What it leaves to DataFusion's operators, and where its runs are counted.
+    /// The operators that it leaves to DataFusion, and where its runs are counted.
     fallbacks: Arc<[Fallback]>,
     counts: Arc<FallbackCounts>,
     /// Its bytes, about, of the memory limit.

@@ -118,7 +118,7 @@ impl SystemColumns {
     }
 }
 
-/// What plans that were run left to DataFusion's operators since the database was opened, the most frequent first.
+/// The operators that plans left to DataFusion since the database was opened, with how often, the most frequent first.
 fn fallbacks(session: &Session) -> Result<RecordBatch> {
     let mut all = session.engine.fallbacks.all();
     all.sort_by_key(|(_, executions)| std::cmp::Reverse(*executions));

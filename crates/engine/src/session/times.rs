@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-/// What came before a query's first operator was started, phase by phase. Phases that a cached plan saves are zero.
+/// Times before a query's first operator was started, phase by phase. Phases that a cached plan saves are zero.
 ///
 /// ```
 /// let connection = gingham::Database::in_memory()?.connect();

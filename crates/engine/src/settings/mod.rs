@@ -68,13 +68,13 @@ pub(crate) struct Settings {
     pub(crate) auto_vacuum: bool,
     /// `gingham.show_code`: the pipeline whose code EXPLAIN ANALYZE shows.
     pub(crate) show_code: Option<usize>,
-    /// What EXPLAIN wants to know of the statement's plans; no setting.
+    /// Notes of the statement's plans for EXPLAIN; no setting.
     pub(crate) notes: Option<Arc<PlanNotes>>,
-    /// What the statement's plans leave to DataFusion's operators; no setting.
+    /// The operators that the statement's plans leave to DataFusion; no setting.
     pub(crate) fallbacks: Arc<PlanFallbacks>,
 }
 
-/// What plans and choices about pipelines go by.
+/// The machine that plans and choices about pipelines go by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Machine {
     /// The one that this runs on.

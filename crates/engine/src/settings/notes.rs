@@ -1,11 +1,11 @@
-//! What is noted of a statement's plans: texts for EXPLAIN, and what they leave to DataFusion's operators.
+//! Notes of a statement's plans: texts for EXPLAIN, and the operators that they leave to DataFusion.
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What EXPLAIN tells besides a plan: names and texts.
+/// Names and texts that EXPLAIN tells besides a plan.
 #[derive(Debug, Default)]
 pub(crate) struct PlanNotes(Mutex<Vec<(String, String)>>);
 
@@ -65,7 +65,7 @@ pub(crate) struct Fallback {
     pub(crate) reason: String,
 }
 
-/// What the plans of one statement leave to DataFusion's operators, in the order in which it was found.
+/// The operators that the plans of one statement leave to DataFusion, in the order in which they were found.
 #[derive(Debug, Default)]
 pub(crate) struct PlanFallbacks(Mutex<(Vec<Fallback>, usize)>);
 

@@ -1,4 +1,4 @@
-//! What DataFusion does otherwise than SQL says, mended. Each file says what shows it, and `tests/engine/upstream.rs` asks plain
+//! Fixes of what DataFusion does otherwise than SQL says. Each file says what shows it, and `tests/engine/upstream.rs` asks plain
 //! DataFusion for it; not of `unwaited_joins`, which would wait for ever, nor of `yielding_joins`, which is a matter of time.
 //!
 //! | file | what |
