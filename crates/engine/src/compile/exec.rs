@@ -122,18 +122,18 @@ impl CompiledExec {
     /// In the place of `subtree`, on threads of `pool`. `rest` make what it replaced runnable.
     pub(super) fn new(subtree: Subtree, settings: &Settings, pool: Arc<Pool>, rest: Rules) -> Self {
         let Subtree {
-            fallback: replaced,
+            fallback,
             query,
             scans,
             given,
             functions,
             parameters,
             outputs,
-            needs_uniqueness_check: doubtful,
+            needs_uniqueness_check,
             wanted,
             by_morsel,
         } = subtree;
-        let schema = replaced.schema();
+        let schema = fallback.schema();
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
             // As many as its scan has, when it gives rows as they come.
@@ -148,7 +148,7 @@ impl CompiledExec {
         let sources = scans.iter().map(|_| OnceLock::new()).collect();
         let shape = CompiledShape {
             query,
-            fallback: replaced,
+            fallback,
             rest,
             scans,
             given,
@@ -156,7 +156,7 @@ impl CompiledExec {
             parameters,
             sources,
             outputs,
-            needs_uniqueness_check: doubtful,
+            needs_uniqueness_check,
             by_morsel,
             workers: settings.threads,
             pool,
@@ -281,7 +281,7 @@ impl CompiledExec {
     /// The batches, from the pipelines or, when they can't, from what they replaced.
     async fn rows(self: Arc<Self>, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let Some((rows, batches, report)) = self.answered(&context, None).await? else {
-            return self.rows_of_replaced(context);
+            return self.rows_of_fallback(context);
         };
         self.tell(&report);
         BaselineMetrics::new(&self.metrics, 0).record_output(rows);
@@ -298,7 +298,7 @@ impl CompiledExec {
     ) -> Result<Option<(usize, BatchIterator, Report)>> {
         let baseline = BaselineMetrics::new(&self.metrics, 0);
         let timer = baseline.elapsed_compute().timer();
-        let CompiledShape { outputs, needs_uniqueness_check: doubtful, schema, .. } = &*self.shape;
+        let CompiledShape { outputs, needs_uniqueness_check, schema, .. } = &*self.shape;
         let sources = self.sources()?;
         let isa = sources.first().map_or_else(Isa::best, |source| source.scan.isa());
         let strings = Arc::<InternedStrings>::default();
@@ -311,7 +311,7 @@ impl CompiledExec {
             }
             Err(error) => return Err(crate::Error::from(error).into()),
         };
-        for output in doubtful {
+        for output in needs_uniqueness_check {
             if !are_distinct(&rows, &outputs[*output], isa)? {
                 return memory.nothing();
             }
@@ -340,7 +340,7 @@ impl CompiledExec {
     }
 
     /// The rows by the operators that were replaced.
-    fn rows_of_replaced(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn rows_of_fallback(&self, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         MetricBuilder::new(&self.metrics).counter("left_to_datafusion", 0).add(1);
         let config = context.session_config().options();
         // Later rules keep an order only where something asks for it.

@@ -84,8 +84,8 @@ impl QueryBuilder {
         if sets {
             return self.grouping_sets(first);
         }
-        let Grouped { pipeline, columns, needs_uniqueness_check: doubtful } = self.aggregate(first, false)?;
-        if !doubtful.is_empty() {
+        let Grouped { pipeline, columns, needs_uniqueness_check } = self.aggregate(first, false)?;
+        if !needs_uniqueness_check.is_empty() {
             return Err(NotCompiled::new("groups by strings without codes in the middle of a plan"));
         }
         let columns = columns.into_iter().map(|shown| Some(shown.typed())).collect();
@@ -219,19 +219,19 @@ impl QueryBuilder {
         let (mut open, earlier) = self.rows_to_group(first, (&schema, is_last))?;
         let together = self.evaluate_parts(first, &mut open, (&schema, is_last, earlier.is_some()));
         let mut parts = self.parts(&open, earlier.as_ref())?;
-        let doubtful = parts.add_keys(first, (&open, together), &schema)?;
+        let needs_uniqueness_check = parts.add_keys(first, (&open, together), &schema)?;
         match earlier {
             Some(earlier) => earlier.show(&mut parts),
             None => self.add_calls(first, &open, (&schema, &mut parts))?,
         }
         if let Some(pipeline) = self.group_join(&mut open, &parts) {
-            return Ok(Grouped { pipeline, columns: parts.columns, needs_uniqueness_check: doubtful });
+            return Ok(Grouped { pipeline, columns: parts.columns, needs_uniqueness_check });
         }
         let GroupParts { keys, aggregates, apart, finishes, columns, functions, .. } = parts;
         self.functions.extend(functions);
         let aggregation = Aggregation { filter: None, keys, aggregates, apart };
         let pipeline = self.end_in_groups(open, aggregation, finishes)?;
-        Ok(Grouped { pipeline, columns, needs_uniqueness_check: doubtful })
+        Ok(Grouped { pipeline, columns, needs_uniqueness_check })
     }
 
     /// Ends a pipeline in groups, of which it leaves these columns. Gives its number.
@@ -318,7 +318,7 @@ impl GroupParts {
         let kept = if together.is_some() { Vec::new() } else { kept(&keys) };
         self.traces.extend(together.iter().map(|_| Trace::default()));
         self.keys.extend(together);
-        let mut doubtful = Vec::new();
+        let mut needs_uniqueness_check = Vec::new();
         for (number, key) in keys.into_iter().enumerate() {
             let finish = if kept.contains(&number) {
                 if let Some(records) = &key.trace.records {
@@ -326,7 +326,7 @@ impl GroupParts {
                     if !records.are_nearly_unique() {
                         return Err(NotCompiled::new("groups by strings without codes"));
                     }
-                    doubtful.push(number);
+                    needs_uniqueness_check.push(number);
                 }
                 self.keys.push(key.expression);
                 self.traces.push(key.trace.clone());
@@ -337,7 +337,7 @@ impl GroupParts {
             };
             self.show(finish, key.data_type, key.entries, key.trace);
         }
-        Ok(doubtful)
+        Ok(needs_uniqueness_check)
     }
 
     pub(super) fn compute(

@@ -49,12 +49,12 @@ impl Subtree {
         let fixed = settings.lab_stages.clone().unwrap_or_default();
         let own_predicates = mode == Mode::Fused || !fixed.is_empty();
         let mut draft = QueryBuilder { own_predicates, ..QueryBuilder::default() };
-        let (mut replaced, mut wanted, mut by_morsel) = (Arc::clone(plan), OutputOrder::default(), false);
-        let (outputs, doubtful) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
+        let (mut fallback, mut wanted, mut by_morsel) = (Arc::clone(plan), OutputOrder::default(), false);
+        let (outputs, needs_uniqueness_check) = if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             match draft.first_phase(aggregate)? {
                 (first, false) => {
-                    let Grouped { columns, needs_uniqueness_check: doubtful, .. } = draft.aggregate(first, true)?;
-                    (columns, doubtful)
+                    let Grouped { columns, needs_uniqueness_check, .. } = draft.aggregate(first, true)?;
+                    (columns, needs_uniqueness_check)
                 }
                 (first, true) => {
                     let open = draft.grouping_sets(first)?;
@@ -75,7 +75,7 @@ impl Subtree {
             let sort = plan.downcast_ref::<SortExec>();
             let sort = sort.ok_or_else(|| NotCompiled::new(format!("pipelines have no {}", plan.name())))?;
             let (outputs, order) = draft.sorted(sort)?;
-            (replaced, wanted) = (Arc::clone(sort.input()), order);
+            (fallback, wanted) = (Arc::clone(sort.input()), order);
             (outputs, Vec::new())
         };
         // Rows that only come and go are nobody's gain.
@@ -95,14 +95,14 @@ impl Subtree {
         let (scans, parameters) = (draft.scans, draft.parameters.expressions());
         let (functions, given) = (draft.functions, draft.given);
         Ok(Self {
-            fallback: replaced,
+            fallback,
             query,
             scans,
             given,
             functions,
             parameters,
             outputs,
-            needs_uniqueness_check: doubtful,
+            needs_uniqueness_check,
             wanted,
             by_morsel,
         })
