@@ -18,6 +18,8 @@ pub const LAYOUTS: &[&str] = &[
     "hbp",
     "byteslice",
     "byteslice16",
+    "super_tuple",
+    "dense_column",
 ];
 /// Layouts of tables in heap pages, which not everything is offered for.
 pub const PAGES: &[&str] = &["nsm", "dsm", "pax"];

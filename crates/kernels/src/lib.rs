@@ -9,6 +9,7 @@
 //! | [`packing`] | packed columns (native, ByteSlice): scans and lookups where the codes lie |
 //! | [`bitpack`] | codes of any width to bytes and back, for blocks on disk |
 //! | [`chunks`] | attributes in chunks of k records, and rows |
+//! | [`dense`] | entries of dense pages: bit fields, runs, differences |
 //! | [`minmax`] | smallest and largest code |
 //! | [`order`] | partitioning, sorting, merging and searching codes |
 //! | [`hash`] | hashes of integer keys |
@@ -43,6 +44,7 @@ mod code;
 #[cfg(target_arch = "x86_64")]
 mod compress;
 pub mod decode;
+pub mod dense;
 pub mod hash;
 mod isa;
 pub mod key_table;

@@ -9,7 +9,7 @@ use common::*;
 use gingham_kernels::Isa;
 use gingham_storage::io::MemoryBudget;
 use gingham_storage::lab::HeapScan;
-use gingham_storage::model::{ColumnDesign, Group, HeapLayout, HeapOptions, ViewDefinition};
+use gingham_storage::model::{ColumnDesign, Group, HeapLayout, HeapOptions, PagePacking, ViewDefinition};
 use gingham_storage::store::{OpenOptions, Store, WriteOptions};
 use gingham_storage::write::{NewValues, RowChange};
 use gingham_storage::{Datum, Design, EncodingChoice, Error, Layout, Packing, Predicate, Result, TableDefinition};
@@ -35,8 +35,8 @@ fn design() -> Design {
 /// What the kept databases hold: a key and a reference, a dictionary of two versions, a delta, a view, a dropped table;
 /// from version 2 on designs, from version 3 on heap tables, from version 4 on deleted
 /// records and indexes, from version 5 on a heap table under other keys than its number, and the pages of a load into it that has
-/// not ended, from version 6 on segments of which columns were written anew, in version 7 heap tables whose contents have a value of their
-/// own.
+/// not ended, from version 6 on segments of which columns were written anew, from version 7 on heap tables whose contents have a value of their
+/// own, in version 8 a table in dense pages.
 fn build(path: &Path) {
     let store = open(path).unwrap();
     store.write(|transaction| transaction.create_schema("other")).unwrap();
@@ -62,8 +62,8 @@ fn verify(store: &Arc<Store>) {
     assert_eq!(snapshot.schemas, ["public", "other"]);
     assert_eq!(snapshot.views[&name("v")].columns, ["one"]);
     // Two tables, three of heap pages, one with deleted records, one with indexes, one with an unfinished load, one with
-    // columns that were written anew.
-    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8 | 9), "{}", snapshot.tables.len());
+    // columns that were written anew, one in dense pages.
+    assert!(matches!(snapshot.tables.len(), 2 | 5 | 7 | 8 | 9 | 10), "{}", snapshot.tables.len());
     let parent = table(&snapshot, "parent");
     assert_eq!((parent.segments.len(), parent.delta.len(), parent.dictionaries[&2].versions.len()), (2, 1, 2));
     let expected = (0..16_500)
@@ -112,8 +112,41 @@ fn version_6_is_read_and_continued() {
 
 #[test]
 fn version_7_is_read_and_continued() {
-    write_when_missing();
     read_and_continue_all(7);
+}
+
+#[test]
+fn version_8_is_read_and_continued() {
+    write_when_missing();
+    read_and_continue_all(8);
+    let folder = tempfile::tempdir().unwrap();
+    copy(&kept(8), folder.path());
+    verify_dense(&open_read_only(folder.path()).unwrap(), 0..17_000);
+    let store = open(folder.path()).unwrap();
+    insert(&store, "dense", 17_000..20_000).unwrap();
+    verify_dense(&store, 0..20_000);
+    store.optimize(&name("dense")).unwrap();
+    verify_dense(&store, 0..20_000);
+    is_whole(&store);
+}
+
+/// A table whose columns lie in dense pages together, in packings that are named.
+fn build_dense(store: &Arc<Store>) {
+    let packed = |column, packing| ColumnDesign { page_packing: Some(packing), ..ColumnDesign::new(column) };
+    let design = Design {
+        columns: vec![packed(1, PagePacking::Delta), packed(2, PagePacking::PageDictionary(4))],
+        page_size: 8192,
+        ..Design::of_layout(Layout::SuperTuple)
+    };
+    create(store, TableDefinition { design, ..definition("dense") }).unwrap();
+    insert(store, "dense", 0..17_000).unwrap();
+}
+
+fn verify_dense(store: &Arc<Store>, ids: std::ops::Range<i64>) {
+    let dense = table(&store.snapshot().unwrap(), "dense");
+    assert!(rows(&dense).unwrap().into_iter().eq(ids.map(|id| (Some(id), plain_label(id)))));
+    assert_eq!(dense.segments[0].page_packing(1), Some(PagePacking::Delta));
+    assert_eq!(dense.definition.design.page_size, 8192);
 }
 
 fn read_and_continue_all(version: u32) {
@@ -408,7 +441,7 @@ fn read_and_continue(version: u32, design: &Design) {
 
 /// Makes the newest version's kept database when it is missing: a new version gets one of its own.
 fn write_when_missing() {
-    let kept = kept(7);
+    let kept = kept(8);
     if kept.exists() {
         return;
     }
@@ -418,6 +451,7 @@ fn write_when_missing() {
     build_deleted(&open(folder.path()).unwrap());
     build_indexed(&open(folder.path()).unwrap());
     build_columns(&open(folder.path()).unwrap());
+    build_dense(&open(folder.path()).unwrap());
     build_unfinished(folder.path(), &kept);
     for file in ["catalog/lock.mdb", "writer.lock"] {
         std::fs::remove_file(kept.join(file)).unwrap();

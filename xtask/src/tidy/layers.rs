@@ -40,7 +40,7 @@ const RULES: &[Rules] = &[
             "store",
         ],
         upward: 0,
-        circles: 54,
+        circles: 45,
     },
     Rules {
         folder: "crates/execution/src/",

@@ -8,7 +8,7 @@ use arrow::array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringViewAr
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use datafusion::catalog::{MemTable, TableProvider};
 use gingham_storage::encoding::Encoding;
-use gingham_storage::model::HeapLayout;
+use gingham_storage::model::{HeapLayout, PagePacking};
 use gingham_storage::pages::{Attribute, AttributeForm};
 use gingham_storage::segment::{ColumnMeta, GroupMeta, Segment};
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
@@ -182,12 +182,20 @@ fn transactions(session: &Session) -> Result<RecordBatch> {
     columns.batch()
 }
 
+/// One column in one segment.
+struct StoredPart<'a> {
+    meta: &'a ColumnMeta,
+    group: &'a GroupMeta,
+    /// Its packing when it lies in dense pages.
+    page_packing: Option<PagePacking>,
+}
+
 /// One column over all segments of its table.
 pub(crate) struct ColumnRow<'a> {
     table: &'a TableSnapshot,
     column: &'a ColumnDefinition,
     position: usize,
-    parts: Vec<(&'a ColumnMeta, &'a GroupMeta)>,
+    parts: Vec<StoredPart<'a>>,
 }
 
 impl<'a> ColumnRow<'a> {
@@ -196,16 +204,19 @@ impl<'a> ColumnRow<'a> {
         // A delta block says little of how a column is stored, unless there is nothing else.
         let kept = if table.segments.is_empty() { &table.delta } else { &table.segments };
         table.definition.columns.iter().enumerate().map(move |(position, column)| {
-            let parts = kept.iter().filter_map(|part| Some((part.column(column.id)?, part.group_of(column.id)?)));
+            let parts = kept.iter().filter_map(|part| {
+                let (meta, group) = (part.column(column.id)?, part.group_of(column.id)?);
+                Some(StoredPart { meta, group, page_packing: part.page_packing(column.id) })
+            });
             Self { table, column, position, parts: parts.collect() }
         })
     }
 
     /// Distinct descriptions over the segments, in order of appearance.
-    fn each(&self, describe: impl Fn(&ColumnMeta, &GroupMeta) -> String) -> Option<String> {
+    fn each(&self, describe: impl Fn(&StoredPart<'_>) -> String) -> Option<String> {
         let mut found: Vec<String> = Vec::new();
-        for (meta, group) in &self.parts {
-            let description = describe(meta, group);
+        for part in &self.parts {
+            let description = describe(part);
             if !found.contains(&description) {
                 found.push(description);
             }
@@ -224,7 +235,7 @@ impl<'a> ColumnRow<'a> {
         if let Some((layout, _)) = self.in_pages() {
             return Some(layout.to_string());
         }
-        self.each(|_, group| group.layout.to_string())
+        self.each(|part| part.group.layout.to_string())
     }
 
     /// Number of its column group in the table's design, from 1.
@@ -254,7 +265,7 @@ impl<'a> ColumnRow<'a> {
         if self.in_pages().is_some() {
             return Some(encoding(&Encoding::Plain).to_owned());
         }
-        self.each(|meta, _| encoding(&meta.encoding).to_owned())
+        self.each(|part| encoding(&part.meta.encoding).to_owned())
     }
 
     /// Bits of the widest segment's codes.
@@ -262,19 +273,19 @@ impl<'a> ColumnRow<'a> {
         if let Some((_, AttributeForm::Fixed(width))) = self.in_pages() {
             return Some(8 * width as u64);
         }
-        self.parts.iter().map(|(meta, _)| u64::from(meta.code_bits)).max()
+        self.parts.iter().map(|part| u64::from(part.meta.code_bits)).max()
     }
 
     /// Bytes on disk; `None` where columns share pages.
     pub(crate) fn stored_bytes(&self) -> Option<u64> {
         let shared = self.table.heap.is_some();
-        (!shared).then(|| self.parts.iter().map(|(meta, _)| meta.stored_bytes).sum())
+        (!shared).then(|| self.parts.iter().map(|part| part.meta.stored_bytes).sum())
     }
 
     /// Bytes in memory once all is read.
     fn memory_bytes(&self) -> Option<u64> {
         let shared = self.table.heap.is_some();
-        (!shared).then(|| self.parts.iter().map(|(meta, _)| meta.native_bytes).sum())
+        (!shared).then(|| self.parts.iter().map(|part| part.meta.native_bytes).sum())
     }
 }
 
@@ -384,10 +395,11 @@ fn encoding(encoding: &Encoding) -> &'static str {
     }
 }
 
-/// How codes lie in memory; values of the plain encoding are no codes.
-fn packing(meta: &ColumnMeta, group: &GroupMeta) -> String {
-    match (&meta.encoding, meta.code_bits) {
-        _ if group.packing != Packing::Native => group.to_string(),
+/// How codes lie in dense pages, or else in memory, where values of the plain encoding are no codes.
+fn packing(part: &StoredPart<'_>) -> String {
+    match (&part.meta.encoding, part.meta.code_bits) {
+        _ if let Some(packing) = part.page_packing => packing.to_string(),
+        _ if part.group.packing != Packing::Native => part.group.to_string(),
         (Encoding::Plain, _) => "none".into(),
         (_, bits @ 0..=64) => format!("native{}", u32::from(bits.max(1)).next_power_of_two().max(8)),
         _ => "native128".into(),

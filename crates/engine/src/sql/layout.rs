@@ -1,4 +1,4 @@
-//! The text of `layout = '…'` and of `encoding = '…'` to a table's design.
+//! The texts of `layout = '…'`, `encoding = '…'` and `packing = '…'` to a table's design.
 //!
 //! ```text
 //! layout   = form | groups(group, …)
@@ -6,15 +6,19 @@
 //! group    = (column, …) form        the columns that lie together
 //!          | (*) form                those that no group names
 //! form     = row | column | mempax(k)
+//!          | super_tuple | dense_column                dense pages
 //!          | a packing; vbp with the records of a segment in brackets when they are not 512
 //! encoding = column name, …
+//! packing  = column name, …          of columns in dense pages, those of dense pages
 //! ```
 //!
 //! A packing for a layout is short for `column` with that packing. Columns are folded to lower case unless quoted.
 
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
-use gingham_storage::model::{Deletes, HeapLayout, HeapOptions, has_segments};
+use gingham_storage::model::{
+    Deletes, HeapLayout, HeapOptions, MOST_INDEX_BITS, PAGE_SIZE, PagePacking, has_segments, is_page_size, quoted_name,
+};
 use gingham_storage::pages::is_page_length;
 use gingham_storage::{ColumnId, Design, EncodingChoice, Group, Layout, Packing, TableDefinition};
 
@@ -25,9 +29,12 @@ pub(crate) const PAGE_OPTIONS: [&str; 2] = ["page_size", "deletes"];
 
 /// What pages are like as CREATE TABLE takes it, where it is not the usual; empty without pages.
 pub(crate) fn page_options(design: &Design) -> [(&'static str, String); 2] {
-    let Some(heap) = &design.heap else { return PAGE_OPTIONS.map(|name| (name, String::new())) };
-    let usual = HeapOptions::new(heap.layout);
     let given = |is: bool, text: String| if is { text } else { String::new() };
+    let Some(heap) = &design.heap else {
+        let page_size = given(design.page_size != PAGE_SIZE, design.page_size.to_string());
+        return [("page_size", page_size), ("deletes", String::new())];
+    };
+    let usual = HeapOptions::new(heap.layout);
     [
         ("page_size", given(heap.page_bytes != usual.page_bytes, (heap.page_bytes + PAGE_HEADER).to_string())),
         ("deletes", given(heap.deletes != usual.deletes, "defer".to_owned())),
@@ -35,15 +42,16 @@ pub(crate) fn page_options(design: &Design) -> [(&'static str, String); 2] {
 }
 
 /// Layouts that are planned.
-const PLANNED: &[&str] = &["super_tuple", "dense_column", "auto"];
+const PLANNED: &[&str] = &["auto"];
 
 /// What a layout can be: its name, and how errors list it.
 fn offered() -> impl Iterator<Item = (&'static str, &'static str)> {
     let layouts = [("row", "row"), ("column", "column"), ("mempax", "mempax(k)")];
+    let dense = [("super_tuple", "super_tuple"), ("dense_column", "dense_column")];
     let packings = Packing::ALL.into_iter().filter(|packing| *packing != Packing::Native);
     let packings = packings.map(|packing| (packing.name(), packing.name()));
     let pages = HeapLayout::ALL.into_iter().map(|layout| (layout.name(), layout.name()));
-    layouts.into_iter().chain(packings).chain([("groups", "groups(…)")]).chain(pages)
+    layouts.into_iter().chain(dense).chain(packings).chain([("groups", "groups(…)")]).chain(pages)
 }
 
 /// The design of a table whose layout is `text`; nothing is said of encodings.
@@ -79,8 +87,19 @@ pub(crate) fn check_general(text: &str) -> Result<()> {
 
 /// Sets what pages are like, of a design that has any: `page_size = 16384`, `deletes = 'defer'`.
 pub(crate) fn page_option(key: &str, value: &str, design: &mut Design) -> Result<()> {
+    let has_dense = design.has_dense();
     let Some(heap) = &mut design.heap else {
-        return Err(Error::InvalidInput(format!("option '{key}' is for the layouts nsm, dsm and pax")));
+        if key == "page_size" && has_dense {
+            let bytes = value.trim().parse().ok().filter(|bytes| is_page_size(*bytes));
+            design.page_size = bytes.ok_or_else(|| {
+                Error::InvalidInput(format!(
+                    "page_size of dense pages is 4096, 8192 or another multiple of 4096 up to 65536, not '{value}'"
+                ))
+            })?;
+            return Ok(());
+        }
+        let dense = if key == "page_size" { ", and for super_tuple and dense_column" } else { "" };
+        return Err(Error::InvalidInput(format!("option '{key}' is for the layouts nsm, dsm and pax{dense}")));
     };
     if key == "page_size" {
         let bytes = value.trim().parse::<usize>().ok().and_then(|bytes| bytes.checked_sub(PAGE_HEADER));
@@ -120,9 +139,69 @@ pub(crate) fn encoding(name: &str) -> Result<EncodingChoice> {
     named("encoding", name, &EncodingChoice::ALL.map(EncodingChoice::name), EncodingChoice::parse)
 }
 
-/// The packing of that name.
-pub(crate) fn packing(name: &str) -> Result<Packing> {
-    named("packing", name, &Packing::ALL.map(Packing::name), Packing::parse)
+/// Sets the packings of columns, `a delta, b page_dictionary(11)`, in a design that has their layout.
+pub(crate) fn packings(text: &str, definition: &TableDefinition, design: &mut Design) -> Result<()> {
+    let mut reader = LayoutReader::new(text)?;
+    loop {
+        let column = reader.column(definition)?;
+        packing(&mut reader, column, design)?;
+        if !reader.take(&Token::Comma) {
+            return reader.end();
+        }
+    }
+}
+
+/// Sets the packing of one column to that of a text.
+pub(crate) fn packing_of(text: &str, column: ColumnId, design: &mut Design) -> Result<()> {
+    let mut reader = LayoutReader::new(text)?;
+    packing(&mut reader, column, design)?;
+    reader.end()
+}
+
+/// Reads a packing: of dense pages for a column that lies in them, else of memory.
+fn packing(reader: &mut LayoutReader<'_>, column: ColumnId, design: &mut Design) -> Result<()> {
+    let name = reader.word("the name of a packing")?;
+    if !design.layout_of(column).is_dense() {
+        let packing = named("packing", &name, &Packing::ALL.map(Packing::name), Packing::parse);
+        design.column_mut(column).packing = Some(packing.map_err(|error| match PagePacking::parse(&name) {
+            Some(_) => Error::InvalidInput(format!(
+                "packing '{name}' is for dense pages: the layouts super_tuple and dense_column"
+            )),
+            None => error,
+        })?);
+        return Ok(());
+    }
+    let names: Vec<&str> = ["auto"].into_iter().chain(PagePacking::NAMES).collect();
+    let chosen = named("page packing", &name, &names, |name| match name {
+        "auto" => Some(None),
+        name => PagePacking::parse(name).map(Some),
+    })?;
+    let argument = reader.argument(&name)?;
+    design.column_mut(column).page_packing = match (chosen, argument) {
+        (Some(PagePacking::PageDictionary(_)), Some(text)) => {
+            let bits = number(&name, &text, "the bits of an index, 1 to 15")?;
+            if !(1..=MOST_INDEX_BITS).contains(&bits) {
+                return Err(Error::InvalidInput(format!("{name}({bits}): an index has 1 to {MOST_INDEX_BITS} bits")));
+            }
+            Some(PagePacking::PageDictionary(bits))
+        }
+        (_, Some(_)) => {
+            return Err(Error::InvalidInput(format!(
+                "packing '{name}' takes nothing in brackets: only page_dictionary does, the bits of its indexes"
+            )));
+        }
+        (packing, None) => packing,
+    };
+    Ok(())
+}
+
+/// The packings that columns in dense pages were given, as `WITH (packing = '…')` takes them; empty when there are none.
+pub(crate) fn page_packings(design: &Design, definition: &TableDefinition) -> String {
+    let texts = design.columns.iter().filter_map(|own| {
+        let column = definition.column_by_id(own.column)?;
+        Some(format!("{} {}", quoted_name(&column.name), own.page_packing?))
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// What `parse` finds under a name, in any case; errors say which names there are.
@@ -175,6 +254,8 @@ fn form(reader: &mut LayoutReader<'_>) -> Result<ColumnForm> {
     match (name.as_str(), argument) {
         ("row", None) => Ok(ColumnForm::Layout(Layout::Row)),
         ("column", None) => Ok(ColumnForm::Layout(Layout::Column)),
+        ("super_tuple", None) => Ok(ColumnForm::Layout(Layout::SuperTuple)),
+        ("dense_column", None) => Ok(ColumnForm::Layout(Layout::DenseColumn)),
         ("mempax", Some(text)) => Ok(ColumnForm::Layout(Layout::MemPax(number(
             "mempax",
             &text,
@@ -183,7 +264,7 @@ fn form(reader: &mut LayoutReader<'_>) -> Result<ColumnForm> {
         ("mempax", None) => {
             Err(Error::InvalidInput("mempax needs the records of a chunk in brackets, such as mempax(64)".to_owned()))
         }
-        ("row" | "column", Some(_)) => Err(takes_nothing(&name)),
+        ("row" | "column" | "super_tuple" | "dense_column", Some(_)) => Err(takes_nothing(&name)),
         _ => Err(unknown(&name)),
     }
 }

@@ -33,9 +33,10 @@ pub(crate) fn too_wide(column: &ColumnDefinition, choice: ColumnChoice, low: i12
         _ => value.to_string(),
     };
     let (what, instead) = if choice.by_name {
-        (format!("packing {}", choice.packing), "packing = 'native'")
+        let (packing, any) = choice.asked_packing();
+        (format!("packing {packing}"), format!("packing = '{any}'"))
     } else {
-        ("encoding frame_of_reference".to_owned(), "encoding = 'auto'")
+        ("encoding frame_of_reference".to_owned(), "encoding = 'auto'".to_owned())
     };
     Error::Unsupported(format!(
         "column '{name}' of type {logical_type} can't have values from {} to {}: {what} makes codes of at most 64 bits \

@@ -223,6 +223,11 @@ impl ColumnEncoder {
         (self.min, self.max, self.exact) = (min, max, min_exact && max_exact);
     }
 
+    /// Bits of the largest code; of byte strings, of the largest offset in the zones so far.
+    pub fn code_bits(&self) -> u8 {
+        self.code_bits as u8
+    }
+
     /// What the zones hold.
     pub fn zone_kind(&self) -> ZoneKind {
         match self.kind {

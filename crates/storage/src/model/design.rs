@@ -1,16 +1,28 @@
 //! The design of a table: its column groups, for each a layout, for each column a packing and an encoding.
 //!
-//! A layout says where the attributes of a record lie. All are memPAX-k chunks (runtime-fragility paper, section 2): k
-//! records after one another, within them attribute after attribute. k = 1 is the row layout, k = n the column layout,
-//! so that one rule places every attribute of every layout.
+//! A layout says where the attributes of a record lie. In memory all are memPAX-k chunks (runtime-fragility paper, section 2):
+//! k records after one another, within them attribute after attribute. k = 1 is the row layout, k = n the column layout,
+//! so that one rule places every attribute of every layout. Dense pages (read-optimized paper, section 5.2) say how columns
+//! lie in a file; in memory each lies on its own.
 
 use crate::model::heap_options::HeapOptions;
+use crate::model::page_packing::PagePacking;
 use crate::{ColumnId, LogicalType, TableDefinition};
 
 /// Records of a full segment.
 pub const SEGMENT_ROWS: usize = 1 << 20;
 /// Records of a zone.
 pub const ZONE_ROWS: usize = 1 << 16;
+/// Records of a zone of a segment with dense pages: a column of four-byte codes, decoded, leaves room for others in the second
+/// cache.
+pub const DENSE_ZONE_ROWS: usize = 1 << 14;
+/// Bytes of a dense page, unless a design says otherwise: the paper's.
+pub const PAGE_SIZE: u32 = 32 << 10;
+
+/// Whether a dense page may have so many bytes.
+pub fn is_page_size(bytes: u32) -> bool {
+    (4096..=65_536).contains(&bytes) && bytes.is_multiple_of(4096)
+}
 
 pub use gingham_kernels::packing::Packing;
 use serde::{Deserialize, Serialize};
@@ -31,6 +43,17 @@ pub enum Layout {
     /// Column after column.
     #[default]
     Column,
+    /// Dense pages of whole records (super-tuples).
+    SuperTuple,
+    /// Dense pages of one column each.
+    DenseColumn,
+}
+
+impl Layout {
+    /// True for dense pages.
+    pub const fn is_dense(self) -> bool {
+        matches!(self, Self::SuperTuple | Self::DenseColumn)
+    }
 }
 
 impl fmt::Display for Layout {
@@ -39,6 +62,8 @@ impl fmt::Display for Layout {
             Self::Row => write!(f, "row"),
             Self::MemPax(k) => write!(f, "mempax({k})"),
             Self::Column => write!(f, "column"),
+            Self::SuperTuple => write!(f, "super_tuple"),
+            Self::DenseColumn => write!(f, "dense_column"),
         }
     }
 }
@@ -86,6 +111,9 @@ pub struct ColumnDesign {
     /// Its packing; `None` for the design's, in a group that the design names for native.
     #[serde(default, with = "optional_packing", skip_serializing_if = "Option::is_none")]
     pub packing: Option<Packing>,
+    /// Its packing in dense pages; `None` for the one that takes fewest bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_packing: Option<PagePacking>,
     /// Its encoding.
     #[serde(default)]
     pub encoding: EncodingChoice,
@@ -97,7 +125,7 @@ pub struct ColumnDesign {
 impl ColumnDesign {
     /// Nothing is said of the column yet.
     pub fn new(column: ColumnId) -> Self {
-        Self { column, packing: None, encoding: EncodingChoice::Auto, segment_bits: None }
+        Self { column, packing: None, page_packing: None, encoding: EncodingChoice::Auto, segment_bits: None }
     }
 }
 
@@ -126,6 +154,9 @@ pub struct Design {
     /// Records of a segment of the packings that have any ([`has_segments`]): 256 or 512.
     #[serde(default = "default_segment_bits")]
     pub segment_bits: u16,
+    /// Bytes of a dense page.
+    #[serde(default = "default_page_size", skip_serializing_if = "is_default_page_size")]
+    pub page_size: u32,
     /// What is said of single columns, each at most once.
     #[serde(default)]
     pub columns: Vec<ColumnDesign>,
@@ -136,6 +167,14 @@ pub struct Design {
 
 fn default_segment_bits() -> u16 {
     SEGMENT_BITS
+}
+
+fn default_page_size() -> u32 {
+    PAGE_SIZE
+}
+
+fn is_default_page_size(page_size: &u32) -> bool {
+    *page_size == PAGE_SIZE
 }
 
 fn native() -> Packing {
@@ -150,6 +189,7 @@ impl Default for Design {
             layout: Layout::Column,
             packing: Packing::Native,
             segment_bits: SEGMENT_BITS,
+            page_size: PAGE_SIZE,
             columns: Vec::new(),
             heap: None,
         }
@@ -161,19 +201,32 @@ impl Default for Design {
 pub struct ColumnChoice {
     /// Its packing.
     pub packing: Packing,
-    /// Whether the packing was asked of this column by name, so that it must have codes.
+    /// Whether a packing of codes was asked of this column by name, so that it must have codes.
     pub by_name: bool,
     /// Records of a segment of a packing that has any.
     pub segment_bits: u16,
+    /// Its packing in dense pages, when it was asked for.
+    pub page_packing: Option<PagePacking>,
     /// Its encoding.
     pub encoding: EncodingChoice,
+}
+
+impl ColumnChoice {
+    /// The packing of codes that was asked for by name, and the one that takes values without codes too.
+    pub(crate) fn asked_packing(&self) -> (String, &'static str) {
+        match self.page_packing {
+            Some(packing) => (packing.to_string(), "plain"),
+            None => (self.packing.to_string(), "native"),
+        }
+    }
 }
 
 /// Native, in the encoding that suits the values.
 impl Default for ColumnChoice {
     fn default() -> Self {
         let encoding = EncodingChoice::Auto;
-        Self { packing: Packing::Native, by_name: false, segment_bits: SEGMENT_BITS, encoding }
+        let (packing, page_packing) = (Packing::Native, None);
+        Self { packing, by_name: false, segment_bits: SEGMENT_BITS, page_packing, encoding }
     }
 }
 
@@ -218,23 +271,27 @@ impl Design {
     pub fn choice(&self, column: ColumnId) -> ColumnChoice {
         let own = self.column(column);
         let named = own.and_then(|own| own.packing);
+        let page_packing = own.and_then(|own| own.page_packing);
         let grouped = self.groups.iter().any(|group| group.columns.contains(&column));
         let general = if grouped || self.layout != Layout::Column { Packing::Native } else { self.packing };
         ColumnChoice {
             packing: named.unwrap_or(general),
-            by_name: named.is_some_and(|packing| packing != Packing::Native),
+            by_name: named.is_some_and(|packing| packing != Packing::Native)
+                || page_packing.is_some_and(|packing| packing != PagePacking::Plain),
             segment_bits: own.and_then(|own| own.segment_bits).unwrap_or(self.segment_bits),
+            page_packing,
             encoding: own.map_or(EncodingChoice::Auto, |own| own.encoding),
         }
     }
 
-    /// The groups of a table with `columns` as they are stored: those of `column`, and those of one column, one by one;
-    /// the others as they are named; the rest at the end. Each column is in exactly one.
+    /// The groups of a table with `columns` as they are stored: those of `column` and `dense_column`, and those of one column,
+    /// one by one; the others as they are named; the rest at the end. Each column is in exactly one.
     pub fn resolve(&self, columns: &[ColumnId]) -> Vec<Group> {
         let mut resolved = Vec::new();
         let mut add = |members: Vec<ColumnId>, layout: Layout| {
-            if layout == Layout::Column || members.len() == 1 {
-                let alone = |column| Group { columns: vec![column], layout: Layout::Column };
+            let single = if layout.is_dense() { Layout::DenseColumn } else { Layout::Column };
+            if layout == single || members.len() == 1 {
+                let alone = |column| Group { columns: vec![column], layout: single };
                 resolved.extend(members.into_iter().map(alone));
             } else if !members.is_empty() {
                 resolved.push(Group { columns: members, layout });
@@ -250,8 +307,23 @@ impl Design {
 
     /// Records of a zone: a multiple of every k, about the usual number or the smallest multiple above it.
     pub fn zone_rows(&self) -> usize {
-        let multiple = self.chunk_rows();
-        if multiple > ZONE_ROWS { multiple } else { ZONE_ROWS / multiple * multiple }
+        let (multiple, usual) = (self.chunk_rows(), if self.has_dense() { DENSE_ZONE_ROWS } else { ZONE_ROWS });
+        if multiple > usual { multiple } else { usual / multiple * multiple }
+    }
+
+    /// True when columns lie in dense pages, or would if the table had more of them.
+    pub fn has_dense(&self) -> bool {
+        self.layouts().any(Layout::is_dense)
+    }
+
+    /// The layouts of its groups and of the columns that no group names.
+    fn layouts(&self) -> impl Iterator<Item = Layout> {
+        self.groups.iter().map(|group| group.layout).chain([self.layout])
+    }
+
+    /// The layout that a column is given: its group's, or that of the columns that no group names.
+    pub fn layout_of(&self, column: ColumnId) -> Layout {
+        self.groups.iter().find(|group| group.columns.contains(&column)).map_or(self.layout, |group| group.layout)
     }
 
     /// What the records of a segment are a multiple of, but for a table's last: the least common multiple of every k.
@@ -267,7 +339,7 @@ impl Design {
     /// The least common multiple of every k; `None` when a segment has fewer records.
     fn chunk_multiple(&self) -> Option<usize> {
         let mut multiple = 1_usize;
-        for layout in self.groups.iter().map(|group| group.layout).chain([self.layout]) {
+        for layout in self.layouts() {
             if let Layout::MemPax(k @ 1..) = layout {
                 let (k, mut a, mut b) = (k as usize, multiple, k as usize);
                 while b > 0 {
@@ -284,7 +356,7 @@ impl Design {
         let given = self.columns.iter().filter(|own| own.encoding != EncodingChoice::Auto);
         let texts = given.filter_map(|own| {
             let column = definition.column_by_id(own.column)?;
-            Some(format!("{} {}", quoted(&column.name), own.encoding.name()))
+            Some(format!("{} {}", quoted_name(&column.name), own.encoding.name()))
         });
         texts.collect::<Vec<_>>().join(", ")
     }
@@ -354,7 +426,7 @@ impl GroupText<'_> {
 impl fmt::Display for GroupText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = |id: &ColumnId| match self.definition.column_by_id(*id) {
-            Some(column) => quoted(&column.name),
+            Some(column) => quoted_name(&column.name),
             None => format!("#{id}"),
         };
         write!(f, "({})", self.group.columns.iter().map(name).collect::<Vec<_>>().join(","))
@@ -362,7 +434,7 @@ impl fmt::Display for GroupText<'_> {
 }
 
 /// A name as SQL reads it back.
-fn quoted(name: &str) -> String {
+pub fn quoted_name(name: &str) -> String {
     let plain = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }

@@ -5,6 +5,7 @@
 //! | `types`, `datum` | types of columns, and one value of them |
 //! | `table` | definitions of tables, columns, keys and indexes |
 //! | `design` | a table's layouts, packings and encodings |
+//! | `page_packing` | how entries of dense pages are compressed |
 //! | `predicate`, `integer_set` | conditions on columns |
 //! | `dictionary` | versions of the sorted strings that codes stand for |
 //! | `view` | the column view: how a reader reaches values of any layout |
@@ -14,6 +15,7 @@ pub(crate) mod design;
 pub(crate) mod dictionary;
 pub(crate) mod heap_options;
 pub(crate) mod integer_set;
+pub(crate) mod page_packing;
 pub(crate) mod predicate;
 pub(crate) mod summary;
 pub(crate) mod table;
@@ -21,11 +23,12 @@ pub(crate) mod types;
 pub(crate) mod view;
 
 pub use datum::{Datum, FloatBits};
-pub use design::{ColumnDesign, Group, SEGMENT_ROWS, ZONE_ROWS, has_segments};
+pub use design::{ColumnDesign, Group, PAGE_SIZE, SEGMENT_ROWS, ZONE_ROWS, has_segments, is_page_size, quoted_name};
 pub use design::{Design, EncodingChoice, Layout, Packing};
 pub use dictionary::DictionaryVersion;
 pub use heap_options::{Deletes, HeapLayout, HeapOptions};
 pub use integer_set::IntegerSet;
+pub use page_packing::{MOST_INDEX_BITS, PagePacking};
 pub use predicate::{ColumnTest, Predicate};
 pub use summary::ColumnSummary;
 pub use table::{

@@ -54,6 +54,7 @@ pub use crate::scan::rows::batch_bytes;
 use crate::scan::source::MorselSource;
 pub use crate::scan::translate::of_entries;
 use crate::scan::translate::{Prepared, translate};
+use crate::segment::dense::read::ZoneMemo;
 use crate::snapshot::delete_vector::DeleteVectorZone;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
@@ -252,7 +253,7 @@ impl TableScan {
             Verdict::None => Ok(0),
             Verdict::All => Ok(self.live(morsel)),
             Verdict::Some => {
-                let qualifying = self.qualifying(morsel)?;
+                let qualifying = self.qualifying(morsel, &ZoneMemo::default())?;
                 self.segments[morsel.segment].0.end_zone(morsel.zone);
                 Ok(bits::count(self.isa, &qualifying))
             }
@@ -288,14 +289,14 @@ impl TableScan {
     }
 
     /// Evaluates the predicate on a morsel: the records that fulfil it and are not deleted.
-    fn qualifying(&self, morsel: &Morsel) -> Result<Vec<u64>> {
+    fn qualifying<'a>(&'a self, morsel: &Morsel, memo: &ZoneMemo<'a>) -> Result<Vec<u64>> {
         let (segment, arranged) = &self.segments[morsel.segment];
         let predicate = self.observed.arranged(self.isa, arranged);
         let tally = self.observed.look();
         let zone = EvaluatedZone {
             rows: morsel.rows,
             isa: self.isa,
-            view: &|column| segment.view(column, morsel.zone),
+            view: &|column| segment.view_with(column, morsel.zone, memo),
             zone_map: &|column| segment.zone_map(column, morsel.zone),
             tally,
         };

@@ -11,6 +11,7 @@ use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout, code_bytes, fl
 use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::scan::prune::Verdict;
 use crate::scan::{Morsel, TableScan};
+use crate::segment::dense::read::ZoneMemo;
 use crate::snapshot::heap::zones::RECORD_IDS;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnId, Datum, LogicalType, Result, ValueClass};
@@ -38,11 +39,12 @@ impl TableScan {
     /// Evaluates the predicate on a morsel and opens the projected columns; `None` when no record qualifies.
     pub fn open(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
         let morsel = self.morsel(morsel)?;
+        let memo = ZoneMemo::default();
         let tids = match morsel.verdict {
             Verdict::None => return Ok(None),
             Verdict::All => self.live_tids(morsel),
             Verdict::Some => {
-                let qualifying = self.qualifying(morsel)?;
+                let qualifying = self.qualifying(morsel, &memo)?;
                 let rows = bits::count(self.isa, &qualifying);
                 if rows == 0 {
                     self.segments[morsel.segment].0.end_zone(morsel.zone);
@@ -51,7 +53,7 @@ impl TableScan {
                 (rows < morsel.rows).then(|| self.tids(&qualifying, rows))
             }
         };
-        let views = self.views(morsel, tids.as_deref())?;
+        let views = self.views(morsel, tids.as_deref(), &memo)?;
         Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
     }
 
@@ -75,14 +77,14 @@ impl TableScan {
             return Ok(None);
         }
         let tids = self.live_tids(morsel);
-        let views = self.views(morsel, tids.as_deref())?;
+        let views = self.views(morsel, tids.as_deref(), &ZoneMemo::default())?;
         Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
     }
 
     /// Views of the projected columns, of which the values at `tids` are wanted, or all.
-    fn views(&self, morsel: &Morsel, tids: Option<&[u32]>) -> Result<Vec<ColumnView>> {
+    fn views<'a>(&'a self, morsel: &Morsel, tids: Option<&[u32]>, memo: &ZoneMemo<'a>) -> Result<Vec<ColumnView>> {
         let segment = &self.segments[morsel.segment].0;
-        let views = self.projection.iter().map(|column| segment.view_at(column, morsel.zone, tids)).collect();
+        let views = self.projection.iter().map(|column| segment.view_at(column, morsel.zone, tids, memo)).collect();
         segment.end_zone(morsel.zone);
         views
     }

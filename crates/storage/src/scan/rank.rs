@@ -34,7 +34,7 @@ const WORTH_ANOTHER_WAY: f64 = 0.1;
 /// in small chunks. Packed codes are compared where they lie.
 pub(super) fn gathering(group: &GroupMeta) -> f64 {
     match (group.columns.len(), group.layout) {
-        (0 | 1, _) | (_, Layout::Column) => 0.0,
+        (0 | 1, _) | (_, Layout::Column | Layout::SuperTuple | Layout::DenseColumn) => 0.0,
         (_, Layout::Row | Layout::MemPax(1)) => FROM_ROWS,
         (_, Layout::MemPax(k)) => (PER_RUN / f64::from(k)).clamp(FROM_LONG_RUNS, FROM_PAIRS),
     }

@@ -9,6 +9,7 @@ use crate::scan::keyed::Asked;
 use crate::scan::rank;
 use crate::scan::records::numbers;
 use crate::scan::translate::Facts;
+use crate::segment::dense::read::ZoneMemo;
 use crate::segment::group::GroupMeta;
 use crate::segment::reader::Segment;
 use crate::segment::{ColumnMeta, ZoneMap};
@@ -125,21 +126,37 @@ impl MorselSource {
 
     /// The column's values in a zone.
     pub(super) fn view(&self, column: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
+        self.view_with(column, zone, &ZoneMemo::default())
+    }
+
+    /// [`Self::view`] for a reader of several columns of the zone, who keeps in `memo` what they share.
+    pub(super) fn view_with<'a>(
+        &'a self,
+        column: &ColumnDefinition,
+        zone: usize,
+        memo: &ZoneMemo<'a>,
+    ) -> Result<ColumnView> {
         match self {
             Self::Segment(part) if column.id == RECORD_IDS => {
                 let rows = part.segment.zone_rows(zone);
                 Ok(numbers(part.first + rows.start as u64, rows.len()))
             }
-            Self::Segment(part) => part.segment.view(column, zone),
+            Self::Segment(part) => part.segment.view_with(column, zone, memo),
             Self::Pages(pages) => pages.view(column, zone),
         }
     }
 
     /// A column's view for a reader who looks at the values of `tids` alone, ascending, or of all records.
-    pub(super) fn view_at(&self, column: &ColumnDefinition, zone: usize, tids: Option<&[u32]>) -> Result<ColumnView> {
+    pub(super) fn view_at<'a>(
+        &'a self,
+        column: &ColumnDefinition,
+        zone: usize,
+        tids: Option<&[u32]>,
+        memo: &ZoneMemo<'a>,
+    ) -> Result<ColumnView> {
         match (self, tids) {
             (Self::Pages(pages), Some(tids)) => pages.view_at(column, zone, tids),
-            _ => self.view(column, zone),
+            _ => self.view_with(column, zone, memo),
         }
     }
 
@@ -209,7 +226,7 @@ fn reach(group: Option<&GroupMeta>, meta: &ColumnMeta) -> Reach {
             let format = format.and_then(|format| format.with_segment_bits(group.segment_bits));
             format.map_or(Reach::Native(width), Reach::Packed)
         }
-        Some(group) if group.columns.len() > 1 && group.layout != Layout::Column => {
+        Some(group) if group.columns.len() > 1 && matches!(group.layout, Layout::Row | Layout::MemPax(_)) => {
             Reach::Chunks { width, gathering: rank::gathering(group) }
         }
         _ => Reach::Native(width),

@@ -6,11 +6,15 @@
 
 use crate::Result;
 use crate::io::memory::{Evict, MemoryBudget};
-use crate::segment::GroupMemory;
-use crate::segment::region::ZoneParts;
+use crate::segment::region::{ZoneParts, ZonedRegion};
+use arrow::buffer::BooleanBuffer;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One region of a column group in memory; what is known of a zone are the validity bits of each of its columns, when they have
+/// NULLs there.
+pub(crate) type GroupMemory = ZonedRegion<Vec<Option<BooleanBuffer>>>;
 
 /// Key of a group: number of its open segment within the process, and its place there.
 pub(crate) type CacheKey = (u64, usize);

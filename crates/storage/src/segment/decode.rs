@@ -160,6 +160,11 @@ fn decode_codes<C: Code>(
     } else {
         unpack(Isa::best(), packed, header.width.into(), C::truncate(header.base), codes);
     }
+    check_range(entry, codes)
+}
+
+/// Codes of a zone must lie in the range that its entry says.
+pub(super) fn check_range<C: Code>(entry: &BlockEntry, codes: &[C]) -> Result<(), String> {
     match minmax::min_max(Isa::best(), codes) {
         Some((min, max)) if min.to_u64() < entry.min || max.to_u64() > entry.max => Err(format!(
             "codes from {} to {} where {} to {} are expected",
@@ -172,13 +177,18 @@ fn decode_codes<C: Code>(
     }
 }
 
-/// Offsets from packed lengths; they end with the bytes, and cut text between characters.
+/// Offsets from packed lengths.
 fn decode_offsets(header: &BlockHeader, packed: &[u8], out: &mut [u8], bytes: &[u8], text: bool) -> Result<(), String> {
     let mut lengths = vec![0u64; header.rows as usize];
     unpack(Isa::best(), packed, header.width.into(), header.base, &mut lengths);
+    write_offsets(&lengths, out, bytes, text)
+}
+
+/// Offsets from lengths of strings; they end with the bytes, and cut text between characters.
+pub(super) fn write_offsets(lengths: &[u64], out: &mut [u8], bytes: &[u8], text: bool) -> Result<(), String> {
     let mut offset = 0u64;
     let out = out.as_chunks_mut::<4>().0;
-    for (out, length) in out.iter_mut().zip(&lengths) {
+    for (out, length) in out.iter_mut().zip(lengths) {
         *out = (offset as u32).to_le_bytes();
         offset = offset.saturating_add(*length);
         if offset > bytes.len() as u64 {

@@ -7,11 +7,12 @@ use crate::encoding::bounds::integer_limits;
 use crate::encoding::floats::MAX_DIGITS;
 use crate::encoding::meta::Encoding;
 use crate::model::view::code_bytes;
-use crate::segment::ColumnMeta;
 use crate::segment::decode::Native;
+use crate::segment::dense::form::{DenseMeta, PAGE_ENTRY, PageEntry};
 use crate::segment::filter::FilterMeta;
 use crate::segment::format::{BlockEntry, ENTRY, HEADER};
 use crate::segment::group::{Form, GroupMeta};
+use crate::segment::meta::ColumnMeta;
 use crate::{LogicalType, ValueClass};
 use gingham_kernels::bitpack::bits_for;
 use serde::{Deserialize, Serialize};
@@ -96,9 +97,9 @@ impl Directory {
                     _ => return Err(failed(format!("column {place} is not there, or grouped already"))),
                 }
             }
-            let natives = group.columns.iter().map(|place| self.columns[*place].native()).collect();
-            let code_bits = group.columns.first().map_or(0, |place| self.columns[*place].code_bits);
-            forms.push(Form::new(group, natives, code_bits).map_err(failed)?);
+            let columns = group.columns.iter().map(|place| &self.columns[*place]);
+            let columns: Vec<_> = columns.map(|column| (column.native(), column.code_bits)).collect();
+            forms.push(Form::new(group, &columns).map_err(failed)?);
         }
         if grouped.contains(&false) {
             return Err("directory: a column is in no group".into());
@@ -120,7 +121,7 @@ impl ColumnMeta {
 
 impl Directory {
     /// The bytes: length of the JSON part, the JSON part, block table, sketches each behind its length, checksums of the filters'
-    /// pages.
+    /// pages, tables of dense pages.
     pub fn to_bytes(&self) -> Vec<u8> {
         let description = Description {
             rows: self.rows as u64,
@@ -139,6 +140,8 @@ impl Directory {
         }
         let pages = self.filters.iter().flat_map(|filter| &filter.pages);
         pages.for_each(|checksum| bytes.extend_from_slice(&checksum.to_le_bytes()));
+        let pages = self.groups.iter().filter_map(|group| group.dense.as_ref()).flat_map(|dense| &dense.table);
+        pages.for_each(|page| bytes.extend_from_slice(&page.to_bytes()));
         bytes
     }
 
@@ -163,7 +166,10 @@ impl Directory {
             column.statistics.sketch = take_counted(&mut rest).ok_or("directory: a sketch goes past the end")?.to_vec();
         }
         let mut filters = description.filters.unwrap_or_default();
-        let mut end = blocks.iter().fold(HEADER as u64, |end, block| end.saturating_add(block.length.into()));
+        let mut groups = description.groups.unwrap_or_else(|| alone(columns.len()));
+        let dense = groups.iter().filter_map(|group| group.dense.as_ref()).map(DenseMeta::bytes);
+        let lengths = blocks.iter().map(|block| u64::from(block.length)).chain(dense);
+        let mut end = lengths.fold(HEADER as u64, u64::saturating_add);
         for filter in &mut filters {
             filter.verify(&columns, rows)?;
             filter.offset = end;
@@ -172,10 +178,15 @@ impl Directory {
             let pages = pages.ok_or("directory: the checksums of a filter go past the end")?;
             filter.pages = pages.as_chunks::<4>().0.iter().map(|checksum| u32::from_le_bytes(*checksum)).collect();
         }
+        for dense in groups.iter_mut().filter_map(|group| group.dense.as_mut()) {
+            let table = (dense.pages as usize).checked_mul(PAGE_ENTRY).and_then(|size| rest.split_off(..size));
+            let table = table.ok_or("directory: a table of dense pages goes past the end")?;
+            dense.table = table.as_chunks::<PAGE_ENTRY>().0.iter().map(|entry| PageEntry::parse(*entry)).collect();
+        }
         if !rest.is_empty() {
             return Err(format!("directory: {} bytes too many", rest.len()));
         }
-        let groups = description.groups.unwrap_or_else(|| alone(columns.len()));
+        place_pages(&mut groups, &blocks, Self::zone_count(rows, zone_rows));
         let directory = Self { rows, zone_rows, columns, groups, blocks, filters };
         directory.verify(offset)?;
         Ok(directory)
@@ -192,24 +203,8 @@ impl Directory {
         }
         self.forms()?;
         let mut offset = HEADER as u64;
-        for (place, zone) in self.block_order() {
-            let (column, block) = (&self.columns[place], self.block(place, zone));
-            let id = column.column;
-            if block.offset != offset {
-                return Err(format!("directory: column {id} zone {zone} does not follow the block before"));
-            }
-            offset = offset.checked_add(block.length.into()).ok_or("directory: blocks go past 2^64")?;
-            verify_block(column, block, self.zone(zone).len())
-                .map_err(|detail| format!("directory: column {id} zone {zone}: {detail}"))?;
-        }
         for (number, group) in self.groups.iter().enumerate() {
-            let strings = |zone: usize| {
-                let bytes = group.columns.iter().map(|place| u64::from(self.block(*place, zone).string_bytes));
-                bytes.sum::<u64>()
-            };
-            if let Some(zone) = (0..self.zones()).find(|zone| strings(*zone) > MAX_STRING_BYTES as u64) {
-                return Err(format!("directory: group {number} zone {zone}: {} bytes of strings", strings(zone)));
-            }
+            self.verify_group(number, group, &mut offset)?;
         }
         let filters: u64 = self.filters.iter().map(FilterMeta::bytes).sum();
         if offset.checked_add(filters) != Some(end) {
@@ -220,14 +215,47 @@ impl Directory {
         Ok(())
     }
 
-    /// Columns, by their place, and zones in the order of their blocks in the file: by group, then zone, then column.
-    pub fn block_order(&self) -> impl Iterator<Item = (usize, usize)> {
-        let zones = self.zones();
-        let of_group = move |group: &'_ GroupMeta| {
-            let columns = group.columns.clone();
-            (0..zones).flat_map(move |zone| columns.clone().into_iter().map(move |place| (place, zone)))
-        };
-        self.groups.iter().flat_map(of_group)
+    /// Blocks of a group follow one another from `offset` on, by zone and column, and end at what it becomes. Columns of dense
+    /// pages have entries for their zones, without bytes, and pages in place of blocks.
+    fn verify_group(&self, number: usize, group: &GroupMeta, offset: &mut u64) -> Result<(), String> {
+        for zone in 0..self.zones() {
+            let mut strings = 0;
+            for place in &group.columns {
+                let (column, block) = (&self.columns[*place], self.block(*place, zone));
+                let failed = |detail: &str| format!("directory: column {} zone {zone}: {detail}", column.column);
+                if block.offset != *offset {
+                    return Err(failed("it does not follow what comes before"));
+                }
+                if group.dense.is_some() && (block.length, block.checksum) != (0, 0) {
+                    return Err(failed("a block beside dense pages"));
+                }
+                *offset = offset.checked_add(block.length.into()).ok_or("directory: blocks go past 2^64")?;
+                verify_block(column, block, self.zone(zone).len()).map_err(|detail| failed(&detail))?;
+                strings += u64::from(block.string_bytes);
+            }
+            if strings > MAX_STRING_BYTES as u64 {
+                return Err(format!("directory: group {number} zone {zone}: {strings} bytes of strings"));
+            }
+        }
+        let Some(dense) = &group.dense else { return Ok(()) };
+        dense.verify(self.rows).map_err(|detail| format!("directory: group {number}: {detail}"))?;
+        *offset = offset.checked_add(dense.bytes()).ok_or("directory: pages go past 2^64")?;
+        Ok(())
+    }
+}
+
+/// Tells dense groups where their pages lie: each group follows the one before.
+fn place_pages(groups: &mut [GroupMeta], blocks: &[BlockEntry], zones: usize) {
+    let mut offset = HEADER as u64;
+    for group in groups {
+        for place in &group.columns {
+            let own = blocks.chunks(zones.max(1)).nth(*place).unwrap_or_default();
+            offset = own.iter().fold(offset, |offset, block| offset.saturating_add(block.length.into()));
+        }
+        if let Some(dense) = &mut group.dense {
+            dense.offset = offset;
+            offset = offset.saturating_add(dense.bytes());
+        }
     }
 }
 

@@ -6,9 +6,9 @@
 //! keep none: the system's cache does. docs/formats/segment.md has the bytes.
 
 use crate::encoding::meta::Encoding;
-use crate::segment::ColumnMeta;
 use crate::segment::format::BlockEntry;
 use crate::segment::key_hash::hash_keys;
+use crate::segment::meta::ColumnMeta;
 use crate::{ColumnId, Result, TableDefinition};
 use arrow::array::{Array, RecordBatch};
 use arrow::buffer::NullBuffer;

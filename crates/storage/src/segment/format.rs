@@ -2,14 +2,16 @@
 //! little-endian. docs/formats/segment.md is the map.
 
 use crate::TableId;
-use crate::segment::SegmentId;
+use crate::segment::meta::SegmentId;
 
 /// First eight bytes of a segment.
 pub(crate) const MAGIC: [u8; 8] = *b"GNGMSEG\0";
 /// Last eight bytes of a segment.
 pub(crate) const END_MAGIC: [u8; 8] = *b"GNGMEND\0";
-/// Format version of segments with filters of keys, and the latest that this build writes and reads.
-pub(crate) const VERSION: u32 = 3;
+/// The latest format version that this build writes and reads: of segments with dense pages.
+pub(crate) const VERSION: u32 = 4;
+/// Format version of segments with filters of keys.
+pub(crate) const WITH_FILTERS: u32 = 3;
 /// Format version of those without, which is written for tables without keys, and for delta images. Version 1 is read too, in
 /// which every column lies on its own.
 pub(crate) const WITHOUT_FILTERS: u32 = 2;

@@ -1,12 +1,14 @@
 //! How the column groups of a segment lie in memory: a column on its own, native or packed, or several columns in
 //! chunks of k records (runtime-fragility paper, section 2).
 //!
-//! On disk every column has its blocks, whatever the group; the bytes are laid out when a zone is loaded
-//! (docs/decisions/0012-groups-are-laid-out-when-loaded.md).
+//! On disk every column of these has its blocks, whatever the group; the bytes are laid out when a zone is loaded
+//! (docs/decisions/0012-groups-are-laid-out-when-loaded.md). The columns of dense pages lie together on disk, and in memory each
+//! on its own, native.
 
 use crate::model::design::{Layout, Packing, packing_name, packing_text};
 use crate::model::view::{AttributeAddress, Format, PhysicalLayout};
 use crate::segment::decode::Native;
+use crate::segment::dense::form::{DenseMeta, PageForm};
 use crate::segment::region::PADDING;
 use crate::segment::scratch::ScratchColumn;
 use arrow::buffer::Buffer;
@@ -24,20 +26,23 @@ const TOGETHER: usize = 256;
 pub struct GroupMeta {
     /// Places of its columns among the segment's.
     pub columns: Vec<usize>,
-    /// `column` for one column, a layout in chunks for several.
+    /// `column` for one column, a layout in chunks for several, or one of dense pages.
     pub layout: Layout,
     /// Packing of one column.
     #[serde(with = "packing_name")]
     pub packing: Packing,
     /// Records of a segment of a vertical packing.
     pub segment_bits: u16,
+    /// Its pages, when it lies in dense ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dense: Option<DenseMeta>,
 }
 
 impl GroupMeta {
     /// One column, native.
     pub(crate) fn alone(place: usize) -> Self {
         let segment_bits = crate::model::design::SEGMENT_BITS;
-        Self { columns: vec![place], layout: Layout::Column, packing: Packing::Native, segment_bits }
+        Self { columns: vec![place], layout: Layout::Column, packing: Packing::Native, segment_bits, dense: None }
     }
 }
 
@@ -60,6 +65,8 @@ pub(crate) enum Form {
     Packed(Format),
     /// Columns in chunks.
     Chunks(ChunkForm),
+    /// Columns of dense pages: each is contiguous in memory of its own.
+    Dense(PageForm),
 }
 
 /// Where columns lie in chunks. Within a chunk they follow each other by descending width and a chunk is a multiple of
@@ -75,13 +82,22 @@ pub(crate) struct ChunkForm {
 }
 
 impl Form {
-    /// The form of a group whose columns are these (in the group's order), the first with codes of `code_bits`; or why
-    /// there is none.
-    pub fn new(meta: &GroupMeta, natives: Vec<Native>, code_bits: u8) -> Result<Self, String> {
+    /// The form of a group whose columns lie so in memory, in the group's order, and have codes of so many bits; or why there is
+    /// none.
+    pub fn new(meta: &GroupMeta, columns: &[(Native, u8)]) -> Result<Self, String> {
+        if let Some(dense) = &meta.dense {
+            if !meta.layout.is_dense() || meta.packing != Packing::Native {
+                return Err(format!("dense pages in layout {} and packing {}", meta.layout, meta.packing));
+            }
+            return PageForm::new(dense.page_size, &dense.fields, columns).map(Self::Dense);
+        }
+        let natives: Vec<Native> = columns.iter().map(|(native, _)| *native).collect();
+        let code_bits = columns.first().map_or(0, |(_, code_bits)| *code_bits);
         let records = match meta.layout {
             Layout::Row => 1,
             Layout::MemPax(k) => k as usize,
             Layout::Column => usize::MAX,
+            Layout::SuperTuple | Layout::DenseColumn => return Err("dense pages that are not described".into()),
         };
         match (natives.as_slice(), meta.packing) {
             ([], _) => Err("a group without columns".into()),
@@ -99,12 +115,21 @@ impl Form {
         }
     }
 
-    /// Bytes of the codes of a zone of `rows` records.
-    pub fn length(&self, rows: usize) -> usize {
+    /// Regions of memory that the group takes of the cache: one, or for dense pages one for each column.
+    pub fn regions(&self) -> usize {
+        match self {
+            Self::Dense(form) => form.fields.len(),
+            _ => 1,
+        }
+    }
+
+    /// Bytes of the codes of a zone of `rows` records in one of the regions.
+    pub fn length(&self, region: usize, rows: usize) -> usize {
         match self {
             Self::Alone(native) => native.length(rows),
             Self::Packed(format) => format.bytes(rows).next_multiple_of(PADDING),
             Self::Chunks(form) => form.length(rows).next_multiple_of(PADDING),
+            Self::Dense(form) => form.fields[region].native.length(rows),
         }
     }
 
@@ -114,6 +139,7 @@ impl Form {
             Self::Chunks(form) => slot(form.natives[member]) * rows,
             Self::Packed(format) => format.bytes(rows),
             Self::Alone(native) => native.length(rows),
+            Self::Dense(form) => form.fields[member].native.length(rows),
         }
     }
 
@@ -121,6 +147,7 @@ impl Form {
     pub fn shape(&self, member: usize, rows: usize, codes: Buffer, bytes: Buffer) -> PhysicalLayout {
         match self {
             Self::Alone(native) => native.shape(codes, bytes),
+            Self::Dense(form) => form.fields[member].native.shape(codes, bytes),
             Self::Packed(format) => PhysicalLayout::Packed { bytes: codes, format: *format },
             Self::Chunks(form) => {
                 let place = form.place(member, rows);
@@ -137,7 +164,7 @@ impl Form {
     /// bytes of each.
     pub fn lay_out(&self, rows: usize, columns: &[ScratchColumn<'_>], codes: &mut [u8], bytes: &mut [u8]) {
         match self {
-            Self::Alone(_) => {
+            Self::Alone(_) | Self::Dense(_) => {
                 codes.copy_from_slice(columns[0].0);
                 bytes.copy_from_slice(columns[0].1);
             }

@@ -1,8 +1,8 @@
 //! A segment whose columns lie in several files: its own has those that an UPDATE has written anew, the files of segments that had
 //! the same records before have the others.
 
-use crate::segment::ColumnMeta;
 use crate::segment::group::GroupMeta;
+use crate::segment::meta::ColumnMeta;
 use crate::segment::reader::Opened;
 use crate::{ColumnId, Error, Result};
 use std::sync::Arc;

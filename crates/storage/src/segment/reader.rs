@@ -2,16 +2,19 @@
 
 use crate::encoding::meta::Encoding;
 use crate::model::dictionary::DictionaryVersion;
+use crate::model::page_packing::PagePacking;
 use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
 use crate::segment::cache::BlockCache;
 use crate::segment::decode::{Expected, decode};
+use crate::segment::dense::read::{ZoneMemo, ZonePages, span};
 use crate::segment::directory::Directory;
 use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::joined::Joined;
+use crate::segment::meta::{ColumnMeta, SegmentId, ZoneMap};
 use crate::segment::region::{ZoneParts, ZonedRegion};
+use crate::segment::scratch;
 use crate::segment::source::SegmentBytes;
-use crate::segment::{ColumnMeta, SegmentId, ZoneMap, scratch};
 use crate::{ColumnDefinition, ColumnId, Error, Result};
 use arrow::array::Array;
 use arrow::buffer::{BooleanBuffer, Buffer};
@@ -49,12 +52,14 @@ pub(super) struct Opened {
     forms: Vec<Form>,
     /// For each column its group and its place there.
     members: Vec<(usize, usize)>,
+    /// For each group the number of its first region in the cache, and behind the last how many there are.
+    regions: Vec<usize>,
     cache: Arc<BlockCache>,
 }
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        self.cache.forget(self.key, self.directory.groups.len());
+        self.cache.forget(self.key, self.regions.last().copied().unwrap_or(0));
     }
 }
 
@@ -164,6 +169,13 @@ impl Segment {
         self.groups().iter().find(|group| group.columns.contains(&place))
     }
 
+    /// How a column is packed in dense pages; `None` when it lies in none.
+    pub fn page_packing(&self, column: ColumnId) -> Option<PagePacking> {
+        let (file, within) = self.source(self.place_of(column)?);
+        let (group, member) = file.members[within];
+        Some(file.directory.groups[group].dense.as_ref()?.fields[member].packing)
+    }
+
     /// The dictionary version that a column's codes refer to.
     pub fn dictionary(&self, column: ColumnId) -> Option<&Arc<DictionaryVersion>> {
         self.dictionaries.get(&column)
@@ -191,6 +203,16 @@ impl Segment {
     /// The column's values in a zone; loads and verifies its blocks when they are not in the cache. A column that the
     /// segment does not have is the constant `definition.initial`.
     pub fn view(&self, definition: &ColumnDefinition, zone: usize) -> Result<ColumnView> {
+        self.view_with(definition, zone, &ZoneMemo::default())
+    }
+
+    /// [`Self::view`] for a reader of several columns of the zone: what `memo` has of pages that they share is not read again.
+    pub(crate) fn view_with<'a>(
+        &'a self,
+        definition: &ColumnDefinition,
+        zone: usize,
+        memo: &ZoneMemo<'a>,
+    ) -> Result<ColumnView> {
         let rows = self.zone_rows(zone).len();
         let logical_type = definition.logical_type.clone();
         let Some(place) = self.place_of(definition.id) else {
@@ -205,7 +227,7 @@ impl Segment {
             return Err(Error::corrupt(&file.place, detail));
         }
         let meaning = self.meaning(meta, &definition.name)?;
-        let (shape, validity) = file.load(within, zone, &definition.name)?;
+        let (shape, validity) = file.load(within, zone, &definition.name, memo)?;
         Ok(ColumnView { rows, logical_type, validity, shape, meaning })
     }
 
@@ -214,9 +236,10 @@ impl Segment {
     pub fn check(&self) -> Vec<Error> {
         let mut errors = Vec::new();
         for file in self.files() {
-            for place in 0..file.directory.columns.len() {
-                for zone in 0..self.zones() {
-                    errors.extend(file.load_block(place, zone, None).err());
+            for zone in 0..self.zones() {
+                let memo = ZoneMemo::default();
+                for place in 0..file.directory.columns.len() {
+                    errors.extend(file.load_alone(place, zone, None, &memo).err());
                 }
             }
         }
@@ -322,34 +345,53 @@ impl Opened {
         for (number, group) in directory.groups.iter().enumerate() {
             group.columns.iter().enumerate().for_each(|(member, place)| members[*place] = (number, member));
         }
+        let mut regions = vec![0];
+        regions.extend(forms.iter().scan(0, |all, form| {
+            *all += form.regions();
+            Some(*all)
+        }));
         let key = OPENED.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, key, place, source, length, delta: header.delta, directory, forms, members, cache })
+        Ok(Self { id, key, place, source, length, delta: header.delta, directory, forms, members, regions, cache })
     }
 
     /// A zone of a column: as its group lies, in the cache, or the column alone when the budget has no room. `name` is
     /// the column's, for errors.
-    fn load(&self, place: usize, zone: usize, name: &str) -> Result<(PhysicalLayout, Option<BooleanBuffer>)> {
+    fn load<'a>(
+        &'a self,
+        place: usize,
+        zone: usize,
+        name: &str,
+        memo: &ZoneMemo<'a>,
+    ) -> Result<(PhysicalLayout, Option<BooleanBuffer>)> {
         let (group, member) = self.members[place];
-        let Some(memory) = self.cache.group((self.key, group), || self.parts(group))? else {
-            let (codes, bytes, validity) = self.load_block(place, zone, Some(name))?;
+        let form = &self.forms[group];
+        let region = if form.regions() > 1 { member } else { 0 };
+        let Some(memory) = self.cache.group((self.key, self.regions[group] + region), || self.parts(group, region))?
+        else {
+            let (codes, bytes, validity) = self.load_alone(place, zone, Some(name), memo)?;
             return Ok((self.directory.columns[place].native().shape(codes, bytes), validity));
         };
-        memory.fill(zone, |codes, bytes| self.fill(group, zone, (place, name), codes, bytes))?;
+        memory.fill(zone, |codes, bytes| match form {
+            Form::Dense(_) => Ok(vec![self.decode_dense(place, zone, Some(name), memo, codes, bytes)?]),
+            _ => self.fill(group, zone, (place, name), codes, bytes),
+        })?;
         let Some((codes, bytes, validity)) = memory.buffers(zone) else {
             return Err(Error::corrupt(&self.place, "a block was lost while it was read"));
         };
         let rows = self.directory.zone(zone).len();
-        Ok((self.forms[group].shape(member, rows, codes, bytes), validity[member].clone()))
+        let validity = if let Form::Dense(_) = form { &validity[0] } else { &validity[member] };
+        Ok((form.shape(member, rows, codes, bytes), validity.clone()))
     }
 
-    /// Where the zones of a group lie in a region of their own.
-    fn parts(&self, group: usize) -> Vec<ZoneParts> {
-        let members = &self.directory.groups[group].columns;
+    /// Where the zones of a group lie in one of its regions.
+    fn parts(&self, group: usize, region: usize) -> Vec<ZoneParts> {
+        let (form, members) = (&self.forms[group], &self.directory.groups[group].columns);
+        let members = if form.regions() > 1 { &members[region..=region] } else { members };
         let (mut codes, mut bytes) = (0, 0);
         (0..self.directory.zones())
             .map(|zone| {
                 let start = (codes, bytes);
-                codes += self.forms[group].length(self.directory.zone(zone).len());
+                codes += form.length(region, self.directory.zone(zone).len());
                 let strings = |place: &usize| self.directory.block(*place, zone).string_bytes as usize;
                 bytes += members.iter().map(strings).sum::<usize>();
                 ZoneParts { codes: start.0..codes, bytes: start.1..bytes }
@@ -393,35 +435,67 @@ impl Opened {
         })
     }
 
-    /// Reads one block past the cache, native.
-    fn load_block(
-        &self,
+    /// Reads a zone of one column past the cache, native, into memory of its own.
+    fn load_alone<'a>(
+        &'a self,
         place: usize,
         zone: usize,
         name: Option<&str>,
+        memo: &ZoneMemo<'a>,
     ) -> Result<(Buffer, Buffer, Option<BooleanBuffer>)> {
         let entry = self.directory.block(place, zone);
-        let block = self.source.read(entry.offset, entry.length as usize)?;
-        self.decode_alone(place, zone, name, &block)
-    }
-
-    /// Verifies and decodes one block into memory of its own.
-    fn decode_alone(
-        &self,
-        place: usize,
-        zone: usize,
-        name: Option<&str>,
-        block: &[u8],
-    ) -> Result<(Buffer, Buffer, Option<BooleanBuffer>)> {
         let rows = self.directory.zone(zone).len();
         let codes = 0..self.directory.columns[place].native().length(rows);
-        let parts = ZoneParts { codes, bytes: 0..self.directory.block(place, zone).string_bytes as usize };
+        let parts = ZoneParts { codes, bytes: 0..entry.string_bytes as usize };
         let memory = Arc::new(ZonedRegion::new(vec![parts], None)?);
-        memory.fill(0, |codes, bytes| self.decode(place, zone, name, block, codes, bytes))?;
+        memory.fill(0, |codes, bytes| match self.forms[self.members[place].0] {
+            Form::Dense(_) => self.decode_dense(place, zone, name, memo, codes, bytes),
+            _ => {
+                let block = self.source.read(entry.offset, entry.length as usize)?;
+                self.decode(place, zone, name, &block, codes, bytes)
+            }
+        })?;
         match memory.buffers(0) {
             Some((codes, bytes, validity)) => Ok((codes, bytes, validity.clone())),
             None => Err(Error::corrupt(&self.place, "a block was lost while it was read")),
         }
+    }
+
+    /// Verifies and decodes a zone of a column that lies in dense pages.
+    fn decode_dense<'a>(
+        &'a self,
+        place: usize,
+        zone: usize,
+        name: Option<&str>,
+        memo: &ZoneMemo<'a>,
+        codes: &mut [u8],
+        bytes: &mut [u8],
+    ) -> Result<Option<BooleanBuffer>> {
+        let (group, member) = self.members[place];
+        let (Form::Dense(form), Some(meta)) = (&self.forms[group], &self.directory.groups[group].dense) else {
+            return Err(Error::Internal(format!("group {group} has no dense pages")));
+        };
+        let records = self.directory.zone(zone);
+        let read = || {
+            let (offset, length) = span(meta, &records);
+            let buffer = self.source.read(offset, length)?;
+            ZonePages::parse((meta, form), records, self.directory.rows, buffer)
+                .map_err(|detail| Error::corrupt(&self.place, detail))
+        };
+        let entry = self.directory.block(place, zone);
+        let decoded = match form.fields.len() {
+            1 => read()?.decode(member, entry, codes, bytes),
+            _ => memo.pages((self.key, group), read)?.decode(member, entry, codes, bytes),
+        };
+        decoded.map_err(|detail| {
+            Error::corrupt(&self.place, format!("{} zone {zone}: {detail}", self.column_text(place, name)))
+        })
+    }
+
+    /// A column in errors.
+    fn column_text(&self, place: usize, name: Option<&str>) -> String {
+        let number = self.directory.columns[place].column;
+        name.map_or_else(|| format!("column {number}"), |name| format!("column '{name}'"))
     }
 
     /// Verifies and decodes one block, given its column's name where that is known.
@@ -437,7 +511,7 @@ impl Opened {
         let (entry, meta) = (*self.directory.block(place, zone), &self.directory.columns[place]);
         let expected = Expected { rows: self.directory.zone(zone).len(), native: meta.native(), entry };
         decode(block, &expected, codes, bytes).map_err(|detail| {
-            let column = name.map_or_else(|| format!("column {}", meta.column), |name| format!("column '{name}'"));
+            let column = self.column_text(place, name);
             Error::corrupt(&self.place, format!("{column} zone {zone} (at byte {}): {detail}", entry.offset))
         })
     }

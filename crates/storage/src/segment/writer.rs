@@ -3,16 +3,29 @@
 use crate::encoding::bounds::{may_be_wide, too_wide};
 use crate::encoding::encoder::{ColumnEncoder, ZoneKind, ZoneValues};
 use crate::model::design::{ColumnChoice, EncodingChoice, SEGMENT_BITS, ZONE_ROWS};
+use crate::model::page_packing::PagePacking;
+use crate::model::view::code_bytes;
 use crate::segment::block::BlockWriter;
+use crate::segment::decode::Native;
+use crate::segment::dense::choose::choose;
+use crate::segment::dense::entries::{ColumnEntries, EntriesMeta};
+use crate::segment::dense::form::{DenseMeta, EntryKind};
+use crate::segment::dense::strings::write_strings;
+use crate::segment::dense::write::write_pages;
 use crate::segment::directory::{Directory, MAX_STRING_BYTES};
 use crate::segment::filter::{FilterMeta, KeyHashes, apart};
-use crate::segment::format::{BLOCK_HEADER, BlockEntry, BlockHeader, Header, Trailer, VERSION, WITHOUT_FILTERS};
+use crate::segment::format::{
+    BLOCK_HEADER, BlockEntry, BlockHeader, Header, Trailer, VERSION, WITH_FILTERS, WITHOUT_FILTERS,
+};
 use crate::segment::group::{Form, GroupMeta};
-use crate::segment::{ColumnMeta, SegmentId};
-use crate::{ColumnDefinition, ColumnId, Datum, Design, Error, Group, Layout, Packing, Result, TableDefinition};
+use crate::segment::meta::{ColumnMeta, SegmentId};
+use crate::{
+    ColumnDefinition, ColumnId, Datum, Design, Error, Group, Layout, LogicalType, Packing, Result, TableDefinition,
+};
 use arrow::array::{ArrayRef, RecordBatch};
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// How often a segment's folder is made again: each time another writer must have removed it in the moment between.
@@ -187,11 +200,13 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
         let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
         let (version, keys) = self.keys(definition, &batches)?;
         let mut chunks = by_column(definition, batches)?;
+        let grouped = self.groups(definition);
+        let version = if grouped.iter().any(|group| group.layout.is_dense()) { VERSION } else { version };
         let zones = Directory::zone_count(rows, self.zone_rows);
         self.entries = vec![BlockEntry::default(); definition.columns.len() * zones];
         self.put(&Header { version, delta: !self.rich, segment: id, table: definition.id }.to_bytes())?;
         let (mut groups, mut written) = (Vec::new(), Vec::with_capacity(definition.columns.len()));
-        for group in self.groups(definition) {
+        for group in grouped {
             let members = group.columns.iter().filter_map(|id| definition.columns.iter().position(|c| c.id == *id));
             let mut columns = Vec::with_capacity(group.columns.len());
             for place in members {
@@ -205,8 +220,13 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
                 };
                 columns.push(ColumnInput::new(place, column, choice, std::mem::take(&mut chunks[place]), self.rich)?);
             }
-            self.group(rows, &mut columns)?;
-            let (meta, columns) = finish(group.layout, columns, rows, self.zone_rows)?;
+            let dense = if group.layout.is_dense() {
+                Some(self.dense_group(rows, &mut columns, definition.design.page_size)?)
+            } else {
+                self.group(rows, &mut columns)?;
+                None
+            };
+            let (meta, columns) = finish((group.layout, dense), columns, rows, self.zone_rows)?;
             groups.push(meta);
             written.extend(columns);
         }
@@ -241,22 +261,41 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
             let (end, mut strings) = ((start + self.zone_rows).min(rows), 0);
             for column in &mut *columns {
                 let mut zone = std::mem::take(&mut self.zone);
-                column.encoder.zone(start..end, &mut zone)?;
-                strings += zone.bytes.len();
-                column.string_bytes += zone.bytes.len();
-                if strings > MAX_STRING_BYTES {
-                    return Err(Error::Unsupported(format!(
-                        "column '{}' has, with those of its group before it, {strings} bytes in {} consecutive \
-                         records; at most 2 GiB can be stored",
-                        column.definition.name,
-                        end - start
-                    )));
-                }
+                column.zone(start..end, &mut strings, &mut zone)?;
                 self.entries[column.place * zones + number] = self.block(column, &zone)?;
                 self.zone = zone;
             }
         }
         Ok(())
+    }
+
+    /// Writes the dense pages of one group, once all of its records are encoded.
+    fn dense_group(&mut self, rows: usize, columns: &mut [ColumnInput<'_>], page_size: u32) -> Result<DenseMeta> {
+        let zones = Directory::zone_count(rows, self.zone_rows);
+        let mut entries: Vec<ColumnEntries> = columns.iter().map(|_| ColumnEntries::default()).collect();
+        for (number, start) in (0..rows).step_by(self.zone_rows).enumerate() {
+            let (end, mut strings) = ((start + self.zone_rows).min(rows), 0);
+            for (column, entries) in columns.iter_mut().zip(&mut entries) {
+                column.zone(start..end, &mut strings, &mut self.zone)?;
+                entries.add(column.encoder.zone_kind(), &self.zone, end - start);
+                self.entries[column.place * zones + number] = zone_entry(self.offset, &self.zone);
+            }
+        }
+        let metas: Vec<EntriesMeta> = columns.iter().map(ColumnInput::entries_meta).collect();
+        let chosen = choose(&entries, &metas, page_size).map_err(Error::Internal)?;
+        let (offset, mut table) = (self.offset, Vec::new());
+        let compress = columns[0].page_packing.is_none();
+        let path = self.path;
+        let mut sink = |entry, page: &[u8]| {
+            table.push(entry);
+            self.put(page)
+        };
+        let last_page = match chosen.form.kind {
+            EntryKind::Strings => write_strings(path, &chosen.form, &entries[0], compress, &mut sink)?,
+            _ => write_pages(&chosen, &entries, &mut sink)?,
+        } as u32;
+        share_bytes(self.offset - offset, columns, |member| u64::from(chosen.fields[member].bits) * rows as u64 / 8);
+        Ok(DenseMeta { page_size, fields: chosen.fields, pages: table.len() as u32, last_page, offset, table })
     }
 
     /// The keys to make filters of, hashed while the columns are still here, and the version of the format that these take.
@@ -266,7 +305,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
             return Ok((WITHOUT_FILTERS, Vec::new()));
         }
         let keys = KeyHashes::of_table(definition, batches)?;
-        Ok((if keys.is_empty() { WITHOUT_FILTERS } else { VERSION }, keys))
+        Ok((if keys.is_empty() { WITHOUT_FILTERS } else { WITH_FILTERS }, keys))
     }
 
     /// Writes the filters of keys that zone maps don't make needless.
@@ -296,13 +335,9 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
             .and_then(|()| self.sink.write_all(payload))
             .map_err(Error::io("writing", self.path))?;
         let entry = BlockEntry {
-            offset: self.offset,
             length: (BLOCK_HEADER as u64 + length) as u32,
             checksum: BlockHeader::checksum(&header),
-            min: zone.min,
-            max: zone.max,
-            nulls: zone.nulls as u32,
-            string_bytes: zone.bytes.len() as u32,
+            ..zone_entry(self.offset, zone)
         };
         self.offset += BLOCK_HEADER as u64 + length;
         column.stored_bytes += length;
@@ -316,6 +351,33 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
     }
 }
 
+/// What the block table says of a zone that has no block at `offset`.
+fn zone_entry(offset: u64, zone: &ZoneValues) -> BlockEntry {
+    BlockEntry {
+        offset,
+        length: 0,
+        checksum: 0,
+        min: zone.min,
+        max: zone.max,
+        nulls: zone.nulls as u32,
+        string_bytes: zone.bytes.len() as u32,
+    }
+}
+
+/// Shares the bytes of dense pages among their columns, by what each has of an entry, in bytes over all records, and its strings.
+fn share_bytes(all: u64, columns: &mut [ColumnInput<'_>], fields: impl Fn(usize) -> u64) {
+    let weights: Vec<u64> =
+        columns.iter().enumerate().map(|(member, column)| fields(member) + column.string_bytes as u64).collect();
+    let total = weights.iter().sum::<u64>();
+    let mut rest = all;
+    for (column, weight) in columns.iter_mut().zip(&weights).rev() {
+        column.stored_bytes =
+            rest.min((u128::from(all) * u128::from(*weight)).div_ceil(u128::from(total.max(1))) as u64);
+        rest -= column.stored_bytes;
+    }
+    columns[0].stored_bytes += rest;
+}
+
 /// A column that is being written.
 struct ColumnInput<'a> {
     /// Its place among the table's.
@@ -323,6 +385,7 @@ struct ColumnInput<'a> {
     definition: &'a ColumnDefinition,
     packing: Packing,
     segment_bits: u16,
+    page_packing: Option<PagePacking>,
     encoder: ColumnEncoder,
     codes_pay: bool,
     stored_bytes: u64,
@@ -347,10 +410,11 @@ impl<'a> ColumnInput<'a> {
             return Err(too_wide(definition, choice, low, high));
         }
         if choice.by_name && !coded && encoder.rows() > 0 {
+            let (asked, instead) = choice.asked_packing();
             return Err(Error::Unsupported(format!(
-                "column '{}' has values without codes of at most 64 bits, so it can't have packing {}; \
-                 give it packing native",
-                definition.name, choice.packing
+                "column '{}' has values without codes of at most 64 bits, so it can't have packing {asked}; \
+                 give it packing {instead}",
+                definition.name
             )));
         }
         Ok(Self {
@@ -358,11 +422,39 @@ impl<'a> ColumnInput<'a> {
             definition,
             packing: if coded { choice.packing } else { Packing::Native },
             segment_bits: choice.segment_bits,
+            page_packing: choice.page_packing,
             encoder,
             codes_pay: true,
             stored_bytes: 0,
             string_bytes: 0,
         })
+    }
+
+    /// Encodes some records into `zone`; `strings` are the bytes of strings that the group has of them so far.
+    fn zone(&mut self, records: Range<usize>, strings: &mut usize, zone: &mut ZoneValues) -> Result<()> {
+        let rows = records.len();
+        self.encoder.zone(records, zone)?;
+        *strings += zone.bytes.len();
+        self.string_bytes += zone.bytes.len();
+        if *strings > MAX_STRING_BYTES {
+            return Err(Error::Unsupported(format!(
+                "column '{}' has, with those of its group before it, {strings} bytes in {rows} consecutive records; at \
+                 most 2 GiB can be stored",
+                self.definition.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// What its entries in dense pages are, once all are encoded.
+    fn entries_meta(&self) -> EntriesMeta {
+        let code_bits = self.encoder.code_bits();
+        let native = match self.encoder.zone_kind() {
+            ZoneKind::Codes => Native::Codes { width: code_bytes(code_bits) },
+            ZoneKind::Wide => Native::Wide,
+            ZoneKind::Bytes => Native::Bytes { text: self.definition.logical_type != LogicalType::Binary },
+        };
+        EntriesMeta { native, code_bits, asked: self.page_packing }
     }
 }
 
@@ -376,20 +468,19 @@ struct WrittenColumn {
 
 /// What the directory says of a group and its columns, once all blocks are written.
 fn finish(
-    layout: Layout,
+    (layout, dense): (Layout, Option<DenseMeta>),
     columns: Vec<ColumnInput<'_>>,
     rows: usize,
     zone_rows: usize,
 ) -> Result<(GroupMeta, Vec<WrittenColumn>)> {
     let packing = columns.first().map_or(Packing::Native, |column| column.packing);
     let segment_bits = columns.first().map_or(SEGMENT_BITS, |column| column.segment_bits);
-    let group =
-        GroupMeta { columns: columns.iter().map(|column| column.place).collect(), layout, packing, segment_bits };
+    let places = columns.iter().map(|column| column.place).collect();
+    let group = GroupMeta { columns: places, layout, packing, segment_bits, dense };
     let string_bytes: Vec<usize> = columns.iter().map(|column| column.string_bytes).collect();
     let mut written: Vec<WrittenColumn> = columns.into_iter().map(finish_column).collect();
-    let natives = written.iter().map(|column| column.meta.native()).collect();
-    let code_bits = written.first().map_or(0, |column| column.meta.code_bits);
-    let form = Form::new(&group, natives, code_bits).map_err(Error::InvalidInput)?;
+    let natives: Vec<_> = written.iter().map(|column| (column.meta.native(), column.meta.code_bits)).collect();
+    let form = Form::new(&group, &natives).map_err(Error::InvalidInput)?;
     for (member, column) in written.iter_mut().enumerate() {
         let zones = (0..rows).step_by(zone_rows).map(|start| (rows - start).min(zone_rows));
         let codes: usize = zones.map(|rows| form.share(member, rows)).sum();

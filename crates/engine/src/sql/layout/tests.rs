@@ -64,6 +64,8 @@ fn a_design_is_what_its_text_says() {
         "groups((amount,b) mempax(64), (\"D \"\"x\"\"\",e) row, (c) vbp(256))",
         "groups((amount,b) row, (*) mempax(100))",
         "groups((amount,b) row, (c) column, (*) vbp(256))",
+        "super_tuple",
+        "groups((amount,b) super_tuple, (c) byteslice, (*) dense_column)",
     ] {
         assert_eq!(read(text).text(&table), text);
     }
@@ -86,12 +88,64 @@ fn encodings_of_columns() {
 }
 
 #[test]
+fn packings_of_columns_are_those_of_their_layout() {
+    let read = |layout: &str, text: &str| {
+        let mut design = design(layout, &table())?;
+        packings(text, &table(), &mut design)?;
+        design.validate(&table())?;
+        Ok::<_, Error>(design)
+    };
+    let dense =
+        read("dense_column", "amount delta, b page_dictionary(11), c page_dictionary, \"D \"\"x\"\"\" auto").unwrap();
+    assert_eq!(dense.choice(0).page_packing, Some(PagePacking::Delta));
+    assert_eq!(dense.choice(1).page_packing, Some(PagePacking::PageDictionary(11)));
+    assert_eq!(dense.choice(2).page_packing, Some(PagePacking::PageDictionary(0)));
+    assert_eq!(dense.choice(3).page_packing, None);
+    assert_eq!(page_packings(&dense, &table()), "amount delta, b page_dictionary(11), c page_dictionary");
+    assert_eq!(read("groups((amount) super_tuple)", "b hbp").unwrap().choice(1).packing, Packing::Hbp);
+    for (layout, text, expected) in [
+        ("column", "b delta", "packing 'delta' is for dense pages: the layouts super_tuple and dense_column"),
+        (
+            "column",
+            "b hpb",
+            "packing 'hpb' does not exist (the packings are: native, bit_packed, vbp, hbp, byteslice, byteslice16); did you mean 'hbp'?",
+        ),
+        (
+            "dense_column",
+            "b run_lenght",
+            "page packing 'run_lenght' does not exist (the page packings are: auto, bit_packed, \
+             run_length, page_dictionary, delta, plain); did you mean 'run_length'?",
+        ),
+        (
+            "dense_column",
+            "b delta(3)",
+            "packing 'delta' takes nothing in brackets: only page_dictionary does, the bits of its indexes",
+        ),
+        ("dense_column", "b page_dictionary(16)", "page_dictionary(16): an index has 1 to 15 bits"),
+        ("dense_column", "b page_dictionary(x)", "page_dictionary(x): 'x' is not the bits of an index, 1 to 15"),
+        ("dense_column", "b", "'b': expected the name of a packing, found its end"),
+        (
+            "super_tuple",
+            "b run_length",
+            "column 'b' can't have packing run_length in dense pages: layout super_tuple has no runs, since records that \
+             follow one another differ; give the column layout dense_column",
+        ),
+    ] {
+        assert_eq!(read(layout, text).expect_err(text).to_string(), expected);
+    }
+}
+
+#[test]
 fn errors_name_what_is_wrong() {
     let packings: Vec<&str> = Packing::ALL[1..].iter().map(|packing| packing.name()).collect();
-    let list = format!("(the layouts are: row, column, mempax(k), {}, groups(…), nsm, dsm, pax)", packings.join(", "));
+    let list = format!(
+        "(the layouts are: row, column, mempax(k), super_tuple, dense_column, {}, groups(…), nsm, dsm, pax)",
+        packings.join(", ")
+    );
     for (text, expected) in [
         ("colunm", format!("layout 'colunm' does not exist {list}; did you mean 'column'?")),
-        ("dense_column", format!("layout 'dense_column' is planned and not there yet {list}")),
+        ("dense_colunm", format!("layout 'dense_colunm' does not exist {list}; did you mean 'dense_column'?")),
+        ("super_tuple(3)", "layout 'super_tuple' takes nothing in brackets; groups are parted by commas".into()),
         ("auto", format!("layout 'auto' is planned and not there yet {list}")),
         ("native", "native is a packing; the layout of columns in native packing is 'column'".into()),
         ("", "'': expected a layout, found its end".into()),

@@ -66,6 +66,7 @@ fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary:
     let sort_by: Vec<String> = names(definition, &definition.sort_by).map(quoted).collect();
     let options = [
         ("layout", definition.design.text(definition)),
+        ("packing", layout::page_packings(&definition.design, definition)),
         ("encoding", definition.design.encodings_text(definition)),
         ("sort_by", sort_by.join(", ")),
     ];

@@ -82,12 +82,17 @@ fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> 
                 layout::encodings(value, definition, &mut design)?;
                 definition.design = design;
             }
+            "packing" => {
+                let mut design = definition.design.clone();
+                layout::packings(value, definition, &mut design)?;
+                definition.design = design;
+            }
             "sort_by" => {
                 return Err(Error::Unsupported("ALTER TABLE … SET (sort_by = …) is not supported yet".to_owned()));
             }
             "page_size" | "deletes" => layout::page_option(key, value, &mut definition.design)?,
             _ => {
-                let known = ["layout", "encoding", "page_size", "deletes"];
+                let known = ["layout", "packing", "encoding", "page_size", "deletes"];
                 return Err(unknown(key, "a table that can be changed", &known));
             }
         }
@@ -97,10 +102,13 @@ fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> 
 
 fn set_column(definition: &mut TableDefinition, name: &str, options: &[(String, String)]) -> Result<()> {
     let column = crate::statements::ddl::alter::find(definition, name)?;
-    let own = definition.design.column_mut(column);
     for (key, value) in options {
+        if key == "packing" {
+            layout::packing_of(value, column, &mut definition.design)?;
+            continue;
+        }
+        let own = definition.design.column_mut(column);
         match key.as_str() {
-            "packing" => own.packing = Some(layout::packing(value)?),
             "encoding" => own.encoding = layout::encoding(value)?,
             "segment_bits" => {
                 own.segment_bits = Some(value.trim().parse().map_err(|_| {

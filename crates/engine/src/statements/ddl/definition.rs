@@ -166,9 +166,9 @@ pub(crate) fn check_default(scope: &ConstraintScope<'_>, column: &ColumnDefiniti
     Ok(())
 }
 
-/// WITH (layout = '…', encoding = 'a dictionary, b plain', sort_by = 'a,b', page_size = 8192, deletes = 'compact').
+/// WITH (layout = '…', packing = 'a delta', encoding = 'a dictionary, b plain', sort_by = 'a,b', page_size = 8192, deletes = 'compact').
 fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition: &mut TableDefinition) -> Result<()> {
-    const NAMES: [&str; 5] = ["layout", "encoding", "sort_by", "page_size", "deletes"];
+    const NAMES: [&str; 6] = ["layout", "packing", "encoding", "sort_by", "page_size", "deletes"];
     let options = match options {
         CreateTableOptions::None => Vec::new(),
         CreateTableOptions::With(options) => pairs(options, "CREATE TABLE WITH")?,
@@ -177,7 +177,7 @@ fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition
     let given = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if let Some((key, _)) = options.iter().find(|(key, _)| !NAMES.contains(&key.as_str())) {
         return Err(Error::InvalidInput(format!(
-            "option '{key}' does not exist (the options of a table are layout, encoding, sort_by, page_size and deletes){}",
+            "option '{key}' does not exist (the options of a table are layout, packing, encoding, sort_by, page_size and deletes){}",
             did_you_mean(key, NAMES)
         )));
     }
@@ -187,12 +187,15 @@ fn options(scope: &ConstraintScope<'_>, options: &CreateTableOptions, definition
             layout::page_option(key, text, &mut definition.design)?;
         }
     }
-    if let Some(text) = given("encoding") {
-        let mut design = definition.design.clone();
-        layout::encodings(text, definition, &mut design)?;
-        design.validate(definition)?;
-        definition.design = design;
+    let mut design = definition.design.clone();
+    if let Some(text) = given("packing") {
+        layout::packings(text, definition, &mut design)?;
     }
+    if let Some(text) = given("encoding") {
+        layout::encodings(text, definition, &mut design)?;
+    }
+    design.validate(definition)?;
+    definition.design = design;
     if let Some(text) = given("sort_by") {
         definition.sort_by = sort_by(definition, text)?;
     }

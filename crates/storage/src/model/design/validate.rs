@@ -1,8 +1,9 @@
 //! What a design can't be, refused by name.
 
 use crate::model::design::{
-    ColumnDesign, Design, EncodingChoice, GroupText, Layout, Packing, SEGMENT_ROWS, plain_bits,
+    ColumnDesign, Design, EncodingChoice, GroupText, Layout, Packing, SEGMENT_ROWS, is_page_size, plain_bits,
 };
+use crate::model::page_packing::{MOST_INDEX_BITS, PagePacking};
 use crate::{ColumnDefinition, ColumnId, Error, Result, TableDefinition, ValueClass};
 
 impl Design {
@@ -37,7 +38,7 @@ impl Design {
                 seen.push(*id);
             }
         }
-        self.groups.iter().map(|group| group.layout).chain([self.layout]).try_for_each(validate_layout)?;
+        self.layouts().try_for_each(validate_layout)?;
         if self.packing != Packing::Native && self.layout != Layout::Column {
             return Err(Error::InvalidInput(format!(
                 "layout {} can't have packing {}: packings other than native need the layout column",
@@ -53,6 +54,12 @@ impl Design {
             )));
         }
         validate_segment_bits(self.segment_bits)?;
+        if !is_page_size(self.page_size) {
+            return Err(Error::InvalidInput(format!(
+                "a dense page has 4096 bytes or another multiple of 4096 up to 65536, not {} (table '{table}')",
+                self.page_size
+            )));
+        }
         for (at, own) in self.columns.iter().enumerate() {
             let column = name(own.column)?;
             if self.columns[..at].iter().any(|other| other.column == own.column) {
@@ -90,6 +97,7 @@ impl Design {
         if let Some(bits) = own.segment_bits {
             validate_segment_bits(bits)?;
         }
+        self.validate_page_packing(definition, column, own)?;
         let Some(packing) = own.packing.filter(|packing| *packing != Packing::Native) else { return Ok(()) };
         let wanted = packing.name();
         let group = self.groups.iter().find(|group| group.columns.contains(&own.column));
@@ -111,6 +119,57 @@ impl Design {
             ));
         }
         Ok(())
+    }
+}
+
+impl Design {
+    /// Refuses a packing of dense pages that a column can't have.
+    fn validate_page_packing(
+        &self,
+        definition: &TableDefinition,
+        column: &ColumnDefinition,
+        own: &ColumnDesign,
+    ) -> Result<()> {
+        let Some(packing) = own.page_packing else { return Ok(()) };
+        let ColumnDefinition { name, logical_type, .. } = column;
+        let layout = self.layout_of(own.column);
+        let refuse = |why: String| {
+            Err(Error::InvalidInput(format!("column '{name}' can't have packing {packing} in dense pages: {why}")))
+        };
+        if !layout.is_dense() {
+            return refuse(format!(
+                "it lies in layout {layout}; the layouts of dense pages are super_tuple and dense_column"
+            ));
+        }
+        if own.encoding == EncodingChoice::Plain && plain_bits(logical_type).is_none() && packing != PagePacking::Plain
+        {
+            return refuse(format!("{logical_type} in encoding plain has no codes of at most 64 bits"));
+        }
+        match packing {
+            PagePacking::RunLength if layout == Layout::SuperTuple => refuse(
+                "layout super_tuple has no runs, since records that follow one another differ; \
+                        give the column layout dense_column"
+                    .to_owned(),
+            ),
+            PagePacking::PageDictionary(bits) if bits > MOST_INDEX_BITS => {
+                refuse(format!("indexes have 1 to {MOST_INDEX_BITS} bits"))
+            }
+            PagePacking::Delta if layout == Layout::SuperTuple => {
+                let all: Vec<ColumnId> = definition.columns.iter().map(|column| column.id).collect();
+                let group = self.resolve(&all).into_iter().find(|group| group.columns.contains(&own.column));
+                let before = group.iter().flat_map(|group| &group.columns).take_while(|id| **id != own.column);
+                let packed = |id: &ColumnId| self.column(*id).and_then(|column| column.page_packing);
+                match before.copied().find(|id| packed(id) != Some(PagePacking::Delta)) {
+                    Some(id) => refuse(format!(
+                        "in layout super_tuple it is of the first columns of a group together, and '{}' comes before \
+                         and has none",
+                        definition.column_by_id(id).map_or("", |column| &column.name)
+                    )),
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
     }
 }
 

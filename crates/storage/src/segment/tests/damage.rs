@@ -66,9 +66,16 @@ fn designs() -> Vec<Design> {
     vec![Design::default(), Design::of_layout(Layout::Row), grouped]
 }
 
+/// Dense pages, alone and beside others.
+fn dense_designs() -> Vec<Design> {
+    let groups = vec![Group { columns: vec![19, 3, 10], layout: Layout::SuperTuple }];
+    let beside = Design { groups, page_size: 4096, ..Design::of_layout(Layout::Row) };
+    vec![Design::of_layout(Layout::SuperTuple), Design::of_layout(Layout::DenseColumn), beside]
+}
+
 #[test]
 fn no_flipped_byte_goes_unnoticed() {
-    for design in designs() {
+    for design in designs().into_iter().chain(dense_designs()) {
         flip_bytes(design);
     }
 }
@@ -92,7 +99,14 @@ fn flip_bytes(design: Design) {
 
 #[test]
 fn no_cut_goes_unnoticed() {
-    let (definition, columns) = sample(60);
+    for design in [Design::default()].into_iter().chain(dense_designs()) {
+        cut(design);
+    }
+}
+
+fn cut(design: Design) {
+    let (mut definition, columns) = sample(60);
+    definition.design = design;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("7.seg");
     let written = write_file(&path, 7, &definition, batches(&definition, &columns, 60), false, 32).unwrap();

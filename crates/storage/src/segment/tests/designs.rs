@@ -46,6 +46,21 @@ fn designs() -> Vec<Design> {
     designs.push(Design { groups: vec![group(&[18, 20], Layout::MemPax(4))], ..Design::of_layout(Layout::MemPax(6)) });
     let plain = |column| ColumnDesign { encoding: EncodingChoice::Plain, ..ColumnDesign::new(column) };
     designs.push(Design { columns: (0..21).map(plain).collect(), ..Design::of_layout(Layout::Row) });
+    for layout in [Layout::SuperTuple, Layout::DenseColumn] {
+        designs.push(Design::of_layout(layout));
+        designs.push(Design { page_size: 4096, ..Design::of_layout(layout) });
+        designs.push(Design { columns: (0..21).map(plain).collect(), page_size: 65_536, ..Design::of_layout(layout) });
+    }
+    // Dense pages beside chunks and packings.
+    designs.push(Design {
+        groups: vec![
+            group(&[3, 19, 10, 0], Layout::SuperTuple),
+            group(&[1, 7], Layout::DenseColumn),
+            group(&[20, 12, 2], Layout::MemPax(8)),
+        ],
+        columns: vec![ColumnDesign { packing: Some(Packing::ByteSlice), ..ColumnDesign::new(4) }],
+        ..Design::default()
+    });
     designs
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod caching;
 pub(crate) mod compat;
 pub(crate) mod damage;
+pub(crate) mod dense;
 pub(crate) mod designs;
 pub(crate) mod filters;
 
