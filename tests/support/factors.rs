@@ -1,5 +1,5 @@
 //! What must not change any answer: the layout of tables, the instruction set of the kernels, the threads of a query, who
-//! runs its pipelines.
+//! runs its pipelines, how scans read segments.
 //! Tests include this file. A covering table has every pair of levels of two factors in few runs; `cargo xtask nightly`
 //! runs the full product.
 
@@ -26,6 +26,7 @@ pub const PAGES: &[&str] = &["nsm", "dsm", "pax"];
 const ISAS: &[&str] = &["scalar", "avx2", "avx512"];
 const THREADS: &[&str] = &["1", "2", "7"];
 const EXECUTIONS: &[&str] = &["auto", "fused", "staged", "vectorized", "interpreted", "datafusion"];
+const IOS: &[&str] = &["cached", "direct"];
 
 /// One level of each factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,21 +35,22 @@ pub struct Setting {
     pub isa: &'static str,
     pub threads: &'static str,
     pub execution: &'static str,
+    pub io: &'static str,
 }
 
 impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {} {} {}", self.layout, self.isa, self.threads, self.execution)
+        write!(f, "{} {} {} {} {}", self.layout, self.isa, self.threads, self.execution, self.io)
     }
 }
 
 impl Setting {
     /// Gives a connection these levels.
     pub fn apply(&self, connection: &Connection) {
-        let Self { layout, isa, threads, execution } = self;
+        let Self { layout, isa, threads, execution, io } = self;
         let sql = format!(
             "SET gingham.layout = '{layout}'; SET gingham.isa = '{isa}'; SET gingham.threads = {threads};
-             SET gingham.execution = '{execution}'"
+             SET gingham.execution = '{execution}'; SET gingham.io = '{io}'"
         );
         connection.execute(&sql).unwrap_or_else(|error| panic!("{self}: {error}"));
     }
@@ -70,7 +72,9 @@ fn product(layouts: &[&'static str], isas: &[&'static str]) -> Vec<Setting> {
     for layout in layouts {
         for isa in isas {
             for threads in THREADS {
-                product.extend(EXECUTIONS.iter().map(|execution| Setting { layout, isa, threads, execution }));
+                for execution in EXECUTIONS {
+                    product.extend(IOS.iter().map(|io| Setting { layout, isa, threads, execution, io }));
+                }
             }
         }
     }
@@ -92,8 +96,8 @@ fn covering(product: &[Setting]) -> Vec<Setting> {
 }
 
 /// The pairs of a setting's levels, each with the number of its two factors.
-fn pairs(setting: &Setting) -> [(usize, [&'static str; 2]); 6] {
-    let Setting { layout, isa, threads, execution } = *setting;
+fn pairs(setting: &Setting) -> [(usize, [&'static str; 2]); 10] {
+    let Setting { layout, isa, threads, execution, io } = *setting;
     [
         (0, [layout, isa]),
         (1, [layout, threads]),
@@ -101,6 +105,10 @@ fn pairs(setting: &Setting) -> [(usize, [&'static str; 2]); 6] {
         (3, [layout, execution]),
         (4, [isa, execution]),
         (5, [threads, execution]),
+        (6, [layout, io]),
+        (7, [isa, io]),
+        (8, [threads, io]),
+        (9, [execution, io]),
     ]
 }
 

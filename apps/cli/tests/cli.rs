@@ -468,6 +468,8 @@ fn every_layout_is_loaded_drawn_and_written_as_sql() {
         ("byteslice", "slice 0, byte 7"),
         ("byteslice16", "slice 0, bytes 14-15"),
         ("groups((b,c) row, (a) byteslice, (*) mempax(9))", "row of 2 columns"),
+        ("super_tuple", "super_tuple of 3 columns, delta"),
+        ("dense_column", "page 0, record 7 there; in memory bytes 14-15"),
     ] {
         let table = format!("t{}", layout.len());
         place.good(&["db", "load", "n.csv", "--into", &table, "--layout", layout]);

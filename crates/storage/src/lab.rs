@@ -1,5 +1,8 @@
-//! Ways to read heap pages that only experiments use: value by value in place, and scans without zones.
+//! Ways to read heap pages that only experiments use: value by value in place, and scans without zones. What tests refuse in the
+//! system's place.
 
+pub use crate::io::direct::refuse_direct;
+pub use crate::io::reads::refuse_ring;
 pub use crate::scan::heap::HeapScan;
 pub use crate::snapshot::heap::direct::{
     DirectPage, DirectPages, DirectRead, MinipageColumn, PageColumn, SlottedColumn,

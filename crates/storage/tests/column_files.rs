@@ -11,6 +11,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::Int64Type;
 use common::{copy, create, delete, is_whole, name, open, segment_files, table};
 use gingham_kernels::Isa;
+use gingham_storage::io::ReadOptions;
 use gingham_storage::model::Group;
 use gingham_storage::scan::TableScan;
 use gingham_storage::snapshot::TableSnapshot;
@@ -107,9 +108,18 @@ fn numbered(table: &Arc<TableSnapshot>) -> Vec<(u64, i64)> {
 fn read(table: &Arc<TableSnapshot>, columns: Vec<ColumnId>) -> RecordBatch {
     let scan = TableScan::new(Arc::clone(table), columns, Predicate::Constant(true), 5000, Isa::best()).unwrap();
     let scan = Arc::new(scan);
-    let batches: Vec<RecordBatch> =
-        (0..scan.morsels()).flat_map(|morsel| scan.read(morsel).unwrap()).map(Result::unwrap).collect();
-    concat_batches(&batches[0].schema(), &batches).unwrap()
+    let all = |scan: &Arc<TableScan>| {
+        let batches: Vec<RecordBatch> =
+            (0..scan.morsels()).flat_map(|morsel| scan.read(morsel).unwrap()).map(Result::unwrap).collect();
+        concat_batches(&batches[0].schema(), &batches).unwrap()
+    };
+    let found = all(&scan);
+    // Past the caches the same comes.
+    let columns = scan.schema().fields().iter().map(|field| table.definition.column(field.name()).unwrap().id);
+    let options = ReadOptions { unit: 8192, depth: 4 };
+    let direct = scan.projected(columns.collect()).unwrap().with_reads(Some(options));
+    assert!(all(&Arc::new(direct).for_run().unwrap()) == found);
+    found
 }
 
 /// Changes columns of the records that are chosen, which come in batches in no order.
@@ -159,7 +169,10 @@ fn designs() -> Vec<Design> {
     let grouped =
         Design { groups: vec![Group { columns: vec![2, 4, 5], layout: Layout::MemPax(64) }], ..Design::default() };
     let packed = Design { packing: Packing::ByteSlice, ..Design::default() };
-    vec![Design::default(), grouped, packed, Design::of_layout(Layout::Row), Design::of_layout(Layout::MemPax(100))]
+    let pages = Group { columns: vec![4, 2, 7], layout: Layout::SuperTuple };
+    let dense = Design { groups: vec![pages], page_size: 4096, ..Design::of_layout(Layout::DenseColumn) };
+    let layouts = [Layout::Row, Layout::MemPax(100), Layout::SuperTuple].map(Design::of_layout);
+    [Design::default(), grouped, packed, dense].into_iter().chain(layouts).collect()
 }
 
 fn has_some(store: &Arc<Store>) -> bool {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 fn designs() -> Vec<Design> {
     let mut designs: Vec<Design> =
         [Layout::Row, Layout::MemPax(3), Layout::MemPax(1000), Layout::MemPax(100_000)].map(Design::of_layout).into();
+    designs.extend([Layout::SuperTuple, Layout::DenseColumn].map(Design::of_layout));
     designs.extend(Packing::ALL.map(Design::of_packing));
     designs.push(Design {
         groups: vec![Group { columns: vec![2], layout: Layout::Column }],

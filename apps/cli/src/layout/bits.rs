@@ -60,7 +60,11 @@ pub fn record(table: &TableSnapshot, number: u64, found: Found<'_>) -> Result<Ve
             false => cut(&array_value_to_string(&value, 0)?, VALUE_WIDTH),
         };
         let mut described = [column.name.clone(), meaning(&view), text];
-        for piece in pieces(&view, tid, code_bits) {
+        let mut pieces = pieces(&view, tid, code_bits);
+        if let (Some((page, record)), Some(first)) = (segment.dense_page(column.id, zone, tid), pieces.first_mut()) {
+            first.place.insert_str(0, &format!("page {page}, record {record} there; in memory "));
+        }
+        for piece in pieces {
             // What is said of the whole attribute stands beside its first part only.
             let [name, meaning, value] = std::mem::take(&mut described);
             rows.push(vec![name, piece.place, piece.bits, meaning, value]);

@@ -155,9 +155,10 @@ fn column_row(table: &TableSnapshot, column: &ColumnDefinition) -> Result<Vec<St
 /// Where a column lies in a segment, and with how many others.
 fn form(segment: &Segment, column: ColumnId) -> Option<String> {
     let group = segment.group_of(column)?;
+    let packing = segment.page_packing(column).map(|packing| format!(", {packing}")).unwrap_or_default();
     Some(match group.columns.len() {
-        1 => group.to_string(),
-        columns => format!("{group} of {columns} columns"),
+        1 => format!("{group}{packing}"),
+        columns => format!("{group} of {columns} columns{packing}"),
     })
 }
 

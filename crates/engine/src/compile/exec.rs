@@ -375,6 +375,14 @@ impl CompiledExec {
             own("code_bytes", pipeline.code_bytes);
             time(format!("pipeline{number}_compile_time"), pipeline.compile_time);
             pipeline.chosen.iter().for_each(|(name, size)| own(name, *size));
+            if let Some(reads) = &pipeline.reads {
+                own(&format!("reads_by_{}", reads.way), reads.reads as usize);
+                own("read_bytes", reads.bytes as usize);
+                own("read_mb_per_s", reads.megabytes_per_second() as usize);
+                time(format!("pipeline{number}_read_time"), reads.elapsed);
+                time(format!("pipeline{number}_read_waited"), reads.waited);
+                time(format!("pipeline{number}_read_computed"), reads.computed);
+            }
             if let (Some(notes), false) = (&self.shape.notes, pipeline.code.is_empty()) {
                 notes.code(number, &pipeline.code);
             }

@@ -13,8 +13,8 @@ mod parse;
 pub(crate) use notes::{Fallback, FallbackCounts, PlanFallbacks, PlanNotes};
 
 use crate::settings::parse::{
-    parse_bytes, parse_durability, parse_execution, parse_isa, parse_machine, parse_show_code, parse_switch,
-    parse_threads,
+    parse_bytes, parse_durability, parse_execution, parse_io, parse_io_depth, parse_io_unit, parse_isa, parse_machine,
+    parse_show_code, parse_switch, parse_threads,
 };
 use crate::suggest::did_you_mean;
 use crate::{Error, Result};
@@ -24,6 +24,7 @@ use gingham_execution::Mode;
 use gingham_execution::lab::FixedStages;
 use gingham_kernels::Isa;
 use gingham_storage::Caches;
+use gingham_storage::io::ReadOptions;
 use gingham_storage::store::WriteOptions;
 use std::any::Any;
 use std::sync::Arc;
@@ -48,6 +49,10 @@ pub(crate) struct Settings {
     pub(crate) memory_limit: usize,
     /// `gingham.isa`: `None` is `auto`.
     pub(crate) isa: Option<Isa>,
+    /// `gingham.io`: scans read past the system's cache and ours.
+    pub(crate) direct_io: bool,
+    /// `gingham.io_unit` and `gingham.io_depth`: bytes of such a read, and reads ahead.
+    pub(crate) reads: ReadOptions,
     /// `gingham.layout`: the layout of new tables that name none.
     pub(crate) layout: String,
     /// `gingham.execution`: who runs what a pipeline can do.
@@ -100,6 +105,9 @@ const LAB_STAGES: &str = "For experiments: how pipelines are cut into stages, an
 const THREADS: &str = "Threads of a query";
 const MEMORY_LIMIT: &str = "Bytes that queries and cache of the database may hold together, such as '2GB'";
 const ISA: &str = "Instruction set of the kernels: auto, scalar, avx2 or avx512";
+const IO: &str = "How scans read segments: cached, or direct: past the caches, ahead of what is worked on";
+const IO_UNIT: &str = "Bytes of one read with gingham.io = 'direct', such as '128KiB'";
+const IO_DEPTH: &str = "Reads that are under way ahead with gingham.io = 'direct'";
 const CACHE_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
 const MACHINE: &str = "What plans go by: here, or reference, which is the same on every machine (2 threads, scalar kernels, fixed caches)";
 const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows: its number, or off";
@@ -114,6 +122,8 @@ const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
 /// How long a statement waits for the write lock, unless a setting says otherwise.
 const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
+/// How scans read past the caches unless settings say otherwise: the read-optimized paper's unit and depth (section 5.3).
+const DEFAULT_READS: ReadOptions = ReadOptions { unit: 128 << 10, depth: 48 };
 /// The layout of new tables unless a setting or a statement says otherwise.
 const DEFAULT_LAYOUT: &str = "column";
 
@@ -121,6 +131,11 @@ impl Settings {
     /// The instruction set that scans use.
     pub(crate) fn effective_isa(&self) -> Isa {
         self.isa.unwrap_or_else(Isa::best)
+    }
+
+    /// How scans read past the caches; `None` when they don't.
+    pub(crate) fn read_options(&self) -> Option<ReadOptions> {
+        self.direct_io.then_some(self.reads)
     }
 
     /// How statements write.
@@ -143,6 +158,8 @@ impl Settings {
             threads,
             memory_limit,
             isa: None,
+            direct_io: false,
+            reads: DEFAULT_READS,
             layout: DEFAULT_LAYOUT.to_owned(),
             execution: Execution::Compiled(Mode::Auto),
             lab_stages: None,
@@ -169,6 +186,9 @@ impl Settings {
             "threads" => self.threads = parse_threads(value)?,
             "memory_limit" => self.memory_limit = parse_bytes(value)?,
             "isa" => self.isa = parse_isa(value)?,
+            "io" => self.direct_io = parse_io(value)?,
+            "io_unit" => self.reads.unit = parse_io_unit(value)?,
+            "io_depth" => self.reads.depth = parse_io_depth(value)?,
             "layout" => self.layout = value.trim().to_ascii_lowercase(),
             "execution" => self.execution = parse_execution(value)?,
             "lab_stages" if self.lab_stages.is_some() => {
@@ -226,6 +246,9 @@ impl ExtensionOptions for Settings {
             entry("threads", self.threads.to_string(), THREADS),
             entry("memory_limit", self.memory_limit.to_string(), MEMORY_LIMIT),
             entry("isa", self.isa.map_or("auto", Isa::name).to_string(), ISA),
+            entry("io", if self.direct_io { "direct" } else { "cached" }.to_owned(), IO),
+            entry("io_unit", self.reads.unit.to_string(), IO_UNIT),
+            entry("io_depth", self.reads.depth.to_string(), IO_DEPTH),
             entry("layout", self.layout.clone(), LAYOUT),
             entry("execution", self.execution.to_string(), EXECUTION),
             entry("cache_plans", self.cache_plans.to_string(), CACHE_PLANS),

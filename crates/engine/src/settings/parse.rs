@@ -59,6 +59,34 @@ pub(super) fn parse_show_code(value: &str) -> Result<Option<usize>> {
     }
 }
 
+/// Bytes of a read past the caches, at least and at most.
+const IO_UNITS: std::ops::RangeInclusive<usize> = 4096..=16 << 20;
+/// Reads past the caches ahead, at most.
+const MOST_READS: usize = 1024;
+
+/// Whether scans read past the caches.
+pub(super) fn parse_io(value: &str) -> Result<bool> {
+    match value.trim().to_ascii_lowercase().as_str() {
+        "cached" => Ok(false),
+        "direct" => Ok(true),
+        _ => Err(Error::InvalidInput(format!("gingham.io is cached or direct, not '{value}'"))),
+    }
+}
+
+/// Bytes of a read past the caches.
+pub(super) fn parse_io_unit(value: &str) -> Result<usize> {
+    let unit = bytes_of(value).filter(|bytes| IO_UNITS.contains(bytes));
+    unit.ok_or_else(|| {
+        Error::InvalidInput(format!("gingham.io_unit is 4096 bytes to 16 MiB, such as '128KiB', not '{value}'"))
+    })
+}
+
+/// Reads past the caches ahead.
+pub(super) fn parse_io_depth(value: &str) -> Result<usize> {
+    let depth = value.trim().parse().ok().filter(|depth| (1..=MOST_READS).contains(depth));
+    depth.ok_or_else(|| Error::InvalidInput(format!("gingham.io_depth is 1 to {MOST_READS}, not '{value}'")))
+}
+
 pub(super) fn parse_isa(value: &str) -> Result<Option<Isa>> {
     let isa = match value.trim().to_ascii_lowercase().as_str() {
         "auto" => return Ok(None),
@@ -80,13 +108,8 @@ pub(super) fn parse_isa(value: &str) -> Result<Option<Isa>> {
     Ok(Some(isa))
 }
 
-/// Bytes of '2GB', '512 MiB', '1.5g' or '1000000'. KB, MB, GB and TB count in 1024s, as do KiB and the others.
-pub(crate) fn parse_bytes(value: &str) -> Result<usize> {
-    let wrong = || {
-        Error::InvalidInput(format!(
-            "gingham.memory_limit is a number of bytes with an optional unit KB, MB, GB or TB, such as '2GB', not '{value}'"
-        ))
-    };
+/// A number of bytes with an optional unit: `65536`, `128KiB`, `1.5 GB`.
+fn bytes_of(value: &str) -> Option<usize> {
     let text = value.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -96,12 +119,22 @@ pub(crate) fn parse_bytes(value: &str) -> Result<usize> {
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
         "t" | "tb" | "tib" => 40,
-        _ => return Err(wrong()),
+        _ => return None,
     };
-    let bytes = match number.parse::<usize>() {
-        Ok(whole) => whole.checked_mul(1 << shift).ok_or_else(wrong)?,
-        Err(_) => (number.parse::<f64>().map_err(|_| wrong())? * (1u64 << shift) as f64) as usize,
+    match number.parse::<usize>() {
+        Ok(whole) => whole.checked_mul(1 << shift),
+        Err(_) => Some((number.parse::<f64>().ok()? * (1u64 << shift) as f64) as usize),
+    }
+}
+
+/// Bytes of '2GB', '512 MiB', '1.5g' or '1000000'. KB, MB, GB and TB count in 1024s, as do KiB and the others.
+pub(crate) fn parse_bytes(value: &str) -> Result<usize> {
+    let wrong = || {
+        Error::InvalidInput(format!(
+            "gingham.memory_limit is a number of bytes with an optional unit KB, MB, GB or TB, such as '2GB', not '{value}'"
+        ))
     };
+    let bytes = bytes_of(value).ok_or_else(wrong)?;
     if bytes < 1 << 20 {
         return Err(Error::InvalidInput(format!("gingham.memory_limit must be at least 1MB, not '{value}'")));
     }

@@ -319,6 +319,7 @@ impl TableProvider for GinghamTable {
         let (batch_rows, isa) = (state.config().batch_size(), settings.effective_isa());
         let predicate = all_of(predicates);
         let scan = self.scan_by(&filters, predicate.clone(), projection.clone(), batch_rows, isa)?;
+        let scan = scan.with_reads(settings.read_options());
         let scan = if self.renamed.is_empty() { scan } else { scan.named(schema) };
         let scan = ScanExec::new(
             scan,

@@ -6,7 +6,7 @@ use crate::table::dynamic::{Implied, is_dynamic};
 use crate::table::filter::all_of;
 use crate::table::join_keys::{JoinKeys, KeysOfWhole};
 use crate::table::statistics::{selectivity, statistics};
-use crate::table::stream::ScanStream;
+use crate::table::stream::{ScanStream, external};
 use arrow::datatypes::SchemaRef;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::stats::Precision;
@@ -130,6 +130,7 @@ impl PartitionSource {
             Predicate::Constant(true) => Arc::clone(&self.shape.scan),
             implied => Arc::new(self.shape.scan_of(all_of([self.shape.predicate.clone(), implied]))?),
         };
+        let scan = scan.for_run().map_err(external)?;
         Ok(self.round.filtered.get_or_init(|| (scan, generation)).clone())
     }
 
@@ -169,7 +170,7 @@ impl ScanShape {
     fn scan_of(&self, predicate: Predicate) -> Result<TableScan> {
         let table = Arc::clone(&self.table);
         let scan = TableScan::new(table, self.columns.clone(), predicate, self.batch_rows, self.isa)?;
-        Ok(scan.named(Arc::clone(self.scan.schema())))
+        Ok(scan.with_reads(self.scan.read_options()).named(Arc::clone(self.scan.schema())))
     }
 }
 
@@ -360,6 +361,9 @@ impl DisplayAs for ScanExec {
                 // Before anything was read it is an estimate of this machine's costs, which are not for every EXPLAIN.
                 let last = self.rounds.last_scan();
                 let scan = last.as_ref().unwrap_or(scan);
+                if let Some(reads) = scan.read_times() {
+                    write!(f, ", read=[{reads}]")?;
+                }
                 match scan.order().filter(|_| scan.has_seen() || format == DisplayFormatType::Verbose) {
                     Some(order) => write!(f, ", order=[{order}]"),
                     None => Ok(()),

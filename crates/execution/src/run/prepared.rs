@@ -17,6 +17,7 @@ use crate::schedule::pool::Pool;
 use crate::{Error, Expression, Limits, Memory, Mode, Result};
 use gingham_kernels::Isa;
 use gingham_kernels::key_table::Probing;
+use gingham_storage::io::ReadTimes;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{Caches, ColumnId};
 use std::fmt;
@@ -137,6 +138,8 @@ pub struct PipelineReport {
     pub compile_time: Duration,
     /// What was chosen late, and the size that decided.
     pub chosen: Vec<(String, usize)>,
+    /// What its scan read past the caches; `None` when it did not.
+    pub reads: Option<ReadTimes>,
     /// The code in two forms, Cranelift's and the machine's, where it was asked for.
     pub code: String,
 }

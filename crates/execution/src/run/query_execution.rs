@@ -26,6 +26,7 @@ use crate::schedule::pool::{Job, Pool};
 use crate::{Error, JoinKind, Mode, Result};
 use gingham_kernels::bits;
 use gingham_kernels::key_table::Probing;
+use gingham_storage::io::ReadTimes;
 use gingham_storage::scan::TableScan;
 use gingham_storage::{IntegerSet, Predicate, ValueClass};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -77,6 +78,8 @@ struct Began {
     spent: Spent,
     /// What was chosen late, and the size that decided.
     chosen: Vec<(String, usize)>,
+    /// What its scan read past the caches.
+    reads: Option<ReadTimes>,
 }
 
 /// A pipeline at work.
@@ -229,7 +232,7 @@ impl QueryExecution {
     }
 
     fn tell(&self, began: Began, rows: usize, table: Option<&JoinTable>) {
-        let Began { start, ran, stages, spent, mut chosen, .. } = began;
+        let Began { start, ran, stages, spent, mut chosen, reads, .. } = began;
         let table = table.map(|table| {
             chosen.push((format!("{}_span", table.name()), table.ranges.numbers() as usize));
             chosen.push((format!("{}_bytes", table.name()), table.bytes()));
@@ -237,7 +240,8 @@ impl QueryExecution {
         });
         let Spent { time: compile_time, bytes: code_bytes, loops, text: code } = spent;
         let time = start.elapsed();
-        let report = PipelineReport { time, rows, table, ran, stages, loops, code_bytes, compile_time, chosen, code };
+        let report =
+            PipelineReport { time, rows, table, ran, stages, loops, code_bytes, compile_time, chosen, reads, code };
         lock(&self.report).pipelines.push(report);
     }
 
@@ -335,6 +339,7 @@ impl PipelineExecution {
                 let hints = if stages.key_sets { pipeline.hints.as_slice() } else { &[] };
                 let (rows, whole) = (scan.table().rows(), predicate.is_some());
                 let (scan, left) = run.with_filter(scan, hints, &mut looked_for)?;
+                let scan = scan.for_run()?;
                 share = left;
                 (Morsels::Scan { scan, numbers: numbers.clone(), whole }, facts.clone(), rows)
             }
@@ -521,7 +526,11 @@ impl PipelineExecution {
             chosen.push((format!("groups_{way}"), plan.groups() as usize));
         }
         let table = ready.given.stages.table;
-        Began { start: self.start, ran, stages, table, spent: code.spent(), chosen }
+        let reads = match &self.morsels {
+            Morsels::Scan { scan, .. } => scan.read_times(),
+            Morsels::Rows { .. } => None,
+        };
+        Began { start: self.start, ran, stages, table, spent: code.spent(), chosen, reads }
     }
 
     fn tell(&self) {

@@ -424,7 +424,7 @@ fn check(columns: &[Column], tids: Option<Vec<u32>>, aggregation: &Aggregation) 
         Err(error) => return Err(TestCaseError::fail(error.to_string())),
     };
     let exact = expected(aggregation, columns, &records);
-    let morsel = OpenMorsel { rows, tids, views: columns.iter().map(Column::view).collect() };
+    let morsel = OpenMorsel::new(rows, tids, columns.iter().map(Column::view).collect());
     for by in [By::Interpreter, By::Generator] {
         for array in [true, false] {
             // Without keys there is an array, always.
@@ -556,7 +556,7 @@ fn values_outside_of_the_metadata_are_found_and_write_nowhere() {
     let aggregation = Aggregation { keys: vec![Expression::Column(0)], ..Aggregation::default() };
     // The metadata says 0 to 9.
     let plan = Plan::new(&aggregation, fields([(Limits::new(0, 9), false)]), 200).unwrap();
-    let morsel = OpenMorsel { rows: 200, tids: None, views: vec![columns[0].view()] };
+    let morsel = OpenMorsel::new(200, None, vec![columns[0].view()]);
     for by in [By::Interpreter, By::Generator] {
         let error = run(&plan, &finishes(&aggregation), None, &morsel, by, true).unwrap_err();
         assert!(matches!(&error, Error::Corrupt { place, .. } if place == "a test"), "{error}");
@@ -578,7 +578,7 @@ fn sums_of_floats_are_exact_in_any_order() {
     for reversed in [false, true] {
         let columns = columns(reversed);
         let plan = Plan::new(&aggregation, fields(columns.iter().map(Column::facts)), 4000).unwrap();
-        let morsel = OpenMorsel { rows: 4000, tids: None, views: vec![columns[0].view()] };
+        let morsel = OpenMorsel::new(4000, None, vec![columns[0].view()]);
         for by in [By::Interpreter, By::Generator] {
             let groups = run(&plan, &[Finish::Value(0)], None, &morsel, by, true).unwrap();
             assert_eq!(groups.columns[0].get(0), Some(exact_sum(&values)), "{by:?}, reversed {reversed}");

@@ -123,7 +123,7 @@ fn windows_give_the_groups_of_one_array() {
         let windows = windows.expect("keys that nearly ascend");
         let with_window: Vec<usize> = (0..keys.len()).filter(|morsel| windows.of(*morsel).is_some()).collect();
         assert!(with_window.into_iter().eq(0..near), "{case}");
-        let morsel = OpenMorsel { rows: 20_000, tids: None, views: columns.iter().map(Column::view).collect() };
+        let morsel = OpenMorsel::new(20_000, None, columns.iter().map(Column::view).collect());
         for by in [By::Interpreter, By::Generator] {
             let expected = run(&plan, &finishes(&aggregation), None, &morsel, by, true).unwrap();
             let found = in_windows((&plan, &aggregation), &columns, &windows, None, by).unwrap();

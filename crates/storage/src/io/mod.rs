@@ -1,12 +1,17 @@
 //! Files and mappings: what needs `unsafe` of LMDB and of the operating system, huge pages, sizes of caches, and the one
 //! memory limit.
 
+pub(crate) mod ahead;
 pub(crate) mod caches;
+pub(crate) mod direct;
 pub(crate) mod huge;
 pub(crate) mod lmdb;
 pub(crate) mod memory;
+pub(crate) mod pool;
+pub(crate) mod reads;
 pub(crate) mod system;
 
+pub use ahead::{ReadOptions, ReadTimes};
 pub use caches::Caches;
 pub use huge::{huge_buffer, huge_vec, huge_zeros};
 pub use memory::MemoryBudget;

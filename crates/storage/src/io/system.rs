@@ -61,6 +61,21 @@ pub(crate) fn boot() -> Option<String> {
     Some(boot.trim().to_owned()).filter(|boot| !boot.is_empty())
 }
 
+/// What the process has computed so far, on all of its threads.
+#[cfg(unix)]
+pub(crate) fn process_time() -> std::time::Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is room for one timespec, which the call writes or leaves.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+    std::time::Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+/// Not asked elsewhere.
+#[cfg(not(unix))]
+pub(crate) fn process_time() -> std::time::Duration {
+    std::time::Duration::ZERO
+}
+
 /// Which file or folder a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileIdentity(u64, u64);
@@ -116,6 +131,18 @@ pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn exchange(_one: &Path, _other: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Reads once into `bytes` from `offset` of a file on, whoever else reads it; gives how many bytes came.
+#[cfg(unix)]
+pub(crate) fn read_some_at(file: &std::fs::File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, bytes, offset)
+}
+
+/// Reads once into `bytes` from `offset` of a file on, whoever else reads it; gives how many bytes came.
+#[cfg(windows)]
+pub(crate) fn read_some_at(file: &std::fs::File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
 }
 
 /// Fills `bytes` from `offset` of a file on, whoever else reads it.

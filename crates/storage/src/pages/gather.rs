@@ -3,8 +3,8 @@
 
 pub(crate) mod bare;
 pub(crate) mod pick;
-pub(crate) mod pool;
 
+use crate::io::pool;
 use crate::model::view::{ColumnView, PhysicalLayout};
 use crate::pages::attribute::{Attribute, AttributeForm, Field};
 use crate::pages::columns::Fetch;

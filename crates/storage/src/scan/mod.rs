@@ -19,6 +19,7 @@
 //! | `coded_delta` | delta blocks with codes for their strings |
 //! | `records` | row ids, and values at them |
 
+pub(crate) mod ahead;
 pub(crate) mod code;
 pub(crate) mod coded_delta;
 pub(crate) mod condition;
@@ -32,6 +33,7 @@ pub(crate) mod morsel;
 pub(crate) mod observe;
 pub(crate) mod prune;
 pub(crate) mod rank;
+pub(crate) mod reads;
 pub(crate) mod records;
 pub(crate) mod rows;
 pub(crate) mod sample;
@@ -41,6 +43,7 @@ mod tests;
 pub(crate) mod translate;
 
 use crate::decode::arrays::{Selection, values};
+use crate::io::ahead::ReadOptions;
 use crate::model::view::ColumnView;
 use crate::scan::code::CodePredicate;
 use crate::scan::estimate::Metadata;
@@ -49,12 +52,13 @@ use crate::scan::keyed::Asked;
 pub use crate::scan::morsel::{OpenMorsel, base, integer_bounds, integers};
 use crate::scan::observe::{Arranged, Observed};
 use crate::scan::prune::{Verdict, judge};
+use crate::scan::reads::{MorselMemory, ScanReads};
 pub use crate::scan::records::{fetch, fetch_all};
 pub use crate::scan::rows::batch_bytes;
 use crate::scan::source::MorselSource;
 pub use crate::scan::translate::of_entries;
 use crate::scan::translate::{Prepared, translate};
-use crate::segment::dense::read::ZoneMemo;
+use crate::segment::memo::ZoneMemo;
 use crate::snapshot::delete_vector::DeleteVectorZone;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnDefinition, ColumnId, Error, Predicate, Result, TableDefinition};
@@ -79,6 +83,10 @@ pub struct TableScan {
     skipped: usize,
     batch_rows: usize,
     isa: Isa,
+    /// How runs read past the caches, when they do.
+    read_options: Option<ReadOptions>,
+    /// Where segments' bytes come from in a run that does.
+    reads: Option<Arc<ScanReads>>,
 }
 
 /// One zone of a source.
@@ -120,6 +128,8 @@ impl TableScan {
             skipped: 0,
             batch_rows: batch_rows.max(1),
             isa,
+            read_options: None,
+            reads: None,
         };
         let asked = Asked::of(&predicate);
         for source in MorselSource::all(&table)? {
@@ -194,6 +204,8 @@ impl TableScan {
             skipped: self.skipped,
             batch_rows: self.batch_rows,
             isa: self.isa,
+            read_options: self.read_options,
+            reads: self.reads.clone(),
         })
     }
 
@@ -212,6 +224,8 @@ impl TableScan {
             skipped: self.skipped,
             batch_rows: self.batch_rows,
             isa: self.isa,
+            read_options: self.read_options,
+            reads: None,
         })
     }
 
@@ -241,19 +255,23 @@ impl TableScan {
         self.skipped
     }
 
-    /// True when the zone maps rule a morsel out: one of a scan that was narrowed.
-    pub fn rules_out(&self, morsel: usize) -> bool {
-        self.morsels.get(morsel).is_some_and(|morsel| morsel.verdict == Verdict::None)
+    /// True when the zone maps rule a morsel out: one of a scan that was narrowed. What was read ahead for it is given up.
+    pub fn rules_out(&self, number: usize) -> bool {
+        let is_out = self.morsels.get(number).is_some_and(|morsel| morsel.verdict == Verdict::None);
+        if is_out {
+            drop(self.memo(number));
+        }
+        is_out
     }
 
     /// Number of records that qualify in a morsel, without their values.
-    pub fn count(&self, morsel: usize) -> Result<usize> {
-        let morsel = self.morsel(morsel)?;
+    pub fn count(&self, number: usize) -> Result<usize> {
+        let (morsel, memo) = (self.morsel(number)?, self.memo(number));
         match morsel.verdict {
             Verdict::None => Ok(0),
             Verdict::All => Ok(self.live(morsel)),
             Verdict::Some => {
-                let qualifying = self.qualifying(morsel, &ZoneMemo::default())?;
+                let qualifying = self.qualifying(morsel, &memo)?;
                 self.segments[morsel.segment].0.end_zone(morsel.zone);
                 Ok(bits::count(self.isa, &qualifying))
             }
@@ -263,14 +281,14 @@ impl TableScan {
     /// The qualifying records of a morsel, in record order, in batches of at most `batch_rows`; decoded one batch at a
     /// time as the iterator is advanced.
     pub fn read(self: &Arc<Self>, morsel: usize) -> Result<MorselBatches> {
-        let (views, tids, rest) = match self.open(morsel)? {
-            None => (Vec::new(), None, 0..0),
+        let (views, tids, rest, memory) = match self.open(morsel)? {
+            None => (Vec::new(), None, 0..0, None),
             Some(open) => {
                 let rest = 0..open.qualifying();
-                (open.views, open.tids, rest)
+                (open.views, open.tids, rest, open.memory)
             }
         };
-        Ok(MorselBatches { scan: Arc::clone(self), views, tids, rest })
+        Ok(MorselBatches { scan: Arc::clone(self), views, tids, rest, _memory: memory })
     }
 
     fn morsel(&self, number: usize) -> Result<&Morsel> {
@@ -342,6 +360,7 @@ pub struct MorselBatches {
     tids: Option<Vec<u32>>,
     /// What is still to deliver, of `tids` or else of the records.
     rest: Range<usize>,
+    _memory: Option<MorselMemory>,
 }
 
 impl MorselBatches {

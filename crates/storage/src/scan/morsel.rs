@@ -10,8 +10,9 @@ use crate::model::dictionary::DictionaryVersion;
 use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout, code_bytes, float_integer, real_from_order};
 use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::scan::prune::Verdict;
+use crate::scan::reads::MorselMemory;
 use crate::scan::{Morsel, TableScan};
-use crate::segment::dense::read::ZoneMemo;
+use crate::segment::memo::ZoneMemo;
 use crate::snapshot::heap::zones::RECORD_IDS;
 use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::{ColumnId, Datum, LogicalType, Result, ValueClass};
@@ -26,9 +27,16 @@ pub struct OpenMorsel {
     pub tids: Option<Vec<u32>>,
     /// Views of the projected columns, in their order. What they have at other records than the qualifying ones means nothing.
     pub views: Vec<ColumnView>,
+    /// What is accounted for them while they are read past the cache.
+    pub(crate) memory: Option<MorselMemory>,
 }
 
 impl OpenMorsel {
+    /// A morsel of records that lie elsewhere, for whose columns nothing is accounted.
+    pub fn new(rows: usize, tids: Option<Vec<u32>>, views: Vec<ColumnView>) -> Self {
+        Self { rows, tids, views, memory: None }
+    }
+
     /// Records that qualify.
     pub fn qualifying(&self) -> usize {
         self.tids.as_ref().map_or(self.rows, Vec::len)
@@ -37,9 +45,9 @@ impl OpenMorsel {
 
 impl TableScan {
     /// Evaluates the predicate on a morsel and opens the projected columns; `None` when no record qualifies.
-    pub fn open(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
-        let morsel = self.morsel(morsel)?;
-        let memo = ZoneMemo::default();
+    pub fn open(&self, number: usize) -> Result<Option<OpenMorsel>> {
+        let morsel = self.morsel(number)?;
+        let memo = self.memo(number);
         let tids = match morsel.verdict {
             Verdict::None => return Ok(None),
             Verdict::All => self.live_tids(morsel),
@@ -53,8 +61,7 @@ impl TableScan {
                 (rows < morsel.rows).then(|| self.tids(&qualifying, rows))
             }
         };
-        let views = self.views(morsel, tids.as_deref(), &memo)?;
-        Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
+        self.opened(morsel, tids, &memo).map(Some)
     }
 
     /// The records of a morsel that are not deleted; `None` when none is.
@@ -71,14 +78,20 @@ impl TableScan {
 
     /// Opens the projected columns of a morsel with all records that are not deleted, for an executor that evaluates the predicate itself;
     /// `None` when zone maps say that no record qualifies.
-    pub fn open_all(&self, morsel: usize) -> Result<Option<OpenMorsel>> {
-        let morsel = self.morsel(morsel)?;
+    pub fn open_all(&self, number: usize) -> Result<Option<OpenMorsel>> {
+        let (morsel, memo) = (self.morsel(number)?, self.memo(number));
         if morsel.verdict == Verdict::None {
             return Ok(None);
         }
         let tids = self.live_tids(morsel);
-        let views = self.views(morsel, tids.as_deref(), &ZoneMemo::default())?;
-        Ok(Some(OpenMorsel { rows: morsel.rows, tids, views }))
+        self.opened(morsel, tids, &memo).map(Some)
+    }
+
+    /// A morsel with the views of its columns.
+    fn opened<'a>(&'a self, morsel: &Morsel, tids: Option<Vec<u32>>, memo: &ZoneMemo<'a>) -> Result<OpenMorsel> {
+        let memory = self.charge(morsel);
+        let views = self.views(morsel, tids.as_deref(), memo)?;
+        Ok(OpenMorsel { rows: morsel.rows, tids, views, memory })
     }
 
     /// Views of the projected columns, of which the values at `tids` are wanted, or all.

@@ -9,8 +9,8 @@ use crate::scan::keyed::Asked;
 use crate::scan::rank;
 use crate::scan::records::numbers;
 use crate::scan::translate::Facts;
-use crate::segment::dense::read::ZoneMemo;
 use crate::segment::group::GroupMeta;
+use crate::segment::memo::ZoneMemo;
 use crate::segment::reader::Segment;
 use crate::segment::{ColumnMeta, ZoneMap};
 use crate::snapshot::delete_vector::{DeleteVector, DeleteVectorZone};
@@ -36,7 +36,22 @@ pub(super) struct SegmentPart {
     deleted: Option<Arc<DeleteVector>>,
 }
 
+impl SegmentPart {
+    /// The segment or delta block.
+    pub(super) fn segment(&self) -> &Segment {
+        &self.segment
+    }
+}
+
 impl MorselSource {
+    /// Bytes that a zone of a column takes when it is decoded alone; 0 of pages.
+    pub(super) fn native_bytes(&self, column: ColumnId, zone: usize) -> usize {
+        match self {
+            Self::Segment(part) => part.segment.native_bytes(column, zone),
+            Self::Pages(_) => 0,
+        }
+    }
+
     /// What a table consists of, in record order. Fails for a heap table whose snapshot has no pin.
     pub(super) fn all(table: &TableSnapshot) -> Result<Vec<Self>> {
         let pages = match (&table.heap, &table.pages) {

@@ -47,6 +47,11 @@ impl BlockCache {
         cache
     }
 
+    /// The account of its memory.
+    pub(crate) fn budget(&self) -> &Arc<MemoryBudget> {
+        &self.budget
+    }
+
     /// The group of that key, made when it is not here, with `zones`; `None` when its bytes don't fit.
     pub(crate) fn group(
         &self,

@@ -15,6 +15,8 @@ pub(crate) mod format;
 pub(crate) mod group;
 pub(crate) mod joined;
 pub(crate) mod key_hash;
+pub(crate) mod load;
+pub(crate) mod memo;
 pub(crate) mod meta;
 pub(crate) mod reader;
 pub(crate) mod region;

@@ -1,23 +1,21 @@
 //! Reading a segment: open, verify, and give column views.
 
 use crate::encoding::meta::Encoding;
+use crate::io::ahead::AheadFile;
 use crate::model::dictionary::DictionaryVersion;
 use crate::model::page_packing::PagePacking;
 use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
 use crate::segment::cache::BlockCache;
-use crate::segment::decode::{Expected, decode};
-use crate::segment::dense::read::{ZoneMemo, ZonePages, span};
 use crate::segment::directory::Directory;
 use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
 use crate::segment::group::{Form, GroupMeta};
 use crate::segment::joined::Joined;
+use crate::segment::memo::ZoneMemo;
 use crate::segment::meta::{ColumnMeta, SegmentId, ZoneMap};
-use crate::segment::region::{ZoneParts, ZonedRegion};
-use crate::segment::scratch;
 use crate::segment::source::SegmentBytes;
 use crate::{ColumnDefinition, ColumnId, Error, Result};
 use arrow::array::Array;
-use arrow::buffer::{BooleanBuffer, Buffer};
+use arrow::buffer::BooleanBuffer;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
@@ -42,19 +40,19 @@ pub struct Segment {
 pub(super) struct Opened {
     pub(super) id: SegmentId,
     /// Number of this opening within the process, by which the cache knows its columns.
-    key: u64,
+    pub(super) key: u64,
     pub(super) place: String,
     pub(super) source: SegmentBytes,
     length: u64,
     delta: bool,
     pub(super) directory: Directory,
     /// How the groups lie in memory.
-    forms: Vec<Form>,
+    pub(super) forms: Vec<Form>,
     /// For each column its group and its place there.
-    members: Vec<(usize, usize)>,
+    pub(super) members: Vec<(usize, usize)>,
     /// For each group the number of its first region in the cache, and behind the last how many there are.
-    regions: Vec<usize>,
-    cache: Arc<BlockCache>,
+    pub(super) regions: Vec<usize>,
+    pub(super) cache: Arc<BlockCache>,
 }
 
 impl Drop for Opened {
@@ -169,11 +167,47 @@ impl Segment {
         self.groups().iter().find(|group| group.columns.contains(&place))
     }
 
+    /// Bytes that a zone of a column takes when it is decoded alone; 0 of a column that the segment does not have.
+    pub(crate) fn native_bytes(&self, column: ColumnId, zone: usize) -> usize {
+        let Some(place) = self.place_of(column) else { return 0 };
+        let (file, within) = self.source(place);
+        let strings = file.directory.block(within, zone).string_bytes as usize;
+        self.columns()[place].native().length(self.zone_rows(zone).len()) + strings
+    }
+
+    /// Where the bytes of a zone of a column lie: the number of the file's opening, offset and length; `None` of a column that has none.
+    pub(crate) fn span(&self, column: ColumnId, zone: usize) -> Option<(u64, u64, usize)> {
+        let (file, within) = self.source(self.place_of(column)?);
+        let (offset, length) = file.span(within, zone);
+        Some((file.key, offset, length))
+    }
+
+    /// Its files, opened to be read past the system's cache, by the number of their opening, with their names. An image has none.
+    pub(crate) fn direct_files(&self) -> Result<Vec<(u64, AheadFile)>> {
+        let mut files = Vec::new();
+        for file in self.files() {
+            if let Some((direct, path)) = file.source.direct()? {
+                files.push((file.key, AheadFile { file: Arc::new(direct), place: path.display().to_string() }));
+            }
+        }
+        Ok(files)
+    }
+
     /// How a column is packed in dense pages; `None` when it lies in none.
     pub fn page_packing(&self, column: ColumnId) -> Option<PagePacking> {
         let (file, within) = self.source(self.place_of(column)?);
         let (group, member) = file.members[within];
         Some(file.directory.groups[group].dense.as_ref()?.fields[member].packing)
+    }
+
+    /// The number of the dense page that has a record of a zone, and the record's place among the page's; `None` when the column
+    /// lies in none.
+    pub fn dense_page(&self, column: ColumnId, zone: usize, tid: usize) -> Option<(usize, usize)> {
+        let (file, within) = self.source(self.place_of(column)?);
+        let dense = file.directory.groups[file.members[within].0].dense.as_ref()?;
+        let record = self.zone_rows(zone).start + tid;
+        let page = dense.pages_of(&(record..record + 1)).start;
+        Some((page, record - dense.table.get(page)?.first as usize))
     }
 
     /// The dictionary version that a column's codes refer to.
@@ -352,168 +386,6 @@ impl Opened {
         }));
         let key = OPENED.fetch_add(1, Ordering::Relaxed);
         Ok(Self { id, key, place, source, length, delta: header.delta, directory, forms, members, regions, cache })
-    }
-
-    /// A zone of a column: as its group lies, in the cache, or the column alone when the budget has no room. `name` is
-    /// the column's, for errors.
-    fn load<'a>(
-        &'a self,
-        place: usize,
-        zone: usize,
-        name: &str,
-        memo: &ZoneMemo<'a>,
-    ) -> Result<(PhysicalLayout, Option<BooleanBuffer>)> {
-        let (group, member) = self.members[place];
-        let form = &self.forms[group];
-        let region = if form.regions() > 1 { member } else { 0 };
-        let Some(memory) = self.cache.group((self.key, self.regions[group] + region), || self.parts(group, region))?
-        else {
-            let (codes, bytes, validity) = self.load_alone(place, zone, Some(name), memo)?;
-            return Ok((self.directory.columns[place].native().shape(codes, bytes), validity));
-        };
-        memory.fill(zone, |codes, bytes| match form {
-            Form::Dense(_) => Ok(vec![self.decode_dense(place, zone, Some(name), memo, codes, bytes)?]),
-            _ => self.fill(group, zone, (place, name), codes, bytes),
-        })?;
-        let Some((codes, bytes, validity)) = memory.buffers(zone) else {
-            return Err(Error::corrupt(&self.place, "a block was lost while it was read"));
-        };
-        let rows = self.directory.zone(zone).len();
-        let validity = if let Form::Dense(_) = form { &validity[0] } else { &validity[member] };
-        Ok((form.shape(member, rows, codes, bytes), validity.clone()))
-    }
-
-    /// Where the zones of a group lie in one of its regions.
-    fn parts(&self, group: usize, region: usize) -> Vec<ZoneParts> {
-        let (form, members) = (&self.forms[group], &self.directory.groups[group].columns);
-        let members = if form.regions() > 1 { &members[region..=region] } else { members };
-        let (mut codes, mut bytes) = (0, 0);
-        (0..self.directory.zones())
-            .map(|zone| {
-                let start = (codes, bytes);
-                codes += form.length(region, self.directory.zone(zone).len());
-                let strings = |place: &usize| self.directory.block(*place, zone).string_bytes as usize;
-                bytes += members.iter().map(strings).sum::<usize>();
-                ZoneParts { codes: start.0..codes, bytes: start.1..bytes }
-            })
-            .collect()
-    }
-
-    /// Reads, verifies and lays out a zone of a group: its blocks lie one behind the other. `named` is a column's place
-    /// and its name in errors.
-    fn fill(
-        &self,
-        group: usize,
-        zone: usize,
-        named: (usize, &str),
-        codes: &mut [u8],
-        bytes: &mut [u8],
-    ) -> Result<Vec<Option<BooleanBuffer>>> {
-        let columns = &self.directory.groups[group].columns;
-        let name = |place: usize| Some(named.1).filter(|_| place == named.0);
-        let blocks = || columns.iter().map(|place| self.directory.block(*place, zone));
-        let offset = blocks().map(|block| block.offset).min().unwrap_or_default();
-        let read = self.source.read(offset, blocks().map(|block| block.length as usize).sum())?;
-        if let Form::Alone(_) = self.forms[group] {
-            return Ok(vec![self.decode(columns[0], zone, name(columns[0]), &read, codes, bytes)?]);
-        }
-        let rows = self.directory.zone(zone).len();
-        let lengths = |place: &usize| {
-            let strings = self.directory.block(*place, zone).string_bytes as usize;
-            (self.directory.columns[*place].native().length(rows), strings)
-        };
-        let lengths: Vec<(usize, usize)> = columns.iter().map(lengths).collect();
-        scratch::with_columns(&lengths, |natives| {
-            let mut validity = Vec::with_capacity(columns.len());
-            for (place, (codes, bytes)) in columns.iter().zip(&mut *natives) {
-                let entry = self.directory.block(*place, zone);
-                let block = &read[(entry.offset - offset) as usize..][..entry.length as usize];
-                validity.push(self.decode(*place, zone, name(*place), block, codes, bytes)?);
-            }
-            self.forms[group].lay_out(rows, natives, codes, bytes);
-            Ok(validity)
-        })
-    }
-
-    /// Reads a zone of one column past the cache, native, into memory of its own.
-    fn load_alone<'a>(
-        &'a self,
-        place: usize,
-        zone: usize,
-        name: Option<&str>,
-        memo: &ZoneMemo<'a>,
-    ) -> Result<(Buffer, Buffer, Option<BooleanBuffer>)> {
-        let entry = self.directory.block(place, zone);
-        let rows = self.directory.zone(zone).len();
-        let codes = 0..self.directory.columns[place].native().length(rows);
-        let parts = ZoneParts { codes, bytes: 0..entry.string_bytes as usize };
-        let memory = Arc::new(ZonedRegion::new(vec![parts], None)?);
-        memory.fill(0, |codes, bytes| match self.forms[self.members[place].0] {
-            Form::Dense(_) => self.decode_dense(place, zone, name, memo, codes, bytes),
-            _ => {
-                let block = self.source.read(entry.offset, entry.length as usize)?;
-                self.decode(place, zone, name, &block, codes, bytes)
-            }
-        })?;
-        match memory.buffers(0) {
-            Some((codes, bytes, validity)) => Ok((codes, bytes, validity.clone())),
-            None => Err(Error::corrupt(&self.place, "a block was lost while it was read")),
-        }
-    }
-
-    /// Verifies and decodes a zone of a column that lies in dense pages.
-    fn decode_dense<'a>(
-        &'a self,
-        place: usize,
-        zone: usize,
-        name: Option<&str>,
-        memo: &ZoneMemo<'a>,
-        codes: &mut [u8],
-        bytes: &mut [u8],
-    ) -> Result<Option<BooleanBuffer>> {
-        let (group, member) = self.members[place];
-        let (Form::Dense(form), Some(meta)) = (&self.forms[group], &self.directory.groups[group].dense) else {
-            return Err(Error::Internal(format!("group {group} has no dense pages")));
-        };
-        let records = self.directory.zone(zone);
-        let read = || {
-            let (offset, length) = span(meta, &records);
-            let buffer = self.source.read(offset, length)?;
-            ZonePages::parse((meta, form), records, self.directory.rows, buffer)
-                .map_err(|detail| Error::corrupt(&self.place, detail))
-        };
-        let entry = self.directory.block(place, zone);
-        let decoded = match form.fields.len() {
-            1 => read()?.decode(member, entry, codes, bytes),
-            _ => memo.pages((self.key, group), read)?.decode(member, entry, codes, bytes),
-        };
-        decoded.map_err(|detail| {
-            Error::corrupt(&self.place, format!("{} zone {zone}: {detail}", self.column_text(place, name)))
-        })
-    }
-
-    /// A column in errors.
-    fn column_text(&self, place: usize, name: Option<&str>) -> String {
-        let number = self.directory.columns[place].column;
-        name.map_or_else(|| format!("column {number}"), |name| format!("column '{name}'"))
-    }
-
-    /// Verifies and decodes one block, given its column's name where that is known.
-    fn decode(
-        &self,
-        place: usize,
-        zone: usize,
-        name: Option<&str>,
-        block: &[u8],
-        codes: &mut [u8],
-        bytes: &mut [u8],
-    ) -> Result<Option<BooleanBuffer>> {
-        let (entry, meta) = (*self.directory.block(place, zone), &self.directory.columns[place]);
-        let expected = Expected { rows: self.directory.zone(zone).len(), native: meta.native(), entry };
-        decode(block, &expected, codes, bytes).map_err(|detail| {
-            let column = self.column_text(place, name);
-            Error::corrupt(&self.place, format!("{column} zone {zone} (at byte {}): {detail}", entry.offset))
-        })
     }
 }
 

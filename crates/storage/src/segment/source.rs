@@ -1,11 +1,33 @@
 //! Where a segment's bytes come from: a file, read at offsets, or an image in memory.
 
+use crate::io::direct::DirectFile;
 use crate::io::system::read_at;
 use crate::{Error, Result};
+use arrow::buffer::Buffer;
 use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Bytes that were read.
+#[derive(Debug)]
+pub(crate) enum ReadBytes<'a> {
+    /// As the source has or gives them.
+    Source(Cow<'a, [u8]>),
+    /// As a read past the system's cache gave them.
+    Direct(Buffer),
+}
+
+impl std::ops::Deref for ReadBytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Source(bytes) => bytes,
+            Self::Direct(bytes) => bytes,
+        }
+    }
+}
 
 /// The bytes of a segment.
 #[derive(Debug)]
@@ -26,6 +48,12 @@ impl SegmentBytes {
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io("opening", path))?;
         Ok(Self::File { file, path: path.to_path_buf() })
+    }
+
+    /// The file, opened to be read past the system's cache, and its name; `None` of an image.
+    pub fn direct(&self) -> Result<Option<(DirectFile, &Path)>> {
+        let Self::File { file, path } = self else { return Ok(None) };
+        Ok(Some((DirectFile::reopen(file).map_err(Error::io("opening", path))?, path)))
     }
 
     /// Its length in bytes.

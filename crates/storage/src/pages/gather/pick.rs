@@ -2,10 +2,11 @@
 //! touched of a minipage.
 
 use crate::io::lmdb::PinnedRun;
+use crate::io::pool;
 use crate::model::view::{ColumnView, PhysicalLayout};
 use crate::pages::attribute::{Attribute, AttributeForm};
 use crate::pages::gather::bare::Minipages;
-use crate::pages::gather::{PADDING, padded, pool};
+use crate::pages::gather::{PADDING, padded};
 
 /// The view of `own`, attribute `at`, in pages of so many records together, all of which was checked before. At `tids`, ascending, it
 /// has the records' values, elsewhere any. None of them is NULL. `None` where that takes more than copying codes: the column is of byte

@@ -6,7 +6,7 @@
 
 use crate::model::page_packing::{MOST_INDEX_BITS, PagePacking};
 use crate::segment::decode::Native;
-use crate::segment::dense::cut::{Cutter, Pages};
+use crate::segment::dense::cut::{Cutter, Numbers, Pages};
 use crate::segment::dense::entries::{ColumnEntries, EntriesMeta};
 use crate::segment::dense::form::{EntryKind, MOST_NUMBER_BITS, PageField, PageForm};
 use std::ops::Range;
@@ -46,7 +46,8 @@ pub(crate) fn choose(columns: &[ColumnEntries], metas: &[EntriesMeta], page_size
             *seen = column.seen_before(meta.code_bits);
         }
     }
-    let chooser = Chooser { columns, metas, page_size, seen, windows: windows(rows) };
+    let mut chooser = Chooser { columns, metas, page_size, seen, windows: windows(rows), numbers: Vec::new(), most: 0 };
+    chooser.number();
     let packings = if columns.len() == 1 { chooser.column()? } else { chooser.tuple()? };
     chooser.chosen(&packings)
 }
@@ -85,15 +86,19 @@ struct Chooser<'a> {
     seen: Vec<Vec<u32>>,
     /// Windows to measure on first; empty when all records are few enough.
     windows: Vec<Range<usize>>,
+    /// For each record the codes of the first columns as one number.
+    numbers: Vec<u64>,
+    /// How many columns these are: as many as may be delta-coded together.
+    most: usize,
 }
 
 impl Chooser<'_> {
     /// The packing of a single column.
     fn column(&self) -> Result<Packings, String> {
-        let (column, meta) = (&self.columns[0], &self.metas[0]);
+        let meta = &self.metas[0];
         let plain = self.without(0);
         let has_runs = matches!(meta.native, Native::Codes { .. }) && meta.code_bits < 64;
-        let has_delta = matches!(meta.native, Native::Codes { .. }) && meta.code_bits > 0 && column.ascends();
+        let has_delta = meta.code_bits > 0 && self.most == 1;
         let candidates = match meta.asked {
             Some(PagePacking::RunLength) if has_runs => vec![PagePacking::RunLength],
             Some(PagePacking::Delta) if has_delta => vec![PagePacking::Delta],
@@ -155,37 +160,35 @@ impl Chooser<'_> {
         }
     }
 
-    /// How many of the first columns may be delta-coded as one number: that ascends and has at most 64 bits.
-    fn delta_columns(&self) -> Vec<usize> {
-        let asked = self.metas.iter().take_while(|meta| meta.asked == Some(PagePacking::Delta)).count();
+    /// Makes the numbers of as many of the first columns as may be delta-coded as one: that ascends and has at most 64 bits.
+    fn number(&mut self) {
         let may = |meta: &&EntriesMeta| {
             matches!(meta.native, Native::Codes { .. }) && matches!(meta.asked, None | Some(PagePacking::Delta))
         };
-        let (mut most, mut bits) = (0, 0);
-        for meta in self.metas.iter().take_while(may) {
+        let mut bits = 0;
+        for (column, meta) in self.columns.iter().zip(self.metas.iter().take_while(may)) {
             bits += u32::from(meta.code_bits);
-            if bits > MOST_NUMBER_BITS || !self.numbers(most + 1).is_sorted() {
-                break;
+            let shift = u32::from(meta.code_bits);
+            let with = |(number, code): (&u64, &u64)| number.checked_shl(shift).unwrap_or(0) | code;
+            let numbers: Vec<u64> = match self.most {
+                0 => column.codes.clone(),
+                _ => self.numbers.iter().zip(&column.codes).map(with).collect(),
+            };
+            if bits > MOST_NUMBER_BITS || !numbers.is_sorted() {
+                return;
             }
-            most += 1;
+            (self.numbers, self.most) = (numbers, self.most + 1);
         }
-        // Where values forbid what was asked for, nothing is delta-coded; nor are columns whose numbers have no bits.
-        let has_bits = |delta: &usize| self.metas[..*delta].iter().any(|meta| meta.code_bits > 0);
-        let some = (asked.max(1)..=most).filter(has_bits);
-        let is_forced = asked > 0 && some.clone().next().is_some();
-        Some(0).filter(|_| !is_forced).into_iter().chain(some).collect()
     }
 
-    /// The first columns' codes as one number a record.
-    fn numbers(&self, columns: usize) -> Vec<u64> {
-        let mut numbers = vec![0; self.columns.first().map_or(0, |column| column.rows)];
-        for (column, meta) in self.columns[..columns].iter().zip(self.metas) {
-            let bits = u32::from(meta.code_bits);
-            for (number, code) in numbers.iter_mut().zip(&column.codes) {
-                *number = u64::checked_shl(*number, bits).unwrap_or(0) | code;
-            }
-        }
-        numbers
+    /// How many of the first columns are delta-coded in each candidate.
+    fn delta_columns(&self) -> Vec<usize> {
+        let asked = self.metas.iter().take_while(|meta| meta.asked == Some(PagePacking::Delta)).count();
+        // Where values forbid what was asked for, nothing is delta-coded; nor are columns whose numbers have no bits.
+        let has_bits = |delta: &usize| self.metas[..*delta].iter().any(|meta| meta.code_bits > 0);
+        let some = (asked.max(1)..=self.most).filter(has_bits);
+        let is_forced = asked > 0 && some.clone().next().is_some();
+        Some(0).filter(|_| !is_forced).into_iter().chain(some).collect()
     }
 
     /// Dictionaries of every size that some of the columns can use, with indexes of at most so many bits.
@@ -251,10 +254,11 @@ impl Chooser<'_> {
         let fields: Vec<PageField> = packings.iter().enumerate().map(field).collect();
         let columns: Vec<_> = self.metas.iter().map(|meta| (meta.native, meta.code_bits)).collect();
         let form = PageForm::new(self.page_size, &fields, &columns)?;
-        let numbers = if form.number_bits > 0 { self.numbers(form.delta_fields()) } else { Vec::new() };
+        let surplus = &self.metas[form.delta_fields().min(self.most)..self.most];
+        let surplus = surplus.iter().map(|meta| u32::from(meta.code_bits)).sum();
         let has_dictionary: Vec<bool> =
             packings.iter().map(|packing| matches!(packing, PagePacking::PageDictionary(_))).collect();
-        Ok(CandidatePages { chooser: self, fields, form, numbers, has_dictionary })
+        Ok(CandidatePages { chooser: self, fields, form, surplus, has_dictionary })
     }
 
     fn chosen(self, packings: &Packings) -> Result<Chosen, String> {
@@ -263,7 +267,9 @@ impl Chooser<'_> {
             EntryKind::Strings => Pages::default(),
             _ => prepared.cut(0..self.columns[0].rows),
         };
-        let CandidatePages { fields, form, numbers, has_dictionary, .. } = prepared;
+        let CandidatePages { fields, form, surplus, has_dictionary, .. } = prepared;
+        let mut numbers = if form.number_bits > 0 { self.numbers } else { Vec::new() };
+        numbers.iter_mut().for_each(|number| *number >>= surplus);
         let keep = |(seen, has): (Vec<u32>, &bool)| if *has { seen } else { Vec::new() };
         let seen = self.seen.into_iter().zip(&has_dictionary).map(keep).collect();
         Ok(Chosen { fields, form, numbers, seen, pages })
@@ -275,7 +281,8 @@ struct CandidatePages<'a> {
     chooser: &'a Chooser<'a>,
     fields: Vec<PageField>,
     form: PageForm,
-    numbers: Vec<u64>,
+    /// Bits that the chooser's numbers have of columns that are not delta-coded.
+    surplus: u32,
     has_dictionary: Vec<bool>,
 }
 
@@ -283,7 +290,7 @@ impl CandidatePages<'_> {
     fn cut(&self, records: Range<usize>) -> Pages {
         let seen = self.chooser.seen.iter().zip(&self.has_dictionary);
         let seen: Vec<&[u32]> = seen.map(|(seen, has)| if *has { seen.as_slice() } else { &[] }).collect();
-        let Self { chooser, form, numbers, .. } = self;
-        Cutter { form, columns: chooser.columns, numbers, seen: &seen }.cut(records)
+        let numbers = Numbers { all: &self.chooser.numbers, surplus: self.surplus.min(63) };
+        Cutter { form: &self.form, columns: self.chooser.columns, numbers, seen: &seen }.cut(records)
     }
 }

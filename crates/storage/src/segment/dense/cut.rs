@@ -26,9 +26,34 @@ pub(crate) struct Cutter<'a> {
     /// The columns.
     pub columns: &'a [ColumnEntries],
     /// The numbers that the delta-coded columns make; empty without any.
-    pub numbers: &'a [u64],
+    pub numbers: Numbers<'a>,
     /// For each column with a dictionary what [`ColumnEntries::seen_before`] says; empty for others.
     pub seen: &'a [&'a [u32]],
+}
+
+/// For each record the codes of a group's first columns as one number.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Numbers<'a> {
+    /// The numbers of these columns, or of more.
+    pub all: &'a [u64],
+    /// Bits of the columns that are too many.
+    pub surplus: u32,
+}
+
+impl Numbers<'_> {
+    /// The number of a record.
+    #[inline]
+    pub fn of(&self, record: usize) -> u64 {
+        self.all[record] >> self.surplus
+    }
+}
+
+/// What takes part in how large a record of a form is, found once for all records.
+struct Parts<'a> {
+    nullable: Vec<&'a ColumnEntries>,
+    strings: Vec<&'a ColumnEntries>,
+    /// For each dictionary what was seen before, and the bytes of an entry.
+    dictionaries: Vec<(&'a [u32], usize)>,
 }
 
 /// What a page has so far.
@@ -43,10 +68,11 @@ impl Cutter<'_> {
     /// Cuts some records.
     pub fn cut(&self, records: Range<usize>) -> Pages {
         let (mut pages, mut start, size) = (Pages::default(), records.start, self.form.page_size);
+        let parts = self.parts();
         while start < records.end {
             let (end, bytes) = match self.form.kind {
                 EntryKind::Runs { word_bytes } => self.runs(start..records.end, word_bytes),
-                _ => self.tuples(start..records.end),
+                _ => self.tuples(&parts, start..records.end),
             };
             pages.bytes = pages.bytes.next_multiple_of(size as u64) + bytes as u64;
             pages.ends.push(end);
@@ -56,18 +82,18 @@ impl Cutter<'_> {
     }
 
     /// Cuts a page off some records: the record behind its last, of which it has at least one, and its bytes.
-    fn tuples(&self, records: Range<usize>) -> (usize, usize) {
+    fn tuples(&self, parts: &Parts<'_>, records: Range<usize>) -> (usize, usize) {
         let start = records.start;
-        let nullable: Vec<&ColumnEntries> = self.columns.iter().filter(|column| column.has_nulls()).collect();
-        if let (EntryKind::Tuples { stride }, true, 0) = (self.form.kind, nullable.is_empty(), self.form.dictionaries) {
+        let has_nulls = !parts.nullable.is_empty();
+        if let (EntryKind::Tuples { stride }, false, 0) = (self.form.kind, has_nulls, self.form.dictionaries) {
             let most = ((self.form.page_size - PAGE_HEADER) * 8).checked_div(stride).unwrap_or(MOST_ENTRIES);
             let count = most.clamp(1, MOST_ENTRIES).min(records.len());
             return (start + count, PAGE_HEADER + (count * stride).div_ceil(8));
         }
-        let (mut filled, mut bytes, mut null_columns) = (Filled::default(), 0, vec![false; nullable.len()]);
+        let (mut filled, mut bytes, mut null_columns) = (Filled::default(), 0, vec![false; parts.nullable.len()]);
         for record in records.clone() {
-            self.add(start, record, &mut filled);
-            nullable.iter().zip(&mut null_columns).for_each(|(column, null)| *null |= !column.is_valid(record));
+            self.add(parts, start, record, &mut filled);
+            parts.nullable.iter().zip(&mut null_columns).for_each(|(column, null)| *null |= !column.is_valid(record));
             let count = record + 1 - start;
             let with_null = null_columns.iter().filter(|null| **null).count();
             let now = self.bytes(&filled, count, with_null);
@@ -80,32 +106,35 @@ impl Cutter<'_> {
         (records.end, bytes)
     }
 
+    fn parts(&self) -> Parts<'_> {
+        let with_dictionary = self.seen.iter().zip(&self.form.fields).filter(|(seen, _)| !seen.is_empty());
+        Parts {
+            nullable: self.columns.iter().filter(|column| column.has_nulls()).collect(),
+            strings: self.form.strings().map(|column| &self.columns[column]).collect(),
+            dictionaries: with_dictionary.map(|(seen, field)| (*seen, field.code_bytes())).collect(),
+        }
+    }
+
     /// Adds a record to a page that begins with record `start`.
     #[inline]
-    fn add(&self, start: usize, record: usize, filled: &mut Filled) {
+    fn add(&self, parts: &Parts<'_>, start: usize, record: usize, filled: &mut Filled) {
         let (form, number_bits) = (self.form, self.form.number_bits);
         if number_bits > 0 {
             filled.bits += if record == start {
                 number_bits as usize
             } else {
-                difference_bits(self.numbers[record - 1], self.numbers[record], number_bits)
+                difference_bits(self.numbers.of(record - 1), self.numbers.of(record), number_bits)
             };
         }
         filled.bits += form.rest_bits;
-        if form.kind == EntryKind::VariableTuples {
-            let mut strings = form.strings().peekable();
-            if strings.peek().is_some() {
-                let bytes: u64 = strings.map(|column| self.columns[column].codes[record]).sum();
-                filled.bits = filled.bits.next_multiple_of(8) + bytes as usize * 8;
-            }
+        if !parts.strings.is_empty() {
+            let bytes: u64 = parts.strings.iter().map(|column| column.codes[record]).sum();
+            filled.bits = filled.bits.next_multiple_of(8) + bytes as usize * 8;
         }
-        if form.dictionaries > 0 {
-            for (seen, field) in self.seen.iter().zip(&form.fields) {
-                if seen.get(record).is_some_and(|seen| *seen as usize <= start) {
-                    filled.dictionary_entries += 1;
-                    filled.dictionary_bytes += field.code_bytes();
-                }
-            }
+        for (seen, bytes) in &parts.dictionaries {
+            let is_new = usize::from(seen[record] as usize <= start);
+            filled.dictionary_entries += is_new;
+            filled.dictionary_bytes += is_new * bytes;
         }
     }
 

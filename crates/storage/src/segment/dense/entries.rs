@@ -76,11 +76,6 @@ impl ColumnEntries {
         bits_for(self.codes.iter().copied().max().unwrap_or(0)) as u8
     }
 
-    /// True when no code is below the one before.
-    pub fn ascends(&self) -> bool {
-        self.codes.is_sorted()
-    }
-
     /// For each record one more than the last record before it with the same code; 0 where there is none.
     pub fn seen_before(&self, code_bits: u8) -> Vec<u32> {
         let numbered = self.codes.iter().zip(1_u32..);

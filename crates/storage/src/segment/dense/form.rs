@@ -89,7 +89,7 @@ impl DenseMeta {
     }
 
     /// The pages that hold records of a range, which is not empty.
-    pub(super) fn pages_of(&self, records: &Range<usize>) -> Range<usize> {
+    pub(crate) fn pages_of(&self, records: &Range<usize>) -> Range<usize> {
         let reached = self.table.partition_point(|page| page.first as usize <= records.start);
         let first = self.table[..reached].last().map_or(0, |page| page.first);
         let start = self.table.partition_point(|page| page.first < first);

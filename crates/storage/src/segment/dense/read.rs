@@ -4,23 +4,21 @@
 //! their columns that a reader wants.
 
 use crate::model::page_packing::PagePacking;
-use crate::segment::cache::CacheKey;
 use crate::segment::decode::{Native, check_range, write_offsets};
 use crate::segment::dense::form::{DenseMeta, EntryKind, FieldForm, PageForm, SIZE_BYTES};
 use crate::segment::dense::page::DensePage;
 use crate::segment::directory::MAX_STRING_BYTES;
 use crate::segment::format::BlockEntry;
 use crate::segment::region::{PADDING, as_codes};
+use crate::segment::source::ReadBytes;
 use arrow::array::BooleanBufferBuilder;
 use arrow::buffer::{BooleanBuffer, MutableBuffer};
 use gingham_kernels::dense::{
     Deltas, PageBits, Runs, SPARE, expand_runs, fields, fields_at, sum_deltas, translate, zeros_bits,
 };
 use gingham_kernels::{Code, Isa};
-use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::ops::Range;
-use std::rc::Rc;
 
 /// Indexes that are translated at once: they stay in the first cache.
 const INDEXES: usize = 2048;
@@ -32,7 +30,7 @@ pub(crate) struct ZonePages<'a> {
     form: &'a PageForm,
     zone: Range<usize>,
     /// The pages' bytes, and some behind them.
-    buffer: Cow<'a, [u8]>,
+    buffer: ReadBytes<'a>,
     /// The pages, and what was found by walking through those whose entries differ in length.
     pages: Vec<(DensePage, OnceCell<Result<Walk, String>>)>,
 }
@@ -50,37 +48,6 @@ struct Walk {
     expanded: Option<Vec<u8>>,
 }
 
-/// The pages that one reader of a zone has read, by file and group: for the columns that it asks for one after the other.
-#[derive(Debug, Default)]
-pub(crate) struct ZoneMemo<'a> {
-    groups: RefCell<Vec<KnownPages<'a>>>,
-}
-
-/// The pages of one group, by which it is known to the cache.
-type KnownPages<'a> = (CacheKey, Rc<ZonePages<'a>>);
-
-impl<'a> ZoneMemo<'a> {
-    /// The pages of a group, read when they are not here.
-    pub fn pages(
-        &self,
-        group: CacheKey,
-        read: impl FnOnce() -> crate::Result<ZonePages<'a>>,
-    ) -> crate::Result<Rc<ZonePages<'a>>> {
-        if let Some((_, pages)) = self.groups.borrow().iter().find(|(known, _)| *known == group) {
-            return Ok(Rc::clone(pages));
-        }
-        let pages = Rc::new(read()?);
-        self.groups.borrow_mut().push((group, Rc::clone(&pages)));
-        Ok(pages)
-    }
-
-    /// How many groups' pages were read.
-    #[cfg(test)]
-    pub fn reads(&self) -> usize {
-        self.groups.borrow().len()
-    }
-}
-
 /// The bytes of the file that hold a zone of `records` and what must follow them: the pages and a part of what comes behind,
 /// which is there in every file.
 pub(crate) fn span(meta: &DenseMeta, records: &Range<usize>) -> (u64, usize) {
@@ -94,7 +61,7 @@ impl<'a> ZonePages<'a> {
         (meta, form): (&'a DenseMeta, &'a PageForm),
         zone: Range<usize>,
         rows: usize,
-        buffer: Cow<'a, [u8]>,
+        buffer: ReadBytes<'a>,
     ) -> Result<Self, String> {
         let numbers = meta.pages_of(&zone);
         let before = meta.span(0..numbers.start).end as usize;

@@ -3,7 +3,7 @@
 
 use crate::model::page_packing::PagePacking;
 use crate::segment::dense::choose::Chosen;
-use crate::segment::dense::cut::{Cutter, runs};
+use crate::segment::dense::cut::{Cutter, Numbers, runs};
 use crate::segment::dense::entries::ColumnEntries;
 use crate::segment::dense::form::{EntryKind, HAS_NULLS, PageEntry};
 use crate::{Error, Result};
@@ -78,7 +78,8 @@ pub(crate) type PageSink<'a> = dyn FnMut(PageEntry, &[u8]) -> Result<()> + 'a;
 /// Writes the pages of a group that was cut. Returns the bytes of the last.
 pub(crate) fn write_pages(chosen: &Chosen, columns: &[ColumnEntries], sink: &mut PageSink<'_>) -> Result<usize> {
     let seen: Vec<&[u32]> = chosen.seen.iter().map(Vec::as_slice).collect();
-    let cutter = Cutter { form: &chosen.form, columns, numbers: &chosen.numbers, seen: &seen };
+    let numbers = Numbers { all: &chosen.numbers, surplus: 0 };
+    let cutter = Cutter { form: &chosen.form, columns, numbers, seen: &seen };
     let (mut start, mut last) = (0, 0);
     let rows = columns.first().map_or(0, |column| column.rows);
     for end in &chosen.pages.ends {
@@ -137,7 +138,8 @@ fn tuple_page(cutter: &Cutter<'_>, records: Range<usize>) -> (Vec<u8>, Vec<u8>) 
     let has_strings = form.strings().next().is_some();
     for record in records.clone() {
         if form.number_bits > 0 {
-            put_number(&mut page, numbers, record, record == records.start, form.number_bits);
+            let before = (record > records.start).then(|| numbers.of(record - 1));
+            put_number(&mut page, before, numbers.of(record), form.number_bits);
         }
         for (place, field) in form.fields.iter().enumerate().skip(rest) {
             let column = &columns[place];
@@ -184,12 +186,10 @@ fn back(cutter: &Cutter<'_>, dictionaries: &[PageDictionary]) -> Vec<u8> {
     back
 }
 
-fn put_number(page: &mut BitWriter, numbers: &[u64], record: usize, is_first: bool, width: u32) {
-    if is_first {
-        page.put(numbers[record], width);
-        return;
-    }
-    let difference = numbers[record] - numbers[record - 1];
+/// Appends a number of `width` bits, by its difference from the one before where there is one.
+fn put_number(page: &mut BitWriter, before: Option<u64>, number: u64, width: u32) {
+    let Some(before) = before else { return page.put(number, width) };
+    let difference = number - before;
     let bits = u64::BITS - difference.leading_zeros();
     page.put((width - bits).into(), zeros_bits(width));
     page.put(difference, bits);

@@ -244,7 +244,7 @@ fn no_records_take_no_pages() {
 fn rows_are_read_once_for_all_columns() {
     let (types, columns) = (vec![LogicalType::Int(32); 4], sorted(5000));
     let segment = round_trip_dense(Design::of_layout(Layout::SuperTuple), &types, &columns, 16_384);
-    let memo = crate::segment::dense::read::ZoneMemo::default();
+    let memo = crate::segment::memo::ZoneMemo::default();
     for column in &table(&types).columns {
         segment.view_with(column, 0, &memo).unwrap();
     }

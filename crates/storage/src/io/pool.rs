@@ -4,9 +4,10 @@
 use arrow::buffer::{Buffer, MutableBuffer};
 use std::sync::{Mutex, PoisonError};
 
-/// Pieces that are kept, and bytes of each at most: 16 MiB for the process.
+/// Pieces that are kept, and bytes of each at most, and of all: 16 MiB for the process.
 const PIECES: usize = 64;
-const MOST_BYTES: usize = 1 << 18;
+const MOST_BYTES: usize = 1 << 20;
+const ALL_BYTES: usize = 16 << 20;
 
 static FREE: Mutex<Vec<MutableBuffer>> = Mutex::new(Vec::new());
 
@@ -22,6 +23,10 @@ impl AsRef<[u8]> for LeasedBuffer {
 impl Drop for LeasedBuffer {
     fn drop(&mut self) {
         let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: usize = free.iter().map(MutableBuffer::capacity).sum();
+        if all + self.0.capacity() > ALL_BYTES {
+            return;
+        }
         if free.len() < PIECES {
             free.push(std::mem::take(&mut self.0));
         } else if let Some(shortest) = free.iter_mut().min_by_key(|piece| piece.capacity())
@@ -34,14 +39,14 @@ impl Drop for LeasedBuffer {
 }
 
 /// Empty memory with room for so many bytes.
-pub(super) fn take(bytes: usize) -> MutableBuffer {
+pub(crate) fn take(bytes: usize) -> MutableBuffer {
     let mut found = take_as_left(bytes);
     found.clear();
     found
 }
 
 /// So many bytes, whatever they are.
-pub(super) fn take_any(bytes: usize) -> MutableBuffer {
+pub(crate) fn take_any(bytes: usize) -> MutableBuffer {
     let mut found = take_as_left(bytes);
     found.resize(bytes, 0);
     found
@@ -56,7 +61,7 @@ fn take_as_left(bytes: usize) -> MutableBuffer {
 }
 
 /// Memory that was taken as a buffer, which gives it back when it is dropped unless it is a large one.
-pub(super) fn lend(bytes: MutableBuffer) -> Buffer {
+pub(crate) fn lend(bytes: MutableBuffer) -> Buffer {
     if bytes.capacity() > MOST_BYTES {
         return bytes.into();
     }

@@ -1,0 +1,118 @@
+//! What a scan reads past the system's cache: the spans of its morsels, and those whose turn has come.
+
+use crate::io::ahead::{AheadFile, FileSpan, ReadAhead, ReadOptions, ReadTimes};
+use crate::io::memory::MemoryBudget;
+use crate::scan::code::CodePredicate;
+use crate::scan::prune::{Verdict, judge_leaf};
+use crate::scan::reads::{MorselMemory, ScanReads};
+use crate::scan::source::MorselSource;
+use crate::scan::{Morsel, TableScan};
+use crate::segment::memo::{ZoneMemo, ZoneReads};
+use crate::{ColumnId, Result};
+use hashbrown::HashMap;
+use std::sync::Arc;
+
+impl TableScan {
+    /// This scan, whose runs read past the system's cache and ours when there are options.
+    pub fn with_reads(self, options: Option<ReadOptions>) -> Self {
+        Self { read_options: options, ..self }
+    }
+
+    /// How its runs read past the caches; `None` when they don't.
+    pub fn read_options(&self) -> Option<ReadOptions> {
+        self.read_options
+    }
+
+    /// This scan for one run. When that reads past the caches, segments' bytes come by reads that are under way while earlier morsels
+    /// are worked on; else, and for a table without segments, it is the scan itself. Fails when a file can't be opened again.
+    pub fn for_run(self: &Arc<Self>) -> Result<Arc<Self>> {
+        let Some(options) = self.read_options else { return Ok(Arc::clone(self)) };
+        let mut spans = Vec::with_capacity(self.morsels.len());
+        let mut plan = ReadPlan::default();
+        for morsel in &self.morsels {
+            spans.push(plan.spans(self, morsel)?);
+        }
+        let Some(budget) = plan.budget else { return Ok(Arc::clone(self)) };
+        let ahead = Arc::new(ReadAhead::new(plan.ahead, &spans, options, Arc::clone(&budget)));
+        let reads = Some(Arc::new(ScanReads { ahead, files: plan.files, budget }));
+        let columns = self.projection.iter().map(|column| column.id).collect();
+        Ok(Arc::new(Self { reads, schema: Arc::clone(&self.schema), ..self.projected(columns)? }))
+    }
+
+    /// What was read past the system's cache; `None` of a scan that does not.
+    pub fn read_times(&self) -> Option<ReadTimes> {
+        Some(self.reads.as_ref()?.ahead.times())
+    }
+
+    /// What a reader of a morsel keeps, and where its bytes come from.
+    pub(super) fn memo(&self, morsel: usize) -> ZoneMemo<'_> {
+        let Some(reads) = &self.reads else { return ZoneMemo::default() };
+        let morsel = reads.ahead.begin(morsel);
+        ZoneMemo::reading(ZoneReads { morsel, files: &reads.files })
+    }
+
+    /// Accounts for the columns of a morsel that are decoded past the cache.
+    pub(super) fn charge(&self, morsel: &Morsel) -> Option<MorselMemory> {
+        let reads = self.reads.as_ref()?;
+        let source = &self.segments[morsel.segment].0;
+        let bytes = self.projection.iter().map(|column| source.native_bytes(column.id, morsel.zone)).sum();
+        Some(MorselMemory::new(&reads.budget, bytes))
+    }
+}
+
+/// A plan that is being made.
+#[derive(Default)]
+struct ReadPlan {
+    ahead: Vec<AheadFile>,
+    files: HashMap<u64, usize>,
+    /// The segments whose files are there, by their place.
+    known: Vec<usize>,
+    budget: Option<Arc<MemoryBudget>>,
+}
+
+impl ReadPlan {
+    /// What a morsel needs: the columns that are projected, and those whose values its predicate has to see.
+    fn spans(&mut self, scan: &TableScan, morsel: &Morsel) -> Result<Vec<FileSpan>> {
+        let (source, arranged) = &scan.segments[morsel.segment];
+        let MorselSource::Segment(part) = source else { return Ok(Vec::new()) };
+        let segment = part.segment();
+        if !self.known.contains(&morsel.segment) {
+            self.known.push(morsel.segment);
+            for (number, file) in segment.direct_files()? {
+                self.files.insert(number, self.ahead.len());
+                self.ahead.push(file);
+                self.budget = Some(Arc::clone(segment.cache().budget()));
+            }
+        }
+        let mut columns: Vec<ColumnId> = scan.projection.iter().map(|column| column.id).collect();
+        if morsel.verdict == Verdict::Some {
+            undecided(&arranged.last(), source, morsel, &mut columns);
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        let mut spans: Vec<FileSpan> = columns
+            .into_iter()
+            .filter_map(|column| segment.span(column, morsel.zone))
+            .filter_map(|(file, offset, length)| Some(FileSpan { file: *self.files.get(&file)?, offset, length }))
+            .collect();
+        spans.sort_unstable();
+        spans.dedup();
+        Ok(spans)
+    }
+}
+
+/// Adds the columns of leaves that zone maps don't decide for a morsel.
+fn undecided(predicate: &CodePredicate, source: &MorselSource, morsel: &Morsel, columns: &mut Vec<ColumnId>) {
+    match predicate {
+        CodePredicate::Constant(_) => {}
+        CodePredicate::Leaf(leaf) => {
+            let map = source.zone_map(leaf.column.id, morsel.zone);
+            if judge_leaf(leaf, morsel.rows, map) == Verdict::Some {
+                columns.push(leaf.column.id);
+            }
+        }
+        CodePredicate::Junction(junction) => {
+            junction.parts.iter().for_each(|part| undecided(part, source, morsel, columns));
+        }
+    }
+}
