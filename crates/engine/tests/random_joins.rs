@@ -79,7 +79,7 @@ fn load(connection: &Connection, generator: &mut Generator, tables: &[RecordBatc
     for (name, batch) in TABLES.iter().zip(tables) {
         let key = *generator.pick(&["", " PRIMARY KEY", " UNIQUE"]);
         let columns = format!("id BIGINT{key}, a INTEGER, b INTEGER, s VARCHAR, f DOUBLE");
-        let layout = *generator.pick(&["column", "column", "nsm", "dsm", "pax"]);
+        let layout = *generator.pick(&["column", "super_tuple", "dense_column", "nsm", "dsm", "pax"]);
         let sql = format!("CREATE TABLE {name} ({columns}) WITH (layout = '{layout}')");
         connection.execute(&sql).expect("a new table");
         let mut appender = connection.appender(name).expect("the table exists");

@@ -5,8 +5,20 @@ use crate::{connect, each_way, rows};
 use gingham::{Connection, Database, DatabaseOptions};
 use std::collections::BTreeMap;
 
-const LAYOUTS: [&str; 10] =
-    ["column", "pax", "mempax(7)", "row", "byteslice", "nsm", "bit_packed", "mempax(4096)", "dsm", "vbp"];
+const LAYOUTS: [&str; 12] = [
+    "column",
+    "pax",
+    "mempax(7)",
+    "row",
+    "byteslice",
+    "nsm",
+    "bit_packed",
+    "mempax(4096)",
+    "dsm",
+    "vbp",
+    "super_tuple",
+    "dense_column",
+];
 
 /// By key: a number and a string.
 type Model = BTreeMap<i64, (Option<i64>, Option<String>)>;
@@ -211,7 +223,10 @@ fn random_changes_are_those_of_a_map() {
         for number in 0..20 {
             let execution = ["auto", "fused", "staged", "vectorized", "interpreted", "datafusion"][number % 6];
             let threads = [1, 2, 7][number % 3];
-            let settings = format!("SET gingham.execution = '{execution}'; SET gingham.threads = {threads}");
+            let io = ["cached", "direct"][number / 2 % 2];
+            let settings = format!(
+                "SET gingham.execution = '{execution}'; SET gingham.threads = {threads}; SET gingham.io = '{io}'"
+            );
             connection.execute(&settings).expect("settings");
             done.push(step(&connection, &mut random, &mut model, &mut next));
             compare(&connection, &model, &format!("seed {seed}, {layout}, {execution}: {done:#?}"));
@@ -235,7 +250,7 @@ const QUERIES: [&str; 9] = [
 
 #[test]
 fn tables_with_deleted_records_answer_as_clean_ones() {
-    for layout in ["column", "mempax(100)", "byteslice"] {
+    for layout in ["column", "mempax(100)", "byteslice", "super_tuple"] {
         let connection = connect();
         let sql = format!(
             "CREATE TABLE c WITH (layout = '{layout}') AS SELECT value AS k, 'g' || CAST(value % 10 AS VARCHAR) AS g,
@@ -296,7 +311,7 @@ const UPDATES: [&str; 9] = [
 
 #[test]
 fn columns_that_are_written_alone_are_those_of_whole_records() {
-    for layout in ["column", "mempax(100)", "vbp"] {
+    for layout in ["column", "mempax(100)", "vbp", "dense_column"] {
         let connection = connect();
         for name in ["alone", "whole"] {
             let sql = format!(

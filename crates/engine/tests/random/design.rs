@@ -22,7 +22,15 @@ pub fn options(generator: &mut Generator) -> String {
         let free = !layout.contains(&format!("({column})")) && generator.chance(20);
         encodings.push(format!("{column} {}", if free { *generator.pick(&choices) } else { "auto" }));
     }
-    format!("layout = '{layout}', encoding = '{}'", encodings.join(", "))
+    let dense = if layout == "dense_column" { page_packings(generator) } else { String::new() };
+    format!("layout = '{layout}', encoding = '{}'{dense}", encodings.join(", "))
+}
+
+/// Packings of dense pages for some columns of numbers, and a page size.
+fn page_packings(generator: &mut Generator) -> String {
+    let names = ["auto", "bit_packed", "run_length", "page_dictionary", "page_dictionary(5)", "delta", "plain"];
+    let named = ["i", "dec", "day"].map(|column| format!("{column} {}", generator.pick(&names)));
+    format!(", packing = '{}', page_size = {}", named.join(", "), generator.pick(&[4096, 8192, 65_536]))
 }
 
 /// Heap pages.
@@ -40,9 +48,11 @@ fn whole(generator: &mut Generator, k: i64) -> String {
 
 /// One that several columns can share.
 fn shared(generator: &mut Generator, k: i64) -> String {
-    match generator.between(0, 4) {
+    match generator.between(0, 6) {
         0 => "column".to_owned(),
         1 => "row".to_owned(),
+        2 => "super_tuple".to_owned(),
+        3 => "dense_column".to_owned(),
         // Chunks of a table need a common multiple.
         _ => format!("mempax({})", k << generator.between(0, 2)),
     }

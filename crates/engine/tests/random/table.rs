@@ -9,13 +9,21 @@ use gingham::Connection;
 /// Writes the table anew in another design; returns it.
 pub fn rewrite(connection: &Connection, generator: &mut Generator) -> String {
     let design = options(generator);
+    choose_io(connection, generator);
     connection.execute(&format!("ALTER TABLE t SET ({design})")).unwrap_or_else(|error| panic!("{design}: {error}"));
     design
+}
+
+/// Through the caches, or past them.
+fn choose_io(connection: &Connection, generator: &mut Generator) {
+    let io = generator.pick(&["cached", "cached", "direct"]);
+    connection.execute(&format!("SET gingham.io = '{io}'")).expect("a setting");
 }
 
 /// Makes the table, in pieces, some of them merged. Gives the pieces' batches and the table's design.
 pub fn load(connection: &Connection, generator: &mut Generator) -> (Vec<RecordBatch>, String) {
     let design = options(generator);
+    choose_io(connection, generator);
     connection.execute(&format!("{CREATE_TABLE} WITH ({design})")).unwrap_or_else(|error| panic!("{design}: {error}"));
     let mut batches = Vec::new();
     let mut next_id = 0;

@@ -8,8 +8,9 @@ use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
 use crate::scan::morsel::OpenMorsel;
 use crate::scan::source::MorselSource;
 use crate::scan::{Morsel, TableScan};
+use crate::segment::memo::ZoneMemo;
 use crate::snapshot::table_snapshot::TableSnapshot;
-use crate::{ColumnId, Error, LogicalType, Result};
+use crate::{ColumnDefinition, ColumnId, Error, LogicalType, Result};
 use arrow::array::{Array, ArrayRef, UInt64Array, new_null_array};
 use arrow::buffer::{BooleanBuffer, Buffer};
 use arrow::compute::{concat, take};
@@ -67,11 +68,9 @@ pub fn fetch_all(
     records: &[Option<u64>],
     isa: Isa,
 ) -> Result<Vec<ArrayRef>> {
-    let sources = MorselSource::all(table)?;
-    let fetched = |column: &ColumnId, wanted: &[u64]| fetch_sorted((table, &sources), *column, wanted, isa);
     if records.iter().all(Option::is_some) && records.is_sorted_by(|a, b| a < b) {
         let wanted: Vec<u64> = records.iter().copied().flatten().collect();
-        return columns.iter().map(|column| fetched(column, &wanted)).collect();
+        return fetch_sorted(table, columns, &wanted, isa);
     }
     let mut order: Vec<u32> = (0..records.len() as u32).filter(|place| records[*place as usize].is_some()).collect();
     order.sort_unstable_by_key(|place| records[*place as usize]);
@@ -84,59 +83,61 @@ pub fn fetch_all(
         places[place] = Some(wanted.len() as u64 - 1);
     }
     let places = UInt64Array::from(places);
-    let placed = |column| {
-        let all = fetched(column, &wanted)?;
+    let placed = |all: ArrayRef| {
         // Of nothing there is nothing to take, not even for NULLs.
         Ok(if wanted.is_empty() { new_null_array(all.data_type(), places.len()) } else { take(&all, &places, None)? })
     };
-    columns.iter().map(placed).collect()
+    fetch_sorted(table, columns, &wanted, isa)?.into_iter().map(placed).collect()
 }
 
-/// Values of a column at records whose numbers ascend, of a table with these sources.
-fn fetch_sorted(
-    (table, sources): (&TableSnapshot, &[MorselSource]),
-    column: ColumnId,
-    wanted: &[u64],
-    isa: Isa,
-) -> Result<ArrayRef> {
+/// Values of columns at records whose numbers ascend.
+fn fetch_sorted(table: &TableSnapshot, columns: &[ColumnId], wanted: &[u64], isa: Isa) -> Result<Vec<ArrayRef>> {
     let name = &table.definition.name;
-    let definition = table.definition.column_by_id(column);
-    let definition =
-        definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))?;
-    let mut parts = Vec::new();
+    let definition = |column: &ColumnId| {
+        let definition = table.definition.column_by_id(*column);
+        definition.ok_or_else(|| Error::InvalidInput(format!("table {name} has no column of number {column}")))
+    };
+    let definitions = columns.iter().map(definition).collect::<Result<Vec<_>>>()?;
+    let mut parts: Vec<Vec<ArrayRef>> = vec![Vec::new(); columns.len()];
+    let sources = MorselSource::all(table)?;
     let mut rest = wanted;
-    for segment in sources {
-        let own = rest.partition_point(|record| *record < segment.first() + segment.rows() as u64);
-        zones(segment, definition, &rest[..own], segment.first(), isa, &mut parts)?;
+    for source in &sources {
+        let own = rest.partition_point(|record| *record < source.first() + source.rows() as u64);
+        zones(source, &definitions, &rest[..own], isa, &mut parts)?;
         rest = &rest[own..];
     }
     if let Some(record) = rest.first() {
         return Err(Error::InvalidInput(format!("record {record} of table {name}, which has {}", table.numbers())));
     }
-    if parts.is_empty() {
-        return Ok(new_null_array(&definition.logical_type.to_arrow(), 0));
-    }
-    let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-    Ok(concat(&parts)?)
+    let joined = |(definition, parts): (&&ColumnDefinition, Vec<ArrayRef>)| {
+        if parts.is_empty() {
+            return Ok(new_null_array(&definition.logical_type.to_arrow(), 0));
+        }
+        let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
+        Ok(concat(&parts)?)
+    };
+    definitions.iter().zip(parts).map(joined).collect()
 }
 
-/// Values of a segment's records, whose numbers ascend and count from `first`.
+/// Values of a source's records, whose numbers ascend: a part for each column and zone that has some.
 fn zones(
-    segment: &MorselSource,
-    column: &crate::ColumnDefinition,
+    source: &MorselSource,
+    columns: &[&ColumnDefinition],
     records: &[u64],
-    first: u64,
     isa: Isa,
-    parts: &mut Vec<ArrayRef>,
+    parts: &mut [Vec<ArrayRef>],
 ) -> Result<()> {
-    let mut rest = records;
-    for zone in 0..segment.zones() {
-        let rows = segment.zone_rows(zone);
+    let (mut rest, first) = (records, source.first());
+    for zone in 0..source.zones() {
+        let rows = source.zone_rows(zone);
         let own = rest.partition_point(|record| *record < first + rows.end as u64);
         if own > 0 {
             let start = first + rows.start as u64;
             let tids: Vec<u32> = rest[..own].iter().map(|record| (record - start) as u32).collect();
-            parts.push(values(&segment.view(column, zone)?, &Selection::Tids(&tids), isa)?);
+            let memo = ZoneMemo::default();
+            for (column, parts) in columns.iter().zip(&mut *parts) {
+                parts.push(values(&source.view_with(column, zone, &memo)?, &Selection::Tids(&tids), isa)?);
+            }
         }
         rest = &rest[own..];
     }
