@@ -55,6 +55,8 @@ fn bit_fields() {
         let (bytes, bits) = (padded(bytes.clone()), bytes.len() * 8);
         let page = PageBits::new(&bytes, bits).expect("bytes to spare");
         let (mut one, mut two) = (vec![0_u32; CODES], vec![0_u32; CODES]);
+        let (mut indexes, mut three) = (vec![0_u16; CODES], vec![0_u32; CODES]);
+        let entries: Vec<u32> = (0..1_u64 << width.min(12)).map(|entry| mixed(entry) as u32).collect();
         let mut kernels: Vec<Kernel<'_>> = vec![
             (format!("unpack, {width} bits"), Box::new(|isa| unpack(isa, &bytes[4..], width, 0, black_box(&mut one)))),
             (
@@ -62,8 +64,6 @@ fn bit_fields() {
                 Box::new(|isa| fields(isa, page, 32, width as usize, width, black_box(&mut two))),
             ),
         ];
-        let (mut indexes, mut three) = (vec![0_u16; CODES], vec![0_u32; CODES]);
-        let entries: Vec<u32> = (0..1_u64 << width.min(12)).map(|entry| mixed(entry) as u32).collect();
         if width <= 12 {
             kernels.push((
                 format!("page_dictionary, {width} bits"),
@@ -126,7 +126,7 @@ fn tuples() {
     let (bytes, all) = (padded(bytes), bits.len());
     let page = PageBits::new(&bytes, all).expect("bytes to spare");
     let (mut numbers, mut starts, mut out) = (vec![0; CODES], vec![0; CODES], vec![0_u32; CODES]);
-    let deltas = Deltas { first: 0, width, rest };
+    let deltas = Deltas { first: 0, before: None, width, rest };
     assert!(sum_deltas(Isa::Scalar, page, deltas, &mut numbers, &mut starts));
     let known = starts.clone();
     let mut strided = vec![0_u32; CODES];

@@ -166,13 +166,23 @@ fn differences_add_up() {
                 bits.put(0xff, (rest % 8) as u32);
             }
             let bytes = bits.page();
-            let deltas = Deltas { first: 5, width, rest };
+            let deltas = Deltas { first: 5, before: None, width, rest };
             for isa in Isa::available() {
                 for count in [0, 1, 2, numbers.len()] {
                     let (mut values, mut found) = (vec![9; count], vec![9; count]);
                     let page = PageBits::new(&bytes, bits.0.len()).unwrap();
                     assert!(sum_deltas(isa, page, deltas, &mut values, &mut found), "{width} bits under {isa:?}");
                     assert_eq!((&values, &found), (&numbers[..count].to_vec(), &starts[..count].to_vec()));
+                }
+                // From any number on.
+                for skip in [1, 2, 40, numbers.len()] {
+                    let (first, before) = (starts[skip - 1] as usize + rest, Some(numbers[skip - 1]));
+                    let count = numbers.len() - skip;
+                    let (mut values, mut found) = (vec![9; count], vec![9; count]);
+                    let page = PageBits::new(&bytes, bits.0.len()).unwrap();
+                    let deltas = Deltas { first, before, ..deltas };
+                    assert!(sum_deltas(isa, page, deltas, &mut values, &mut found));
+                    assert_eq!((&values[..], &found[..]), (&numbers[skip..], &starts[skip..]));
                 }
                 let short = PageBits::new(&bytes, bits.0.len() - 1).unwrap();
                 let count = numbers.len();
@@ -188,7 +198,7 @@ fn hostile_differences_are_refused() {
         // Every bit set: 7 leading zeros of 5 bits.
         let page = [0xff; 8 + SPARE];
         let page = PageBits::new(&page, 64).unwrap();
-        let deltas = |first, width, rest| Deltas { first, width, rest };
+        let deltas = |first, width, rest| Deltas { first, before: None, width, rest };
         assert!(!sum_deltas(isa, page, deltas(0, 5, 0), &mut [0; 2], &mut [0; 2]));
         // A first number, or what follows it, past the end.
         assert!(!sum_deltas(isa, page, deltas(60, 5, 0), &mut [0], &mut [0]));
@@ -206,19 +216,35 @@ fn hostile_differences_are_refused() {
     }
 }
 
+fn check_translation<C: Code>() {
+    // Around what registers hold, and what the codes' width allows.
+    for count in [1, 7, 16, 17, 31, 32, 33, 63, 64, 65, 255] {
+        let entries: Vec<C> = noise(count).map(C::truncate).take(count as usize).collect();
+        for length in [0, 1, 15, 16, 17, 31, 32, 33, 1000] {
+            let indexes: Vec<u16> = noise(length + 9).map(|word| (word % count) as u16).take(length as usize).collect();
+            let expected: Vec<C> = indexes.iter().map(|index| entries[usize::from(*index)]).collect();
+            for isa in Isa::available() {
+                let mut out = vec![C::MAX; length as usize];
+                assert!(translate(isa, &indexes, &entries, &mut out));
+                assert_eq!(out, expected, "{count} entries under {isa:?}");
+                let mut wrong = indexes.clone();
+                if let Some(last) = wrong.last_mut() {
+                    *last = count as u16;
+                    assert!(!translate(isa, &wrong, &entries, &mut out), "an index past {count} entries");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn indexes_are_translated() {
-    let entries: Vec<u32> = noise(3).map(|word| word as u32).take(300).collect();
-    let indexes: Vec<u16> = noise(4).map(|word| (word % 300) as u16).take(1000).collect();
-    let expected: Vec<u32> = indexes.iter().map(|index| entries[usize::from(*index)]).collect();
-    for isa in Isa::available() {
-        let mut out = vec![0; 1000];
-        assert!(translate(isa, &indexes, &entries, &mut out));
-        assert_eq!(out, expected);
-        assert!(!translate(isa, &[0, 300, 1], &entries, &mut [0; 3]));
-        assert!(translate(isa, &[], &[], &mut [] as &mut [u8]));
-        assert!(!translate(isa, &[0], &[], &mut [0_u8]));
-    }
+    check_translation::<u8>();
+    check_translation::<u16>();
+    check_translation::<u32>();
+    check_translation::<u64>();
+    assert!(translate(Isa::best(), &[], &[], &mut [] as &mut [u8]));
+    assert!(!translate(Isa::best(), &[0], &[], &mut [0_u8]));
 }
 
 #[test]

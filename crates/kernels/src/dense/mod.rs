@@ -106,12 +106,14 @@ pub fn expand_runs<C: Code>(isa: Isa, runs: Runs<'_>, skip: usize, out: &mut [C]
     dispatch!(isa, expand_runs(runs, skip, out))
 }
 
-/// Where numbers lie that each hold the difference from the number before: the first in `width` bits; of every other the
-/// leading zeros of its difference in [`zeros_bits`] bits, then the difference from its first 1 on.
+/// Where numbers lie that each hold the difference from the number before: the first of a page in `width` bits; of every other
+/// the leading zeros of its difference in [`zeros_bits`] bits, then the difference from its first 1 on.
 #[derive(Debug, Clone, Copy)]
 pub struct Deltas {
     /// Bit of the first number.
     pub first: usize,
+    /// The number before the first, when that is not the page's first.
+    pub before: Option<u64>,
     /// Bits of a number, 1 to 64.
     pub width: u32,
     /// Bits that follow each number before the next.
@@ -135,7 +137,8 @@ pub fn sum_deltas(isa: Isa, page: PageBits<'_>, deltas: Deltas, values: &mut [u6
     if values.is_empty() {
         return true;
     }
-    if deltas.first.checked_add(deltas.width as usize + deltas.rest).is_none_or(|end| end > page.bits) {
+    let least = if deltas.before.is_some() { 0 } else { deltas.width as usize };
+    if deltas.first.checked_add(least + deltas.rest).is_none_or(|end| end > page.bits) {
         return false;
     }
     dispatch!(isa, sum_deltas(page, deltas, values, starts))

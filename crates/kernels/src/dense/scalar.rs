@@ -111,16 +111,21 @@ fn expand<C: Code>(words: impl Iterator<Item = u64>, code_bits: u32, mut skip: u
 
 #[inline(always)]
 pub(super) fn sum_deltas(page: PageBits<'_>, deltas: Deltas, values: &mut [u64], starts: &mut [u32]) -> bool {
-    let Deltas { first, width, rest } = deltas;
+    let Deltas { first, before, width, rest } = deltas;
     let zeros_width = zeros_bits(width);
-    let mut value = field(page.bytes, first, width);
-    let mut at = first + width as usize;
     let mut numbers = values.iter_mut().zip(starts);
-    if let Some((number, start)) = numbers.next() {
-        (*number, *start) = (value, at as u32);
+    // `at` is where the next number starts: at first, and behind each one and its rest.
+    let (mut value, mut at) = match before {
+        Some(before) => (before, first),
+        None => (field(page.bytes, first, width), first + width as usize),
+    };
+    if before.is_none() {
+        if let Some((number, start)) = numbers.next() {
+            (*number, *start) = (value, at as u32);
+        }
+        at += rest;
     }
     for (number, start) in numbers {
-        at += rest;
         // The field of zeros may end past the page, never past the bytes behind it; what follows is checked with it.
         let word = load(page.bytes, at / 8) >> (at % 8);
         let zeros = low(word, zeros_width) as u32;
@@ -140,6 +145,7 @@ pub(super) fn sum_deltas(page: PageBits<'_>, deltas: Deltas, values: &mut [u64],
         };
         value = value.wrapping_add(difference);
         (*number, *start) = (value, at as u32);
+        at += rest;
     }
     true
 }

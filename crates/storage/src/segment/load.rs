@@ -162,7 +162,7 @@ impl Opened {
         let read = || {
             let (offset, length) = span(meta, &records);
             let buffer = self.read(offset, length, memo)?;
-            ZonePages::parse((meta, form), records, self.directory.rows, buffer)
+            ZonePages::parse((meta, form), (group, &self.resume), records, self.directory.rows, buffer)
                 .map_err(|detail| Error::corrupt(&self.place, detail))
         };
         let entry = self.directory.block(place, zone);

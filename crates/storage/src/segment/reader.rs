@@ -6,6 +6,7 @@ use crate::model::dictionary::DictionaryVersion;
 use crate::model::page_packing::PagePacking;
 use crate::model::view::{CodeMeaning, ColumnView, PhysicalLayout};
 use crate::segment::cache::BlockCache;
+use crate::segment::dense::resume::ResumePoints;
 use crate::segment::directory::Directory;
 use crate::segment::format::{HEADER, Header, TRAILER, Trailer};
 use crate::segment::group::{Form, GroupMeta};
@@ -52,6 +53,8 @@ pub(super) struct Opened {
     pub(super) members: Vec<(usize, usize)>,
     /// For each group the number of its first region in the cache, and behind the last how many there are.
     pub(super) regions: Vec<usize>,
+    /// Where delta-coded pages may be read on.
+    pub(super) resume: ResumePoints,
     pub(super) cache: Arc<BlockCache>,
 }
 
@@ -384,8 +387,21 @@ impl Opened {
             *all += form.regions();
             Some(*all)
         }));
-        let key = OPENED.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { id, key, place, source, length, delta: header.delta, directory, forms, members, regions, cache })
+        let (key, resume) = (OPENED.fetch_add(1, Ordering::Relaxed), ResumePoints::default());
+        Ok(Self {
+            id,
+            key,
+            place,
+            source,
+            length,
+            delta: header.delta,
+            directory,
+            forms,
+            members,
+            regions,
+            resume,
+            cache,
+        })
     }
 }
 

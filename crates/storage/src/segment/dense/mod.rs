@@ -11,6 +11,7 @@
 //! | `write` | pages to bytes |
 //! | `page` | the parts of a page that was read, checked |
 //! | `read` | the pages of a zone, and their columns as native codes |
+//! | `resume` | where delta-coded pages may be read on in the middle |
 
 pub(crate) mod choose;
 pub(crate) mod cut;
@@ -18,5 +19,6 @@ pub(crate) mod entries;
 pub(crate) mod form;
 pub(crate) mod page;
 pub(crate) mod read;
+pub(crate) mod resume;
 pub(crate) mod strings;
 pub(crate) mod write;

@@ -7,6 +7,7 @@ use crate::model::page_packing::PagePacking;
 use crate::segment::decode::{Native, check_range, write_offsets};
 use crate::segment::dense::form::{DenseMeta, EntryKind, FieldForm, PageForm, SIZE_BYTES};
 use crate::segment::dense::page::DensePage;
+use crate::segment::dense::resume::{ResumePoint, ResumePoints};
 use crate::segment::directory::MAX_STRING_BYTES;
 use crate::segment::format::BlockEntry;
 use crate::segment::region::{PADDING, as_codes};
@@ -28,6 +29,9 @@ const INDEXES: usize = 2048;
 pub(crate) struct ZonePages<'a> {
     meta: &'a DenseMeta,
     form: &'a PageForm,
+    /// The group, by which places in its pages are known.
+    group: usize,
+    resume: &'a ResumePoints,
     zone: Range<usize>,
     /// The pages' bytes, and some behind them.
     buffer: ReadBytes<'a>,
@@ -38,6 +42,8 @@ pub(crate) struct ZonePages<'a> {
 /// What one pass over the entries of a page found.
 #[derive(Debug, Default)]
 struct Walk {
+    /// The first entry that it has.
+    first: usize,
     /// The numbers that delta-coded columns make; the lengths of byte strings that are alone in their page.
     numbers: Vec<u64>,
     /// The bit at which the other columns start.
@@ -59,13 +65,14 @@ impl<'a> ZonePages<'a> {
     /// Verifies and parses the pages of a zone, whose [`span`] is `buffer`, of a segment of so many records.
     pub fn parse(
         (meta, form): (&'a DenseMeta, &'a PageForm),
+        (group, resume): (usize, &'a ResumePoints),
         zone: Range<usize>,
         rows: usize,
         buffer: ReadBytes<'a>,
     ) -> Result<Self, String> {
         let numbers = meta.pages_of(&zone);
         let before = meta.span(0..numbers.start).end as usize;
-        let mut zone_pages = Self { meta, form, zone, buffer, pages: Vec::with_capacity(numbers.len()) };
+        let mut zone_pages = Self { meta, form, group, resume, zone, buffer, pages: Vec::with_capacity(numbers.len()) };
         let mut number = numbers.start;
         while number < numbers.end {
             let first = meta.table[number].first;
@@ -119,12 +126,15 @@ impl<'a> ZonePages<'a> {
     /// Calls `work` with each page and those of its records that are in the zone, counted from the page's first.
     fn each_page(&self, mut work: impl FnMut(&DensePage, Range<usize>) -> Result<(), String>) -> Result<(), String> {
         for (page, _) in &self.pages {
-            let records = &page.records;
-            let part = self.zone.start.max(records.start)..self.zone.end.min(records.end);
-            work(page, part.start - records.start..part.end - records.start)
-                .map_err(|detail| self.at(page.number, &detail))?;
+            work(page, self.part(page)).map_err(|detail| self.at(page.number, &detail))?;
         }
         Ok(())
+    }
+
+    /// The records of a page that are in the zone, counted from the page's first.
+    fn part(&self, page: &DensePage) -> Range<usize> {
+        let first = page.records.start;
+        self.zone.start.max(first) - first..self.zone.end.min(page.records.end) - first
     }
 
     fn codes<C: Code>(&self, place: usize, entry: &BlockEntry, out: &mut [C]) -> Result<(), String> {
@@ -156,7 +166,8 @@ impl<'a> ZonePages<'a> {
             (_, PagePacking::PageDictionary(_)) => self.translate(page, place, part, out),
             (_, PagePacking::Delta) => {
                 let mask = u64::MAX.checked_shr(u64::BITS - field.bits).unwrap_or(0);
-                let numbers = &self.walk(page)?.numbers[part];
+                let walk = self.walk(page)?;
+                let numbers = &walk.numbers[part.start - walk.first..part.end - walk.first];
                 let code = |number: &u64| C::truncate(*number >> field.shift.min(63) & mask);
                 out.iter_mut().zip(numbers).for_each(|(out, number)| *out = code(number));
                 Ok(())
@@ -175,7 +186,11 @@ impl<'a> ZonePages<'a> {
     ) -> Result<(), String> {
         let (isa, entries) = (Isa::best(), self.page_bits(page)?);
         match self.form.kind {
-            EntryKind::VariableTuples => fields_at(isa, entries, &self.walk(page)?.starts[part], shift, bits, out),
+            EntryKind::VariableTuples => {
+                let walk = self.walk(page)?;
+                let starts = &walk.starts[part.start - walk.first..part.end - walk.first];
+                fields_at(isa, entries, starts, shift, bits, out);
+            }
             _ => {
                 let stride = self.form.rest_bits;
                 fields(isa, entries, page.entries.start * 8 + part.start * stride + shift, stride, bits, out);
@@ -303,16 +318,28 @@ impl<'a> ZonePages<'a> {
         walked.as_ref().map_err(String::clone)
     }
 
+    /// Sums differences up, from the last known place before the zone to its end.
     fn walk_numbers(&self, page: &DensePage) -> Result<Walk, String> {
-        let (mut numbers, mut starts) = (vec![0; page.count], vec![0; page.count]);
+        let (width, rest) = (self.form.number_bits, self.form.rest_bits);
+        let part = self.part(page);
+        let known = self.resume.before((self.group, page.number), part.start);
+        let (first, deltas) = match known {
+            Some(ResumePoint { entry, bit, number }) => {
+                (entry, Deltas { first: bit, before: Some(number), width, rest })
+            }
+            None => (0, Deltas { first: page.entries.start * 8, before: None, width, rest }),
+        };
+        let (mut numbers, mut starts) = (vec![0; part.end - first], vec![0; part.end - first]);
         let bits = page.entries.end.saturating_mul(8).min(u32::MAX as usize);
         let entries = PageBits::new(&self.buffer[page.bytes.start..], bits).ok_or("too few bytes behind it")?;
-        let (width, rest) = (self.form.number_bits, self.form.rest_bits);
-        let deltas = Deltas { first: page.entries.start * 8, width, rest };
         if !sum_deltas(Isa::best(), entries, deltas, &mut numbers, &mut starts) {
             return Err("an entry goes past the page's entries, or has more leading zeros than bits".into());
         }
-        Ok(Walk { numbers, starts, ..Walk::default() })
+        if let (true, Some(number), Some(start)) = (part.end < page.count, numbers.last(), starts.last()) {
+            let point = ResumePoint { entry: part.end, bit: *start as usize + rest, number: *number };
+            self.resume.note((self.group, page.number), point);
+        }
+        Ok(Walk { first, numbers, starts, ..Walk::default() })
     }
 
     /// Walks entries that end with byte strings.

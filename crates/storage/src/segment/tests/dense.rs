@@ -251,6 +251,26 @@ fn rows_are_read_once_for_all_columns() {
     assert_eq!(memo.reads(), 1);
 }
 
+#[test]
+fn zones_of_a_delta_page_are_read_in_any_order() {
+    // One page has the records of all zones.
+    let values = integers((0..30_000).map(|row| row * 3 + row % 2));
+    let types = [LogicalType::Int(64)];
+    let mut definition = table(&types);
+    definition.design = with_packing(Layout::DenseColumn, 65_536, &[(0, Some(PagePacking::Delta))]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("1.seg");
+    let columns = [values.clone()];
+    let written = write_file(&path, 1, &definition, batches(&definition, &columns, 8000), false, 1000).unwrap();
+    for step in [1, 7, 29, 11] {
+        let segment = open(&path, &written, cache(0)).unwrap();
+        for zone in (0..30).map(|zone| zone * step % 30).chain([4, 3, 5]) {
+            let view = segment.view(&definition.columns[0], zone).unwrap();
+            assert_eq!(super::values(&view), values[zone * 1000..][..1000], "zone {zone} by steps of {step}");
+        }
+    }
+}
+
 /// A segment whose pages `change` changes, with all checksums made right again.
 fn forged(bytes: &[u8], change: impl FnOnce(&mut [u8])) -> (Vec<u8>, u32) {
     let trailer = Trailer::parse(bytes.last_chunk().unwrap()).unwrap();
