@@ -82,7 +82,7 @@ fn bit_fields() {
 fn runs() {
     for length in [4_usize, 16, 64, 256, 4096] {
         let words: Vec<u8> = (0..CODES.div_ceil(length) as u32)
-            .flat_map(|run| (run % 100 | (length as u32) << 12).to_le_bytes())
+            .flat_map(|run| ((run % 100) | ((length as u32) << 12)).to_le_bytes())
             .collect();
         let (mut one, mut two) = (vec![0_u32; CODES], vec![0_u32; CODES]);
         let kernels: Vec<Kernel<'_>> = vec![

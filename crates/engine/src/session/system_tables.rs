@@ -186,7 +186,7 @@ fn transactions(session: &Session) -> Result<RecordBatch> {
 struct StoredPart<'a> {
     meta: &'a ColumnMeta,
     group: &'a GroupMeta,
-    /// Its packing when it lies in dense pages.
+    /// The packing when it lies in dense pages.
     page_packing: Option<PagePacking>,
 }
 
@@ -395,7 +395,7 @@ fn encoding(encoding: &Encoding) -> &'static str {
     }
 }
 
-/// How codes lie in dense pages, or else in memory, where values of the plain encoding are no codes.
+/// The packing of codes in dense pages, or else in memory, where values of the plain encoding are no codes.
 fn packing(part: &StoredPart<'_>) -> String {
     match (&part.meta.encoding, part.meta.code_bits) {
         _ if let Some(packing) = part.page_packing => packing.to_string(),

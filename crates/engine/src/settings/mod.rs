@@ -122,7 +122,7 @@ const LAYOUT: &str = "Layout of new tables whose CREATE TABLE names none";
 
 /// How long a statement waits for the write lock, unless a setting says otherwise.
 const DEFAULT_LOCK_TIMEOUT: Duration = Duration::from_secs(60);
-/// How scans read past the caches unless settings say otherwise: the read-optimized paper's unit and depth (section 5.3).
+/// Unit and depth of reads past the caches unless settings say otherwise: the read-optimized paper's (section 5.3).
 const DEFAULT_READS: ReadOptions = ReadOptions { unit: 128 << 10, depth: 48 };
 /// The layout of new tables unless a setting or a statement says otherwise.
 const DEFAULT_LAYOUT: &str = "column";
@@ -133,7 +133,7 @@ impl Settings {
         self.isa.unwrap_or_else(Isa::best)
     }
 
-    /// How scans read past the caches; `None` when they don't.
+    /// Unit and depth of scans' reads past the caches; `None` when scans use them.
     pub(crate) fn read_options(&self) -> Option<ReadOptions> {
         self.direct_io.then_some(self.reads)
     }

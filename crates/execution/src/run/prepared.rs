@@ -138,7 +138,7 @@ pub struct PipelineReport {
     pub compile_time: Duration,
     /// What was chosen late, and the size that decided.
     pub chosen: Vec<(String, usize)>,
-    /// What its scan read past the caches; `None` when it did not.
+    /// Reads of its scan past the caches; `None` when there were none.
     pub reads: Option<ReadTimes>,
     /// The code in two forms, Cranelift's and the machine's, where it was asked for.
     pub code: String,

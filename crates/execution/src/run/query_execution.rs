@@ -78,7 +78,7 @@ struct Began {
     spent: Spent,
     /// What was chosen late, and the size that decided.
     chosen: Vec<(String, usize)>,
-    /// What its scan read past the caches.
+    /// Reads of its scan past the caches.
     reads: Option<ReadTimes>,
 }
 

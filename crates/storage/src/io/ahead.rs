@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How a scan reads ahead.
+/// Unit and depth of a scan's reads ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Bytes of one read.
@@ -33,7 +33,7 @@ pub(crate) struct FileSpan {
     pub file: usize,
     /// Where they start.
     pub offset: u64,
-    /// How many there are.
+    /// The number of bytes.
     pub length: usize,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct FileSpan {
 pub(crate) struct AheadFile {
     /// The file.
     pub file: Arc<DirectFile>,
-    /// Its name.
+    /// The file's name.
     pub place: String,
 }
 
-/// What was read so far.
+/// Reads of a scan so far, and their times.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReadTimes {
     /// How: `io_uring` or `threads`, of files without O_DIRECT with `_cached`.
@@ -57,9 +57,9 @@ pub struct ReadTimes {
     pub bytes: u64,
     /// From the first that was begun to the last that ended.
     pub elapsed: Duration,
-    /// What threads waited, all together.
+    /// Time that threads waited, all together.
     pub waited: Duration,
-    /// What the process computed meanwhile.
+    /// Time that the process computed meanwhile.
     pub computed: Duration,
 }
 
@@ -70,7 +70,7 @@ impl ReadTimes {
     }
 }
 
-/// As EXPLAIN shows it.
+/// The text that EXPLAIN shows.
 impl fmt::Display for ReadTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { way, reads, bytes, elapsed, waited, computed } = self;
@@ -149,7 +149,7 @@ pub(crate) struct ReadAhead {
 
 #[derive(Debug)]
 struct AheadState {
-    /// Those under way; `None` while a thread waits for them, or before the first.
+    /// Reads that are under way; `None` while a thread waits for them, or before the first.
     reads: Option<Reads>,
     is_started: bool,
     units: Vec<ReadUnit>,
@@ -227,7 +227,7 @@ impl ReadAhead {
         for spans in spans {
             let mut own: Vec<u32> = Vec::new();
             for span in spans {
-                if let Some(units) = self.units_of(*span) {
+                if let Some((units, _)) = self.units_of(*span) {
                     own.extend(units.map(|unit| unit as u32));
                 }
             }
@@ -245,17 +245,17 @@ impl ReadAhead {
         }
     }
 
-    /// The units that hold a span; `None` when it is not planned.
-    fn units_of(&self, span: FileSpan) -> Option<Range<usize>> {
-        let (_, stretch) = self.stretches.range(..=(span.file, span.offset)).next_back()?;
+    /// The units that hold a span, and where the first of them starts in the file; `None` when the span is not planned.
+    fn units_of(&self, span: FileSpan) -> Option<(Range<usize>, u64)> {
+        let ((file, _), stretch) = self.stretches.range(..=(span.file, span.offset)).next_back()?;
         let end = span.offset.checked_add(span.length as u64)?;
-        let found = self.stretches.range(..=(span.file, span.offset)).next_back()?.0.0 == span.file;
-        if !found || end > stretch.end || span.length == 0 {
+        if *file != span.file || end > stretch.end || span.length == 0 {
             return None;
         }
-        let from = stretch.start & !(self.buffer.1 as u64 - 1);
-        let place = |byte: u64| stretch.first + ((byte - from) / self.options.unit as u64) as usize;
-        Some(place(span.offset)..place(end - 1) + 1)
+        let (from, unit) = (stretch.start & !(self.buffer.1 as u64 - 1), self.options.unit as u64);
+        let place = |byte: u64| ((byte - from) / unit) as usize;
+        let (first, last) = (place(span.offset), place(end - 1));
+        Some((stretch.first + first..stretch.first + last + 1, from + first as u64 * unit))
     }
 
     /// Begins a morsel: its units are kept until the guard is dropped.
@@ -426,7 +426,7 @@ impl ReadAhead {
         Error::io("reading", std::path::Path::new(place))(error)
     }
 
-    /// What was read so far.
+    /// The reads so far, and their times.
     pub fn times(&self) -> ReadTimes {
         self.lock().times.clone()
     }
@@ -479,11 +479,10 @@ impl Drop for MorselReads {
 impl MorselReads {
     /// The bytes of a span, waited for; `None` when nobody planned it.
     pub fn bytes(&self, span: FileSpan) -> Result<Option<Buffer>> {
-        let Some(numbers) = self.ahead.units_of(span) else { return Ok(None) };
+        let Some((numbers, first)) = self.ahead.units_of(span) else { return Ok(None) };
         if numbers.clone().any(|unit| self.ahead.morsels[self.morsel].binary_search(&(unit as u32)).is_err()) {
             return Ok(None);
         }
-        let first = self.ahead.offset(numbers.start);
         let units = self.ahead.wait(numbers)?;
         let start = (span.offset - first) as usize;
         if let [unit] = units.as_slice() {
@@ -498,13 +497,6 @@ impl MorselReads {
             skip = 0;
         }
         Ok(Some(pool::lend(joined)))
-    }
-}
-
-impl ReadAhead {
-    /// Where a unit starts in its file.
-    fn offset(&self, unit: usize) -> u64 {
-        self.lock().units[unit].offset
     }
 }
 

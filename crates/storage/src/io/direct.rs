@@ -47,7 +47,7 @@ impl DirectFile {
         self.is_direct
     }
 
-    /// What offsets and lengths of reads are multiples of: a power of two.
+    /// The power of two that offsets and lengths of reads are multiples of.
     pub fn alignment(&self) -> usize {
         self.alignment
     }
@@ -79,7 +79,7 @@ fn open_direct(_file: &File) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// What the file system asks of direct reads; `None` where it does not say.
+/// The alignment that the file system asks of direct reads; `None` where it does not say.
 #[cfg(target_os = "linux")]
 fn alignment(file: &File) -> Option<usize> {
     use std::os::fd::AsRawFd;
@@ -134,12 +134,12 @@ impl ReadBuffer {
         Some(Self { memory, start, length })
     }
 
-    /// Its bytes.
+    /// The bytes of the read.
     pub fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.start + self.length]
     }
 
-    /// Its bytes, to be read into.
+    /// The bytes, to be read into.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory[self.start..self.start + self.length]
     }

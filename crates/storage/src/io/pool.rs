@@ -40,24 +40,27 @@ impl Drop for LeasedBuffer {
 
 /// Empty memory with room for so many bytes.
 pub(crate) fn take(bytes: usize) -> MutableBuffer {
-    let mut found = take_as_left(bytes);
+    let mut found = take_as_left(bytes).unwrap_or_else(|| MutableBuffer::with_capacity(bytes));
     found.clear();
     found
 }
 
 /// So many bytes, whatever they are.
 pub(crate) fn take_any(bytes: usize) -> MutableBuffer {
-    let mut found = take_as_left(bytes);
-    found.resize(bytes, 0);
-    found
+    match take_as_left(bytes) {
+        Some(mut found) => {
+            found.resize(bytes, 0);
+            found
+        }
+        // The system gives zeros, which nobody has to write.
+        None => MutableBuffer::from_len_zeroed(bytes),
+    }
 }
 
-fn take_as_left(bytes: usize) -> MutableBuffer {
+fn take_as_left(bytes: usize) -> Option<MutableBuffer> {
     let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    match free.iter().rposition(|piece| piece.capacity() >= bytes) {
-        Some(found) => free.swap_remove(found),
-        None => MutableBuffer::with_capacity(bytes),
-    }
+    let found = free.iter().rposition(|piece| piece.capacity() >= bytes)?;
+    Some(free.swap_remove(found))
 }
 
 /// Memory that was taken as a buffer, which gives it back when it is dropped unless it is a large one.

@@ -44,7 +44,7 @@ pub(crate) struct UnitRead {
 pub(crate) struct EndedRead {
     /// Whose it was.
     pub tag: usize,
-    /// What was read.
+    /// The bytes that came.
     pub buffer: ReadBuffer,
     /// Whether the needed bytes came.
     pub result: io::Result<()>,
@@ -105,7 +105,7 @@ impl Reads {
         Self::Threads(ReadThreads::start(depth.clamp(1, THREADS)))
     }
 
-    /// How reads are done, for EXPLAIN.
+    /// The name of the way in which reads are done, for EXPLAIN.
     pub fn name(&self) -> &'static str {
         match self {
             #[cfg(target_os = "linux")]

@@ -61,7 +61,7 @@ pub(crate) fn boot() -> Option<String> {
     Some(boot.trim().to_owned()).filter(|boot| !boot.is_empty())
 }
 
-/// What the process has computed so far, on all of its threads.
+/// Time that the process has computed so far, on all of its threads.
 #[cfg(unix)]
 pub(crate) fn process_time() -> std::time::Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -111,7 +111,7 @@ pub struct ColumnDesign {
     /// Its packing; `None` for the design's, in a group that the design names for native.
     #[serde(default, with = "optional_packing", skip_serializing_if = "Option::is_none")]
     pub packing: Option<Packing>,
-    /// Its packing in dense pages; `None` for the one that takes fewest bytes.
+    /// The column's packing in dense pages; `None` for the one that takes fewest bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_packing: Option<PagePacking>,
     /// Its encoding.
@@ -205,7 +205,7 @@ pub struct ColumnChoice {
     pub by_name: bool,
     /// Records of a segment of a packing that has any.
     pub segment_bits: u16,
-    /// Its packing in dense pages, when it was asked for.
+    /// The packing in dense pages, when it was asked for.
     pub page_packing: Option<PagePacking>,
     /// Its encoding.
     pub encoding: EncodingChoice,

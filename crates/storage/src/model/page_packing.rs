@@ -23,10 +23,10 @@ pub enum PagePacking {
 }
 
 impl PagePacking {
-    /// Their names in SQL.
+    /// The names of all packings in SQL.
     pub const NAMES: [&'static str; 5] = ["bit_packed", "run_length", "page_dictionary", "delta", "plain"];
 
-    /// Its name in SQL.
+    /// The packing's name in SQL.
     pub const fn name(self) -> &'static str {
         match self {
             Self::BitPacked => "bit_packed",
@@ -44,7 +44,7 @@ impl PagePacking {
     }
 }
 
-/// As SQL takes it: `delta`, `page_dictionary(11)`.
+/// The text that SQL takes: `delta`, `page_dictionary(11)`.
 impl fmt::Display for PagePacking {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

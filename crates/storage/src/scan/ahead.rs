@@ -18,7 +18,7 @@ impl TableScan {
         Self { read_options: options, ..self }
     }
 
-    /// How its runs read past the caches; `None` when they don't.
+    /// Unit and depth of its runs' reads past the caches; `None` when they use the caches.
     pub fn read_options(&self) -> Option<ReadOptions> {
         self.read_options
     }
@@ -39,12 +39,12 @@ impl TableScan {
         Ok(Arc::new(Self { reads, schema: Arc::clone(&self.schema), ..self.projected(columns)? }))
     }
 
-    /// What was read past the system's cache; `None` of a scan that does not.
+    /// Reads past the caches so far; `None` of a scan that uses the caches.
     pub fn read_times(&self) -> Option<ReadTimes> {
         Some(self.reads.as_ref()?.ahead.times())
     }
 
-    /// What a reader of a morsel keeps, and where its bytes come from.
+    /// A memo for a reader of a morsel, and where its bytes come from.
     pub(super) fn memo(&self, morsel: usize) -> ZoneMemo<'_> {
         let Some(reads) = &self.reads else { return ZoneMemo::default() };
         let morsel = reads.ahead.begin(morsel);
@@ -71,7 +71,7 @@ struct ReadPlan {
 }
 
 impl ReadPlan {
-    /// What a morsel needs: the columns that are projected, and those whose values its predicate has to see.
+    /// The spans that a morsel needs: of the columns that are projected, and of those whose values its predicate has to see.
     fn spans(&mut self, scan: &TableScan, morsel: &Morsel) -> Result<Vec<FileSpan>> {
         let (source, arranged) = &scan.segments[morsel.segment];
         let MorselSource::Segment(part) = source else { return Ok(Vec::new()) };

@@ -83,7 +83,7 @@ pub struct TableScan {
     skipped: usize,
     batch_rows: usize,
     isa: Isa,
-    /// How runs read past the caches, when they do.
+    /// Unit and depth of runs' reads past the caches, when they don't use these.
     read_options: Option<ReadOptions>,
     /// Where segments' bytes come from in a run that does.
     reads: Option<Arc<ScanReads>>,

@@ -27,7 +27,7 @@ pub struct OpenMorsel {
     pub tids: Option<Vec<u32>>,
     /// Views of the projected columns, in their order. What they have at other records than the qualifying ones means nothing.
     pub views: Vec<ColumnView>,
-    /// What is accounted for them while they are read past the cache.
+    /// Memory that is accounted for the views while they are read past the cache.
     pub(crate) memory: Option<MorselMemory>,
 }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 /// The reads of one run of a scan.
 #[derive(Debug)]
 pub(super) struct ScanReads {
-    /// What is under way.
+    /// Reads that are under way.
     pub(super) ahead: Arc<ReadAhead>,
     /// The files, by the number of their opening.
     pub(super) files: HashMap<u64, usize>,
-    /// What memory is accounted to.
+    /// The account of memory.
     pub(super) budget: Arc<MemoryBudget>,
 }
 

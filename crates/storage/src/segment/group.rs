@@ -33,7 +33,7 @@ pub struct GroupMeta {
     pub packing: Packing,
     /// Records of a segment of a vertical packing.
     pub segment_bits: u16,
-    /// Its pages, when it lies in dense ones.
+    /// The group's pages, when it lies in dense ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dense: Option<DenseMeta>,
 }

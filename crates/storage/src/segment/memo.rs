@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What a reader of a zone keeps.
+/// The memo of a zone's reader.
 #[derive(Debug, Default)]
 pub(crate) struct ZoneMemo<'a> {
     groups: RefCell<Vec<KnownPages<'a>>>,
@@ -23,7 +23,7 @@ type KnownPages<'a> = (CacheKey, Rc<ZonePages<'a>>);
 /// Reads past the system's cache.
 #[derive(Debug)]
 pub(crate) struct ZoneReads<'a> {
-    /// Those of the zone.
+    /// The reads of the zone.
     pub morsel: MorselReads,
     /// The files, by the number of their opening.
     pub files: &'a HashMap<u64, usize>,
@@ -57,7 +57,7 @@ impl<'a> ZoneMemo<'a> {
         Ok(pages)
     }
 
-    /// How many groups' pages were read.
+    /// The number of groups whose pages were read.
     #[cfg(test)]
     pub fn reads(&self) -> usize {
         self.groups.borrow().len()

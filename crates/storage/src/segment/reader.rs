@@ -185,7 +185,7 @@ impl Segment {
         Some((file.key, offset, length))
     }
 
-    /// Its files, opened to be read past the system's cache, by the number of their opening, with their names. An image has none.
+    /// The segment's files, opened to be read past the system's cache, by the number of their opening, with their names. An image has none.
     pub(crate) fn direct_files(&self) -> Result<Vec<(u64, AheadFile)>> {
         let mut files = Vec::new();
         for file in self.files() {
@@ -196,7 +196,7 @@ impl Segment {
         Ok(files)
     }
 
-    /// How a column is packed in dense pages; `None` when it lies in none.
+    /// The packing of a column in dense pages; `None` when it lies in none.
     pub fn page_packing(&self, column: ColumnId) -> Option<PagePacking> {
         let (file, within) = self.source(self.place_of(column)?);
         let (group, member) = file.members[within];

@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// Bytes that were read.
 #[derive(Debug)]
 pub(crate) enum ReadBytes<'a> {
-    /// As the source has or gives them.
+    /// Bytes as the source has or gives them.
     Source(Cow<'a, [u8]>),
-    /// As a read past the system's cache gave them.
+    /// Bytes as a read past the system's cache gave them.
     Direct(Buffer),
 }
 

@@ -351,7 +351,7 @@ impl<'path, W: Write> SegmentWriter<'path, W> {
     }
 }
 
-/// What the block table says of a zone that has no block at `offset`.
+/// The block table's entry of a zone that has no block at `offset`.
 fn zone_entry(offset: u64, zone: &ZoneValues) -> BlockEntry {
     BlockEntry {
         offset,
@@ -446,7 +446,7 @@ impl<'a> ColumnInput<'a> {
         Ok(())
     }
 
-    /// What its entries in dense pages are, once all are encoded.
+    /// Facts of its entries in dense pages, once all are encoded.
     fn entries_meta(&self) -> EntriesMeta {
         let code_bits = self.encoder.code_bits();
         let native = match self.encoder.zone_kind() {

@@ -19,7 +19,7 @@ const WINDOWS: usize = 4;
 /// indexes take more than the codes.
 const DISTINCT_PERCENT: usize = 95;
 
-/// How a group's pages are written.
+/// The packings of a group's pages, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     /// The fields of an entry.
@@ -88,7 +88,7 @@ struct Chooser<'a> {
     windows: Vec<Range<usize>>,
     /// For each record the codes of the first columns as one number.
     numbers: Vec<u64>,
-    /// How many columns these are: as many as may be delta-coded together.
+    /// The number of these columns: as many as may be delta-coded together.
     most: usize,
 }
 
@@ -181,7 +181,7 @@ impl Chooser<'_> {
         }
     }
 
-    /// How many of the first columns are delta-coded in each candidate.
+    /// The numbers of first columns that are delta-coded, one for each candidate.
     fn delta_columns(&self) -> Vec<usize> {
         let asked = self.metas.iter().take_while(|meta| meta.asked == Some(PagePacking::Delta)).count();
         // Where values forbid what was asked for, nothing is delta-coded; nor are columns whose numbers have no bits.

@@ -48,7 +48,7 @@ impl Numbers<'_> {
     }
 }
 
-/// What takes part in how large a record of a form is, found once for all records.
+/// Columns that a record's size depends on, found once for all records.
 struct Parts<'a> {
     nullable: Vec<&'a ColumnEntries>,
     strings: Vec<&'a ColumnEntries>,
@@ -56,7 +56,7 @@ struct Parts<'a> {
     dictionaries: Vec<(&'a [u32], usize)>,
 }
 
-/// What a page has so far.
+/// The entries of a page so far.
 #[derive(Default)]
 struct Filled {
     bits: usize,
@@ -144,7 +144,7 @@ impl Cutter<'_> {
         PAGE_HEADER + nulls + filled.bits.div_ceil(8) + self.form.dictionary_bytes(filled.dictionary_bytes)
     }
 
-    /// As `tuples`, of runs.
+    /// Cuts a page of runs off some records, as `tuples` does one of records.
     fn runs(&self, records: Range<usize>, word_bytes: usize) -> (usize, usize) {
         let (mut words, mut end, mut nulls, mut bytes) = (0_usize, records.start, false, 0);
         for run in runs(&self.columns[0], records, self.longest_run(word_bytes)) {
@@ -168,11 +168,11 @@ impl Cutter<'_> {
 
 /// Records that follow one another and have the same code, or no value.
 pub(crate) struct Run {
-    /// Their code.
+    /// The code of the records.
     pub code: u64,
-    /// Whether they have a value.
+    /// Whether the records have a value.
     pub valid: bool,
-    /// How many there are.
+    /// The number of records.
     pub length: usize,
 }
 

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 /// Codes of at most so many bits are looked up in a table by code rather than by hash.
 const TABLE_BITS: u8 = 20;
 
-/// One column.
+/// The values of one column.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnEntries {
     /// Codes, or lengths of byte strings.
@@ -26,10 +26,10 @@ pub(crate) struct ColumnEntries {
     pub rows: usize,
 }
 
-/// What is known of a column besides its values.
+/// Facts of a column besides its values.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntriesMeta {
-    /// What codes are decoded to.
+    /// The form that codes are decoded to.
     pub native: Native,
     /// Bits of the largest code.
     pub code_bits: u8,

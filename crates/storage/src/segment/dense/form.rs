@@ -42,10 +42,10 @@ pub struct DenseMeta {
     pub(crate) table: Vec<PageEntry>,
 }
 
-/// What a page has of one column.
+/// A field of a page's entries, which is of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageField {
-    /// How it is packed.
+    /// The packing.
     pub packing: PagePacking,
     /// Bits of its code, index or length: 0 to 64, or 128.
     pub bits: u8,
@@ -115,7 +115,7 @@ impl DenseMeta {
     }
 }
 
-/// What the entries of pages are.
+/// Kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     /// A record each, all of so many bits.
@@ -137,11 +137,11 @@ pub(crate) enum EntryKind {
 /// Where a column lies in an entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldForm {
-    /// What it is decoded to.
+    /// The form that it is decoded to.
     pub native: Native,
-    /// How it is packed.
+    /// The packing.
     pub packing: PagePacking,
-    /// Its bits.
+    /// The bits of a field.
     pub bits: u32,
     /// For a delta-coded column the bits of the number below it, for another the bits of the entry's rest before it.
     pub shift: usize,
@@ -154,7 +154,7 @@ pub(crate) struct PageForm {
     pub page_size: usize,
     /// The fields, in the order of the group's columns.
     pub fields: Vec<FieldForm>,
-    /// What entries are.
+    /// The kind of entries.
     pub kind: EntryKind,
     /// Bits of the number that the delta-coded columns make; 0 without any.
     pub number_bits: u32,

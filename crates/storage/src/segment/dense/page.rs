@@ -9,7 +9,7 @@ use std::ops::Range;
 /// One page, or several that one entry takes.
 #[derive(Debug)]
 pub(crate) struct DensePage {
-    /// Its number.
+    /// The page's number.
     pub number: usize,
     /// TIDs of its records.
     pub records: Range<usize>,

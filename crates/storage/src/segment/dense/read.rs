@@ -39,7 +39,7 @@ pub(crate) struct ZonePages<'a> {
     pages: Vec<(DensePage, OnceCell<Result<Walk, String>>)>,
 }
 
-/// What one pass over the entries of a page found.
+/// The finds of one pass over the entries of a page.
 #[derive(Debug, Default)]
 struct Walk {
     /// The first entry that it has.
@@ -137,13 +137,22 @@ impl<'a> ZonePages<'a> {
         self.zone.start.max(first) - first..self.zone.end.min(page.records.end) - first
     }
 
-    fn codes<C: Code>(&self, place: usize, entry: &BlockEntry, out: &mut [C]) -> Result<(), String> {
-        let mut rest = &mut *out;
+    /// [`Self::each_page`], with the part of `out` that the records of the page have.
+    fn each_part<T>(
+        &self,
+        out: &mut [T],
+        mut work: impl FnMut(&DensePage, Range<usize>, &mut [T]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut rest = out;
         self.each_page(|page, part| {
             let (now, later) = std::mem::take(&mut rest).split_at_mut(part.len());
             rest = later;
-            self.page_codes(page, place, part, now)
-        })?;
+            work(page, part, now)
+        })
+    }
+
+    fn codes<C: Code>(&self, place: usize, entry: &BlockEntry, out: &mut [C]) -> Result<(), String> {
+        self.each_part(out, |page, part, out| self.page_codes(page, place, part, out))?;
         check_range(entry, out)
     }
 
@@ -229,16 +238,13 @@ impl<'a> ZonePages<'a> {
 
     fn wide(&self, place: usize, out: &mut [u8]) -> Result<(), String> {
         let shift = self.form.fields[place].shift;
-        let (mut rest, mut halves) = (out.as_chunks_mut::<16>().0, Vec::new());
-        self.each_page(|page, part| {
-            let (now, later) = std::mem::take(&mut rest).split_at_mut(part.len());
-            rest = later;
+        let mut halves = Vec::new();
+        self.each_part(out.as_chunks_mut::<16>().0, |page, part, out| {
             halves.resize(part.len(), 0_u64);
             for (first, half) in [(0, 0), (8, 64)] {
                 self.fields(page, (shift + half, u64::BITS), part.clone(), &mut halves)?;
-                now.iter_mut()
-                    .zip(&halves)
-                    .for_each(|(out, half)| out[first..first + 8].copy_from_slice(&half.to_le_bytes()));
+                let halves = out.iter_mut().zip(&halves);
+                halves.for_each(|(out, half)| out[first..first + 8].copy_from_slice(&half.to_le_bytes()));
             }
             Ok(())
         })
@@ -307,7 +313,7 @@ impl<'a> ZonePages<'a> {
         PageBits::new(&self.buffer[page.bytes.start..], bits).ok_or_else(|| "too few bytes behind it".into())
     }
 
-    /// What a pass over a page's entries finds, made once.
+    /// The finds of a pass over a page's entries, made once.
     fn walk(&self, page: &DensePage) -> Result<&Walk, String> {
         let (_, walk) = &self.pages[self.pages.partition_point(|(other, _)| other.number < page.number)];
         let walked = walk.get_or_init(|| match self.form.kind {

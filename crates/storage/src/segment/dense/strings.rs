@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// zstd's level, as in blocks.
 const LEVEL: i32 = 1;
-/// How often a page is compressed at most.
+/// The most tries to compress a page.
 const TRIES: usize = 4;
 /// A page is taken once so many in a hundred of its bytes are used.
 const FULL_PERCENT: usize = 92;

@@ -165,7 +165,7 @@ fn tuple_page(cutter: &Cutter<'_>, records: Range<usize>) -> (Vec<u8>, Vec<u8>) 
     (page.finish(), back(cutter, &dictionaries))
 }
 
-/// What stands at the end of a page: the dictionaries' entries, of the first column last, how many each has, and the bytes of
+/// The end of a page: the dictionaries' entries, of the first column last, how many each has, and the bytes of
 /// all this but the size itself.
 fn back(cutter: &Cutter<'_>, dictionaries: &[PageDictionary]) -> Vec<u8> {
     if cutter.form.dictionaries == 0 {
@@ -205,7 +205,7 @@ struct PageDictionary {
 }
 
 impl PageDictionary {
-    /// That of a column in some records; empty when the column has none.
+    /// The dictionary of a column in some records; empty when the column has none.
     fn of(column: &ColumnEntries, seen: &[u32], records: &Range<usize>) -> Self {
         let mut dictionary = Self::default();
         if seen.is_empty() {

@@ -417,7 +417,7 @@ fn what_dense_pages_cannot_be_is_refused_by_name() {
     assert!(error.contains("column 'c2'") && error.contains("packing bit_packed"), "{error}");
 }
 
-/// What values of one type are sorted by; byte strings stay as they are.
+/// The key that values of one type are sorted by; byte strings stay as they are.
 fn order_of(value: &Datum) -> i128 {
     match value {
         Datum::Integer(value) => *value,
