@@ -215,3 +215,28 @@ fn dropping_waits_for_what_is_under_way() {
         assert_eq!(budget.reserved(), 0);
     }
 }
+
+#[test]
+fn what_the_system_refuses_is_an_error_that_names_file_and_byte() {
+    let _turn = REFUSING.lock().unwrap_or_else(PoisonError::into_inner);
+    for ring in [true, false] {
+        refuse_ring(!ring);
+        // A folder can be opened like a file, and not read.
+        let folder = tempfile::tempdir().unwrap();
+        let direct = DirectFile::reopen(&File::open(folder.path()).unwrap()).unwrap();
+        let place = folder.path().display().to_string();
+        let files = vec![AheadFile { file: Arc::new(direct), place: place.clone() }];
+        let spans: Vec<Vec<FileSpan>> =
+            (0..4).map(|morsel| vec![FileSpan { file: 0, offset: morsel << 12, length: 1 << 12 }]).collect();
+        let options = ReadOptions { unit: 1 << 12, depth: 2 };
+        let ahead = Arc::new(ReadAhead::new(files, &spans, options, MemoryBudget::new(1 << 30)));
+        for (morsel, spans) in spans.iter().enumerate() {
+            for _ in 0..2 {
+                let text = ahead.begin(morsel).bytes(spans[0]).unwrap_err().to_string();
+                let byte = format!("(at byte {})", morsel << 12);
+                assert!(text.contains(&place) && text.contains(&byte), "{text}");
+            }
+        }
+    }
+    refuse_ring(false);
+}
