@@ -1,4 +1,4 @@
-//! What entries of dense pages cost to decode, beside what is done already: ticks of the time stamp counter for each code, by
+//! The cost of decoding entries of dense pages, beside what is done already: ticks of the time stamp counter for each code, by
 //! instruction set, the best of some rounds that take turns. `cargo run --release -p gingham-kernels --example dense`; it takes seconds.
 
 use gingham_kernels::bitpack::{pack, unpack};

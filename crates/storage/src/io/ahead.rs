@@ -1,6 +1,6 @@
 //! Reads of a scan's coming morsels, side by side, past the system's cache (read-optimized paper, section 5.3).
 //!
-//! What morsels need is cut into units. Each unit is read once and kept until the last morsel that needs it is done, so that morsels
+//! The bytes that morsels need are cut into units. Each unit is read once and kept until the last morsel that needs it is done, so that morsels
 //! share what lies across their bounds. Units are read in the order of morsels, as many ahead as the depth says and the memory
 //! limit allows. There is no thread for this: whoever needs a unit that has not come waits for reads to end, and submits the next.
 

@@ -1,4 +1,4 @@
-//! What a scan reads past the system's cache: the spans of its morsels, and those whose turn has come.
+//! Reads of a scan past the system's cache: the spans of its morsels, and those whose turn has come.
 
 use crate::io::ahead::{AheadFile, FileSpan, ReadAhead, ReadOptions, ReadTimes};
 use crate::io::memory::MemoryBudget;
@@ -65,8 +65,8 @@ impl TableScan {
 struct ReadPlan {
     ahead: Vec<AheadFile>,
     files: HashMap<u64, usize>,
-    /// The segments whose files are there, by their place.
-    known: Vec<usize>,
+    /// The last segment whose files are there, by its place: morsels come in the order of segments.
+    last: Option<usize>,
     budget: Option<Arc<MemoryBudget>>,
 }
 
@@ -76,8 +76,8 @@ impl ReadPlan {
         let (source, arranged) = &scan.segments[morsel.segment];
         let MorselSource::Segment(part) = source else { return Ok(Vec::new()) };
         let segment = part.segment();
-        if !self.known.contains(&morsel.segment) {
-            self.known.push(morsel.segment);
+        if self.last != Some(morsel.segment) {
+            self.last = Some(morsel.segment);
             for (number, file) in segment.direct_files()? {
                 self.files.insert(number, self.ahead.len());
                 self.ahead.push(file);

@@ -1,4 +1,4 @@
-//! What a run of a scan keeps that reads past the caches.
+//! The state of a scan's run that reads past the caches.
 
 use crate::io::ahead::ReadAhead;
 use crate::io::memory::MemoryBudget;

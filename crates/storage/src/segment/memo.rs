@@ -1,4 +1,4 @@
-//! What one reader of a zone keeps while it asks for columns one after the other: dense pages that they share, and where their bytes come
+//! The memo of a zone's reader while it asks for columns one after the other: dense pages that they share, and where their bytes come
 //! from when they are read past the system's cache.
 
 use crate::Result;

@@ -1,4 +1,4 @@
-//! What is known of a segment's columns and zones before any block is read.
+//! Facts of a segment's columns and zones, known before any block is read.
 
 use crate::encoding::meta::{ColumnStatistics, Encoding};
 use crate::{ColumnId, LogicalType};
@@ -22,7 +22,7 @@ pub struct ColumnMeta {
     pub stored_bytes: u64,
     /// Bytes in memory.
     pub native_bytes: u64,
-    /// What is known of the values.
+    /// Facts of the values.
     pub statistics: ColumnStatistics,
 }
 

@@ -1,6 +1,6 @@
 //! Where pages end: each takes as many entries as fit, its NULLs and dictionaries included.
 //!
-//! The same rule measures a packing before it is chosen and writes it afterwards, so that the choice is by exact bytes.
+//! One rule measures a packing before it is chosen and writes it afterwards, so that the choice is by exact bytes.
 
 use crate::segment::dense::entries::ColumnEntries;
 use crate::segment::dense::form::{COUNT_BITS, EntryKind, PAGE_HEADER, PageForm};

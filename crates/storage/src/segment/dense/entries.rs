@@ -24,6 +24,8 @@ pub(crate) struct ColumnEntries {
     valid: Vec<bool>,
     /// Records.
     pub rows: usize,
+    /// Bytes of the longest byte string.
+    longest: u64,
 }
 
 /// Facts of a column besides its values.
@@ -49,6 +51,7 @@ impl ColumnEntries {
                 self.starts.push(0);
             }
             self.starts.extend(zone.codes.iter().map(|length| {
+                self.longest = self.longest.max(*length);
                 end += *length as usize;
                 end
             }));
@@ -73,7 +76,7 @@ impl ColumnEntries {
 
     /// Bits of the longest byte string's length.
     pub fn length_bits(&self) -> u8 {
-        bits_for(self.codes.iter().copied().max().unwrap_or(0)) as u8
+        bits_for(self.longest) as u8
     }
 
     /// For each record one more than the last record before it with the same code; 0 where there is none.

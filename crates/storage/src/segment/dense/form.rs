@@ -1,4 +1,4 @@
-//! What the directory says of the dense pages of a group, and where the fields of an entry lie.
+//! The description of a group's dense pages in the directory, and where the fields of an entry lie.
 
 use crate::model::design::is_page_size;
 use crate::model::page_packing::{MOST_INDEX_BITS, PagePacking};

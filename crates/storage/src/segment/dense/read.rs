@@ -167,9 +167,7 @@ impl<'a> ZonePages<'a> {
         let field = &self.form.fields[place];
         match (self.form.kind, field.packing) {
             (EntryKind::Runs { word_bytes }, _) => {
-                let words = &self.bytes(page)[page.entries.start..][..page.count * word_bytes];
-                let runs = Runs { words, word_bytes, code_bits: field.bits };
-                let expanded = expand_runs(Isa::best(), runs, part.start, out);
+                let expanded = expand_runs(Isa::best(), self.runs(page, word_bytes), part.start, out);
                 expanded.then_some(()).ok_or_else(|| "its runs are too few, or one has no code".into())
             }
             (_, PagePacking::PageDictionary(_)) => self.translate(page, place, part, out),
@@ -289,8 +287,7 @@ impl<'a> ZonePages<'a> {
             };
             let bits = &self.bytes(page)[bits];
             if let EntryKind::Runs { word_bytes } = self.form.kind {
-                let words = &self.bytes(page)[page.entries.start..][..page.count * word_bytes];
-                append_runs(&mut validity, bits, (words, word_bytes, self.form.fields[0].bits), part);
+                append_runs(&mut validity, bits, self.runs(page, word_bytes), part);
             } else {
                 validity.append_packed_range(part, bits);
             }
@@ -306,6 +303,12 @@ impl<'a> ZonePages<'a> {
 
     fn bytes(&self, page: &DensePage) -> &[u8] {
         &self.buffer[page.bytes.clone()]
+    }
+
+    /// The runs of a page.
+    fn runs(&self, page: &DensePage, word_bytes: usize) -> Runs<'_> {
+        let words = &self.bytes(page)[page.entries.start..][..page.count * word_bytes];
+        Runs { words, word_bytes, code_bits: self.form.fields[0].bits }
     }
 
     fn page_bits(&self, page: &DensePage) -> Result<PageBits<'_>, String> {
@@ -429,7 +432,7 @@ fn expand(stored: &[u8], all: usize) -> Option<Result<Vec<u8>, String>> {
 fn append_runs(
     validity: &mut BooleanBufferBuilder,
     bits: &[u8],
-    (words, word_bytes, code_bits): (&[u8], usize, u32),
+    Runs { words, word_bytes, code_bits }: Runs<'_>,
     part: Range<usize>,
 ) {
     let mut start = 0;
