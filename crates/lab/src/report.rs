@@ -31,7 +31,8 @@ const METHOD: &str = r#"<h2>How this was measured</h2>
 <p>The variants of a trial (same data) run in rounds, each round in a random order of its own; every answer is compared
 with an oracle's, and one wrong answer ends the run. Points are means, whiskers their 95 % intervals by Student's
 t-distribution; at most one outlier of a sample is dropped, by Grubbs' test, and only when the interval's radius is at least
-2.5 % of the mean. Two results differ when their intervals are disjoint, can't be told apart when one's mean lies in the
+2.5 % of the mean. Where runs do different work, as queries drawn at random, all of them count, and whiskers are one standard
+deviation. Two results differ when their intervals are disjoint, can't be told apart when one's mean lies in the
 other's interval, and otherwise Welch's t-test decides. Classes of the best are given by that rule, and by Welch's test with
 Holm's correction for many comparisons. Cycles are those of the time stamp counter, which runs at a constant rate, and not
 those of the core.</p>"#;
@@ -143,7 +144,9 @@ fn figure(outcome: &Outcome, figure: &Figure) -> String {
         let title: Vec<String> = figure.panels.iter().zip(&at).map(|(name, level)| format!("{name} {level}")).collect();
         let plot = match figure.kind {
             FigureKind::Bars => bars(outcome, figure, &within, &series),
-            FigureKind::Lines | FigureKind::LogLines => lines(outcome, figure, &within, &series),
+            FigureKind::Lines | FigureKind::LogLines | FigureKind::DeviationLines => {
+                lines(outcome, figure, &within, &series)
+            }
         };
         panels += &format!(r#"<div class="panel"><b>{}</b>{plot}</div>"#, escaped(&title.join(", ").replace('_', " ")));
     }
@@ -175,10 +178,17 @@ fn bounds(summary: &Summary) -> Option<(f64, f64)> {
     (summary.n >= 2).then_some((summary.interval.low, summary.interval.high))
 }
 
+fn deviation(summary: &Summary) -> Option<(f64, f64)> {
+    (summary.n >= 2).then_some((summary.mean - summary.deviation, summary.mean + summary.deviation))
+}
+
 fn lines(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String]) -> String {
     let mark = |point: &&&Point| {
         let summary = point.summary(figure.metric)?;
-        let interval = bounds(summary);
+        let interval = match figure.kind {
+            FigureKind::DeviationLines => deviation(summary),
+            _ => bounds(summary),
+        };
         Some(Mark { x: point.number(figure.x), y: summary.mean, interval, hint: hint(point, summary) })
     };
     let line = |(level, class): (&String, &'static str)| {

@@ -38,6 +38,7 @@ impl<'a> PageBits<'a> {
     }
 
     /// The field of `width` bits, at most 64, at bit `at`; `None` when it ends past the entries.
+    #[inline]
     pub fn field(self, at: usize, width: u32) -> Option<u64> {
         let end = at.checked_add(width as usize)?;
         (end <= self.bits).then(|| scalar::field(self.bytes, at, width))

@@ -106,6 +106,12 @@ pub trait Subject {
     fn values(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
     }
+
+    /// How many runs there are, where each does other work: then all of them count, and no value is an outlier. `None` where runs
+    /// repeat the same work until its time is known well enough.
+    fn runs(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Times of the parts of a run.
@@ -180,6 +186,8 @@ pub enum FigureKind {
     Lines,
     /// Lines over a logarithmic vertical axis.
     LogLines,
+    /// Lines over a factor whose levels are numbers, with whiskers of one standard deviation either way.
+    DeviationLines,
     /// Groups of bars.
     Bars,
 }

@@ -145,9 +145,19 @@ impl Expectation {
         Self { label: label.into(), figures, met, p: None }
     }
 
+    /// Something that the caller has judged: met, refuted, or left open.
+    pub fn told(label: impl Into<String>, figures: impl Into<String>, met: Option<bool>) -> Self {
+        Self { label: label.into(), figures: figures.into(), met, p: None }
+    }
+
     /// Something that needs no statistics.
     pub fn plain(label: impl Into<String>, figures: impl Into<String>, met: bool) -> Self {
         Self { label: label.into(), figures: figures.into(), met: Some(met), p: None }
+    }
+
+    /// True when the samples meet it.
+    pub fn is_met(&self) -> bool {
+        self.met == Some(true)
     }
 
     /// The verdict on all of them together.

@@ -143,10 +143,11 @@ impl Runner<'_> {
         let start = Instant::now();
         let share = self.left / trials_left.max(1) as u32;
         let mut order: Vec<usize> = (0..all.len()).collect();
+        let runs = all.iter().filter_map(|sampled| sampled.variant.subject.runs()).max();
         let least = if self.bench.is_tiny() { 1 } else { LEAST_ROUNDS };
-        for round in 0..MOST_ROUNDS {
+        for round in 0..runs.unwrap_or(MOST_ROUNDS) {
             let narrow = round >= SURE_ROUNDS && all.iter().all(Sampled::is_narrow);
-            if round >= least && (narrow || start.elapsed() >= share) {
+            if runs.is_none() && round >= least && (narrow || start.elapsed() >= share) {
                 break;
             }
             self.random.shuffle(&mut order);
@@ -228,7 +229,8 @@ impl Sampled {
             metric if metric.starts_with("found_") => String::new(),
             _ => format!("{clock_unit} per {per}"),
         };
-        let metrics = self.samples.into_iter().map(|(metric, samples)| (metric, Measured::new(unit(metric), samples)));
+        let measured = if self.variant.subject.runs().is_some() { Measured::of_all } else { Measured::new };
+        let metrics = self.samples.into_iter().map(|(metric, samples)| (metric, measured(unit(metric), samples)));
         Point {
             levels: self.variant.levels.into_iter().collect(),
             facts: self.variant.facts.into_iter().collect(),

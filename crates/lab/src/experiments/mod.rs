@@ -2,6 +2,7 @@
 
 mod byteslice;
 mod pax;
+mod readopt;
 mod rof;
 mod select;
 #[cfg(test)]
@@ -13,5 +14,5 @@ use crate::experiment::Experiment;
 
 /// Every experiment, in the order in which `lab list` shows them.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    [byteslice::ALL, pax::ALL, rof::ALL].into_iter().flatten().copied()
+    [byteslice::ALL, pax::ALL, readopt::ALL, rof::ALL].into_iter().flatten().copied()
 }

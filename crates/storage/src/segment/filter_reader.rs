@@ -19,9 +19,8 @@ impl Segment {
     /// all, is not what the filter was made of.
     fn filters(&self) -> impl Iterator<Item = (&Opened, &FilterMeta, bool)> {
         self.files().iter().flat_map(move |file| {
-            let here = move |id: &ColumnId| {
-                self.place_of(*id).is_some_and(|place| std::ptr::eq(self.source(place).0, Arc::as_ptr(file)))
-            };
+            let here =
+                move |id: &ColumnId| self.place_of(*id).is_some_and(|place| Arc::ptr_eq(self.source(place).0, file));
             let filters = file.directory.filters.iter();
             filters.map(move |filter| (&**file, filter, filter.columns.iter().all(here)))
         })

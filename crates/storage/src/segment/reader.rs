@@ -38,7 +38,7 @@ pub struct Segment {
 
 /// An open file or image: what segments with different dictionary versions share.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(crate) struct Opened {
     pub(super) id: SegmentId,
     /// Number of this opening within the process, by which the cache knows its columns.
     pub(super) key: u64,
@@ -203,6 +203,14 @@ impl Segment {
         Some(file.directory.groups[group].dense.as_ref()?.fields[member].packing)
     }
 
+    /// The file and the group of its dense pages that a column lies in; `None` when it lies in none.
+    pub(crate) fn dense_group(&self, column: ColumnId) -> Option<(Arc<Opened>, usize)> {
+        let (file, within) = self.source(self.place_of(column)?);
+        let (group, _) = file.members[within];
+        file.directory.groups[group].dense.as_ref()?;
+        Some((Arc::clone(file), group))
+    }
+
     /// The number of the dense page that has a record of a zone, and the record's place among the page's; `None` when the column
     /// lies in none.
     pub fn dense_page(&self, column: ColumnId, zone: usize, tid: usize) -> Option<(usize, usize)> {
@@ -300,7 +308,7 @@ impl Segment {
     }
 
     /// The file of a column and its place there, by its place among the segment's.
-    pub(super) fn source(&self, place: usize) -> (&Opened, usize) {
+    pub(super) fn source(&self, place: usize) -> (&Arc<Opened>, usize) {
         match &self.joined {
             Some(joined) => {
                 let (file, place) = joined.sources[place];

@@ -12,13 +12,16 @@
 //! | `page` | the parts of a page that was read, checked |
 //! | `read` | the pages of a zone, and their columns as native codes |
 //! | `resume` | where delta-coded pages may be read on in the middle |
+//! | `cursor`, `stream` | pages of a group one after the other, and their entries value by value: for experiments |
 
 pub(crate) mod choose;
+pub(crate) mod cursor;
 pub(crate) mod cut;
 pub(crate) mod entries;
 pub(crate) mod form;
 pub(crate) mod page;
 pub(crate) mod read;
 pub(crate) mod resume;
+pub(crate) mod stream;
 pub(crate) mod strings;
 pub(crate) mod write;
