@@ -37,6 +37,13 @@ impl<'a> PageBits<'a> {
         self.bits
     }
 
+    /// What `mask` leaves of the bits from `at` on, of at most 57 bits; `None` when they begin past the entries. Where they end is the
+    /// caller's to know: bits behind the entries may be anything.
+    #[inline]
+    pub fn masked(self, at: usize, mask: u64) -> Option<u64> {
+        (at <= self.bits).then(|| scalar::masked(self.bytes, at, mask))
+    }
+
     /// The field of `width` bits, at most 64, at bit `at`; `None` when it ends past the entries.
     #[inline]
     pub fn field(self, at: usize, width: u32) -> Option<u64> {

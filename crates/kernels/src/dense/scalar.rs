@@ -23,6 +23,12 @@ fn low(word: u64, width: u32) -> u64 {
     word & (u64::MAX >> (64 - width))
 }
 
+/// What `mask` leaves of the bits from `at` on.
+#[inline(always)]
+pub(super) fn masked(bytes: &[u8], at: usize, mask: u64) -> u64 {
+    load(bytes, at / 8) >> (at % 8) & mask
+}
+
 /// The field of `width` bits at bit `at`, which lies within the page.
 #[inline(always)]
 pub(super) fn field(bytes: &[u8], at: usize, width: u32) -> u64 {

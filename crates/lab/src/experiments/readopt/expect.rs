@@ -8,6 +8,8 @@ use crate::statistics::Summary;
 pub const HERE: &str = "time";
 /// Times at the rate of the paper's disk.
 pub const PAPER: &str = "slow";
+/// Times at the paper's balance between processor and disk, on this processor.
+pub const BALANCED: &str = "balanced";
 /// Two times are alike, or one is constant, when they differ by less than this factor.
 pub const ALIKE: f64 = 1.1;
 

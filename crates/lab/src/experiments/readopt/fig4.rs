@@ -1,6 +1,7 @@
 //! Figures 4 to 6 and 8: the selectivities of figure 2 on skewed values, wide tables, wide ranges, and strings.
 
-use super::expect::{self, HERE, PAPER};
+use super::balance::with_balance;
+use super::expect::{self, BALANCED, HERE, PAPER};
 use super::grid::{FIGURES, Grid, PAIR, WITH_PLAIN, columns, rows};
 use super::tables::PaperTable;
 use crate::experiment::{Claim, Context, Expectation, Experiment, Judgement};
@@ -15,9 +16,9 @@ pub static FIG4: Experiment = Experiment {
     about: "As readopt.fig2, of Narrow-S: the ranges of Narrow-E with values after Zipf with exponent 2. Rows have the first six columns \
             delta-coded together, which Table 1 omits and its sizes need, and dictionaries of the page for the others; columns have \
             runs and dictionaries.",
-    uses: &[],
+    uses: &["readopt.fig2"],
     design: |bench| Ok(Grid { table: PaperTable::NarrowS, percents: &PERCENTS, stored: &PAIR }.design(bench)),
-    derive: None,
+    derive: Some(with_balance),
     figures: &FIGURES,
     claims: &FIG4_CLAIMS,
 };
@@ -28,9 +29,9 @@ pub static FIG5: Experiment = Experiment {
     title: "Rows against columns of a wide table, Wide-E",
     place: "read-optimized paper, section 6.4, figure 5",
     about: "As readopt.fig2, of Wide-E: fifty columns, column i even over 1 to 2^(4 + 0.46 i); 1, 13, 25 or all of them are returned.",
-    uses: &[],
+    uses: &["readopt.fig2"],
     design: |bench| Ok(Grid { table: PaperTable::WideE, percents: &PERCENTS, stored: &WITH_PLAIN }.design(bench)),
-    derive: None,
+    derive: Some(with_balance),
     figures: &FIGURES,
     claims: &FIG5_CLAIMS,
 };
@@ -41,9 +42,9 @@ pub static FIG6: Experiment = Experiment {
     title: "Rows against columns of wide ranges, Narrow-U",
     place: "read-optimized paper, section 6.5, figure 6",
     about: "As readopt.fig2, of Narrow-U: ten columns, each even over 1 to 100 million, all bit-packed.",
-    uses: &[],
+    uses: &["readopt.fig2"],
     design: |bench| Ok(Grid { table: PaperTable::NarrowU, percents: &PERCENTS, stored: &PAIR }.design(bench)),
-    derive: None,
+    derive: Some(with_balance),
     figures: &FIGURES,
     claims: &FIG6_CLAIMS,
 };
@@ -55,9 +56,9 @@ pub static FIG8: Experiment = Experiment {
     place: "read-optimized paper, section 6.7, figure 8",
     about: "As readopt.fig2, of ten columns of 20 letters, not compressed, each behind its length of 5 bits. The paper does not say what its strings \
             hold: here they are random letters.",
-    uses: &[],
+    uses: &["readopt.fig2"],
     design: |bench| Ok(Grid { table: PaperTable::Strings, percents: &PERCENTS, stored: &PAIR }.design(bench)),
-    derive: None,
+    derive: Some(with_balance),
     figures: &FIGURES,
     claims: &FIG8_CLAIMS,
 };
@@ -81,13 +82,20 @@ fn selectivity_alike(context: &Context<'_>, few: [(&str, &str); 2], many: [(&str
     Expectation::judge(expect::alike(context, (&few, &many), PAPER))
 }
 
-static FIG4_CLAIMS: [Claim; 5] = [
+static FIG4_CLAIMS: [Claim; 7] = [
     Claim {
         id: "fig4.crossovers",
         text: "At 70 MB/s columns are faster up to 7, 7, 3 and no columns at 0.1, 1, 10 and 50 %",
         place: "section 6.3",
         ours: Some("within one column"),
         judge: |context| Grid::crossovers(context, PAPER, &SKEWED, 1.0),
+    },
+    Claim {
+        id: "fig4.crossovers_at_balance",
+        text: "On skewed values, at the paper's balance too",
+        place: "section 6.3",
+        ours: Some("within one column; the balance is that of rows at 50 %, see readopt.fig2"),
+        judge: |context| Grid::crossovers(context, BALANCED, &SKEWED, 1.0),
     },
     Claim {
         id: "fig4.crossovers_at_full_rate",
@@ -114,6 +122,16 @@ static FIG4_CLAIMS: [Claim; 5] = [
         },
     },
     Claim {
+        id: "fig4.rows_depend_at_balance",
+        text: "On skewed values, at the paper's balance the time of rows depends on the selectivity",
+        place: "section 6.3",
+        ours: Some("0.1 % takes less than 50 %, all ten columns returned"),
+        judge: |context| {
+            let all = |columns: f64| columns == 10.0;
+            Expectation::judge(expect::below(context, (&rows("0.1"), &rows("50")), (BALANCED, 1.0), all))
+        },
+    },
+    Claim {
         id: "fig4.skew_derived",
         text: "On skewed values, what is derived for 70 MB/s is what runs at that rate take",
         place: "not in the paper",
@@ -122,13 +140,20 @@ static FIG4_CLAIMS: [Claim; 5] = [
     },
 ];
 
-static FIG5_CLAIMS: [Claim; 6] = [
+static FIG5_CLAIMS: [Claim; 7] = [
     Claim {
         id: "fig5.crossovers",
         text: "At 70 MB/s rows are faster from 85, 85, 66 and 25 % of the columns on at 0.1, 1, 10 and 50 %",
         place: "section 6.4",
         ours: Some("within a tenth of the columns"),
         judge: |context| Grid::crossovers(context, PAPER, &WIDE, 5.0),
+    },
+    Claim {
+        id: "fig5.crossovers_at_balance",
+        text: "On a wide table, at the paper's balance too",
+        place: "section 6.4",
+        ours: Some("within a tenth of the columns"),
+        judge: |context| Grid::crossovers(context, BALANCED, &WIDE, 5.0),
     },
     Claim {
         id: "fig5.crossovers_at_full_rate",
@@ -173,13 +198,20 @@ static FIG5_CLAIMS: [Claim; 6] = [
     },
 ];
 
-static FIG6_CLAIMS: [Claim; 3] = [
+static FIG6_CLAIMS: [Claim; 4] = [
     Claim {
         id: "fig6.crossovers",
         text: "Crossovers are as on the wide table: at 70 MB/s rows are faster from 85, 85, 66 and 25 % of the columns on",
         place: "section 6.5",
         ours: Some("within one column"),
         judge: |context| Grid::crossovers(context, PAPER, &WIDE_RANGES, 1.0),
+    },
+    Claim {
+        id: "fig6.crossovers_at_balance",
+        text: "On wide ranges, at the paper's balance too",
+        place: "section 6.5",
+        ours: Some("within one column; the balance is that of rows at 50 %, see readopt.fig2"),
+        judge: |context| Grid::crossovers(context, BALANCED, &WIDE_RANGES, 1.0),
     },
     Claim {
         id: "fig6.crossovers_at_full_rate",

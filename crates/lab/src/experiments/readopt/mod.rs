@@ -2,8 +2,9 @@
 //! or table; those that differ in their table alone share one.
 //!
 //! `tables` has the paper's tables, `stored` has them in dense pages, `queries` draws its queries, `scan` has its scanners with `forced`
-//! selectivity, `measured` makes them variants, `grid` lays most figures out, and `expect` has what claims share.
+//! selectivity, `measured` makes them variants, `balance` derives their times on another disk, `grid` lays most figures out, and `expect` has what claims share.
 
+mod balance;
 mod expect;
 mod fig10;
 mod fig2;

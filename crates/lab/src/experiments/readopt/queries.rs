@@ -59,7 +59,9 @@ pub struct QuerySet {
 impl QuerySet {
     /// Draws as many queries as a point has.
     pub fn new(bench: &Bench, table: &Rc<StoredTable>, kind: QueryKind, positions: &Rc<Positions>) -> Self {
-        let mut random = Random::named(bench.settings.seed, &format!("{} {kind:?}", table.table.name()));
+        // Percentages are compared by the same queries.
+        let like = QueryKind { percent: 0.0, ..kind };
+        let mut random = Random::named(bench.settings.seed, &format!("{} {like:?}", table.table.name()));
         let query = |_| {
             let columns = columns(&mut random, table.table.columns(), kind);
             let predicates = kind.predicates.min(kind.returned);

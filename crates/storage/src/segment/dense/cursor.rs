@@ -5,7 +5,7 @@
 //! the page when it was parsed; a field that leads past its page all the same is read as 0.
 
 use crate::model::page_packing::PagePacking;
-use crate::segment::dense::form::{EntryKind, PageForm};
+use crate::segment::dense::form::{EntryKind, FieldForm, PageForm};
 use crate::segment::dense::page::DensePage;
 use gingham_kernels::dense::{PageBits, zeros_bits};
 use std::ops::Range;
@@ -41,17 +41,63 @@ pub struct CursorPlace {
     strings: usize,
 }
 
-/// A page's bytes, its parts and the meaning of its codes.
+/// A page's bytes and its parts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageView<'p> {
     pub form: &'p PageForm,
     pub page: &'p DensePage,
     /// The page's bytes, and [`SPARE`](gingham_kernels::dense::SPARE) behind them.
     pub bytes: &'p [u8],
-    /// The smallest value of each column, to which codes are added.
-    pub bases: &'p [u64],
-    /// Where the entries of each column's dictionary begin; 0 without one.
-    pub dictionaries: &'p [usize],
+    /// How each field is read.
+    pub fields: &'p [FieldRead],
+}
+
+/// How a field of a page's entries becomes a value.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FieldRead {
+    source: FieldSource,
+    /// Bits before it in the entry, or below it in the number of the delta-coded columns.
+    shift: usize,
+    bits: u32,
+    mask: u64,
+    /// The smallest value, to which codes are added.
+    base: u64,
+}
+
+/// Where a field's code is.
+#[derive(Debug, Clone, Copy)]
+enum FieldSource {
+    /// In the entry, in bits that one load brings.
+    Entry,
+    /// In the entry, in more.
+    WideEntry,
+    /// In the number that the delta-coded columns make.
+    Number,
+    /// In the page's dictionary, whose entries begin at this byte and have so many.
+    Dictionary(usize, u32),
+}
+
+/// Bits that one load of eight bytes is sure to bring, wherever in a byte they begin.
+const ONE_LOAD: u32 = 57;
+
+impl FieldRead {
+    /// For each column of a page its field, given the smallest value of each.
+    pub fn of_page(form: &PageForm, page: &DensePage, bases: &[u64]) -> Vec<Self> {
+        let read = |(place, (field, base)): (usize, (&FieldForm, &u64))| {
+            let dictionary = page.dictionaries.iter().find(|(column, _)| *column == place);
+            let source = match (field.packing, dictionary) {
+                (PagePacking::Delta, _) => FieldSource::Number,
+                (_, Some((_, entries))) => FieldSource::Dictionary(entries.start, field.code_bytes() as u32),
+                _ if field.bits <= ONE_LOAD => FieldSource::Entry,
+                _ => FieldSource::WideEntry,
+            };
+            let mask = u64::MAX.checked_shr(u64::BITS - field.bits.min(u64::BITS)).unwrap_or(0);
+            // Columns of no bits may have all of a number below them.
+            let shift = if matches!(source, FieldSource::Number) { field.shift.min(63) } else { field.shift };
+            Self { source, shift, bits: field.bits, mask, base: *base }
+        };
+        form.fields.iter().zip(bases).enumerate().map(read).collect()
+    }
 }
 
 impl<'p> PageView<'p> {
@@ -89,19 +135,20 @@ impl Fields<'_> {
         self.bits.field(at, bits).unwrap_or_default()
     }
 
-    /// The value of a field without delta, of an entry whose fields begin at `at`.
+    /// The value of a field, of an entry whose fields begin at `at`, behind the number of the delta-coded columns.
     #[inline(always)]
-    fn value(&self, field: usize, at: usize) -> u64 {
-        let form = &self.view.form.fields[field];
-        let code = self.field(at + form.shift, form.bits);
-        let code = match form.packing {
-            PagePacking::PageDictionary(_) => {
-                let bytes = form.code_bytes();
-                self.field((self.view.dictionaries[field] + code as usize * bytes) * 8, bytes as u32 * 8)
+    fn value(&self, field: usize, at: usize, number: u64) -> u64 {
+        let read = &self.view.fields[field];
+        let code = match read.source {
+            FieldSource::Entry => self.bits.masked(at + read.shift, read.mask).unwrap_or_default(),
+            FieldSource::Number => number >> read.shift & read.mask,
+            FieldSource::WideEntry => self.field(at + read.shift, read.bits),
+            FieldSource::Dictionary(start, bytes) => {
+                let index = self.bits.masked(at + read.shift, read.mask).unwrap_or_default();
+                self.field((start + index as usize * bytes as usize) * 8, bytes * 8)
             }
-            _ => code,
         };
-        code.wrapping_add(self.view.bases[field])
+        code.wrapping_add(read.base)
     }
 
     /// The bytes of a string that lies at a place of the page.
@@ -125,7 +172,7 @@ impl DenseEntries for FixedEntries<'_> {
 
     #[inline(always)]
     fn value(&self, field: usize) -> u64 {
-        self.fields.value(field, self.place.at)
+        self.fields.value(field, self.place.at, self.place.number)
     }
 
     fn bytes(&self, _field: usize) -> &[u8] {
@@ -159,7 +206,7 @@ impl DenseEntries for RunEntries<'_> {
 
     #[inline(always)]
     fn value(&self, _field: usize) -> u64 {
-        self.place.number.wrapping_add(self.fields.view.bases[0])
+        self.place.number.wrapping_add(self.fields.view.fields[0].base)
     }
 
     fn bytes(&self, _field: usize) -> &[u8] {
@@ -271,12 +318,7 @@ impl DenseEntries for VariableEntries<'_> {
 
     #[inline(always)]
     fn value(&self, field: usize) -> u64 {
-        let form = &self.fields.view.form.fields[field];
-        if form.packing == PagePacking::Delta {
-            let mask = u64::MAX.checked_shr(u64::BITS - form.bits).unwrap_or(0);
-            return (self.place.number >> form.shift.min(63) & mask).wrapping_add(self.fields.view.bases[field]);
-        }
-        self.fields.value(field, self.place.at)
+        self.fields.value(field, self.place.at, self.place.number)
     }
 
     fn bytes(&self, field: usize) -> &[u8] {

@@ -5,7 +5,7 @@ use crate::encoding::meta::Encoding;
 use crate::io::ahead::{AheadFile, FileSpan, MorselReads, ReadAhead, ReadOptions, ReadTimes};
 use crate::model::page_packing::PagePacking;
 use crate::segment::decode::Native;
-use crate::segment::dense::cursor::{CursorPlace, DenseVisitor, PageView};
+use crate::segment::dense::cursor::{CursorPlace, DenseVisitor, FieldRead, PageView};
 use crate::segment::dense::form::{DenseMeta, PageForm};
 use crate::segment::dense::page::DensePage;
 use crate::segment::group::Form;
@@ -217,10 +217,9 @@ impl<'f> DenseStream<'f> {
                 planned.number
             )));
         }
-        let mut dictionaries = vec![0; form.fields.len()];
-        page.dictionaries.iter().for_each(|(field, place)| dictionaries[*field] = place.start);
+        let fields = FieldRead::of_page(form, &page, &part.bases);
         let first = part.first + planned.records.start as u64;
-        Ok(Some(FilePage { bytes, page, form, bases: &part.bases, dictionaries, first }))
+        Ok(Some(FilePage { bytes, page, form, fields, first }))
     }
 
     /// The reads so far, and their times.
@@ -235,8 +234,7 @@ pub struct FilePage<'f> {
     bytes: Buffer,
     page: DensePage,
     form: &'f PageForm,
-    bases: &'f [u64],
-    dictionaries: Vec<usize>,
+    fields: Vec<FieldRead>,
     first: u64,
 }
 
@@ -253,13 +251,7 @@ impl FilePage<'_> {
 
     /// Lets `visitor` read from `place` on, and gives back where it stopped.
     pub fn visit(&self, place: CursorPlace, visitor: &mut impl DenseVisitor) -> CursorPlace {
-        let view = PageView {
-            form: self.form,
-            page: &self.page,
-            bytes: &self.bytes,
-            bases: self.bases,
-            dictionaries: &self.dictionaries,
-        };
+        let view = PageView { form: self.form, page: &self.page, bytes: &self.bytes, fields: &self.fields };
         // A page has bytes to spare behind it, or it would not have been planned.
         view.visit(place, visitor).unwrap_or(place)
     }

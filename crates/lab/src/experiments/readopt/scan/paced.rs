@@ -1,12 +1,13 @@
 //! A file page by page, at the full rate of the disk, or as a slower disk would bring its pages.
 //!
-//! The slower disk serves one request after the other at its rate. Each scanner has requests for so many units ahead of the page that
-//! it works on, as the paper's has (section 5.3); a page that has not come yet is waited for. Real reads go on meanwhile.
+//! The slower disk brings a unit after the other at its rate, of all files in turn that have room: each scanner has requests for so many units
+//! ahead of the page that it works on, as the paper's has (section 5.3). A page that has not come yet is waited for. Real reads go
+//! on meanwhile.
 
 use gingham::storage::Result;
 use gingham::storage::io::ReadOptions;
 use gingham::storage::lab::{DenseFile, DenseStream, FilePage};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -19,79 +20,92 @@ const AHEAD: u64 = PAPER_READS.unit as u64 * PAPER_READS.depth as u64;
 #[derive(Debug)]
 pub struct SlowDisk {
     bytes_per_second: f64,
-    /// When it has served all requests so far.
-    free: Cell<Instant>,
+    work: RefCell<DiskWork>,
+}
+
+/// What a slow disk has done, and is asked for.
+#[derive(Debug)]
+struct DiskWork {
+    /// When it can bring the next unit.
+    free: Instant,
+    files: Vec<Requests>,
+    /// The file whose turn it is.
+    turn: usize,
+}
+
+/// The requests of one scanner.
+#[derive(Debug)]
+struct Requests {
+    /// Bytes of the file, and how many of them have been brought or are on their way.
+    length: u64,
+    brought: u64,
+    /// Bytes up to which requests go: so many ahead of what is worked on.
+    requested: u64,
+    /// Ends of units, in bytes from the file's start, and when they come.
+    coming: VecDeque<(u64, Instant)>,
 }
 
 impl SlowDisk {
     /// A disk that is idle now.
     pub fn new(bytes_per_second: f64) -> Self {
-        Self { bytes_per_second, free: Cell::new(Instant::now()) }
+        Self { bytes_per_second, work: RefCell::new(DiskWork { free: Instant::now(), files: Vec::new(), turn: 0 }) }
     }
 
-    /// When the bytes of a request that is made now will have come.
-    fn request(&self, bytes: usize, now: Instant) -> Instant {
-        let served = self.free.get().max(now) + Duration::from_secs_f64(bytes as f64 / self.bytes_per_second);
-        self.free.set(served);
-        served
+    /// Adds the requests of a file of so many bytes; returns its number.
+    fn add(&self, length: u64) -> usize {
+        let files = &mut self.work.borrow_mut().files;
+        files.push(Requests { length, brought: 0, requested: AHEAD, coming: VecDeque::new() });
+        files.len() - 1
+    }
+
+    /// When the bytes of a file up to `end` will have come, as seen at `now`. What lies before `start` is not needed any longer.
+    fn comes(&self, file: usize, (start, end): (u64, u64), now: Instant) -> Instant {
+        let mut work = self.work.borrow_mut();
+        // What it has done by itself until now; then it was idle, if it had nothing to do.
+        while work.free <= now && self.bring(&mut work) {}
+        work.free = work.free.max(now);
+        work.files[file].requested = start + AHEAD;
+        while work.files[file].brought < end && self.bring(&mut work) {}
+        let coming = &mut work.files[file].coming;
+        while coming.front().is_some_and(|(last, _)| *last < end) {
+            coming.pop_front();
+        }
+        coming.front().map_or(now, |(_, comes)| *comes)
+    }
+
+    /// Brings the next unit of the file whose turn it is; false when no file has room for one.
+    fn bring(&self, work: &mut DiskWork) -> bool {
+        let has_room = |file: &Requests| file.brought < file.length.min(file.requested);
+        let count = work.files.len();
+        let Some(turn) = (0..count).map(|step| (work.turn + step) % count).find(|file| has_room(&work.files[*file]))
+        else {
+            return false;
+        };
+        let file = &mut work.files[turn];
+        let unit = (file.length - file.brought).min(PAPER_READS.unit as u64);
+        file.brought += unit;
+        work.free += Duration::from_secs_f64(unit as f64 / self.bytes_per_second);
+        file.coming.push_back((file.brought, work.free));
+        work.turn = (turn + 1) % count;
+        true
     }
 }
 
 /// The pages of a file, one after the other.
 pub struct PacedStream<'f> {
     stream: DenseStream<'f>,
-    slow: Option<Requests<'f>>,
+    /// The slower disk, and the file's number there.
+    slow: Option<(&'f SlowDisk, usize)>,
     bytes: u64,
-}
-
-/// Requests to a slow disk.
-struct Requests<'f> {
-    disk: &'f SlowDisk,
-    /// Bytes that have not been requested.
-    left: u64,
-    /// Ends of the requests, in bytes from the file's start, and when they will have come.
-    coming: VecDeque<(u64, Instant)>,
-    requested: u64,
-    waited: Duration,
-}
-
-impl Requests<'_> {
-    /// Requests units until so many bytes are under way or there.
-    fn request_to(&mut self, bytes: u64, now: Instant) {
-        while self.left > 0 && self.requested < bytes {
-            let unit = self.left.min(PAPER_READS.unit as u64);
-            self.left -= unit;
-            self.requested += unit;
-            self.coming.push_back((self.requested, self.disk.request(unit as usize, now)));
-        }
-    }
-
-    /// Waits until the bytes up to `end` have come; `start` and what comes before is not needed any longer.
-    fn wait(&mut self, start: u64, end: u64) {
-        let now = Instant::now();
-        self.request_to(start + AHEAD, now);
-        while self.coming.front().is_some_and(|(last, _)| *last < end) {
-            self.coming.pop_front();
-        }
-        if let Some((_, comes)) = self.coming.front()
-            && *comes > now
-        {
-            std::thread::sleep(*comes - now);
-            self.waited += now.elapsed();
-        }
-    }
+    /// Time that was spent on waiting for the slower disk.
+    held: Duration,
 }
 
 impl<'f> PacedStream<'f> {
     /// Begins a pass, at the rate of a slower disk where one is given.
     pub fn start(file: &'f DenseFile, disk: Option<&'f SlowDisk>) -> Result<Self> {
-        let slow = disk.map(|disk| {
-            let mut requests =
-                Requests { disk, left: file.bytes(), coming: VecDeque::new(), requested: 0, waited: Duration::ZERO };
-            requests.request_to(AHEAD, Instant::now());
-            requests
-        });
-        Ok(Self { stream: file.stream(PAPER_READS)?, slow, bytes: 0 })
+        let slow = disk.map(|disk| (disk, disk.add(file.bytes())));
+        Ok(Self { stream: file.stream(PAPER_READS)?, slow, bytes: 0, held: Duration::ZERO })
     }
 
     /// The next page; `None` behind the last.
@@ -99,8 +113,13 @@ impl<'f> PacedStream<'f> {
         let Some(page) = self.stream.next_page()? else { return Ok(None) };
         let start = self.bytes;
         self.bytes += page.length() as u64;
-        if let Some(slow) = &mut self.slow {
-            slow.wait(start, self.bytes);
+        if let Some((disk, file)) = self.slow {
+            let now = Instant::now();
+            let comes = disk.comes(file, (start, self.bytes), now);
+            if comes > now {
+                std::thread::sleep(comes - now);
+                self.held += now.elapsed();
+            }
         }
         Ok(Some(page))
     }
@@ -112,6 +131,6 @@ impl<'f> PacedStream<'f> {
 
     /// Time that was spent on waiting for pages so far.
     pub fn waited(&self) -> Duration {
-        self.stream.times().waited + self.slow.as_ref().map_or(Duration::ZERO, |slow| slow.waited)
+        self.stream.times().waited + self.held
     }
 }

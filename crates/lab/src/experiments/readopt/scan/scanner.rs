@@ -47,13 +47,31 @@ pub struct Scanner<'f> {
     page: Option<(FilePage<'f>, CursorPlace)>,
     /// The next record of the page, of a scanner of all records.
     next: usize,
-    fields: Vec<ScannedField>,
+    work: Decoding,
+}
+
+/// What a scanner does with a record.
+struct Decoding {
+    /// Columns of one word: their fields, and where they go in a tuple.
+    words: Vec<(usize, usize)>,
+    /// Longer ones, with their words.
+    strings: Vec<(usize, usize, usize)>,
+    /// Where tested words are in a tuple, and their predicates.
+    predicates: Vec<(usize, ScanPredicate)>,
 }
 
 impl<'f> Scanner<'f> {
     /// A scanner of these columns, of which those with predicates come first.
     pub fn new(stream: PacedStream<'f>, fields: Vec<ScannedField>) -> Self {
-        Self { stream, page: None, next: 0, fields }
+        let mut work = Decoding { words: Vec::new(), strings: Vec::new(), predicates: Vec::new() };
+        for ScannedField { field, offset, words, predicate } in fields {
+            match words {
+                1 => work.words.push((field, offset)),
+                words => work.strings.push((field, offset, words)),
+            }
+            work.predicates.extend(predicate.map(|predicate| (offset, predicate)));
+        }
+        Self { stream, page: None, next: 0, work }
     }
 
     /// The file.
@@ -72,7 +90,7 @@ impl<'f> Scanner<'f> {
             let Some((page, place)) = &mut self.page else { continue };
             let records = page.records();
             let (count, first) = ((records.end - records.start) as usize, records.start);
-            let mut all = AllRecords { next: self.next, count, first, fields: &mut self.fields, buffer };
+            let mut all = AllRecords { next: self.next, count, first, work: &mut self.work, buffer };
             *place = page.visit(*place, &mut all);
             self.next = all.next;
             if self.next == count {
@@ -95,7 +113,7 @@ impl<'f> Scanner<'f> {
                 }
                 continue;
             };
-            let mut listed = ListedRecords { records: page.records(), done, kept, fields: &mut self.fields, buffer };
+            let mut listed = ListedRecords { records: page.records(), done, kept, work: &mut self.work, buffer };
             *place = page.visit(*place, &mut listed);
             (done, kept) = (listed.done, listed.kept);
         }
@@ -110,22 +128,20 @@ impl<'f> Scanner<'f> {
     }
 }
 
-/// Decodes the columns of the record that a cursor is at into the tuple of that number, and tries their predicates.
-#[inline(always)]
-fn decode<E: DenseEntries>(entries: &E, fields: &mut [ScannedField], tuple: &mut [u32]) -> bool {
-    for field in fields.iter() {
-        if field.words == 1 {
-            tuple[field.offset] = entries.value(field.field) as u32;
-        } else {
-            let words = entries.bytes(field.field).as_chunks::<4>().0;
-            let out = &mut tuple[field.offset..field.offset + field.words];
-            out.iter_mut().zip(words).for_each(|(out, word)| *out = u32::from_le_bytes(*word));
+impl Decoding {
+    /// Decodes the columns of the record that a cursor is at into a tuple, and tries their predicates.
+    #[inline(always)]
+    fn decode<E: DenseEntries>(&mut self, entries: &E, tuple: &mut [u32]) -> bool {
+        for (field, offset) in &self.words {
+            tuple[*offset] = entries.value(*field) as u32;
         }
+        for (field, offset, words) in &self.strings {
+            let bytes = entries.bytes(*field).as_chunks::<4>().0;
+            let out = &mut tuple[*offset..offset + words];
+            out.iter_mut().zip(bytes).for_each(|(out, word)| *out = u32::from_le_bytes(*word));
+        }
+        self.predicates.iter_mut().all(|(offset, predicate)| predicate.passes(tuple[*offset]))
     }
-    fields.iter_mut().all(|field| {
-        let value = tuple[field.offset];
-        field.predicate.as_mut().is_none_or(|predicate| predicate.passes(value))
-    })
 }
 
 /// Goes over the records of a page.
@@ -133,7 +149,7 @@ struct AllRecords<'s> {
     next: usize,
     count: usize,
     first: u64,
-    fields: &'s mut [ScannedField],
+    work: &'s mut Decoding,
     buffer: &'s mut TupleBuffer,
 }
 
@@ -144,7 +160,7 @@ impl DenseVisitor for AllRecords<'_> {
         while self.next < self.count && self.buffer.positions.len() < TUPLES {
             entries.go(self.next);
             let at = self.buffer.positions.len() * width;
-            if decode(entries, self.fields, &mut self.buffer.words[at..at + width]) {
+            if self.work.decode(entries, &mut self.buffer.words[at..at + width]) {
                 self.buffer.positions.push(self.first + self.next as u64);
             }
             self.next += 1;
@@ -160,7 +176,7 @@ struct ListedRecords<'s> {
     done: usize,
     /// Tuples that have passed.
     kept: usize,
-    fields: &'s mut [ScannedField],
+    work: &'s mut Decoding,
     buffer: &'s mut TupleBuffer,
 }
 
@@ -171,7 +187,7 @@ impl DenseVisitor for ListedRecords<'_> {
         while let Some(position) = positions.get(self.done).copied().filter(|position| *position < self.records.end) {
             entries.go((position - self.records.start) as usize);
             let at = self.done * *width;
-            if decode(entries, self.fields, &mut words[at..at + *width]) {
+            if self.work.decode(entries, &mut words[at..at + *width]) {
                 if self.kept < self.done {
                     words.copy_within(at..at + *width, self.kept * *width);
                     positions[self.kept] = position;
