@@ -2,9 +2,12 @@
 //! its verdict and the figures behind it.
 
 use crate::experiment::{Bench, Figure, FigureKind, Outcome, Point, Verdict};
-use crate::plot::{Bar, LinePlot, Mark, PlotLine, SERIES, escaped, page, upright_bars};
-use crate::statistics::Summary;
+use crate::plot::{Bar, LinePlot, Mark, PlotLine, SERIES, escaped, page, upright_bars, upright_boxes};
+use crate::statistics::{Quartiles, Summary};
 use std::collections::BTreeSet;
+
+/// Overheads are cut here, as the runtime-fragility paper cuts them.
+const MOST_OVERHEAD: f64 = 250.0;
 
 /// The page.
 pub fn html(bench: &Bench, outcomes: &[Outcome]) -> String {
@@ -144,13 +147,14 @@ fn figure(outcome: &Outcome, figure: &Figure) -> String {
         let title: Vec<String> = figure.panels.iter().zip(&at).map(|(name, level)| format!("{name} {level}")).collect();
         let plot = match figure.kind {
             FigureKind::Bars => bars(outcome, figure, &within, &series),
-            FigureKind::Lines | FigureKind::LogLines | FigureKind::DeviationLines => {
+            FigureKind::Boxes => boxes(outcome, figure, &within),
+            FigureKind::Lines | FigureKind::LogLines | FigureKind::DeviationLines | FigureKind::PowerLines => {
                 lines(outcome, figure, &within, &series)
             }
         };
         panels += &format!(r#"<div class="panel"><b>{}</b>{plot}</div>"#, escaped(&title.join(", ").replace('_', " ")));
     }
-    let layout = if figure.kind == FigureKind::Bars { "" } else { r#" class="panels""# };
+    let layout = if matches!(figure.kind, FigureKind::Bars | FigureKind::Boxes) { "" } else { r#" class="panels""# };
     format!(
         r#"<figure><figcaption><b>{}</b>{keys}</figcaption><div{layout}>{panels}</div></figure>"#,
         escaped(figure.title)
@@ -189,7 +193,11 @@ fn lines(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String
             FigureKind::DeviationLines => deviation(summary),
             _ => bounds(summary),
         };
-        Some(Mark { x: point.number(figure.x), y: summary.mean, interval, hint: hint(point, summary) })
+        let x = match figure.kind {
+            FigureKind::PowerLines => point.number(figure.x).log2(),
+            _ => point.number(figure.x),
+        };
+        Some(Mark { x, y: summary.mean, interval, hint: hint(point, summary) })
     };
     let line = |(level, class): (&String, &'static str)| {
         let of_level = points.iter().filter(|point| point.level(figure.series) == level);
@@ -199,6 +207,10 @@ fn lines(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String
         PlotLine { class, marks }
     };
     let unit = outcome.factors.iter().find(|factor| factor.name == figure.x).map_or("", |factor| factor.unit);
+    let unit = match figure.kind {
+        FigureKind::PowerLines => format!("{unit}, as powers of 2"),
+        _ => unit.to_owned(),
+    };
     LinePlot {
         lines: series.iter().zip(SERIES.into_iter().cycle()).map(line).collect(),
         x_axis: if unit.is_empty() {
@@ -224,6 +236,19 @@ fn bars(outcome: &Outcome, figure: &Figure, points: &[&Point], series: &[String]
     };
     let groups: Vec<_> = levels(outcome, figure.x).iter().map(group).filter(|(_, bars)| !bars.is_empty()).collect();
     upright_bars(&groups, figure.axis)
+}
+
+/// Boxes of the medians at each level of a factor, over the smallest of the panel.
+fn boxes(outcome: &Outcome, figure: &Figure, points: &[&Point]) -> String {
+    let median = |point: &&&Point| Some(point.summary(figure.metric)?.median);
+    let best = points.iter().filter_map(|point| median(&point)).fold(f64::INFINITY, f64::min);
+    let of_level = |level: &String| {
+        let within = points.iter().filter(|point| point.level(figure.x) == level);
+        let overheads: Vec<f64> = within.filter_map(|point| Some((median(&point)? / best - 1.0) * 100.0)).collect();
+        Some((level.clone(), Quartiles::of(&overheads)?))
+    };
+    let all: Vec<_> = levels(outcome, figure.x).iter().filter_map(of_level).collect();
+    upright_boxes(&all, figure.axis, MOST_OVERHEAD)
 }
 
 /// All results with their intervals, and the classes of the best.

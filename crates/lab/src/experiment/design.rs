@@ -188,6 +188,11 @@ pub enum FigureKind {
     LogLines,
     /// Lines over a factor whose levels are numbers, with whiskers of one standard deviation either way.
     DeviationLines,
+    /// Lines over the powers of two that a factor's levels are.
+    PowerLines,
     /// Groups of bars.
     Bars,
+    /// For each level of a factor a box of the medians of all results there: smallest, quartiles, largest, as overheads over the
+    /// panel's smallest.
+    Boxes,
 }

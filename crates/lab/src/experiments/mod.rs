@@ -1,6 +1,7 @@
 //! The experiments, by name.
 
 mod byteslice;
+mod fragility;
 mod pax;
 mod readopt;
 mod rof;
@@ -14,5 +15,5 @@ use crate::experiment::Experiment;
 
 /// Every experiment, in the order in which `lab list` shows them.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    [byteslice::ALL, pax::ALL, readopt::ALL, rof::ALL].into_iter().flatten().copied()
+    [byteslice::ALL, pax::ALL, readopt::ALL, rof::ALL, fragility::ALL].into_iter().flatten().copied()
 }

@@ -10,11 +10,47 @@ pub struct Counts {
     pub cache_misses: u64,
 }
 
+/// The events that are counted of another process, by the name of their metric.
+pub const PROCESS_EVENTS: [&str; 3] = ["instructions", "l1_misses", "tlb_misses"];
+
 #[cfg(target_os = "linux")]
 mod perf {
-    use super::Counts;
-    use perf_event::events::Hardware;
+    use super::{Counts, PROCESS_EVENTS};
+    use perf_event::events::{Cache, CacheOp, CacheResult, Event, Hardware, WhichCache};
     use perf_event::{Builder, Counter, Group};
+
+    /// Counters of another process of this user.
+    #[derive(Debug)]
+    pub struct ProcessCounters {
+        counters: Vec<(&'static str, Counter)>,
+    }
+
+    impl ProcessCounters {
+        /// Those of [`PROCESS_EVENTS`] that the system grants for a process; `None` without any.
+        pub fn open(process: u32) -> Option<Self> {
+            let misses = |which| Event::Cache(Cache { which, operation: CacheOp::READ, result: CacheResult::MISS });
+            let events: [Event; 3] = [Hardware::INSTRUCTIONS.into(), misses(WhichCache::L1D), misses(WhichCache::DTLB)];
+            let open = |(name, event): (&'static str, Event)| {
+                let builder = Builder::new().observe_pid(process as i32).kind(event);
+                Some((name, builder.build().ok()?))
+            };
+            let counters: Vec<_> = PROCESS_EVENTS.into_iter().zip(events).filter_map(open).collect();
+            (!counters.is_empty()).then_some(Self { counters })
+        }
+
+        /// What was counted of the process while `work` ran; nothing of counters that could not be read or that never count.
+        pub fn around<T>(&mut self, work: impl FnOnce() -> T) -> (T, Vec<(&'static str, u64)>) {
+            let ready =
+                self.counters.iter_mut().all(|(_, counter)| counter.reset().and_then(|()| counter.enable()).is_ok());
+            let done = work();
+            let read = |(name, counter): &mut (&'static str, Counter)| {
+                counter.disable().ok()?;
+                counter.read().ok().filter(|count| ready && *count > 0).map(|count| (*name, count))
+            };
+            let counted = self.counters.iter_mut().filter_map(read).collect();
+            (done, counted)
+        }
+    }
 
     /// Counters of the calling thread.
     pub struct Counters {
@@ -51,6 +87,22 @@ mod perf {
 mod perf {
     use super::Counts;
 
+    /// Counters of another process: none on this system.
+    #[derive(Debug)]
+    pub struct ProcessCounters {}
+
+    impl ProcessCounters {
+        /// None here.
+        pub fn open(_process: u32) -> Option<Self> {
+            None
+        }
+
+        /// Nothing is counted here.
+        pub fn around<T>(&mut self, work: impl FnOnce() -> T) -> (T, Vec<(&'static str, u64)>) {
+            (work(), Vec::new())
+        }
+    }
+
     /// Counters of the calling thread: none on this system.
     pub struct Counters {}
 
@@ -68,7 +120,7 @@ mod perf {
     }
 }
 
-pub use perf::Counters;
+pub use perf::{Counters, ProcessCounters};
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,7 @@ mod pages;
 
 pub use bandwidth::{Bandwidth, read_bandwidth};
 pub use clock::Clock;
-pub use counters::{Counters, Counts};
+pub use counters::{Counters, Counts, PROCESS_EVENTS, ProcessCounters};
 pub use pages::{available_memory, huge_page_share};
 
 use gingham::storage::Caches;

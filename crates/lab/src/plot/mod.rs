@@ -3,16 +3,19 @@
 //! | file | what |
 //! |---|---|
 //! | `bars` | bars: upright, level, and as ratios |
+//! | `boxes` | boxes of quartiles with whiskers |
 //! | `lines` | lines over a number, with intervals |
 //! | `svg` | drawing |
 //! | `page` | the page and its style |
 
 mod bars;
+mod boxes;
 mod lines;
 mod page;
 mod svg;
 
 pub use bars::{Bar, level_bars, ratio_bars, upright_bars};
+pub use boxes::upright_boxes;
 pub use lines::{LinePlot, Mark, PlotLine};
 pub use page::page;
 pub use svg::escaped;

@@ -18,4 +18,4 @@ mod tests;
 pub use compare::{Comparison, Rule, Welch, compare, welch};
 pub use many::{BestClass, best_class, holm};
 pub use outlier::{Grubbs, OUTLIER_MARGIN, grubbs};
-pub use summary::{CONFIDENCE, Interval, Summary, geometric_mean, mean, median, standard_deviation};
+pub use summary::{CONFIDENCE, Interval, Quartiles, Summary, geometric_mean, mean, median, standard_deviation};

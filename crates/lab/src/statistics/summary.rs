@@ -17,6 +17,37 @@ pub fn median(values: &[f64]) -> f64 {
     }
 }
 
+/// Smallest, quartiles and largest of some values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quartiles {
+    /// The smallest.
+    pub smallest: f64,
+    /// A quarter of them lie below it.
+    pub first: f64,
+    /// The middle one.
+    pub median: f64,
+    /// Three quarters lie below it.
+    pub third: f64,
+    /// The largest.
+    pub largest: f64,
+}
+
+impl Quartiles {
+    /// Finds them, interpolated between neighbours; `None` without values.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1)?;
+        let at = |part: f64| {
+            let place = part * last as f64;
+            let below = place.floor() as usize;
+            let above = sorted[(below + 1).min(last)];
+            sorted[below] + (above - sorted[below]) * (place - below as f64)
+        };
+        Some(Self { smallest: at(0.0), first: at(0.25), median: at(0.5), third: at(0.75), largest: at(1.0) })
+    }
+}
+
 /// The geometric mean of positive `values`, the right mean of ratios; NaN when there are none.
 pub fn geometric_mean(values: &[f64]) -> f64 {
     (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()

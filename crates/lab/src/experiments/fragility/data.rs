@@ -1,0 +1,183 @@
+//! Values of the micro-benchmark and the files that programs map: one for each layout, as the paper lays its tables out in one array
+//! (section 1).
+
+use super::source::{Question, Schema};
+use crate::experiment::Error;
+use crate::machine::available_memory;
+use crate::random::Random;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+/// Where the system keeps files in memory.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Even values of some columns.
+#[derive(Debug)]
+pub struct Values {
+    /// The type.
+    pub schema: Schema,
+    /// Records.
+    pub records: usize,
+    /// The bytes of each column.
+    columns: Vec<Vec<u8>>,
+}
+
+/// A layout: chunks of so many records. Rows are chunks of one, columns one chunk of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Chunk {
+    /// Rows and chunks.
+    Of(usize),
+    /// Columns.
+    All,
+}
+
+impl Chunk {
+    /// The level of the factor `layout`.
+    pub fn name(self) -> String {
+        match self {
+            Self::Of(1) => "row".to_owned(),
+            Self::Of(k) => k.to_string(),
+            Self::All => "column".to_owned(),
+        }
+    }
+}
+
+impl Values {
+    /// Draws values: all of a char's range; of the others so that the sum of four fits their type.
+    pub fn new(schema: Schema, columns: usize, records: usize, seed: u64) -> Self {
+        let column = |column: usize| {
+            let mut random = Random::named(seed, &format!("fragility {} {column}", schema.name()));
+            let mut bytes = Vec::with_capacity(records * schema.bytes());
+            for _ in 0..records {
+                let bits = random.bits() as i64;
+                match schema {
+                    Schema::Char => bytes.push(bits as u8),
+                    Schema::Int => bytes.extend_from_slice(&((bits >> 34) as i32).to_le_bytes()),
+                    Schema::Long => bytes.extend_from_slice(&(bits >> 2).to_le_bytes()),
+                }
+            }
+            bytes
+        };
+        Self { schema, records, columns: (0..columns).map(column).collect() }
+    }
+
+    /// Bytes of a layout.
+    pub fn bytes(&self) -> usize {
+        self.records * self.schema.bytes() * self.columns.len()
+    }
+
+    fn value(&self, column: usize, record: usize) -> i64 {
+        let bytes = &self.columns[column];
+        match self.schema {
+            Schema::Char => i64::from(bytes[record] as i8),
+            Schema::Int => i64::from(i32::from_le_bytes(bytes.as_chunks().0[record])),
+            Schema::Long => i64::from_le_bytes(bytes.as_chunks().0[record]),
+        }
+    }
+
+    /// The right answer of a query: by plain loops over the columns.
+    pub fn answer(&self, question: Question) -> i64 {
+        let of_record = |record: usize| (0..self.columns.len()).map(move |column| self.value(column, record));
+        match question {
+            Question::Product => {
+                (0..self.records).map(|record| of_record(record).fold(1, i64::wrapping_mul)).fold(0, i64::wrapping_add)
+            }
+            Question::Min | Question::BranchFreeMin => {
+                (0..self.records).map(|record| of_record(record).sum::<i64>()).min().unwrap_or(i64::MAX)
+            }
+        }
+    }
+
+    /// The bytes of all columns, one after the other: layout column.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.columns.concat()
+    }
+
+    /// Writes a layout.
+    pub fn write(&self, chunk: Chunk, out: &mut impl Write) -> std::io::Result<()> {
+        let k = match chunk {
+            Chunk::Of(k) => k,
+            Chunk::All => self.records.max(1),
+        };
+        let width = self.schema.bytes();
+        for start in (0..self.records).step_by(k) {
+            let end = self.records.min(start + k);
+            for column in &self.columns {
+                out.write_all(&column[start * width..end * width])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file that programs map: it has no name, and is gone with this.
+#[derive(Debug)]
+pub struct MappedFile {
+    file: File,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+impl MappedFile {
+    /// A layout of values, in a folder.
+    pub fn new(values: &Values, chunk: Chunk, folder: &Path) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| {
+            let bytes = values.bytes();
+            Error::Data(format!("{bytes} bytes of layout {} in {}: {error}", chunk.name(), folder.display()))
+        };
+        let file = tempfile::tempfile_in(folder).map_err(failed)?;
+        let mut out = BufWriter::with_capacity(1 << 20, &file);
+        values.write(chunk, &mut out).and_then(|()| out.flush()).map_err(failed)?;
+        drop(out);
+        Ok(Self { file, bytes: values.bytes() })
+    }
+
+    /// The path at which other processes of this user open it.
+    pub fn path(&self) -> PathBuf {
+        format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+}
+
+/// The folder of the files, of so many bytes together: in memory where they fit there, otherwise that of temporary files.
+pub fn folder(bytes: usize) -> PathBuf {
+    let shared = Path::new(SHARED_MEMORY);
+    let fits = available_memory().is_some_and(|free| bytes as u64 <= free / 4 * 3);
+    if fits && tempfile::tempfile_in(shared).is_ok() { shared.to_owned() } else { std::env::temp_dir() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts_have_the_values_where_they_belong() {
+        let values =
+            Values { schema: Schema::Char, records: 5, columns: vec![vec![1, 2, 3, 4, 5], vec![11, 12, 13, 14, 255]] };
+        let of = |chunk| {
+            let mut bytes = Vec::new();
+            values.write(chunk, &mut bytes).unwrap();
+            bytes
+        };
+        assert_eq!(of(Chunk::Of(1)), [1, 11, 2, 12, 3, 13, 4, 14, 5, 255]);
+        assert_eq!(of(Chunk::Of(2)), [1, 2, 11, 12, 3, 4, 13, 14, 5, 255]);
+        assert_eq!(of(Chunk::All), [1, 2, 3, 4, 5, 11, 12, 13, 14, 255]);
+        assert_eq!(values.answer(Question::Min), 4);
+        assert_eq!(values.answer(Question::Product), 11 + 24 + 39 + 56 - 5);
+    }
+
+    #[test]
+    fn sums_fit_their_type() {
+        for schema in Schema::ALL {
+            let values = Values::new(schema, 4, 1000, 1);
+            let most = match schema {
+                Schema::Char => 127,
+                Schema::Int => i64::from(i32::MAX) / 4 + 1,
+                Schema::Long => i64::MAX / 4 + 1,
+            };
+            assert!((0..1000).all(|record| values.value(0, record).abs() <= most + 1), "{schema:?}");
+            assert_eq!(values.bytes(), 4000 * schema.bytes());
+        }
+    }
+}

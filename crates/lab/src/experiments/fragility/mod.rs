@@ -1,0 +1,33 @@
+//! The experiments of the runtime-fragility paper (Palatinus, Dittrich: "Runtime Fragility in Main Memory").
+//!
+//! Its micro-benchmark is compiled: `source` writes the loops in C and Rust, `toolchain` finds compilers and keeps what they make,
+//! `setups` checks the programs, `program` runs them, `data` has what they read, `measured` makes them variants, and `micro` lays the
+//! benchmark out. The other files have a figure or table each, or several that are computed from the same measurements.
+
+mod data;
+mod fig3;
+mod fig4;
+mod fig5;
+mod fig6;
+mod measured;
+mod micro;
+mod options;
+mod program;
+mod setups;
+mod source;
+mod strides;
+mod toolchain;
+
+use crate::experiment::Experiment;
+
+/// All of them: figures, then tables.
+pub static ALL: &[&Experiment] = &[
+    &fig3::FIG3,
+    &fig4::FIG4,
+    &fig5::FIG5,
+    &fig6::FIG6,
+    &strides::FIG8,
+    &strides::FIG9,
+    &fig4::TABLE3,
+    &options::OPTIONS,
+];

@@ -1,0 +1,200 @@
+//! Compilation set-ups: a compiler at a level of optimisation, and the program that it made, checked before anything is measured.
+
+use super::data::{Chunk, MappedFile, Values};
+use super::program::Program;
+use super::source::{Loop, Question, Schema, Walk, program};
+use super::toolchain::{Compiler, found, kept_programs};
+use crate::experiment::Error;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Levels of optimisation.
+pub const LEVELS: [u8; 3] = [1, 2, 3];
+/// Records of the check: whole chunks of every size and a rest, for chunks of up to 2^16.
+const CHECKED: usize = 2 * 65_536 + 77;
+
+/// A set-up.
+#[derive(Debug, Clone)]
+pub struct SetUp {
+    /// The level of the factor `setup`: `gcc -O2`.
+    pub name: String,
+    /// Its program.
+    pub program: PathBuf,
+}
+
+/// What is asked of compilers besides a level of optimisation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Nothing: code for every processor of the kind, as the paper's.
+    Any,
+    /// Code for this processor.
+    Native,
+}
+
+/// The set-ups that make right programs of some loops, and what a reader must know of the others.
+pub fn set_ups(
+    loops: &[Loop],
+    target: Target,
+    wanted: impl Fn(&Compiler, u8) -> bool,
+) -> Result<(Vec<SetUp>, Vec<String>), Error> {
+    let (compilers, mut notes) = found();
+    let mut set_ups = Vec::new();
+    let checks = Checks::new(loops)?;
+    for compiler in &compilers {
+        let source = program(compiler.language, loops);
+        for level in LEVELS.into_iter().filter(|level| wanted(compiler, *level)) {
+            let name = format!("{} -O{level}", compiler.name);
+            let made = compiler.compile(&source, level, target == Target::Native, &kept_programs());
+            let checked = made.and_then(|program| {
+                checks.check(&name, &program)?;
+                Ok(SetUp { name: name.clone(), program })
+            });
+            match checked {
+                Ok(set_up) => set_ups.push(set_up),
+                Err(reason) => notes.push(format!("{name} is left out: {reason}")),
+            }
+        }
+        notes.push(format!("{}: {}", compiler.name, compiler.version));
+    }
+    if set_ups.is_empty() {
+        notes.push("nothing is measured: no compiler here makes these programs".to_owned());
+    }
+    Ok((set_ups, notes))
+}
+
+/// The names of all set-ups that there may be here.
+pub fn set_up_names() -> Vec<String> {
+    let (compilers, _) = found();
+    compilers.iter().flat_map(|compiler| LEVELS.map(|level| format!("{} -O{level}", compiler.name))).collect()
+}
+
+/// Small data in every layout that some loops need, and their right answers.
+struct Checks {
+    loops: Vec<Loop>,
+    files: Vec<((Schema, usize, Chunk), MappedFile)>,
+    answers: BTreeMap<(Schema, usize, Question), i64>,
+}
+
+/// The layout that a loop reads; one that is told its chunks is checked on some.
+fn layouts(walk: Walk) -> Vec<Chunk> {
+    match walk {
+        Walk::Row => vec![Chunk::Of(1)],
+        Walk::Column => vec![Chunk::All],
+        Walk::Chunks(k) => vec![Chunk::Of(k)],
+        Walk::AnyChunks => vec![Chunk::Of(1), Chunk::Of(6), Chunk::Of(4096)],
+    }
+}
+
+impl Checks {
+    fn new(loops: &[Loop]) -> Result<Self, Error> {
+        let (mut files, mut answers) = (Vec::new(), BTreeMap::new());
+        let mut kinds: Vec<(Schema, usize)> = loops.iter().map(|own| (own.schema, own.columns)).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        for (schema, columns) in kinds {
+            let values = Values::new(schema, columns, CHECKED, 1);
+            let own = || loops.iter().filter(|own| (own.schema, own.columns) == (schema, columns));
+            let mut chunks: Vec<Chunk> = own().flat_map(|own| layouts(own.walk)).collect();
+            chunks.sort_unstable();
+            chunks.dedup();
+            for chunk in chunks {
+                let file = MappedFile::new(&values, chunk, &std::env::temp_dir())?;
+                files.push(((schema, columns, chunk), file));
+            }
+            for question in own().map(|own| own.question) {
+                answers.entry((schema, columns, question)).or_insert_with(|| values.answer(question));
+            }
+        }
+        Ok(Self { loops: loops.to_vec(), files, answers })
+    }
+
+    /// Runs every loop of a program once, and compares its answer.
+    fn check(&self, name: &str, path: &std::path::Path) -> Result<(), String> {
+        let mut program = Program::start(name, path)?;
+        for own in &self.loops {
+            for chunk in layouts(own.walk) {
+                let key = (own.schema, own.columns, chunk);
+                let (_, file) = self.files.iter().find(|(known, _)| *known == key).ok_or("a layout is missing")?;
+                program.map(0, file, false)?;
+                let k = if let Chunk::Of(k) = chunk { k } else { CHECKED };
+                let found = program.run(own, 0, CHECKED, k)?.result;
+                let expected = self.answers[&(own.schema, own.columns, own.question)];
+                if found != expected {
+                    return Err(format!(
+                        "{} over layout {} gives {found}, {expected} expected",
+                        own.name(),
+                        chunk.name()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::fragility::source::Language;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    /// Loops of every kind.
+    fn every_kind() -> Vec<Loop> {
+        let mut loops = Vec::new();
+        for schema in Schema::ALL {
+            for columns in [2, 4] {
+                for question in [Question::Min, Question::Product, Question::BranchFreeMin] {
+                    for walk in [
+                        Walk::Row,
+                        Walk::Column,
+                        Walk::AnyChunks,
+                        Walk::Chunks(2),
+                        Walk::Chunks(6),
+                        Walk::Chunks(64),
+                        Walk::Chunks(65_536),
+                    ] {
+                        loops.push(Loop { schema, columns, question, walk });
+                    }
+                }
+            }
+        }
+        loops
+    }
+
+    #[test]
+    fn programs_of_every_compiler_here_are_right() {
+        let loops = every_kind();
+        let (set_ups, notes) = set_ups(&loops, Target::Any, |_, _| true).unwrap();
+        assert!(notes.iter().all(|note| !note.contains("-O")), "{notes:?}");
+        // The tests themselves were compiled by rustc, and LMDB by a C compiler.
+        for language in ["rustc -O1", "rustc -O2", "rustc -O3"] {
+            assert!(set_ups.iter().any(|set_up| set_up.name == language), "{notes:?}");
+        }
+        assert!(set_ups.len() >= 6, "{notes:?}");
+    }
+
+    #[test]
+    fn programs_that_are_wrong_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let loops = [Loop { schema: Schema::Char, columns: 4, question: Question::Min, walk: Walk::Row }];
+        let checks = Checks::new(&loops).unwrap();
+        // A compiler that makes wrong code: its programs answer 5 to everything.
+        let script = folder.path().join("wrongcc");
+        let wrong = "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\nwhile read w rest; do case $w in map) echo ok 0;; *) echo 9 5;; esac; done\\n' > \"$2\"; chmod +x \"$2\"\n";
+        std::fs::write(&script, wrong).unwrap();
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let compiler = Compiler { name: "wrong".into(), program: script, language: Language::C, version: "1".into() };
+        let program = compiler.compile("", 2, false, &folder.path().join("kept")).unwrap();
+        let told = checks.check("wrong -O2", &program).unwrap_err();
+        assert_eq!(
+            told,
+            format!(
+                "char4_min_row over layout row gives 5, {} expected",
+                checks.answers[&(Schema::Char, 4, Question::Min)]
+            )
+        );
+        let told = checks.check("wrong -O2", Path::new("/bin/false")).unwrap_err();
+        assert!(told.starts_with("wrong -O2, map 0") && told.contains("the program ended with"), "{told}");
+    }
+}
