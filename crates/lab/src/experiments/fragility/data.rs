@@ -13,15 +13,22 @@ use std::path::{Path, PathBuf};
 /// Where the system keeps files in memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// Even values of some columns.
+/// The columns of a table, as bytes.
+#[derive(Debug)]
+pub struct ByteColumns {
+    /// Records.
+    pub records: usize,
+    /// Bytes of a value, and the values, of each column.
+    pub columns: Vec<(usize, Vec<u8>)>,
+}
+
+/// Even values of some columns of one type.
 #[derive(Debug)]
 pub struct Values {
     /// The type.
     pub schema: Schema,
-    /// Records.
-    pub records: usize,
-    /// The bytes of each column.
-    columns: Vec<Vec<u8>>,
+    /// The values.
+    pub table: ByteColumns,
 }
 
 /// A layout: chunks of so many records. Rows are chunks of one, columns one chunk of all.
@@ -60,16 +67,12 @@ impl Values {
             }
             bytes
         };
-        Self { schema, records, columns: (0..columns).map(column).collect() }
-    }
-
-    /// Bytes of a layout.
-    pub fn bytes(&self) -> usize {
-        self.records * self.schema.bytes() * self.columns.len()
+        let columns = (0..columns).map(|number| (schema.bytes(), column(number))).collect();
+        Self { schema, table: ByteColumns { records, columns } }
     }
 
     fn value(&self, column: usize, record: usize) -> i64 {
-        let bytes = &self.columns[column];
+        let (_, bytes) = &self.table.columns[column];
         match self.schema {
             Schema::Char => i64::from(bytes[record] as i8),
             Schema::Int => i64::from(i32::from_le_bytes(bytes.as_chunks().0[record])),
@@ -79,20 +82,27 @@ impl Values {
 
     /// The right answer of a query: by plain loops over the columns.
     pub fn answer(&self, question: Question) -> i64 {
-        let of_record = |record: usize| (0..self.columns.len()).map(move |column| self.value(column, record));
+        let of_record = |record: usize| (0..self.table.columns.len()).map(move |column| self.value(column, record));
         match question {
-            Question::Product => {
-                (0..self.records).map(|record| of_record(record).fold(1, i64::wrapping_mul)).fold(0, i64::wrapping_add)
-            }
+            Question::Product => (0..self.table.records)
+                .map(|record| of_record(record).fold(1, i64::wrapping_mul))
+                .fold(0, i64::wrapping_add),
             Question::Min | Question::BranchFreeMin => {
-                (0..self.records).map(|record| of_record(record).sum::<i64>()).min().unwrap_or(i64::MAX)
+                (0..self.table.records).map(|record| of_record(record).sum::<i64>()).min().unwrap_or(i64::MAX)
             }
         }
     }
+}
+
+impl ByteColumns {
+    /// Bytes of a layout.
+    pub fn bytes(&self) -> usize {
+        self.records * self.columns.iter().map(|(width, _)| width).sum::<usize>()
+    }
 
     /// The bytes of all columns, one after the other: layout column.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.columns.concat()
+    pub fn concat(&self) -> Vec<u8> {
+        self.columns.iter().flat_map(|(_, bytes)| bytes).copied().collect()
     }
 
     /// Writes a layout.
@@ -101,11 +111,10 @@ impl Values {
             Chunk::Of(k) => k,
             Chunk::All => self.records.max(1),
         };
-        let width = self.schema.bytes();
         for start in (0..self.records).step_by(k) {
             let end = self.records.min(start + k);
-            for column in &self.columns {
-                out.write_all(&column[start * width..end * width])?;
+            for (width, bytes) in &self.columns {
+                out.write_all(&bytes[start * width..end * width])?;
             }
         }
         Ok(())
@@ -122,16 +131,16 @@ pub struct MappedFile {
 
 impl MappedFile {
     /// A layout of values, in a folder.
-    pub fn new(values: &Values, chunk: Chunk, folder: &Path) -> Result<Self, Error> {
+    pub fn new(table: &ByteColumns, chunk: Chunk, folder: &Path) -> Result<Self, Error> {
         let failed = |error: std::io::Error| {
-            let bytes = values.bytes();
+            let bytes = table.bytes();
             Error::Data(format!("{bytes} bytes of layout {} in {}: {error}", chunk.name(), folder.display()))
         };
         let file = tempfile::tempfile_in(folder).map_err(failed)?;
         let mut out = BufWriter::with_capacity(1 << 20, &file);
-        values.write(chunk, &mut out).and_then(|()| out.flush()).map_err(failed)?;
+        table.write(chunk, &mut out).and_then(|()| out.flush()).map_err(failed)?;
         drop(out);
-        Ok(Self { file, bytes: values.bytes() })
+        Ok(Self { file, bytes: table.bytes() })
     }
 
     /// The path at which other processes of this user open it.
@@ -153,11 +162,13 @@ mod tests {
 
     #[test]
     fn layouts_have_the_values_where_they_belong() {
-        let values =
-            Values { schema: Schema::Char, records: 5, columns: vec![vec![1, 2, 3, 4, 5], vec![11, 12, 13, 14, 255]] };
+        let values = Values {
+            schema: Schema::Char,
+            table: ByteColumns { records: 5, columns: vec![(1, vec![1, 2, 3, 4, 5]), (1, vec![11, 12, 13, 14, 255])] },
+        };
         let of = |chunk| {
             let mut bytes = Vec::new();
-            values.write(chunk, &mut bytes).unwrap();
+            values.table.write(chunk, &mut bytes).unwrap();
             bytes
         };
         assert_eq!(of(Chunk::Of(1)), [1, 11, 2, 12, 3, 13, 4, 14, 5, 255]);
@@ -177,7 +188,7 @@ mod tests {
                 Schema::Long => i64::MAX / 4 + 1,
             };
             assert!((0..1000).all(|record| values.value(0, record).abs() <= most + 1), "{schema:?}");
-            assert_eq!(values.bytes(), 4000 * schema.bytes());
+            assert_eq!(values.table.bytes(), 4000 * schema.bytes());
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::data::MappedFile;
 use super::program::{Answer, Program, SharedProgram};
 use super::setups::SetUp;
-use super::source::Loop;
 use crate::experiment::{Bench, Error, Laps, Levels, Mode, Subject, Variant};
 use crate::machine::{Clock, ProcessCounters, available_memory};
 use std::cell::RefCell;
@@ -41,8 +40,8 @@ pub fn start(set_ups: &[SetUp]) -> Result<Vec<SharedProgram>, Error> {
 pub struct MeasuredLoop {
     /// The program.
     pub program: SharedProgram,
-    /// The loop.
-    pub own: Loop,
+    /// The loop's name.
+    pub own: String,
     /// The layout, by the number that the program knows it by.
     pub slot: usize,
     /// Records, and those of a chunk.

@@ -4,7 +4,7 @@
 use super::data::{Chunk, MappedFile, Values, folder};
 use super::measured::{MeasuredLoop, layout_bytes, records, start};
 use super::setups::{SetUp, Target, set_ups};
-use super::source::{Loop, Question, Schema, Walk};
+use super::source::{Loop, LoopSource, Question, Schema, Walk};
 use crate::experiment::{Bench, Context, Design, Error, Factor, Mode, Point, Trial, Variant, levels};
 use crate::machine::available_memory;
 use std::rc::Rc;
@@ -114,7 +114,7 @@ fn variants(
     let programs = start(set_ups)?;
     let mut variants = Vec::new();
     for (slot, chunk) in layouts.iter().enumerate() {
-        let file = Rc::new(MappedFile::new(&values, *chunk, place)?);
+        let file = Rc::new(MappedFile::new(&values.table, *chunk, place)?);
         let k = if let Chunk::Of(k) = chunk { *k } else { records };
         for (program, set_up) in programs.iter().zip(set_ups) {
             program.borrow_mut().map(slot, &file, false).map_err(Error::Data)?;
@@ -129,7 +129,7 @@ fn variants(
                     ]);
                     let measured = MeasuredLoop {
                         program: Rc::clone(program),
-                        own: Loop { schema, columns: COLUMNS, question, walk },
+                        own: Loop { schema, columns: COLUMNS, question, walk }.name(),
                         slot,
                         records: (records, k),
                         expected,

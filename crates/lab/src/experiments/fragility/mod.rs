@@ -1,14 +1,16 @@
 //! The experiments of the runtime-fragility paper (Palatinus, Dittrich: "Runtime Fragility in Main Memory").
 //!
 //! Its micro-benchmark is compiled: `source` writes the loops in C and Rust, `toolchain` finds compilers and keeps what they make,
-//! `setups` checks the programs, `program` runs them, `data` has what they read, `measured` makes them variants, and `micro` lays the
-//! benchmark out. The other files have a figure or table each, or several that are computed from the same measurements.
+//! `setups` checks the programs, `program` runs them, `data` has what they read, `measured` makes them variants, `micro` lays the
+//! benchmark out, and `lineitem` has TPC-H's queries. The other files have a figure or table each, or several that are computed from the same measurements.
 
 mod data;
+mod fig10;
 mod fig3;
 mod fig4;
 mod fig5;
 mod fig6;
+mod lineitem;
 mod measured;
 mod micro;
 mod options;
@@ -28,6 +30,8 @@ pub static ALL: &[&Experiment] = &[
     &fig6::FIG6,
     &strides::FIG8,
     &strides::FIG9,
+    &fig10::FIG10,
     &fig4::TABLE3,
+    &fig10::TABLE4,
     &options::OPTIONS,
 ];

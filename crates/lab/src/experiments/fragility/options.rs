@@ -5,7 +5,7 @@ use super::data::{Chunk, MappedFile, Values, folder};
 use super::measured::{MeasuredLoop, layout_bytes, records, start};
 use super::micro::{LOOP, schemas};
 use super::setups::{SetUp, Target, set_ups};
-use super::source::{Loop, Question, Schema, Walk};
+use super::source::{Loop, LoopSource, Question, Schema, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point, Trial,
     Variant, levels,
@@ -122,7 +122,7 @@ fn variants(bench: &Bench, schema: Schema, set_ups: &[(SetUp, SetUp)], place: &P
     let (plain_programs, native_programs) = (start(&plain)?, start(&native)?);
     let mut variants = Vec::new();
     for (slot, chunk) in LAYOUTS.into_iter().enumerate() {
-        let file = Rc::new(MappedFile::new(&values, chunk, place)?);
+        let file = Rc::new(MappedFile::new(&values.table, chunk, place)?);
         let k = if let Chunk::Of(k) = chunk { k } else { records };
         for (place, set_up) in plain.iter().enumerate() {
             for option in [PLAIN, NO_BRANCH, NATIVE, HUGE] {
@@ -145,7 +145,7 @@ fn variants(bench: &Bench, schema: Schema, set_ups: &[(SetUp, SetUp)], place: &P
                         ("option", &option),
                         ("setup", &set_up.name),
                     ]);
-                    let own = Loop { schema, columns: COLUMNS, question: *question, walk: walk(chunk) };
+                    let own = Loop { schema, columns: COLUMNS, question: *question, walk: walk(chunk) }.name();
                     let measured = MeasuredLoop {
                         program: Rc::clone(program),
                         own,

@@ -1,7 +1,6 @@
 //! A compiled program that runs loops when it is told so. It is another process: one that dies, hangs or is wrong takes nothing with it.
 
 use super::data::MappedFile;
-use super::source::Loop;
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -67,12 +66,12 @@ impl Program {
     }
 
     /// Runs a loop over the records of a mapped file, in chunks of `k`.
-    pub fn run(&mut self, own: &Loop, slot: usize, records: usize, k: usize) -> Result<Answer, String> {
-        let said = self.ask(&format!("run {} {slot} {records} {k}", own.name()))?;
+    pub fn run(&mut self, own: &str, slot: usize, records: usize, k: usize) -> Result<Answer, String> {
+        let said = self.ask(&format!("run {own} {slot} {records} {k}"))?;
         let parsed = said.split_once(' ').and_then(|(nanoseconds, result)| {
             Some(Answer { nanoseconds: nanoseconds.parse().ok()?, result: result.parse().ok()? })
         });
-        parsed.ok_or_else(|| self.refused(&own.name(), &said))
+        parsed.ok_or_else(|| self.refused(own, &said))
     }
 
     fn refused(&self, what: &str, said: &str) -> String {
@@ -117,10 +116,7 @@ pub type SharedProgram = std::rc::Rc<RefCell<Program>>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::fragility::source::{Question, Schema, Walk};
     use std::os::unix::fs::PermissionsExt;
-
-    const LOOP: Loop = Loop { schema: Schema::Char, columns: 4, question: Question::Min, walk: Walk::Row };
 
     /// What a program that is this script leads to.
     fn told(script: &str) -> Result<Answer, String> {
@@ -130,7 +126,7 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let mut program = Program::start("fake -O1", &path).unwrap();
         program.patience = Duration::from_millis(300);
-        program.run(&LOOP, 0, 10, 1)
+        program.run("char4_min_row", 0, 10, 1)
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use super::data::{Chunk, MappedFile, Values};
 use super::program::Program;
-use super::source::{Loop, Question, Schema, Walk, program};
+use super::source::{Loop, LoopSource, Question, Schema, Walk, program};
 use super::toolchain::{Compiler, found, kept_programs};
 use crate::experiment::Error;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Levels of optimisation.
 pub const LEVELS: [u8; 3] = [1, 2, 3];
@@ -31,22 +31,23 @@ pub enum Target {
     Native,
 }
 
-/// The set-ups that make right programs of some loops, and what a reader must know of the others.
-pub fn set_ups(
-    loops: &[Loop],
+/// The set-ups that make right programs of some loops, and what a reader must know of the others. `check` is given each program, and the
+/// name of its set-up.
+pub fn checked(
+    loops: &[impl LoopSource],
+    check: &dyn Fn(&str, &Path) -> Result<(), String>,
     target: Target,
     wanted: impl Fn(&Compiler, u8) -> bool,
-) -> Result<(Vec<SetUp>, Vec<String>), Error> {
+) -> (Vec<SetUp>, Vec<String>) {
     let (compilers, mut notes) = found();
     let mut set_ups = Vec::new();
-    let checks = Checks::new(loops)?;
     for compiler in &compilers {
         let source = program(compiler.language, loops);
         for level in LEVELS.into_iter().filter(|level| wanted(compiler, *level)) {
             let name = format!("{} -O{level}", compiler.name);
             let made = compiler.compile(&source, level, target == Target::Native, &kept_programs());
             let checked = made.and_then(|program| {
-                checks.check(&name, &program)?;
+                check(&name, &program)?;
                 Ok(SetUp { name: name.clone(), program })
             });
             match checked {
@@ -59,7 +60,17 @@ pub fn set_ups(
     if set_ups.is_empty() {
         notes.push("nothing is measured: no compiler here makes these programs".to_owned());
     }
-    Ok((set_ups, notes))
+    (set_ups, notes)
+}
+
+/// The set-ups that make right programs of loops of the micro-benchmark.
+pub fn set_ups(
+    loops: &[Loop],
+    target: Target,
+    wanted: impl Fn(&Compiler, u8) -> bool,
+) -> Result<(Vec<SetUp>, Vec<String>), Error> {
+    let checks = Checks::new(loops)?;
+    Ok(checked(loops, &|name, program| checks.check(name, program), target, wanted))
 }
 
 /// The names of all set-ups that there may be here.
@@ -98,7 +109,7 @@ impl Checks {
             chunks.sort_unstable();
             chunks.dedup();
             for chunk in chunks {
-                let file = MappedFile::new(&values, chunk, &std::env::temp_dir())?;
+                let file = MappedFile::new(&values.table, chunk, &std::env::temp_dir())?;
                 files.push(((schema, columns, chunk), file));
             }
             for question in own().map(|own| own.question) {
@@ -109,7 +120,7 @@ impl Checks {
     }
 
     /// Runs every loop of a program once, and compares its answer.
-    fn check(&self, name: &str, path: &std::path::Path) -> Result<(), String> {
+    fn check(&self, name: &str, path: &Path) -> Result<(), String> {
         let mut program = Program::start(name, path)?;
         for own in &self.loops {
             for chunk in layouts(own.walk) {
@@ -117,7 +128,7 @@ impl Checks {
                 let (_, file) = self.files.iter().find(|(known, _)| *known == key).ok_or("a layout is missing")?;
                 program.map(0, file, false)?;
                 let k = if let Chunk::Of(k) = chunk { k } else { CHECKED };
-                let found = program.run(own, 0, CHECKED, k)?.result;
+                let found = program.run(&own.name(), 0, CHECKED, k)?.result;
                 let expected = self.answers[&(own.schema, own.columns, own.question)];
                 if found != expected {
                     return Err(format!(
@@ -137,7 +148,6 @@ mod tests {
     use super::*;
     use crate::experiments::fragility::source::Language;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
 
     /// Loops of every kind.
     fn every_kind() -> Vec<Loop> {

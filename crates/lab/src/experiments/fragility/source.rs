@@ -100,9 +100,18 @@ pub struct Loop {
     pub walk: Walk,
 }
 
-impl Loop {
+/// A loop that can be written in every language: a function of data, records and those of a chunk, whose result is a number of 64 bits.
+pub trait LoopSource {
     /// The function's name.
-    pub fn name(&self) -> String {
+    fn name(&self) -> String;
+    /// The function in C.
+    fn in_c(&self) -> String;
+    /// The function in Rust.
+    fn in_rust(&self) -> String;
+}
+
+impl LoopSource for Loop {
+    fn name(&self) -> String {
         let walk = match self.walk {
             Walk::Row => "row".to_owned(),
             Walk::Column => "column".to_owned(),
@@ -110,6 +119,14 @@ impl Loop {
             Walk::AnyChunks => "any".to_owned(),
         };
         format!("{}{}_{}_{walk}", self.schema.name(), self.columns, self.question.function())
+    }
+
+    fn in_c(&self) -> String {
+        in_c(self)
+    }
+
+    fn in_rust(&self) -> String {
+        in_rust(self)
     }
 }
 
@@ -133,13 +150,13 @@ impl Language {
 }
 
 /// A whole program with these loops.
-pub fn program(language: Language, loops: &[Loop]) -> String {
+pub fn program(language: Language, loops: &[impl LoopSource]) -> String {
     let (frame, functions): (&str, String) = match language {
-        Language::C => (include_str!("programs/frame.c"), loops.iter().map(in_c).collect()),
-        Language::Rust => (include_str!("programs/frame.rs.in"), loops.iter().map(in_rust).collect()),
+        Language::C => (include_str!("programs/frame.c"), loops.iter().map(LoopSource::in_c).collect()),
+        Language::Rust => (include_str!("programs/frame.rs.in"), loops.iter().map(LoopSource::in_rust).collect()),
     };
     let mut table = String::new();
-    for name in loops.iter().map(Loop::name) {
+    for name in loops.iter().map(LoopSource::name) {
         // Writing to a string can't fail.
         let _ = match language {
             Language::C => writeln!(table, "    {{\"{name}\", {name}}},"),

@@ -4,7 +4,7 @@ use super::data::{Chunk, MappedFile, Values, folder};
 use super::measured::{MeasuredLoop, layout_bytes, records, start};
 use super::micro::{LOOP, QUESTIONS};
 use super::setups::{SetUp, Target, set_ups};
-use super::source::{Loop, Question, Schema, Walk};
+use super::source::{Loop, LoopSource, Question, Schema, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Mode, Point,
     Trial, Variant, levels,
@@ -122,8 +122,8 @@ fn variants(
 ) -> Result<Vec<Variant>, Error> {
     let records = records(bench, COLUMNS);
     let values = Values::new(Schema::Char, COLUMNS, records, bench.settings.seed);
-    let file = Rc::new(MappedFile::new(&values, Chunk::All, place)?);
-    let bytes = values.into_bytes();
+    let file = Rc::new(MappedFile::new(&values.table, Chunk::All, place)?);
+    let bytes = values.table.concat();
     let program = &start(std::slice::from_ref(set_up))?[0];
     program.borrow_mut().map(0, &file, false).map_err(Error::Data)?;
     let counters = ProcessCounters::open(program.borrow().process()).filter(|_| is_counted);
@@ -136,7 +136,7 @@ fn variants(
         for (question, expected) in QUESTIONS.into_iter().zip(answers) {
             let measured = MeasuredLoop {
                 program: Rc::clone(program),
-                own: own(question, walk),
+                own: own(question, walk).name(),
                 slot: 0,
                 records: (records, size),
                 expected,
