@@ -30,7 +30,7 @@ A database whose name is that of a command is written ./demo.";
     after_help = AFTER_HELP,
     subcommand_precedence_over_arg = true,
     subcommand_value_name = "COMMAND",
-    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup> …\n       gingham demo …\n       gingham lab <list|run> …"
+    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
 )]
 pub struct Arguments {
     /// Database folder, made when it is missing; a scratch database when not given

@@ -7,6 +7,7 @@ use gingham_lab::experiment::{
     Bench, Counter, Experiment, Mode, Outcome, Progress, Settings, Verdict, count, document, run as run_all,
 };
 use gingham_lab::experiments::{all, select};
+use gingham_lab::merge::merge;
 use gingham_lab::report;
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -20,6 +21,24 @@ pub enum LabCommand {
     List,
     /// Run experiments, check every answer, judge the papers' claims
     Run(RunArgs),
+    /// Put results of several machines together, each claim with a verdict from each
+    Merge(MergeArgs),
+}
+
+/// What `lab merge` takes.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Results of `lab run --json`, of at least two machines, with the same seed and mode
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Write all of them as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write a report with a panel of each figure for each machine, one HTML file that needs no other
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
 }
 
 /// What `lab run` takes.
@@ -102,6 +121,7 @@ pub fn run(command: LabCommand) -> Result<(), Failure> {
             Ok(())
         }
         LabCommand::Run(args) => run_experiments(&args),
+        LabCommand::Merge(args) => merge_results(&args),
     }
 }
 
@@ -141,6 +161,33 @@ fn run_experiments(args: &RunArgs) -> Result<(), Failure> {
     }
     if let Some(path) = &args.report {
         write(path, &report::html(&bench, &outcomes))?;
+        println!("Report: {}", path.display());
+    }
+    Ok(())
+}
+
+fn merge_results(args: &MergeArgs) -> Result<(), Failure> {
+    let mut files = Vec::with_capacity(args.files.len());
+    for path in &args.files {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::failed(format!("can't read {}: {error}", path.display())))?;
+        files.push((path.display().to_string(), text));
+    }
+    let merged = merge(&files).map_err(|error| Failure::failed(error.to_string()))?;
+    for experiment in &merged.experiments {
+        println!("\n{}: {}", experiment.outcome.experiment.name, experiment.outcome.experiment.title);
+        for (claim, verdicts) in &experiment.verdicts {
+            println!("  {}", claim.text);
+            for (machine, judgement) in verdicts {
+                println!("    {:<20} {machine}: {}", judgement.verdict.phrase(), judgement.evidence);
+            }
+        }
+    }
+    if let Some(path) = &args.json {
+        write(path, &format!("{:#}\n", merged.document()))?;
+    }
+    if let Some(path) = &args.report {
+        write(path, &report::merged_html(&merged))?;
         println!("Report: {}", path.display());
     }
     Ok(())

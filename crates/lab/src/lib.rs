@@ -6,6 +6,7 @@
 //! | `data` | data that experiments are fed with |
 //! | `experiment` | experiments as data, their runner, claims and verdicts |
 //! | `experiments` | the papers' experiments |
+//! | `merge` | results of several machines as one |
 //! | `report`, `plot` | results as a page with figures |
 //! | `machine` | facts that stand beside every measurement |
 //! | `random` | random numbers that a seed determines |
@@ -15,6 +16,7 @@ pub mod data;
 pub mod experiment;
 pub mod experiments;
 pub mod machine;
+pub mod merge;
 pub mod plot;
 pub mod random;
 pub mod report;

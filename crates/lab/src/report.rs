@@ -1,9 +1,11 @@
 //! The lab's report: one HTML page that needs no other file, with each figure redrawn, its intervals, and each claim with
 //! its verdict and the figures behind it.
 
-use crate::experiment::{Bench, Figure, FigureKind, Outcome, Point, Verdict};
+use crate::experiment::{Bench, Figure, FigureKind, Judgement, Outcome, Point, Verdict};
+use crate::merge::{ClaimText, Merged};
 use crate::plot::{Bar, LinePlot, Mark, PlotLine, SERIES, escaped, page, upright_bars, upright_boxes};
 use crate::statistics::{Quartiles, Summary};
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Overheads are cut here, as the runtime-fragility paper cuts them.
@@ -26,6 +28,53 @@ pub fn html(bench: &Bench, outcomes: &[Outcome]) -> String {
         machine = machine(bench),
     );
     outcomes.iter().for_each(|outcome| body += &experiment(outcome));
+    body += METHOD;
+    page("Gingham lab", &body)
+}
+
+/// The page of several machines' results: each claim with a verdict from each, and figures with a panel for each.
+pub fn merged_html(merged: &Merged) -> String {
+    let names: Vec<String> = merged.machines.iter().map(|(name, _)| escaped(name)).collect();
+    let facts = |(name, machine): &(String, Value)| {
+        let text = |field: &str| machine[field].as_str().unwrap_or("unknown").to_owned();
+        let about =
+            format!("{}, {} build of Gingham {}, {}", text("system"), text("profile"), text("gingham"), text("isa"));
+        format!(r#"<tr><td class="text">{}</td><td class="text">{}</td></tr>"#, escaped(name), escaped(&about))
+    };
+    let machines: String = merged.machines.iter().map(facts).collect();
+    let mut body = format!(
+        r#"<h1>Gingham lab</h1><p class="faint">Results of {} machines: {}</p><div class="scroll"><table>{machines}</table></div>"#,
+        names.len(),
+        names.join(", ")
+    );
+    for experiment in &merged.experiments {
+        let claim = |(text, verdicts): &(ClaimText, Vec<(String, Judgement)>)| {
+            let of = |(machine, judgement): &(String, Judgement)| {
+                format!(
+                    r#"<tr><td class="text verdict-cell {class}">{verdict}</td><td class="text">{machine}<small>{evidence}</small></td></tr>"#,
+                    class = judgement.verdict.name(),
+                    verdict = judgement.verdict.phrase(),
+                    machine = escaped(machine),
+                    evidence = escaped(&judgement.evidence),
+                )
+            };
+            let rows: String = verdicts.iter().map(of).collect();
+            let (text, id, place) = (escaped(&text.text), escaped(&text.id), escaped(&text.place));
+            format!(r#"<tr><td class="text" colspan="2"><b>{text}</b><small>{id} · {place}</small></td></tr>{rows}"#)
+        };
+        let claims: String = experiment.verdicts.iter().map(claim).collect();
+        let outcome = &experiment.outcome;
+        body += &format!(
+            r#"<h2 id="{name}">{title}</h2><p class="faint">{name} · {place}</p><p>{about}</p>
+<div class="scroll"><table class="claims">{claims}</table></div>{figures}{table}"#,
+            name = outcome.experiment.name,
+            title = escaped(outcome.experiment.title),
+            place = escaped(outcome.experiment.place),
+            about = escaped(outcome.experiment.about),
+            figures = outcome.experiment.figures.iter().map(|of| figure(outcome, of)).collect::<String>(),
+            table = table(outcome),
+        );
+    }
     body += METHOD;
     page("Gingham lab", &body)
 }

@@ -19,7 +19,7 @@ pub fn document(bench: &Bench, outcomes: &[Outcome]) -> Value {
             "threads": bench.settings.threads,
             "seed": bench.settings.seed,
         },
-        "experiments": outcomes.iter().map(experiment).collect::<Vec<_>>(),
+        "experiments": outcomes.iter().map(outcome_document).collect::<Vec<_>>(),
     })
 }
 
@@ -53,7 +53,8 @@ fn known(number: u64) -> Option<u64> {
     (number > 0).then_some(number)
 }
 
-fn experiment(outcome: &Outcome) -> Value {
+/// One experiment.
+pub fn outcome_document(outcome: &Outcome) -> Value {
     let experiment = outcome.experiment;
     let factors: Vec<Value> = outcome
         .factors

@@ -26,7 +26,7 @@ pub use design::{
     Claim, Design, Experiment, Factor, Figure, FigureKind, Laps, Levels, Subject, Trial, Variant, levels,
 };
 pub use findings::{Class, Context, Findings, Measured, Outcome, Point};
-pub use json::document;
+pub use json::{document, outcome_document};
 pub(crate) use judge::number;
 pub use judge::{Expectation, Judgement, Verdict, linear_fit};
 pub use run::{Progress, run};

@@ -2,6 +2,8 @@
 
 mod byteslice;
 mod fragility;
+#[cfg(test)]
+mod made_up;
 mod pax;
 mod readopt;
 mod rof;

@@ -17,7 +17,10 @@ mod options;
 mod program;
 mod setups;
 mod source;
+mod sql;
 mod strides;
+#[cfg(test)]
+mod tests;
 mod toolchain;
 
 use crate::experiment::Experiment;
@@ -34,4 +37,5 @@ pub static ALL: &[&Experiment] = &[
     &fig4::TABLE3,
     &fig10::TABLE4,
     &options::OPTIONS,
+    &sql::SQL,
 ];

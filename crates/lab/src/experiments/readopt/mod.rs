@@ -21,6 +21,8 @@ mod sizes;
 mod sql;
 mod stored;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use crate::experiment::Experiment;
 
