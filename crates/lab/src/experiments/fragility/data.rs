@@ -1,7 +1,7 @@
 //! Values of the micro-benchmark and the files that programs map: one for each layout, as the paper lays its tables out in one array
 //! (section 1).
 
-use super::source::{Question, Schema};
+use super::source::{MicroQuery, Schema};
 use crate::experiment::Error;
 use crate::machine::available_memory;
 use crate::random::Random;
@@ -81,13 +81,13 @@ impl Values {
     }
 
     /// The right answer of a query: by plain loops over the columns.
-    pub fn answer(&self, question: Question) -> i64 {
+    pub fn answer(&self, question: MicroQuery) -> i64 {
         let of_record = |record: usize| (0..self.table.columns.len()).map(move |column| self.value(column, record));
         match question {
-            Question::Product => (0..self.table.records)
+            MicroQuery::Product => (0..self.table.records)
                 .map(|record| of_record(record).fold(1, i64::wrapping_mul))
                 .fold(0, i64::wrapping_add),
-            Question::Min | Question::BranchFreeMin => {
+            MicroQuery::Min | MicroQuery::BranchFreeMin => {
                 (0..self.table.records).map(|record| of_record(record).sum::<i64>()).min().unwrap_or(i64::MAX)
             }
         }
@@ -174,8 +174,8 @@ mod tests {
         assert_eq!(of(Chunk::Of(1)), [1, 11, 2, 12, 3, 13, 4, 14, 5, 255]);
         assert_eq!(of(Chunk::Of(2)), [1, 2, 11, 12, 3, 4, 13, 14, 5, 255]);
         assert_eq!(of(Chunk::All), [1, 2, 3, 4, 5, 11, 12, 13, 14, 255]);
-        assert_eq!(values.answer(Question::Min), 4);
-        assert_eq!(values.answer(Question::Product), 11 + 24 + 39 + 56 - 5);
+        assert_eq!(values.answer(MicroQuery::Min), 4);
+        assert_eq!(values.answer(MicroQuery::Product), 11 + 24 + 39 + 56 - 5);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Figure 10 and Table 4: queries 1 and 6 of TPC-H over layouts of lineitem, plain and compressed.
 
 use super::data::{ByteColumns, Chunk, MappedFile, folder};
-use super::lineitem::{LineItemForm, TpchLoop, TpchQuestion, answer, line_items};
+use super::lineitem::{LineItemForm, TpchLoop, TpchQuery, answer, line_items};
 use super::measured::{MeasuredLoop, start};
 use super::micro::{CONSTANT, LOOP, OWN, RUN_TIME, median};
 use super::program::Program;
-use super::setups::{SetUp, Target, checked};
+use super::setups::{CodeTarget, SetUp, checked};
 use super::source::{LoopSource, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Measured,
@@ -109,7 +109,7 @@ fn walks(chunk: Chunk) -> Vec<(Walk, &'static str)> {
 fn loops(layouts: &[Chunk]) -> Vec<TpchLoop> {
     let mut loops: Vec<TpchLoop> = Vec::new();
     for form in LineItemForm::ALL {
-        for question in TpchQuestion::ALL {
+        for question in TpchQuery::ALL {
             for (walk, _) in layouts.iter().flat_map(|chunk| walks(*chunk)) {
                 let own = TpchLoop { form, question, walk };
                 if !loops.contains(&own) {
@@ -127,10 +127,10 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     let small = LineItemForm::ALL.map(|form| line_items(form, CHECKED_SCALE, 1).map(|table| (form, table)));
     let small: Vec<(LineItemForm, ByteColumns)> = small.into_iter().collect::<Result<_, _>>()?;
     let check = |name: &str, program: &Path| check(&loops, &small, name, program);
-    let (set_ups, mut notes) = checked(&loops, &check, Target::Any, |_, _| true);
+    let (set_ups, mut notes) = checked(&loops, &check, CodeTarget::Any, |_, _| true);
     let factors = vec![
         Factor::new("lineitem", "", LineItemForm::ALL.map(LineItemForm::name)),
-        Factor::new("query", "", TpchQuestion::ALL.map(TpchQuestion::name)),
+        Factor::new("query", "", TpchQuery::ALL.map(TpchQuery::name)),
         Factor::new("layout", "records of a chunk", layouts.iter().map(|chunk| chunk.name())),
         Factor::new("chunks", "", [OWN, CONSTANT, RUN_TIME]),
         Factor::new("setup", "", set_ups.iter().map(|set_up| set_up.name.clone())),
@@ -169,7 +169,7 @@ fn check(loops: &[TpchLoop], tables: &[(LineItemForm, ByteColumns)], name: &str,
 
 fn variants(bench: &Bench, form: LineItemForm, layouts: &[Chunk], set_ups: &[SetUp]) -> Result<Vec<Variant>, Error> {
     let table = line_items(form, scale(bench), bench.settings.threads)?;
-    let answers = TpchQuestion::ALL.map(|question| answer(form, &table, question));
+    let answers = TpchQuery::ALL.map(|question| answer(form, &table, question));
     let place = folder(table.bytes() * layouts.len());
     let programs = start(set_ups)?;
     let mut variants = Vec::new();
@@ -178,7 +178,7 @@ fn variants(bench: &Bench, form: LineItemForm, layouts: &[Chunk], set_ups: &[Set
         let k = if let Chunk::Of(k) = chunk { *k } else { table.records };
         for (program, set_up) in programs.iter().zip(set_ups) {
             program.borrow_mut().map(slot, &file, false).map_err(Error::Data)?;
-            for (question, expected) in TpchQuestion::ALL.into_iter().zip(answers) {
+            for (question, expected) in TpchQuery::ALL.into_iter().zip(answers) {
                 for (walk, chunks) in walks(*chunk) {
                     let at = levels(&[
                         ("lineitem", &form.name()),
@@ -205,7 +205,7 @@ fn variants(bench: &Bench, form: LineItemForm, layouts: &[Chunk], set_ups: &[Set
 }
 
 /// The box of each layout of a form and a query, as overheads over the best of all, in times of it.
-fn layout_boxes(context: &Context<'_>, form: LineItemForm, question: TpchQuestion) -> Vec<(String, Quartiles)> {
+fn layout_boxes(context: &Context<'_>, form: LineItemForm, question: TpchQuery) -> Vec<(String, Quartiles)> {
     let at = |point: &&Point| point.level("lineitem") == form.name() && point.level("query") == question.name();
     let points: Vec<&Point> = context.findings.points.iter().filter(at).collect();
     let best = points.iter().filter_map(|point| median(point)).fold(f64::INFINITY, f64::min);
@@ -224,7 +224,7 @@ fn layout_boxes(context: &Context<'_>, form: LineItemForm, question: TpchQuestio
 fn column_least(
     context: &Context<'_>,
     form: LineItemForm,
-    question: TpchQuestion,
+    question: TpchQuery,
     part: impl Fn(&Quartiles) -> f64,
 ) -> Option<(String, bool)> {
     let boxes = layout_boxes(context, form, question);
@@ -246,11 +246,11 @@ static FIG10_CLAIMS: [Claim; 4] = [
         place: "section 6.2",
         ours: Some("of the smallest median over set-ups, for both queries"),
         judge: |context| {
-            let each = |question: TpchQuestion| {
+            let each = |question: TpchQuery| {
                 let told = column_least(context, LineItemForm::Plain, question, |of| of.median);
                 told.map(|(figures, met)| Expectation::plain(question.name(), figures, met))
             };
-            Expectation::judge(TpchQuestion::ALL.into_iter().filter_map(each).collect())
+            Expectation::judge(TpchQuery::ALL.into_iter().filter_map(each).collect())
         },
     },
     Claim {
@@ -261,11 +261,11 @@ static FIG10_CLAIMS: [Claim; 4] = [
             "the largest median over set-ups less the smallest is less than for any other layout, for both queries",
         ),
         judge: |context| {
-            let each = |question: TpchQuestion| {
+            let each = |question: TpchQuery| {
                 let told = column_least(context, LineItemForm::Plain, question, width);
                 told.map(|(figures, met)| Expectation::plain(question.name(), figures, met))
             };
-            Expectation::judge(TpchQuestion::ALL.into_iter().filter_map(each).collect())
+            Expectation::judge(TpchQuery::ALL.into_iter().filter_map(each).collect())
         },
     },
     Claim {
@@ -274,8 +274,8 @@ static FIG10_CLAIMS: [Claim; 4] = [
         place: "section 6.2",
         ours: Some("at least 2 times, of each layout; widths as parts of the best time"),
         judge: |context| {
-            let plain = layout_boxes(context, LineItemForm::Plain, TpchQuestion::Q6);
-            let compressed = layout_boxes(context, LineItemForm::Compressed, TpchQuestion::Q6);
+            let plain = layout_boxes(context, LineItemForm::Plain, TpchQuery::Q6);
+            let compressed = layout_boxes(context, LineItemForm::Compressed, TpchQuery::Q6);
             let each = |(layout, of): &(String, Quartiles)| {
                 let (_, other) = compressed.iter().find(|(known, _)| known == layout)?;
                 let times = width(of) / width(other);
@@ -290,7 +290,7 @@ static FIG10_CLAIMS: [Claim; 4] = [
         place: "section 6.2",
         ours: Some("by the medians over set-ups"),
         judge: |context| {
-            let told = column_least(context, LineItemForm::Compressed, TpchQuestion::Q6, |of| of.median);
+            let told = column_least(context, LineItemForm::Compressed, TpchQuery::Q6, |of| of.median);
             let told = told.map(|(figures, met): (String, bool)| Expectation::plain("Q6", figures, !met));
             Expectation::judge(told.into_iter().collect())
         },

@@ -46,7 +46,7 @@ pub static TABLE3: Experiment = Experiment {
         Ok(Design {
             factors: vec![
                 Factor::new("schema", "", schemas(bench).into_iter().map(Schema::name)),
-                Factor::new("query", "", super::micro::QUESTIONS.map(super::source::Question::name)),
+                Factor::new("query", "", super::micro::QUESTIONS.map(super::source::MicroQuery::name)),
             ],
             ..Design::default()
         })

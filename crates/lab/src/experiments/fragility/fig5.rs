@@ -3,7 +3,7 @@
 use super::fig4::of_fig4;
 use super::micro::{LOOP, OWN, QUESTIONS, RUN_TIME, cell, layouts};
 use super::setups::set_up_names;
-use super::source::Question;
+use super::source::MicroQuery;
 use crate::experiment::{
     Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point,
 };
@@ -21,7 +21,7 @@ pub static FIG5: Experiment = Experiment {
         let chunks = layouts(bench).into_iter().map(|chunk| chunk.name()).filter(|name| name != "row");
         Ok(Design {
             factors: vec![
-                Factor::new("query", "", QUESTIONS.map(Question::name)),
+                Factor::new("query", "", QUESTIONS.map(MicroQuery::name)),
                 Factor::new("chunk", "records", ["row".to_owned(), "1".to_owned()].into_iter().chain(chunks)),
                 // The set-ups are those of figure 4, which only its run knows.
                 Factor::new("setup", "", set_up_names()),
@@ -32,7 +32,7 @@ pub static FIG5: Experiment = Experiment {
     derive: Some(|context| {
         let Some(context) = of_fig4(context) else { return Vec::new() };
         let shown = |point: &&Point| [OWN, RUN_TIME].contains(&point.level("chunks"));
-        let point = |(query, point): (Question, &Point)| {
+        let point = |(query, point): (MicroQuery, &Point)| {
             let layout = match (point.level("layout"), point.level("chunks")) {
                 ("row", RUN_TIME) => "1",
                 (layout, _) => layout,
@@ -84,7 +84,7 @@ fn measured_chunks(context: &Context<'_>) -> Vec<usize> {
 }
 
 /// For each set-up that `which` takes, its slowest chunk size is 1 or 2.
-fn short_loops_worst(context: &Context<'_>, queries: &[Question], which: impl Fn(&str) -> bool) -> Judgement {
+fn short_loops_worst(context: &Context<'_>, queries: &[MicroQuery], which: impl Fn(&str) -> bool) -> Judgement {
     let mut expectations = Vec::new();
     for query in queries {
         let mut slowest: Vec<(&str, usize, &Summary)> = Vec::new();
@@ -114,7 +114,7 @@ static CLAIMS: [Claim; 3] = [
         judge: |context| {
             let mut expectations = Vec::new();
             for size in measured_chunks(context).into_iter().filter(|size| *size > 8) {
-                let all = times(context, Question::Min.name(), &size.to_string());
+                let all = times(context, MicroQuery::Min.name(), &size.to_string());
                 let best = all.iter().min_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
                 for (set_up, time) in all.iter().filter(|(set_up, _)| ["gcc -O1", "gcc -O2"].contains(set_up)) {
                     let label = format!("chunks of {size}, {set_up}");
@@ -138,7 +138,7 @@ static CLAIMS: [Claim; 3] = [
         ours: Some("where gcc is"),
         judge: |context| {
             let of_size = |size: usize| {
-                let all = times(context, Question::Min.name(), &size.to_string());
+                let all = times(context, MicroQuery::Min.name(), &size.to_string());
                 all.into_iter().map(move |(set_up, time)| (set_up, size, time))
             };
             let all: Vec<_> = measured_chunks(context).into_iter().flat_map(of_size).collect();

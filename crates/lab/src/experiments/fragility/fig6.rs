@@ -3,7 +3,7 @@
 use super::fig4::of_fig4;
 use super::micro::{CONSTANT, LOOP, OWN, QUESTIONS, RUN_TIME, cell, cells, label, layouts, schemas};
 use super::setups::set_up_names;
-use super::source::{Question, Schema};
+use super::source::{MicroQuery, Schema};
 use crate::experiment::{
     Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point,
 };
@@ -22,7 +22,7 @@ pub static FIG6: Experiment = Experiment {
         Ok(Design {
             factors: vec![
                 Factor::new("schema", "", schemas(bench).into_iter().map(Schema::name)),
-                Factor::new("query", "", QUESTIONS.map(Question::name)),
+                Factor::new("query", "", QUESTIONS.map(MicroQuery::name)),
                 Factor::new("layout", "records of a chunk", layouts(bench).into_iter().map(|chunk| chunk.name())),
                 Factor::new("chunks", "", [OWN, CONSTANT, RUN_TIME]),
                 Factor::new("setup", "", set_up_names()),

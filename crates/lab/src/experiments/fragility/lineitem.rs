@@ -138,14 +138,14 @@ fn add(
 
 /// The queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TpchQuestion {
+pub enum TpchQuery {
     /// Query 1: sums of eight groups at most.
     Q1,
     /// Query 6: a sum of what three conditions leave.
     Q6,
 }
 
-impl TpchQuestion {
+impl TpchQuery {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Q1, Self::Q6];
 
@@ -167,7 +167,7 @@ fn digest(groups: &Groups) -> i64 {
 }
 
 /// The right answer of a query: by plain loops over the columns.
-pub fn answer(form: LineItemForm, table: &ByteColumns, question: TpchQuestion) -> i64 {
+pub fn answer(form: LineItemForm, table: &ByteColumns, question: TpchQuery) -> i64 {
     let value = |place: usize, record: usize| {
         let (width, bytes) = &table.columns[place];
         let mut word = [0; 8];
@@ -180,13 +180,13 @@ pub fn answer(form: LineItemForm, table: &ByteColumns, question: TpchQuestion) -
         let [quantity, price, discount, shipped] =
             [QUANTITY, PRICE, DISCOUNT, SHIP_DATE].map(|place| value(place, record));
         match question {
-            TpchQuestion::Q6 => {
+            TpchQuery::Q6 => {
                 let within = (YEAR.0..YEAR.1).contains(&shipped) && (5..=7).contains(&discount);
                 if within && quantity < 24 * form.of_quantity() {
                     revenue += price * discount;
                 }
             }
-            TpchQuestion::Q1 if shipped <= LAST_SHIPPED => {
+            TpchQuery::Q1 if shipped <= LAST_SHIPPED => {
                 let [flag, status, tax] = [RETURN_FLAG, LINE_STATUS, TAX].map(|place| value(place, record));
                 let group = i64::from(flag == i64::from(b'N')) * 2
                     + i64::from(flag == i64::from(b'R')) * 4
@@ -195,12 +195,12 @@ pub fn answer(form: LineItemForm, table: &ByteColumns, question: TpchQuestion) -
                 let added = [quantity, price, net, net * (100 + tax), discount, 1];
                 groups[group as usize].iter_mut().zip(added).for_each(|(sum, value)| *sum += value);
             }
-            TpchQuestion::Q1 => {}
+            TpchQuery::Q1 => {}
         }
     }
     match question {
-        TpchQuestion::Q1 => digest(&groups),
-        TpchQuestion::Q6 => revenue,
+        TpchQuery::Q1 => digest(&groups),
+        TpchQuery::Q6 => revenue,
     }
 }
 
@@ -210,7 +210,7 @@ pub struct TpchLoop {
     /// Over what.
     pub form: LineItemForm,
     /// The query.
-    pub question: TpchQuestion,
+    pub question: TpchQuery,
     /// The way over the records.
     pub walk: Walk,
 }
@@ -219,7 +219,7 @@ impl TpchLoop {
     /// The attributes that it reads: their names in the source, and places.
     fn read(&self) -> &'static [(&'static str, usize)] {
         match self.question {
-            TpchQuestion::Q1 => &[
+            TpchQuery::Q1 => &[
                 ("quantity", QUANTITY),
                 ("price", PRICE),
                 ("discount", DISCOUNT),
@@ -228,7 +228,7 @@ impl TpchLoop {
                 ("status", LINE_STATUS),
                 ("shipped", SHIP_DATE),
             ],
-            TpchQuestion::Q6 => {
+            TpchQuery::Q6 => {
                 &[("quantity", QUANTITY), ("price", PRICE), ("discount", DISCOUNT), ("shipped", SHIP_DATE)]
             }
         }
@@ -274,7 +274,7 @@ impl LoopSource for TpchLoop {
         };
         let (attributes, units) = (self.attributes(), self.form.of_quantity());
         let (start, work, end) = match self.question {
-            TpchQuestion::Q6 => (
+            TpchQuery::Q6 => (
                 "int64_t found = 0;",
                 format!(
                     "{}if (shipped >= {} && shipped < {} && discount >= 5 && discount <= 7 && quantity < {}) found += price * discount;",
@@ -285,7 +285,7 @@ impl LoopSource for TpchLoop {
                 ),
                 "return found;",
             ),
-            TpchQuestion::Q1 => (
+            TpchQuery::Q1 => (
                 "int64_t sums[8][6] = {{0}};",
                 format!(
                     "{}if (shipped <= {LAST_SHIPPED}) {{ int64_t *s = sums[(flag == 'N') * 2 + (flag == 'R') * 4 + (status == 'O')]; \
@@ -326,7 +326,7 @@ impl LoopSource for TpchLoop {
         let loads: String = self.attributes().into_iter().map(load).collect();
         let units = self.form.of_quantity();
         let (start, work, end) = match self.question {
-            TpchQuestion::Q6 => (
+            TpchQuery::Q6 => (
                 "let mut found = 0_i64;",
                 format!(
                     "{loads}if shipped >= {} && shipped < {} && discount >= 5 && discount <= 7 && quantity < {} {{ found = \
@@ -337,7 +337,7 @@ impl LoopSource for TpchLoop {
                 ),
                 "found",
             ),
-            TpchQuestion::Q1 => (
+            TpchQuery::Q1 => (
                 "let mut sums = [[0_i64; 6]; 8];",
                 format!(
                     "{loads}if shipped <= {LAST_SHIPPED} {{ let s = sums.get_unchecked_mut(((flag == 78) as usize) * 2 + ((flag == 82) as usize) * 4 + \

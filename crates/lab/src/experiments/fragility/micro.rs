@@ -3,8 +3,8 @@
 
 use super::data::{Chunk, MappedFile, Values, folder};
 use super::measured::{MeasuredLoop, layout_bytes, records, start};
-use super::setups::{SetUp, Target, set_ups};
-use super::source::{Loop, LoopSource, Question, Schema, Walk};
+use super::setups::{CodeTarget, SetUp, set_ups};
+use super::source::{Loop, LoopSource, MicroQuery, Schema, Walk};
 use crate::experiment::{Bench, Context, Design, Error, Factor, Mode, Point, Trial, Variant, levels};
 use crate::machine::available_memory;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ const MOST: u32 = 16;
 /// Columns of the schemas.
 const COLUMNS: usize = 4;
 /// The queries.
-pub const QUESTIONS: [Question; 2] = [Question::Min, Question::Product];
+pub const QUESTIONS: [MicroQuery; 2] = [MicroQuery::Min, MicroQuery::Product];
 
 /// How a loop knows its chunks: the levels of the factor `chunks`.
 pub const OWN: &str = "own loop";
@@ -65,11 +65,11 @@ fn loops(bench: &Bench) -> Vec<Loop> {
 
 /// Lays the benchmark out.
 pub fn design(bench: &Bench) -> Result<Design, Error> {
-    let (set_ups, mut notes) = set_ups(&loops(bench), Target::Any, |_, _| true)?;
+    let (set_ups, mut notes) = set_ups(&loops(bench), CodeTarget::Any, |_, _| true)?;
     let layouts = layouts(bench);
     let factors = vec![
         Factor::new("schema", "", schemas(bench).into_iter().map(Schema::name)),
-        Factor::new("query", "", QUESTIONS.map(Question::name)),
+        Factor::new("query", "", QUESTIONS.map(MicroQuery::name)),
         Factor::new("layout", "records of a chunk", layouts.iter().map(|chunk| chunk.name())),
         Factor::new("chunks", "", [OWN, CONSTANT, RUN_TIME]),
         Factor::new("setup", "", set_ups.iter().map(|set_up| set_up.name.clone())),

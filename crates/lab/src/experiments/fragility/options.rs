@@ -4,8 +4,8 @@
 use super::data::{Chunk, MappedFile, Values, folder};
 use super::measured::{MeasuredLoop, layout_bytes, records, start};
 use super::micro::{LOOP, schemas};
-use super::setups::{SetUp, Target, set_ups};
-use super::source::{Loop, LoopSource, Question, Schema, Walk};
+use super::setups::{CodeTarget, SetUp, set_ups};
+use super::source::{Loop, LoopSource, MicroQuery, Schema, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point, Trial,
     Variant, levels,
@@ -57,20 +57,20 @@ fn walk(chunk: Chunk) -> Walk {
 }
 
 /// The questions of an option, and whether it is measured over a layout.
-fn questions(option: &str, chunk: Chunk) -> &'static [Question] {
+fn questions(option: &str, chunk: Chunk) -> &'static [MicroQuery] {
     let is_large = matches!(chunk, Chunk::Of(k) if k >= LARGE[0]);
     match option {
-        PLAIN => &[Question::Min, Question::Product],
+        PLAIN => &[MicroQuery::Min, MicroQuery::Product],
         _ if is_large => &[],
-        NO_BRANCH => &[Question::BranchFreeMin],
-        _ => &[Question::Min, Question::Product],
+        NO_BRANCH => &[MicroQuery::BranchFreeMin],
+        _ => &[MicroQuery::Min, MicroQuery::Product],
     }
 }
 
 fn loops(bench: &Bench) -> Vec<Loop> {
     let mut loops = Vec::new();
     for schema in schemas(bench) {
-        for question in [Question::Min, Question::Product, Question::BranchFreeMin] {
+        for question in [MicroQuery::Min, MicroQuery::Product, MicroQuery::BranchFreeMin] {
             for walk in [Walk::Row, Walk::Column, Walk::AnyChunks] {
                 loops.push(Loop { schema, columns: COLUMNS, question, walk });
             }
@@ -81,8 +81,8 @@ fn loops(bench: &Bench) -> Vec<Loop> {
 
 fn design(bench: &Bench) -> Result<Design, Error> {
     let loops = loops(bench);
-    let (plain, mut notes) = set_ups(&loops, Target::Any, |_, _| true)?;
-    let (native, of_native) = set_ups(&loops, Target::Native, |_, _| true)?;
+    let (plain, mut notes) = set_ups(&loops, CodeTarget::Any, |_, _| true)?;
+    let (native, of_native) = set_ups(&loops, CodeTarget::Native, |_, _| true)?;
     notes.extend(
         of_native
             .into_iter()
@@ -104,7 +104,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     Ok(Design {
         factors: vec![
             Factor::new("schema", "", schemas(bench).into_iter().map(Schema::name)),
-            Factor::new("query", "", [Question::Min, Question::Product].map(Question::name)),
+            Factor::new("query", "", [MicroQuery::Min, MicroQuery::Product].map(MicroQuery::name)),
             Factor::new("layout", "records of a chunk", LAYOUTS.map(Chunk::name)),
             Factor::new("option", "", [PLAIN, NO_BRANCH, NATIVE, HUGE]),
             Factor::new("setup", "", both.iter().map(|(plain, _)| plain.name.clone())),
@@ -137,7 +137,7 @@ fn variants(bench: &Bench, schema: Schema, set_ups: &[(SetUp, SetUp)], place: &P
                 let map = || program.borrow_mut().map(slot, &file, option == HUGE).map_err(Error::Data);
                 let huge = if option == NO_BRANCH { 0 } else { map()? };
                 for question in questions {
-                    let shown = if *question == Question::BranchFreeMin { Question::Min } else { *question };
+                    let shown = if *question == MicroQuery::BranchFreeMin { MicroQuery::Min } else { *question };
                     let at = levels(&[
                         ("schema", &schema.name()),
                         ("query", &shown.name()),

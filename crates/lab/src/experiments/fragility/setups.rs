@@ -2,7 +2,7 @@
 
 use super::data::{Chunk, MappedFile, Values};
 use super::program::Program;
-use super::source::{Loop, LoopSource, Question, Schema, Walk, program};
+use super::source::{Loop, LoopSource, MicroQuery, Schema, Walk, program};
 use super::toolchain::{Compiler, found, kept_programs};
 use crate::experiment::Error;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct SetUp {
 
 /// What is asked of compilers besides a level of optimisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
+pub enum CodeTarget {
     /// Nothing: code for every processor of the kind, as the paper's.
     Any,
     /// Code for this processor.
@@ -36,7 +36,7 @@ pub enum Target {
 pub fn checked(
     loops: &[impl LoopSource],
     check: &dyn Fn(&str, &Path) -> Result<(), String>,
-    target: Target,
+    target: CodeTarget,
     wanted: impl Fn(&Compiler, u8) -> bool,
 ) -> (Vec<SetUp>, Vec<String>) {
     let (compilers, mut notes) = found();
@@ -45,7 +45,7 @@ pub fn checked(
         let source = program(compiler.language, loops);
         for level in LEVELS.into_iter().filter(|level| wanted(compiler, *level)) {
             let name = format!("{} -O{level}", compiler.name);
-            let made = compiler.compile(&source, level, target == Target::Native, &kept_programs());
+            let made = compiler.compile(&source, level, target == CodeTarget::Native, &kept_programs());
             let checked = made.and_then(|program| {
                 check(&name, &program)?;
                 Ok(SetUp { name: name.clone(), program })
@@ -66,7 +66,7 @@ pub fn checked(
 /// The set-ups that make right programs of loops of the micro-benchmark.
 pub fn set_ups(
     loops: &[Loop],
-    target: Target,
+    target: CodeTarget,
     wanted: impl Fn(&Compiler, u8) -> bool,
 ) -> Result<(Vec<SetUp>, Vec<String>), Error> {
     let checks = Checks::new(loops)?;
@@ -83,7 +83,7 @@ pub fn set_up_names() -> Vec<String> {
 struct Checks {
     loops: Vec<Loop>,
     files: Vec<((Schema, usize, Chunk), MappedFile)>,
-    answers: BTreeMap<(Schema, usize, Question), i64>,
+    answers: BTreeMap<(Schema, usize, MicroQuery), i64>,
 }
 
 /// The layout that a loop reads; one that is told its chunks is checked on some.
@@ -154,7 +154,7 @@ mod tests {
         let mut loops = Vec::new();
         for schema in Schema::ALL {
             for columns in [2, 4] {
-                for question in [Question::Min, Question::Product, Question::BranchFreeMin] {
+                for question in [MicroQuery::Min, MicroQuery::Product, MicroQuery::BranchFreeMin] {
                     for walk in [
                         Walk::Row,
                         Walk::Column,
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn programs_of_every_compiler_here_are_right() {
         let loops = every_kind();
-        let (set_ups, notes) = set_ups(&loops, Target::Any, |_, _| true).unwrap();
+        let (set_ups, notes) = set_ups(&loops, CodeTarget::Any, |_, _| true).unwrap();
         assert!(notes.iter().all(|note| !note.contains("-O")), "{notes:?}");
         // The tests themselves were compiled by rustc, and LMDB by a C compiler.
         for language in ["rustc -O1", "rustc -O2", "rustc -O3"] {
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn programs_that_are_wrong_are_found() {
         let folder = tempfile::tempdir().unwrap();
-        let loops = [Loop { schema: Schema::Char, columns: 4, question: Question::Min, walk: Walk::Row }];
+        let loops = [Loop { schema: Schema::Char, columns: 4, question: MicroQuery::Min, walk: Walk::Row }];
         let checks = Checks::new(&loops).unwrap();
         // A compiler that makes wrong code: its programs answer 5 to everything.
         let script = folder.path().join("wrongcc");
@@ -201,7 +201,7 @@ mod tests {
             told,
             format!(
                 "char4_min_row over layout row gives 5, {} expected",
-                checks.answers[&(Schema::Char, 4, Question::Min)]
+                checks.answers[&(Schema::Char, 4, MicroQuery::Min)]
             )
         );
         let told = checks.check("wrong -O2", Path::new("/bin/false")).unwrap_err();

@@ -10,9 +10,9 @@ use std::fmt::Write;
 pub enum Schema {
     /// Integers of one byte.
     Char,
-    /// Of four.
+    /// Integers of four bytes.
     Int,
-    /// Of eight.
+    /// Integers of eight bytes.
     Long,
 }
 
@@ -46,7 +46,7 @@ impl Schema {
 
 /// The paper's queries (figure 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Question {
+pub enum MicroQuery {
     /// `SELECT MIN(a + b + …)`, by a branch.
     Min,
     /// `SELECT SUM(a * b * …)`.
@@ -55,7 +55,7 @@ pub enum Question {
     BranchFreeMin,
 }
 
-impl Question {
+impl MicroQuery {
     /// The level of the factor `query`.
     pub fn name(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ pub struct Loop {
     /// Columns: 2 or 4.
     pub columns: usize,
     /// The query.
-    pub question: Question,
+    pub question: MicroQuery,
     /// The way over the records.
     pub walk: Walk,
 }
@@ -180,16 +180,16 @@ fn in_c(of: &Loop) -> String {
     let (name, of_value, of_sum) = (of.name(), schema.bytes() * 8, schema.sum_bits());
     let value = |column| format!("t[{}]", address(walk, columns, column));
     let (start, work) = match question {
-        Question::Product => {
+        MicroQuery::Product => {
             let factors: Vec<String> =
                 (0..columns).map(|column| format!("(uint64_t)(int64_t){}", value(column))).collect();
             ("uint64_t found = 0;".to_owned(), format!("found += {};", factors.join(" * ")))
         }
-        Question::Min | Question::BranchFreeMin => {
+        MicroQuery::Min | MicroQuery::BranchFreeMin => {
             let summands: Vec<String> =
                 (0..columns).map(|column| format!("(int{of_sum}_t){}", value(column))).collect();
             let least = match question {
-                Question::Min => "if (sum < found) found = sum;",
+                MicroQuery::Min => "if (sum < found) found = sum;",
                 _ => "found = found ^ ((sum ^ found) & -(sum < found));",
             };
             (
@@ -229,18 +229,18 @@ fn in_rust(of: &Loop) -> String {
     let (name, of_value, of_sum) = (of.name(), schema.bytes() * 8, schema.sum_bits());
     let value = |column| format!("*t.add({})", address(walk, columns, column));
     let (start, work) = match question {
-        Question::Product => {
+        MicroQuery::Product => {
             let factor = |column| format!("({} as i64 as u64)", value(column));
             let product =
                 (1..columns).fold(factor(0), |product, column| format!("{product}.wrapping_mul({})", factor(column)));
             ("let mut found = 0_u64;".to_owned(), format!("found = found.wrapping_add({product});"))
         }
-        Question::Min | Question::BranchFreeMin => {
+        MicroQuery::Min | MicroQuery::BranchFreeMin => {
             let summands: Vec<String> =
                 (0..columns).map(|column| format!("({} as i{of_sum})", value(column))).collect();
             let sum = summands[1..].iter().fold(summands[0].clone(), |sum, next| format!("{sum}.wrapping_add{next}"));
             let least = match question {
-                Question::Min => "if sum < found { found = sum; }".to_owned(),
+                MicroQuery::Min => "if sum < found { found = sum; }".to_owned(),
                 _ => format!("found ^= (sum ^ found) & -((sum < found) as i{of_sum});"),
             };
             (format!("let mut found = i{of_sum}::MAX;"), format!("let sum = {sum}; {least}"))

@@ -2,9 +2,9 @@
 //! which pipelines run in the place of compilers.
 
 use super::data::Values;
-use super::lineitem::TpchQuestion;
+use super::lineitem::TpchQuery;
 use super::micro::QUESTIONS;
-use super::source::{Question, Schema};
+use super::source::{MicroQuery, Schema};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Laps, Mode,
     Point, Subject, Trial, Variant, levels,
@@ -49,14 +49,14 @@ const EXECUTIONS: [&str; 4] = ["fused", "staged", "vectorized", "interpreted"];
 /// Records of a batch of a load.
 const BATCH: usize = 1 << 16;
 
-fn name(question: Question) -> String {
+fn name(question: MicroQuery) -> String {
     format!("char {}", question.name())
 }
 
 fn design(bench: &Bench) -> Design {
     let micro = Trial { name: Schema::Char.name().to_owned(), setup: Box::new(micro_variants) };
     let tpch = Trial { name: "lineitem".to_owned(), setup: Box::new(tpch_variants) };
-    let queries = QUESTIONS.map(name).into_iter().chain(TpchQuestion::ALL.map(|of| format!("TPC-H {}", of.name())));
+    let queries = QUESTIONS.map(name).into_iter().chain(TpchQuery::ALL.map(|of| format!("TPC-H {}", of.name())));
     let quick = "quick runs have a sixteenth of the records of char, and lineitem at scale 0.1".to_owned();
     Design {
         factors: vec![
@@ -162,7 +162,7 @@ fn micro_variants(bench: &Bench) -> Result<Vec<Variant>, Error> {
     }
     let mut all = Vec::new();
     for question in QUESTIONS {
-        let (function, operator) = if question == Question::Product { ("SUM", " * ") } else { ("MIN", " + ") };
+        let (function, operator) = if question == MicroQuery::Product { ("SUM", " * ") } else { ("MIN", " + ") };
         let expected = values.answer(question).to_string();
         all.extend(variants(&database, (&name(question), records), |table| {
             let columns = ["a", "b", "c", "d"].map(|column| format!("CAST({column} AS INTEGER)")).join(operator);
@@ -195,7 +195,7 @@ fn tpch_variants(bench: &Bench) -> Result<Vec<Variant>, Error> {
         connection.execute(&sql).map_err(failed)?;
     }
     let mut all = Vec::new();
-    for (question, number) in TpchQuestion::ALL.into_iter().zip([1, 6]) {
+    for (question, number) in TpchQuery::ALL.into_iter().zip([1, 6]) {
         let text = queries::text(number, scale);
         let oracle = session(&database, "datafusion")?;
         let expected = Rc::new(ask(&oracle, &text).map_err(Error::Data)?);

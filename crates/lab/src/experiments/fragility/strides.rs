@@ -3,8 +3,8 @@
 use super::data::{Chunk, MappedFile, Values, folder};
 use super::measured::{MeasuredLoop, layout_bytes, records, start};
 use super::micro::{LOOP, QUESTIONS};
-use super::setups::{SetUp, Target, set_ups};
-use super::source::{Loop, LoopSource, Question, Schema, Walk};
+use super::setups::{CodeTarget, SetUp, set_ups};
+use super::source::{Loop, LoopSource, MicroQuery, Schema, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Mode, Point,
     Trial, Variant, levels,
@@ -84,7 +84,7 @@ fn sizes(mode: Mode) -> Vec<usize> {
     }
 }
 
-fn own(question: Question, walk: Walk) -> Loop {
+fn own(question: MicroQuery, walk: Walk) -> Loop {
     Loop { schema: Schema::Char, columns: COLUMNS, question, walk }
 }
 
@@ -100,11 +100,12 @@ fn design_fig9(bench: &Bench) -> Result<Design, Error> {
 fn design_of(bench: &Bench, sizes: Vec<usize>, is_counted: bool) -> Result<Design, Error> {
     let walks = sizes.iter().map(|size| Walk::Chunks(*size)).chain([Walk::Row, Walk::Column]);
     let loops: Vec<Loop> = walks.flat_map(|walk| QUESTIONS.map(|question| own(question, walk))).collect();
-    let (set_ups, mut notes) = set_ups(&loops, Target::Any, |compiler, level| level == 2 && compiler.name != "rustc")?;
+    let (set_ups, mut notes) =
+        set_ups(&loops, CodeTarget::Any, |compiler, level| level == 2 && compiler.name != "rustc")?;
     let place = folder(layout_bytes(bench));
     let names = || sizes.iter().map(ToString::to_string).chain(["row".to_owned(), "column".to_owned()]);
     let factors =
-        vec![Factor::new("chunk", "records", names()), Factor::new("query", "", QUESTIONS.map(Question::name))];
+        vec![Factor::new("chunk", "records", names()), Factor::new("query", "", QUESTIONS.map(MicroQuery::name))];
     let Some(set_up) = set_ups.into_iter().next() else { return Ok(Design { factors, notes, ..Design::default() }) };
     notes.push(format!("compiled by {}", set_up.name));
     let trial = Trial {
@@ -164,7 +165,7 @@ fn answers(bytes: &[u8], size: usize) -> [i64; 2] {
 }
 
 /// The times of a query by chunk size.
-fn line<'a>(context: &Context<'a>, query: Question) -> BTreeMap<usize, &'a Summary> {
+fn line<'a>(context: &Context<'a>, query: MicroQuery) -> BTreeMap<usize, &'a Summary> {
     let points = context.findings.points.iter().filter(|point| point.level("query") == query.name());
     points.filter_map(|point| Some((point.level("chunk").parse().ok()?, point.summary(LOOP)?))).collect()
 }
@@ -198,7 +199,7 @@ static FIG8_CLAIMS: [Claim; 2] = [
             "against the fastest power of 2 from 64 on, some other size from 64 on takes at most 0.85 of its time",
         ),
         judge: |context| {
-            let line = line(context, Question::Product);
+            let line = line(context, MicroQuery::Product);
             let fastest = |is_power: bool| {
                 let own = line.iter().filter(|(size, _)| **size >= PERIOD && size.is_power_of_two() == is_power);
                 own.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))

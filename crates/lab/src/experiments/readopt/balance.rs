@@ -5,13 +5,12 @@
 //! that rate nothing but bytes counts. The balance is had again with a faster disk: one that brings a record of those rows in just the time
 //! that computing it takes at 50 %, all columns returned. From each sample's computing and bytes the time on such a disk follows.
 
-use super::expect::{BALANCED, HERE};
-use super::fig2::FIG2;
+use super::expect::{BALANCED, HERE, SELECTIVITIES};
 use crate::experiment::{Context, Measured, Point};
 
 /// Units of time in which the disk brings a byte: from the results of figure 2, or those of the experiment itself where that is it.
 fn time_of_a_byte(context: &Context<'_>) -> Option<f64> {
-    let findings = context.of(FIG2.name).unwrap_or(context.findings);
+    let findings = context.of(SELECTIVITIES).unwrap_or(context.findings);
     let slowest = findings.points.iter().filter(|point| {
         let at = [("storage", "rows"), ("selectivity", "50"), ("columns", "10")];
         at.iter().all(|(factor, level)| point.level(factor) == *level) && point.metrics.contains_key(HERE)

@@ -4,6 +4,8 @@ use super::measured::disk;
 use crate::experiment::{Context, Expectation, Judgement, Point, number};
 use crate::statistics::Summary;
 
+/// The experiment that others derive from: selectivities on Narrow-E.
+pub const SELECTIVITIES: &str = "readopt.fig2";
 /// Times at the full rate of this machine's disk.
 pub const HERE: &str = "time";
 /// Times at the rate of the paper's disk.
@@ -14,10 +16,10 @@ pub const BALANCED: &str = "balanced";
 pub const ALIKE: f64 = 1.1;
 
 /// Levels that results are selected by.
-pub type AtLevels<'a> = &'a [(&'a str, &'a str)];
+pub type LineLevels<'a> = &'a [(&'a str, &'a str)];
 
 /// The results at some levels, at the full rate, by their number of columns.
-pub fn line<'a>(context: &Context<'a>, at: AtLevels<'_>, metric: &str) -> Vec<(f64, &'a Summary)> {
+pub fn line<'a>(context: &Context<'a>, at: LineLevels<'_>, metric: &str) -> Vec<(f64, &'a Summary)> {
     let chosen = |point: &&Point| {
         point.level("disk") == disk(false) && at.iter().all(|(factor, level)| point.level(factor) == *level)
     };
@@ -31,7 +33,7 @@ pub fn line<'a>(context: &Context<'a>, at: AtLevels<'_>, metric: &str) -> Vec<(f
 /// Results at the same numbers of columns, two by two.
 pub fn beside<'a>(
     context: &Context<'a>,
-    (a, b): (AtLevels<'_>, AtLevels<'_>),
+    (a, b): (LineLevels<'_>, LineLevels<'_>),
     metric: &str,
 ) -> Vec<(f64, &'a Summary, &'a Summary)> {
     let others = line(context, b, metric);
@@ -68,7 +70,7 @@ fn crossing(differences: &[(f64, f64)]) -> f64 {
 /// single column, the fewest that there are.
 pub fn crosses(
     context: &Context<'_>,
-    lines: (AtLevels<'_>, AtLevels<'_>),
+    lines: (LineLevels<'_>, LineLevels<'_>),
     metric: &str,
     (expected, tolerance): (f64, f64),
 ) -> Option<Expectation> {
@@ -91,7 +93,7 @@ pub fn crosses(
 }
 
 /// The levels that a line is known by.
-pub fn named(at: AtLevels<'_>) -> String {
+pub fn named(at: LineLevels<'_>) -> String {
     let level = |(factor, level): &(&str, &str)| match *factor {
         "selectivity" => format!("{level} %"),
         _ => (*level).to_owned(),
@@ -100,7 +102,7 @@ pub fn named(at: AtLevels<'_>) -> String {
 }
 
 /// A line's results all differ from its first by less than a tenth.
-pub fn constant(context: &Context<'_>, at: AtLevels<'_>, metric: &str) -> Vec<Expectation> {
+pub fn constant(context: &Context<'_>, at: LineLevels<'_>, metric: &str) -> Vec<Expectation> {
     let line = line(context, at, metric);
     let Some(((_, first), others)) = line.split_first() else { return Vec::new() };
     let alike = |(columns, summary): &(f64, &Summary)| {
@@ -110,7 +112,7 @@ pub fn constant(context: &Context<'_>, at: AtLevels<'_>, metric: &str) -> Vec<Ex
 }
 
 /// Two lines differ by less than a tenth at each number of columns.
-pub fn alike(context: &Context<'_>, lines: (AtLevels<'_>, AtLevels<'_>), metric: &str) -> Vec<Expectation> {
+pub fn alike(context: &Context<'_>, lines: (LineLevels<'_>, LineLevels<'_>), metric: &str) -> Vec<Expectation> {
     let each = |(columns, a, b)| Expectation::alike(format!("{}, {columns} columns", named(lines.0)), a, b, ALIKE);
     beside(context, lines, metric).into_iter().map(each).collect()
 }
@@ -118,7 +120,7 @@ pub fn alike(context: &Context<'_>, lines: (AtLevels<'_>, AtLevels<'_>), metric:
 /// One line lies below a part of another at each number of columns that `which` takes.
 pub fn below(
     context: &Context<'_>,
-    lines: (AtLevels<'_>, AtLevels<'_>),
+    lines: (LineLevels<'_>, LineLevels<'_>),
     (metric, part): (&str, f64),
     which: impl Fn(f64) -> bool,
 ) -> Vec<Expectation> {
@@ -130,7 +132,7 @@ pub fn below(
 /// The most that one line gains over another, over all of `pairs`, is about `expected`: within a quarter of it.
 pub fn most_gain(
     context: &Context<'_>,
-    pairs: &[(AtLevels<'_>, AtLevels<'_>)],
+    pairs: &[(LineLevels<'_>, LineLevels<'_>)],
     metric: &str,
     expected: f64,
 ) -> Judgement {

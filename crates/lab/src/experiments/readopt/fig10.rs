@@ -3,7 +3,7 @@
 use super::grid::told;
 use super::measured::PAPER_RATE;
 use super::scan::buffer::{Dropped, tuple_sum_at};
-use super::scan::join::{Buckets, Joined, Probe};
+use super::scan::join::{Buckets, Joined, OuterProbe};
 use super::scan::plan::{ScanCost, ScanQuery, scan};
 use super::scan::scanner::ScanPredicate;
 use super::stored::{Stored, StoredFile, StoredTable};
@@ -180,7 +180,7 @@ impl JoinOfScans {
         let tuples = self.passing[usize::from(!left_is_inner)] as usize;
         let mut buckets = Buckets::new(key(inner), inner.columns.len(), tuples);
         let first = scan(&self.files, inner, None, &mut buckets)?;
-        let mut probe = Probe::new(&buckets, key(outer), outer.columns.len(), left_is_inner);
+        let mut probe = OuterProbe::new(&buckets, key(outer), outer.columns.len(), left_is_inner);
         let second = scan(&self.files, outer, None, &mut probe)?;
         let scanned = dropped.map(|dropped| dropped.count);
         Ok(FoundJoin { joined: probe.finish(), scanned, scans, whole: [first, second] })

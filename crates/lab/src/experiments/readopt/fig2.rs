@@ -1,14 +1,14 @@
 //! Figure 2: selectivities on the narrow table of even values.
 
 use super::balance::with_balance;
-use super::expect::{self, BALANCED, HERE, PAPER};
+use super::expect::{self, BALANCED, HERE, PAPER, SELECTIVITIES};
 use super::grid::{self, FIGURES, Grid, WITH_PLAIN, columns, rows};
 use super::tables::PaperTable;
 use crate::experiment::{Claim, Expectation, Experiment};
 
 /// The experiment.
 pub static FIG2: Experiment = Experiment {
-    name: "readopt.fig2",
+    name: SELECTIVITIES,
     title: "Rows against columns over selectivity, Narrow-E",
     place: "read-optimized paper, section 6.2, figure 2",
     about: "select 1, 3, 5 or all of ten columns drawn at random, where the first >= a value, of Narrow-E: column i even over 1 to \

@@ -1,7 +1,6 @@
 //! Figure 3: time of computing beside elapsed time, from the samples of figure 2.
 
-use super::expect::{self, PAPER};
-use super::fig2::FIG2;
+use super::expect::{self, PAPER, SELECTIVITIES};
 use super::grid::{columns, rows};
 use crate::experiment::{
     Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point,
@@ -13,7 +12,7 @@ pub static FIG3: Experiment = Experiment {
     title: "Computing and elapsed time, Narrow-E at 10 %",
     place: "read-optimized paper, section 6.2, figure 3",
     about: "The samples of readopt.fig2: what a scan takes without what it waits for the disk, beside what it takes at 70 MB/s.",
-    uses: &["readopt.fig2"],
+    uses: &[SELECTIVITIES],
     design: |_| {
         Ok(Design {
             factors: vec![
@@ -47,7 +46,7 @@ const PARTS: [(&str, &str, &str); 4] = [
 ];
 
 fn derive(context: &Context<'_>) -> Vec<Point> {
-    let Some(findings) = context.of(FIG2.name) else { return Vec::new() };
+    let Some(findings) = context.of(SELECTIVITIES) else { return Vec::new() };
     let mut shown = Vec::new();
     for point in findings.points.iter().filter(|point| ["0.1", "10", "50"].contains(&point.level("selectivity"))) {
         for (part, storage, metric) in PARTS {
@@ -70,7 +69,7 @@ fn derive(context: &Context<'_>) -> Vec<Point> {
 
 /// Judges by the results of figure 2.
 fn by_fig2(context: &Context<'_>, judge: impl Fn(&Context<'_>) -> Vec<Expectation>) -> Judgement {
-    match context.of(FIG2.name) {
+    match context.of(SELECTIVITIES) {
         Some(findings) => Expectation::judge(judge(&Context { findings, ..*context })),
         None => Judgement::unknown("readopt.fig2 did not run"),
     }

@@ -1,7 +1,7 @@
 //! Figures 4 to 6 and 8: the selectivities of figure 2 on skewed values, wide tables, wide ranges, and strings.
 
 use super::balance::with_balance;
-use super::expect::{self, BALANCED, HERE, PAPER};
+use super::expect::{self, BALANCED, HERE, PAPER, SELECTIVITIES};
 use super::grid::{FIGURES, Grid, PAIR, WITH_PLAIN, columns, rows};
 use super::tables::PaperTable;
 use crate::experiment::{Claim, Context, Expectation, Experiment, Judgement};
@@ -16,7 +16,7 @@ pub static FIG4: Experiment = Experiment {
     about: "As readopt.fig2, of Narrow-S: the ranges of Narrow-E with values after Zipf with exponent 2. Rows have the first six columns \
             delta-coded together, which Table 1 omits and its sizes need, and dictionaries of the page for the others; columns have \
             runs and dictionaries.",
-    uses: &["readopt.fig2"],
+    uses: &[SELECTIVITIES],
     design: |bench| Ok(Grid { table: PaperTable::NarrowS, percents: &PERCENTS, stored: &PAIR }.design(bench)),
     derive: Some(with_balance),
     figures: &FIGURES,
@@ -29,7 +29,7 @@ pub static FIG5: Experiment = Experiment {
     title: "Rows against columns of a wide table, Wide-E",
     place: "read-optimized paper, section 6.4, figure 5",
     about: "As readopt.fig2, of Wide-E: fifty columns, column i even over 1 to 2^(4 + 0.46 i); 1, 13, 25 or all of them are returned.",
-    uses: &["readopt.fig2"],
+    uses: &[SELECTIVITIES],
     design: |bench| Ok(Grid { table: PaperTable::WideE, percents: &PERCENTS, stored: &WITH_PLAIN }.design(bench)),
     derive: Some(with_balance),
     figures: &FIGURES,
@@ -42,7 +42,7 @@ pub static FIG6: Experiment = Experiment {
     title: "Rows against columns of wide ranges, Narrow-U",
     place: "read-optimized paper, section 6.5, figure 6",
     about: "As readopt.fig2, of Narrow-U: ten columns, each even over 1 to 100 million, all bit-packed.",
-    uses: &["readopt.fig2"],
+    uses: &[SELECTIVITIES],
     design: |bench| Ok(Grid { table: PaperTable::NarrowU, percents: &PERCENTS, stored: &PAIR }.design(bench)),
     derive: Some(with_balance),
     figures: &FIGURES,
@@ -56,7 +56,7 @@ pub static FIG8: Experiment = Experiment {
     place: "read-optimized paper, section 6.7, figure 8",
     about: "As readopt.fig2, of ten columns of 20 letters, not compressed, each behind its length of 5 bits. The paper does not say what its strings \
             hold: here they are random letters.",
-    uses: &["readopt.fig2"],
+    uses: &[SELECTIVITIES],
     design: |bench| Ok(Grid { table: PaperTable::Strings, percents: &PERCENTS, stored: &PAIR }.design(bench)),
     derive: Some(with_balance),
     figures: &FIGURES,
@@ -66,7 +66,7 @@ pub static FIG8: Experiment = Experiment {
 const SKEWED: [(&str, f64); 4] = [("0.1", 7.0), ("1", 7.0), ("10", 3.0), ("50", 0.0)];
 /// 85, 85, 66 and 25 % of fifty columns.
 const WIDE: [(&str, f64); 4] = [("0.1", 42.5), ("1", 42.5), ("10", 33.0), ("50", 12.5)];
-/// The same of ten.
+/// These percentages of ten columns.
 const WIDE_RANGES: [(&str, f64); 4] = [("0.1", 8.5), ("1", 8.5), ("10", 6.6), ("50", 2.5)];
 
 /// Columns are faster than rows while fewer than some are returned, at every selectivity.

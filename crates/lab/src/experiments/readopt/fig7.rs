@@ -1,7 +1,7 @@
 //! Figure 7: three predicates instead of one, on the left columns or on any.
 
 use super::balance::with_balance;
-use super::expect::{self, BALANCED, PAPER};
+use super::expect::{self, BALANCED, PAPER, SELECTIVITIES};
 use super::grid::{PAIR, disks, told};
 use super::measured::{ScanPoint, SharedTable};
 use super::queries::{Picked, QueryKind};
@@ -18,7 +18,7 @@ pub static FIG7: Experiment = Experiment {
     place: "read-optimized paper, section 6.6, figure 7",
     about: "As readopt.fig2, at 0.1 and 10 %, with one predicate, three on the first three columns, or three on the first that are \
             drawn; each of three lets through the cube root. Queries that return one column have one predicate.",
-    uses: &["readopt.fig2"],
+    uses: &[SELECTIVITIES],
     design: |bench| Ok(design(bench)),
     derive: Some(with_balance),
     figures: &[

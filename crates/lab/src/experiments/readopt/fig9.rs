@@ -1,7 +1,7 @@
 //! Figure 9: materialised views, which here are groups of columns of one table.
 
 use super::balance::with_balance;
-use super::expect::{self, BALANCED, PAPER};
+use super::expect::{self, BALANCED, PAPER, SELECTIVITIES};
 use super::grid::{disks, told};
 use super::measured::{ScanPoint, SharedTable};
 use super::queries::{Picked, QueryKind};
@@ -20,7 +20,7 @@ pub static FIG9: Experiment = Experiment {
             packings that take fewest bytes. Columns of a query are drawn at random, or with a chance of 100, 75 or 50 % from the view \
             of the column before. A scanner of a view decodes the columns that the query uses, and views are put together as columns \
             are. At ten columns all views are read, whatever the correlation.",
-    uses: &["readopt.fig2"],
+    uses: &[SELECTIVITIES],
     design: |bench| Ok(design(bench)),
     derive: Some(with_balance),
     figures: &[

@@ -1,6 +1,6 @@
 //! Figures over selectivity and the number of columns, which most are: rows and columns side by side, and for some uncompressed rows.
 
-use super::expect::{self, AtLevels, BALANCED, HERE, PAPER};
+use super::expect::{self, BALANCED, HERE, LineLevels, PAPER};
 use super::measured::{ScanPoint, SharedTable, disk};
 use super::queries::{Picked, QueryKind};
 use super::stored::Stored;
@@ -121,6 +121,7 @@ pub fn gain(context: &Context<'_>, percents: &[&str], of_columns: bool, metric: 
     let lines: Vec<_> = percents.iter().map(|percent| (columns(percent), rows(percent))).collect();
     let pair = |(columns, rows)| if of_columns { (columns, rows) } else { (rows, columns) };
     let pairs: Vec<_> = lines.into_iter().map(pair).collect();
-    let pairs: Vec<(AtLevels<'_>, AtLevels<'_>)> = pairs.iter().map(|(a, b)| (a.as_slice(), b.as_slice())).collect();
+    let pairs: Vec<(LineLevels<'_>, LineLevels<'_>)> =
+        pairs.iter().map(|(a, b)| (a.as_slice(), b.as_slice())).collect();
     expect::most_gain(context, &pairs, metric, expected)
 }

@@ -11,7 +11,7 @@ use gingham::storage::model::PagePacking;
 pub enum PaperTable {
     /// Ten columns, even over ranges that grow from 6 to 134 million.
     NarrowE,
-    /// The same ranges, Zipf with exponent 2.
+    /// Ten columns over those ranges, after Zipf with exponent 2.
     NarrowS,
     /// Fifty columns, even over ranges that grow from 21 to 134 million.
     WideE,

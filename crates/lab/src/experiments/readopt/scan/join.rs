@@ -49,7 +49,7 @@ impl Parent for Buckets {
 
 /// Looks for the partners of the outer table's tuples.
 #[derive(Debug)]
-pub struct Probe<'b> {
+pub struct OuterProbe<'b> {
     buckets: &'b Buckets,
     /// Place of the key in an outer tuple.
     key: usize,
@@ -69,7 +69,7 @@ pub struct Joined {
     pub sum: u64,
 }
 
-impl<'b> Probe<'b> {
+impl<'b> OuterProbe<'b> {
     /// A probe whose tuples have their key at `key` and are so wide. The words of the inner table's come first in results when
     /// `inner_first`.
     pub fn new(buckets: &'b Buckets, key: usize, width: usize, inner_first: bool) -> Self {
@@ -101,7 +101,7 @@ impl<'b> Probe<'b> {
     }
 }
 
-impl Parent for Probe<'_> {
+impl Parent for OuterProbe<'_> {
     fn take(&mut self, buffer: &TupleBuffer) {
         for outer in buffer.tuples() {
             let key = outer[self.key];

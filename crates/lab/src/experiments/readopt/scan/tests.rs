@@ -1,7 +1,7 @@
 //! What the experiments' own oracles don't show: that these notice what they should, and that a slow disk is as slow as it says.
 
 use super::buffer::{Dropped, Parent, TupleBuffer, tuple_sum_at};
-use super::join::{Buckets, Joined, Probe};
+use super::join::{Buckets, Joined, OuterProbe};
 use super::paced::{PacedStream, SlowDisk};
 use crate::experiment::{Bench, Mode, Settings};
 use crate::experiments::readopt::stored::{Stored, StoredTable};
@@ -45,7 +45,7 @@ fn joins_pair_equal_keys() {
     for inner_first in [true, false] {
         let mut buckets = Buckets::new(1, 2, 1);
         buckets.take(&buffer(&inner));
-        let mut probe = Probe::new(&buckets, 0, 2, inner_first);
+        let mut probe = OuterProbe::new(&buckets, 0, 2, inner_first);
         probe.take(&buffer(&outer));
         let mut expected = Joined::default();
         for [left, key] in inner {
