@@ -81,8 +81,11 @@ pub fn of_fig4<'a>(context: &Context<'a>) -> Option<Context<'a>> {
     Some(Context { findings: context.of(FIG4.name)?, ..*context })
 }
 
-/// The smallest and the largest median, and whose they are.
-fn extremes<'p>(points: &[&'p Point]) -> Option<((f64, &'p Point), (f64, &'p Point))> {
+/// A median, and whose it is.
+type MedianOf<'p> = (f64, &'p Point);
+
+/// The smallest and the largest median.
+fn extremes<'p>(points: &[&'p Point]) -> Option<(MedianOf<'p>, MedianOf<'p>)> {
     let medians = || points.iter().filter_map(|point| Some((median(point)?, *point)));
     let by_time = |a: &(f64, &Point), b: &(f64, &Point)| a.0.total_cmp(&b.0);
     Some((medians().min_by(by_time)?, medians().max_by(by_time)?))

@@ -87,7 +87,7 @@ fn session(database: &Database, execution: &str) -> Result<Connection, Error> {
 fn variants(
     database: &Database,
     (query, records): (&str, usize),
-    asked: impl Fn(&str) -> (String, Rc<dyn Fn(&QueryAnswer) -> Result<(), String>>),
+    asked: impl Fn(&str) -> (String, AnswerCheck),
 ) -> Result<Vec<Variant>, Error> {
     let mut variants = Vec::new();
     for (place, (_, layout)) in LAYOUTS.iter().enumerate() {
@@ -105,11 +105,14 @@ fn variants(
     Ok(variants)
 }
 
+/// Says what is wrong with an answer.
+type AnswerCheck = Rc<dyn Fn(&QueryAnswer) -> Result<(), String>>;
+
 /// A query through SQL, and what its answer must be.
 struct Asked {
     connection: Connection,
     sql: String,
-    check: Rc<dyn Fn(&QueryAnswer) -> Result<(), String>>,
+    check: AnswerCheck,
     found: Result<QueryAnswer, String>,
 }
 
@@ -171,7 +174,7 @@ fn micro_variants(bench: &Bench) -> Result<Vec<Variant>, Error> {
                 [row] if row.as_slice() == [Some(expected.clone())] => Ok(()),
                 rows => Err(format!("{rows:?}, {expected} expected")),
             };
-            (format!("SELECT {function}({columns}) FROM {table}"), Rc::new(check) as Rc<_>)
+            (format!("SELECT {function}({columns}) FROM {table}"), Rc::new(check) as AnswerCheck)
         })?);
     }
     Ok(all)
@@ -202,7 +205,7 @@ fn tpch_variants(bench: &Bench) -> Result<Vec<Variant>, Error> {
         all.extend(variants(&database, (&format!("TPC-H {}", question.name()), records), |table| {
             let expected = Rc::clone(&expected);
             let check = move |found: &QueryAnswer| expected.check(number, found);
-            (text.replace("lineitem", table), Rc::new(check) as Rc<_>)
+            (text.replace("lineitem", table), Rc::new(check) as AnswerCheck)
         })?);
     }
     Ok(all)

@@ -75,7 +75,7 @@ fn sizes(mode: Mode) -> Vec<usize> {
         Mode::Quick | Mode::Tiny => {
             let near = |size: &usize| {
                 let off = (size % PERIOD).min(PERIOD - size % PERIOD);
-                [64, 128, 256, 448, 512, 960, 1024].iter().any(|at| size.abs_diff(*at) <= 12) && off % 6 == 0
+                [64, 128, 256, 448, 512, 960, 1024].iter().any(|at| size.abs_diff(*at) <= 12) && off.is_multiple_of(6)
                     || *size == 480
             };
             all.filter(near).collect()

@@ -39,8 +39,7 @@ pub fn scan(
     let start = Instant::now();
     let mut scanners = scanners(files, query, disk)?;
     let mut buffer = TupleBuffer::new(query.columns.len() * query.words);
-    loop {
-        let Some((first, others)) = scanners.split_first_mut() else { break };
+    while let Some((first, others)) = scanners.split_first_mut() {
         let more = first.fill(&mut buffer)?;
         others.iter_mut().try_for_each(|scanner| scanner.extend(&mut buffer))?;
         parent.take(&buffer);
