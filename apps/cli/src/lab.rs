@@ -25,7 +25,7 @@ pub enum LabCommand {
     Merge(MergeArgs),
 }
 
-/// What `lab merge` takes.
+/// Arguments of `lab merge`.
 #[derive(Debug, Args)]
 pub struct MergeArgs {
     /// Results of `lab run --json`, of at least two machines, with the same seed and mode

@@ -1,4 +1,4 @@
-//! `gingham lab` from outside: the list, a small run with its two files, and wrong names.
+//! `gingham lab` from outside: the list, a small run with its two files, results put together, and wrong names.
 
 use std::process::{Command, Output};
 
@@ -41,4 +41,34 @@ fn wrong_arguments_are_named() {
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("no experiment 'byteslice.fig99'") && stderr.contains("byteslice.fig9"), "{stderr}");
     assert_eq!(lab(&["run", "all", "--quick", "--full"]).status.code(), Some(2));
+}
+
+#[test]
+fn results_of_two_machines_are_put_together() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    let (here, there) = (path("here.json"), path("there.json"));
+    let output = lab(&["run", "fragility.fig3", "--quick", "--json", &here]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut document: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&here).expect("a document")).expect("JSON");
+    document["machine"]["processor"] = "Another processor".into();
+    std::fs::write(&there, document.to_string()).expect("a file");
+
+    let (json, report) = (path("both.json"), path("both.html"));
+    let output = lab(&["merge", &here, &there, "--json", &json, "--report", &report]);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && stdout.matches("Another processor: ").count() == 2, "{stdout}");
+    let merged: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).expect("a document")).expect("JSON");
+    assert_eq!(merged["machines"].as_array().map(Vec::len), Some(2));
+    assert!(std::fs::read_to_string(&report).expect("a report").contains("machine Another processor"));
+
+    document["settings"]["seed"] = 2.into();
+    std::fs::write(&there, document.to_string()).expect("a file");
+    let output = lab(&["merge", &here, &there]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains("there.json: seed 2, but"), "{stderr}");
+    let output = lab(&["merge", &here, &path("nowhere.json")]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nowhere.json: No such file"), "it names the file");
 }

@@ -1,4 +1,4 @@
-//! What experiments have beyond users: settings that fix how pipelines are run, and a database's storage.
+//! Experiments have more than users: settings that fix how pipelines are run, and a database's storage.
 
 use crate::Database;
 use gingham_storage::store::Store;

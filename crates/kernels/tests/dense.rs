@@ -76,6 +76,20 @@ fn fields_of_every_width_lie_where_they_are_put() {
 }
 
 #[test]
+fn masked_fields_are_those_of_their_width() {
+    let bytes: Vec<u8> = noise(2).map(|word| word as u8).take(100 + SPARE).collect();
+    let page = PageBits::new(&bytes, 800).unwrap();
+    for width in 0..=57 {
+        let mask = (1_u64 << width) - 1;
+        assert!(
+            (0..=800 - width).all(|at| page.masked(at, mask) == Some(plain(&bytes, at, width as u32))),
+            "{width} bits"
+        );
+    }
+    assert_eq!([page.masked(801, 1), page.masked(usize::MAX, 1)], [None, None]);
+}
+
+#[test]
 #[should_panic(expected = "past 80 bits")]
 fn fields_past_the_page_are_refused() {
     let bytes = [0; 10 + SPARE];

@@ -16,7 +16,7 @@ pub enum MergeError {
     Damaged {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
     /// Two files differ in what must be the same.
@@ -24,13 +24,13 @@ pub enum MergeError {
     Differs {
         /// The file.
         file: String,
-        /// What differs: version, seed, mode.
+        /// The part that differs: version, seed, mode.
         what: &'static str,
-        /// What this file has.
+        /// The value in this file.
         found: String,
         /// The first file.
         first: String,
-        /// What that has.
+        /// The value in the first file.
         expected: String,
     },
     /// Fewer than two files.
@@ -62,7 +62,7 @@ pub struct MergedExperiment {
 /// The words of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimText {
-    /// Its name.
+    /// The claim's name.
     pub id: String,
     /// The claim.
     pub text: String,
@@ -116,7 +116,7 @@ pub fn merge(files: &[(String, String)]) -> Result<Merged, MergeError> {
     Ok(Merged { machines: machines.collect(), settings: expected["settings"].clone(), experiments })
 }
 
-/// What files must have in common, and where it stands.
+/// The parts that must be the same in all files, and where they stand.
 const SAME: [(&str, &str); 5] = [
     ("format", "/format"),
     ("format version", "/version"),
@@ -321,6 +321,15 @@ mod tests {
         // Two of one kind are told apart by their files.
         let twins = merge(&files(&[&a, &a])).unwrap();
         assert_eq!(twins.machines[1].0, "Alpha (1.json)");
+    }
+
+    #[test]
+    fn results_of_earlier_builds_are_read() {
+        let text =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/compat/lab-v1.json")).unwrap();
+        let merged = merge(&[("a".to_owned(), text.clone()), ("b".to_owned(), text)]).unwrap();
+        let points: usize = merged.experiments.iter().map(|of| of.outcome.findings.points.len()).sum();
+        assert!(points > 0 && points.is_multiple_of(2), "{points} results of two machines");
     }
 
     #[test]

@@ -179,6 +179,8 @@ fn figure(outcome: &Outcome, figure: &Figure) -> String {
     let keys: String = series
         .iter()
         .zip(SERIES.into_iter().cycle())
+        // Boxes are of all series together.
+        .filter(|_| figure.kind != FigureKind::Boxes)
         .map(|(level, class)| format!(r#"<span class="key {class}">{}</span>"#, escaped(level)))
         .collect();
     let mut seen = BTreeSet::new();

@@ -37,7 +37,7 @@ impl<'a> PageBits<'a> {
         self.bits
     }
 
-    /// What `mask` leaves of the bits from `at` on, of at most 57 bits; `None` when they begin past the entries. Where they end is the
+    /// The bits from `at` on that `mask` leaves, of at most 57; `None` when they begin past the entries. Where they end is the
     /// caller's to know: bits behind the entries may be anything.
     #[inline]
     pub fn masked(self, at: usize, mask: u64) -> Option<u64> {

@@ -23,7 +23,7 @@ fn low(word: u64, width: u32) -> u64 {
     word & (u64::MAX >> (64 - width))
 }
 
-/// What `mask` leaves of the bits from `at` on.
+/// The bits from `at` on that `mask` leaves.
 #[inline(always)]
 pub(super) fn masked(bytes: &[u8], at: usize, mask: u64) -> u64 {
     load(bytes, at / 8) >> (at % 8) & mask

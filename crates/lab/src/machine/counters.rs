@@ -26,7 +26,7 @@ mod perf {
     }
 
     impl ProcessCounters {
-        /// Those of [`PROCESS_EVENTS`] that the system grants for a process; `None` without any.
+        /// The counters of [`PROCESS_EVENTS`] that the system grants for a process; `None` without any.
         pub fn open(process: u32) -> Option<Self> {
             let misses = |which| Event::Cache(Cache { which, operation: CacheOp::READ, result: CacheResult::MISS });
             let events: [Event; 3] = [Hardware::INSTRUCTIONS.into(), misses(WhichCache::L1D), misses(WhichCache::DTLB)];
@@ -38,7 +38,7 @@ mod perf {
             (!counters.is_empty()).then_some(Self { counters })
         }
 
-        /// What was counted of the process while `work` ran; nothing of counters that could not be read or that never count.
+        /// Events of the process while `work` ran; none of counters that could not be read or that never count.
         pub fn around<T>(&mut self, work: impl FnOnce() -> T) -> (T, Vec<(&'static str, u64)>) {
             let ready =
                 self.counters.iter_mut().all(|(_, counter)| counter.reset().and_then(|()| counter.enable()).is_ok());

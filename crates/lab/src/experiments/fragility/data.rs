@@ -127,20 +127,31 @@ pub struct MappedFile {
     file: File,
     /// Bytes.
     pub bytes: usize,
+    /// True when it lies in the folder that was asked for.
+    pub is_where_asked: bool,
 }
 
 impl MappedFile {
-    /// A layout of values, in a folder.
+    /// A layout of values, in a folder; in that of temporary files where the first has no room.
     pub fn new(table: &ByteColumns, chunk: Chunk, folder: &Path) -> Result<Self, Error> {
+        let in_folder = |folder: &Path| {
+            let file = tempfile::tempfile_in(folder)?;
+            let mut out = BufWriter::with_capacity(1 << 20, &file);
+            table.write(chunk, &mut out)?;
+            out.flush()?;
+            drop(out);
+            Ok(file)
+        };
+        let temporary = std::env::temp_dir();
+        let asked: std::io::Result<File> = in_folder(folder);
+        let is_where_asked = asked.is_ok();
+        // Containers often have little room in shared memory, whatever memory there is.
+        let file = asked.or_else(|error| if folder == temporary { Err(error) } else { in_folder(&temporary) });
         let failed = |error: std::io::Error| {
             let bytes = table.bytes();
-            Error::Data(format!("{bytes} bytes of layout {} in {}: {error}", chunk.name(), folder.display()))
+            Error::Data(format!("{bytes} bytes of layout {} in {}: {error}", chunk.name(), temporary.display()))
         };
-        let file = tempfile::tempfile_in(folder).map_err(failed)?;
-        let mut out = BufWriter::with_capacity(1 << 20, &file);
-        table.write(chunk, &mut out).and_then(|()| out.flush()).map_err(failed)?;
-        drop(out);
-        Ok(Self { file, bytes: table.bytes() })
+        Ok(Self { file: file.map_err(failed)?, bytes: table.bytes(), is_where_asked })
     }
 
     /// The path at which other processes of this user open it.

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 pub enum LineItemForm {
     /// The types of its definition.
     Plain,
-    /// Those of Table 4.
+    /// The types of Table 4.
     Compressed,
 }
 

@@ -50,7 +50,7 @@ pub struct MeasuredLoop {
     pub expected: i64,
     /// Kept for as long as the program may read it.
     pub file: Rc<MappedFile>,
-    /// What counts the program's events, where they are wanted and granted.
+    /// Counters of the program's events, where they are wanted and granted.
     pub counters: Option<SharedCounters>,
 }
 
@@ -61,11 +61,16 @@ impl MeasuredLoop {
     /// A variant at some levels.
     pub fn variant(self, clock: Clock, levels: Levels) -> Variant {
         let (records, bytes) = (self.records.0 as f64, self.file.bytes as f64);
+        let is_where_asked = self.file.is_where_asked;
         let found = Err("it has not run".to_owned());
         Variant {
             levels,
             units: (records, "record"),
-            facts: vec![("records", records), ("bytes", bytes)],
+            facts: vec![
+                ("records", records),
+                ("bytes", bytes),
+                ("where_asked", if is_where_asked { 1.0 } else { 0.0 }),
+            ],
             subject: Box::new(LoopRun { of: self, clock, found, counted: Vec::new() }),
         }
     }

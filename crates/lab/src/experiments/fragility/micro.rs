@@ -84,7 +84,11 @@ pub fn design(bench: &Bench) -> Result<Design, Error> {
         if fits { vec![layouts] } else { layouts.into_iter().map(|chunk| vec![chunk]).collect() };
     let bytes = layout_bytes(bench) * parts[0].len();
     let place = folder(bytes);
-    notes.push(format!("{} MB a layout, in {}, small pages asked for", layout_bytes(bench) >> 20, place.display()));
+    notes.push(format!(
+        "{} MB a layout, in {} where that has room (the fact where_asked), small pages asked for",
+        layout_bytes(bench) >> 20,
+        place.display()
+    ));
     if !fits {
         notes.push("the layouts of a schema don't fit memory together: each is a trial of its own".to_owned());
     }

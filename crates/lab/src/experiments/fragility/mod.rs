@@ -1,6 +1,6 @@
 //! The experiments of the runtime-fragility paper (Palatinus, Dittrich: "Runtime Fragility in Main Memory").
 //!
-//! Its micro-benchmark is compiled: `source` writes the loops in C and Rust, `toolchain` finds compilers and keeps what they make,
+//! The paper's micro-benchmark is compiled: `source` writes the loops in C and Rust, `toolchain` finds compilers and keeps what they make,
 //! `setups` checks the programs, `program` runs them, `data` has what they read, `measured` makes them variants, `micro` lays the
 //! benchmark out, and `lineitem` has TPC-H's queries. The other files have a figure or table each, or several that are computed from the same measurements.
 
@@ -25,7 +25,7 @@ mod toolchain;
 
 use crate::experiment::Experiment;
 
-/// All of them: figures, then tables.
+/// All experiments of the paper: figures, then tables.
 pub static ALL: &[&Experiment] = &[
     &fig3::FIG3,
     &fig4::FIG4,

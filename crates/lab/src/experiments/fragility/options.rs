@@ -1,4 +1,4 @@
-//! What the paper tells beside its figures, and two things that it leaves out: a minimum without a branch (footnote 1), chunks of more than
+//! Remarks of the paper beside its figures, and two things that it leaves out: a minimum without a branch (footnote 1), chunks of more than
 //! 2^16 records (section 4), code for this very processor, and huge pages.
 
 use super::data::{Chunk, MappedFile, Values, folder};

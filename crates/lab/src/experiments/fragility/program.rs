@@ -27,7 +27,7 @@ pub struct Program {
 pub struct Answer {
     /// Nanoseconds that it took.
     pub nanoseconds: u64,
-    /// Its result.
+    /// The loop's result.
     pub result: i64,
 }
 
@@ -52,7 +52,7 @@ impl Program {
         Ok(Self { name: name.to_owned(), child, input, answers, patience: PATIENCE })
     }
 
-    /// Its process.
+    /// The program's process.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
 
-    /// What a program that is this script leads to.
+    /// The answer, or the error, of a program that is this script.
     fn told(script: &str) -> Result<Answer, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("loops");

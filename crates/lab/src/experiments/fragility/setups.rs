@@ -18,11 +18,11 @@ const CHECKED: usize = 2 * 65_536 + 77;
 pub struct SetUp {
     /// The level of the factor `setup`: `gcc -O2`.
     pub name: String,
-    /// Its program.
+    /// The path of the program.
     pub program: PathBuf,
 }
 
-/// What is asked of compilers besides a level of optimisation.
+/// The processors for which compilers are asked to make code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CodeTarget {
     /// Nothing: code for every processor of the kind, as the paper's.

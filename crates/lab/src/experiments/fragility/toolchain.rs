@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 /// A compiler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiler {
-    /// Its name in results.
+    /// The compiler's name in results.
     pub name: String,
     /// The program.
     pub program: PathBuf,
-    /// What it compiles.
+    /// The language that it compiles.
     pub language: Language,
     /// The first line of what it says of its version.
     pub version: String,
@@ -112,7 +112,7 @@ pub fn kept_programs() -> PathBuf {
     cache.unwrap_or_else(std::env::temp_dir).join("gingham").join("lab-programs")
 }
 
-/// What a command writes, when it succeeds in time; otherwise what it complains of.
+/// The text that a command writes, when it succeeds in time; otherwise its complaint.
 fn output(command: &mut Command, patience: Duration) -> Result<String, String> {
     let name =
         Path::new(command.get_program()).file_name().unwrap_or(OsStr::new("compiler")).to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! What the paper's claims have in common: where two ways to store a table take the same time, what is constant, what gains most.
+//! Means that the paper's claims share: where two ways to store a table take the same time, what is constant, what gains most.
 
 use super::measured::disk;
 use crate::experiment::{Context, Expectation, Judgement, Point, number};
@@ -149,7 +149,7 @@ pub fn most_gain(
     Expectation::judge(vec![at_least, at_most])
 }
 
-/// What was derived for the paper's disk is what runs held to its rate took, within 5 %.
+/// Runs held to the rate of the paper's disk took what was derived for it, within 5 %.
 pub fn derived(context: &Context<'_>) -> Judgement {
     let each = |point: &Point| {
         let ratio = point.summary("found_ratio")?;

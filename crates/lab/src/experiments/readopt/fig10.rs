@@ -160,7 +160,7 @@ struct JoinOfScans {
     found: Result<FoundJoin, String>,
 }
 
-/// What a join gave, and what its scans alone took.
+/// A join's answer, and the costs of it and of its scans alone.
 #[derive(Debug, Clone)]
 struct FoundJoin {
     joined: Joined,

@@ -37,7 +37,7 @@ pub static FIG3: Experiment = Experiment {
     claims: &CLAIMS,
 };
 
-/// What is shown, of which storage, by which metric.
+/// The lines that are shown: of which storage, by which metric.
 const PARTS: [(&str, &str, &str); 4] = [
     ("rows, computing", "rows", "cpu"),
     ("rows, elapsed", "rows", PAPER),

@@ -91,7 +91,7 @@ pub fn disks() -> Factor {
     Factor::new("disk", "", [disk(false), disk(true)])
 }
 
-/// What a reader must know of a table that is smaller than the paper's.
+/// A note on a table that is smaller than the paper's.
 pub fn told(bench: &Bench, table: PaperTable) -> Vec<String> {
     let (records, paper) = (table.records(bench), table.paper_records());
     let told = (records < paper).then(|| format!("{} has {records} records, the paper's {paper}", table.name()));
@@ -116,7 +116,7 @@ pub fn rows(percent: &str) -> [(&str, &str); 2] {
     [("storage", "rows"), ("selectivity", percent)]
 }
 
-/// What columns gain over rows at most, or rows over columns, over some percentages.
+/// The most that columns gain over rows, or rows over columns, is about `expected` over some percentages.
 pub fn gain(context: &Context<'_>, percents: &[&str], of_columns: bool, metric: &str, expected: f64) -> Judgement {
     let lines: Vec<_> = percents.iter().map(|percent| (columns(percent), rows(percent))).collect();
     let pair = |(columns, rows)| if of_columns { (columns, rows) } else { (rows, columns) };

@@ -32,7 +32,7 @@ pub struct ScanPoint {
     pub stored: Stored,
     /// The queries.
     pub kind: QueryKind,
-    /// Its levels.
+    /// The point's levels.
     pub levels: Levels,
 }
 

@@ -26,7 +26,7 @@ mod tests;
 
 use crate::experiment::Experiment;
 
-/// All of them: figures, then tables.
+/// All experiments of the paper: figures, then tables.
 pub static ALL: &[&Experiment] = &[
     &fig2::FIG2,
     &fig3::FIG3,

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Which columns the queries of a set return.
+/// The way in which the columns of queries are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Picked {
     /// Any, each with the same chance; the predicates are on the first that are drawn.
@@ -22,7 +22,7 @@ pub enum Picked {
     Views(usize, f64),
 }
 
-/// What the queries of a set have in common.
+/// Properties that the queries of a set share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QueryKind {
     /// The percentage of records that pass.
@@ -31,7 +31,7 @@ pub struct QueryKind {
     pub returned: usize,
     /// Predicates, on as many of the columns.
     pub predicates: usize,
-    /// Which columns.
+    /// The way in which columns are drawn.
     pub picked: Picked,
 }
 
@@ -83,7 +83,7 @@ impl QuerySet {
         self.queries.len()
     }
 
-    /// One of them.
+    /// A query, by its number in the set.
     pub fn query(&self, number: usize) -> &ScanQuery {
         &self.queries[number]
     }

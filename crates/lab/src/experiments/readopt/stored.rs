@@ -116,7 +116,7 @@ pub struct StoredFile {
 
 /// A table's values, and its pages in some ways to store them.
 pub struct StoredTable {
-    /// Which table.
+    /// The table.
     pub table: PaperTable,
     /// The values.
     pub values: TableValues,

@@ -27,7 +27,7 @@ pub enum PaperTable {
 pub const STRING_WORDS: usize = 5;
 /// The paper's records: of narrow tables, and of wide ones.
 const PAPER_RECORDS: (usize, usize) = (60_000_000, 12_000_000);
-/// What they are divided by outside of full runs, in quick runs, and in tests.
+/// Divisors of the paper's records in default runs, in quick runs, and in tests.
 const PARTS: [usize; 3] = [10, 100, 10_000];
 /// The largest value of the ninth column in the paper.
 const NINTH: f64 = 20_655_176.0;

@@ -25,7 +25,7 @@ pub struct DenseFile {
     records: u64,
 }
 
-/// Its pages in one segment.
+/// The file's pages in one segment.
 #[derive(Debug)]
 struct DensePart {
     opened: Arc<Opened>,
@@ -62,7 +62,7 @@ impl DenseFile {
         Ok(Self { parts, columns, records })
     }
 
-    /// Its columns, in the order of the fields of an entry.
+    /// The columns, in the order of the fields of an entry.
     pub fn columns(&self) -> &[ColumnId] {
         &self.columns
     }
@@ -167,7 +167,7 @@ impl DensePart {
 struct PlannedPage {
     part: usize,
     number: usize,
-    /// Its records among the segment's.
+    /// The page's records among the segment's.
     records: Range<usize>,
     span: FileSpan,
     morsel: usize,
@@ -244,7 +244,7 @@ impl FilePage<'_> {
         self.first..self.first + self.page.records.len() as u64
     }
 
-    /// Its bytes.
+    /// Bytes of the page.
     pub fn length(&self) -> usize {
         self.page.bytes.len()
     }

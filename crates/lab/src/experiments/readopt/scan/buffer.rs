@@ -48,7 +48,7 @@ pub struct Dropped {
     pub sum: u64,
 }
 
-/// What a word is multiplied by first, and how that grows from word to word: odd numbers of 32 bits.
+/// The factor of a tuple's first word, and its growth from word to word: odd numbers of 32 bits.
 const FACTOR: (u32, u32) = (0x9e37_79b1, 0x85eb_ca6a);
 
 /// The sum of words, each times a factor of its place in a tuple, of which the first is given.

@@ -56,7 +56,7 @@ pub struct OuterProbe<'b> {
     /// Places of the inner tuple's words in the result, and of the outer one's: all but the key.
     result: (Vec<usize>, Vec<usize>),
     buffer: TupleBuffer,
-    /// What came out.
+    /// The tuples that came out.
     pub found: Joined,
 }
 

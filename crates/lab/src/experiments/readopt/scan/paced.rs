@@ -23,7 +23,7 @@ pub struct SlowDisk {
     work: RefCell<DiskWork>,
 }
 
-/// What a slow disk has done, and is asked for.
+/// Requests of a slow disk, done and to be done.
 #[derive(Debug)]
 struct DiskWork {
     /// When it can bring the next unit.

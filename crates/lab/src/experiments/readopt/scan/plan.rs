@@ -23,7 +23,7 @@ pub struct ScanQuery {
 pub struct ScanCost {
     /// From its start to its end.
     pub elapsed: Duration,
-    /// What of it was not spent on waiting for the disk.
+    /// The part of it that was not spent on waiting for the disk.
     pub computed: Duration,
     /// Bytes of the pages.
     pub bytes: u64,

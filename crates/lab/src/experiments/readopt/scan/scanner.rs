@@ -16,7 +16,7 @@ use gingham::storage::lab::{CursorPlace, DenseEntries, DenseVisitor, FilePage};
 pub struct ScanPredicate {
     /// The value.
     pub at_least: u32,
-    /// What decides in the condition's place.
+    /// The forced outcome, which decides in the condition's place.
     pub forced: Option<Forced>,
 }
 
@@ -31,13 +31,13 @@ impl ScanPredicate {
 /// A column that a scanner decodes.
 #[derive(Debug, Clone)]
 pub struct ScannedField {
-    /// Its place in the file's entries.
+    /// The column's place in the file's entries.
     pub field: usize,
     /// Where its words go in a tuple.
     pub offset: usize,
     /// Words of its values.
     pub words: usize,
-    /// Its predicate.
+    /// The column's predicate.
     pub predicate: Option<ScanPredicate>,
 }
 
@@ -50,7 +50,7 @@ pub struct Scanner<'f> {
     work: Decoding,
 }
 
-/// What a scanner does with a record.
+/// A scanner's work on a record.
 struct Decoding {
     /// Columns of one word: their fields, and where they go in a tuple.
     words: Vec<(usize, usize)>,

@@ -1,4 +1,4 @@
-//! What the experiments' own oracles don't show: that these notice what they should, and that a slow disk is as slow as it says.
+//! Tests of what the experiments' own oracles don't show: that these notice what they should, and that a slow disk is as slow as it says.
 
 use super::buffer::{Dropped, Parent, TupleBuffer, tuple_sum_at};
 use super::join::{Buckets, Joined, OuterProbe};
