@@ -112,6 +112,11 @@ pub trait Subject {
     fn runs(&self) -> Option<usize> {
         None
     }
+
+    /// How many runs there are at least, whatever the budget says: an interval of fewer is too wide to tell anything.
+    fn least_runs(&self) -> usize {
+        3
+    }
 }
 
 /// Times of the parts of a run.

@@ -11,8 +11,6 @@ use crate::statistics::Summary;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Rounds at least, whatever the budget says: an interval of fewer is too wide to tell anything.
-const LEAST_ROUNDS: usize = 3;
 /// Rounds after which intervals may be found narrow.
 const SURE_ROUNDS: usize = 5;
 /// Rounds at most.
@@ -144,7 +142,8 @@ impl Runner<'_> {
         let share = self.left / trials_left.max(1) as u32;
         let mut order: Vec<usize> = (0..all.len()).collect();
         let runs = all.iter().filter_map(|sampled| sampled.variant.subject.runs()).max();
-        let least = if self.bench.is_tiny() { 1 } else { LEAST_ROUNDS };
+        let least = all.iter().map(|sampled| sampled.variant.subject.least_runs()).max();
+        let least = least.filter(|_| !self.bench.is_tiny()).unwrap_or(1);
         for round in 0..runs.unwrap_or(MOST_ROUNDS) {
             let narrow = round >= SURE_ROUNDS && all.iter().all(Sampled::is_narrow);
             if runs.is_none() && round >= least && (narrow || start.elapsed() >= share) {

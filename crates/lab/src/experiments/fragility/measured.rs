@@ -104,6 +104,11 @@ impl Subject for LoopRun {
         if found == self.of.expected { Ok(()) } else { Err(format!("{found}, {} expected", self.of.expected)) }
     }
 
+    /// The paper's intervals are of five runs.
+    fn least_runs(&self) -> usize {
+        5
+    }
+
     /// The program's own time: the lab's has the way there and back too.
     fn values(&self) -> Vec<(&'static str, f64)> {
         let Ok(found) = &self.found else { return Vec::new() };

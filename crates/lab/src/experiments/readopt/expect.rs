@@ -19,39 +19,98 @@ pub const ALIKE: f64 = 1.1;
 pub type LineLevels<'a> = &'a [(&'a str, &'a str)];
 
 /// The results at some levels, at the full rate, by their number of columns.
-pub fn line<'a>(context: &Context<'a>, at: LineLevels<'_>, metric: &str) -> Vec<(f64, &'a Summary)> {
+fn results<'a>(context: &Context<'a>, at: LineLevels<'_>) -> Vec<(f64, &'a Point)> {
     let chosen = |point: &&Point| {
         point.level("disk") == disk(false) && at.iter().all(|(factor, level)| point.level(factor) == *level)
     };
     let points = context.findings.points.iter().filter(chosen);
-    let mut line: Vec<(f64, &Summary)> =
-        points.filter_map(|point| Some((point.number("columns"), point.summary(metric)?))).collect();
-    line.sort_by(|a, b| a.0.total_cmp(&b.0));
-    line
+    let mut results: Vec<(f64, &Point)> = points.map(|point| (point.number("columns"), point)).collect();
+    results.sort_by(|a, b| a.0.total_cmp(&b.0));
+    results
 }
 
+/// A metric of these results.
+pub fn line<'a>(context: &Context<'a>, at: LineLevels<'_>, metric: &str) -> Vec<(f64, &'a Summary)> {
+    let results = results(context, at).into_iter();
+    results.filter_map(|(columns, point)| Some((columns, point.summary(metric)?))).collect()
+}
+
+/// Two results at the same number of columns.
+#[derive(Debug)]
+pub struct Beside<'a> {
+    /// The number of columns.
+    pub columns: f64,
+    /// One.
+    pub a: &'a Summary,
+    /// The other.
+    pub b: &'a Summary,
+    /// One over the other and one less the other, query by query, where both had the same queries: what queries differ in
+    /// widens neither.
+    paired: Option<(Summary, Summary)>,
+}
+
+impl Beside<'_> {
+    /// One takes less than a part of the other.
+    pub fn less(&self, label: String, part: f64) -> Expectation {
+        match &self.paired {
+            Some((ratio, _)) => Expectation::below(label, ratio, part),
+            None => Expectation::less(label, self.a, self.b, part),
+        }
+    }
+
+    /// One takes more than a part of the other.
+    fn more(&self, label: String, part: f64) -> Expectation {
+        match &self.paired {
+            Some((ratio, _)) => Expectation::above(label, ratio, part),
+            None => Expectation::less(label, self.b, self.a, 1.0 / part),
+        }
+    }
+
+    /// The two differ by less than a tenth.
+    fn alike(&self, label: String) -> Expectation {
+        match &self.paired {
+            Some((ratio, _)) => Expectation::near(label, ratio, 1.0, ALIKE - 1.0),
+            None => Expectation::alike(label, self.a, self.b, ALIKE),
+        }
+    }
+
+    /// One less the other, and how far that may be off.
+    fn difference(&self) -> (f64, f64) {
+        let margin = |of: &Summary| (of.interval.high - of.interval.low) / 2.0;
+        let margin =
+            self.paired.as_ref().map_or_else(|| margin(self.a).hypot(margin(self.b)), |(_, less)| margin(less));
+        (self.a.mean - self.b.mean, if margin.is_finite() { margin } else { 0.0 })
+    }
+}
+
+/// Factors whose levels make queries differ.
+const OF_QUERIES: [&str; 3] = ["columns", "predicates", "correlation"];
+
 /// Results at the same numbers of columns, two by two.
-pub fn beside<'a>(
-    context: &Context<'a>,
-    (a, b): (LineLevels<'_>, LineLevels<'_>),
-    metric: &str,
-) -> Vec<(f64, &'a Summary, &'a Summary)> {
-    let others = line(context, b, metric);
-    let pair = |(columns, summary): (f64, &'a Summary)| {
-        let other = others.iter().find(|(other, _)| *other == columns)?;
-        Some((columns, summary, other.1))
+pub fn beside<'a>(context: &Context<'a>, (a, b): (LineLevels<'_>, LineLevels<'_>), metric: &str) -> Vec<Beside<'a>> {
+    let others = results(context, b);
+    let pair = |(columns, point): (f64, &'a Point)| {
+        let (_, other) = others.iter().find(|(other, _)| *other == columns)?;
+        let (a, b) = (point.metrics.get(metric)?, other.metrics.get(metric)?);
+        let same = OF_QUERIES.iter().all(|factor| point.level(factor) == other.level(factor));
+        let by_query = |of: fn(f64, f64) -> f64| {
+            let all: Vec<f64> = a.samples.iter().zip(&b.samples).map(|(a, b)| of(*a, *b)).collect();
+            Summary::of_all(&all)
+        };
+        let paired =
+            (same && a.samples.len() == b.samples.len()).then(|| (by_query(|a, b| a / b), by_query(|a, b| a - b)));
+        Some(Beside { columns, a: &a.summary, b: &b.summary, paired })
     };
-    line(context, a, metric).into_iter().filter_map(pair).collect()
+    results(context, a).into_iter().filter_map(pair).collect()
 }
 
 /// The number of columns up to which one line lies below another, interpolated: at the lines' means, and the range that their
 /// intervals allow. 0 where it never does, infinite where it does throughout.
-pub fn crossover(points: &[(f64, &Summary, &Summary)]) -> Option<(f64, f64, f64)> {
+pub fn crossover(points: &[Beside<'_>]) -> Option<(f64, f64, f64)> {
     let at = |side: f64| {
-        let difference = |(columns, a, b): &(f64, &Summary, &Summary)| {
-            let margin = |of: &Summary| (of.interval.high - of.interval.low) / 2.0;
-            let both = margin(a).hypot(margin(b));
-            (*columns, a.mean - b.mean + side * if both.is_finite() { both } else { 0.0 })
+        let difference = |beside: &Beside<'_>| {
+            let (difference, margin) = beside.difference();
+            (beside.columns, difference + side * margin)
         };
         crossing(&points.iter().map(difference).collect::<Vec<_>>())
     };
@@ -113,7 +172,7 @@ pub fn constant(context: &Context<'_>, at: LineLevels<'_>, metric: &str) -> Vec<
 
 /// Two lines differ by less than a tenth at each number of columns.
 pub fn alike(context: &Context<'_>, lines: (LineLevels<'_>, LineLevels<'_>), metric: &str) -> Vec<Expectation> {
-    let each = |(columns, a, b)| Expectation::alike(format!("{}, {columns} columns", named(lines.0)), a, b, ALIKE);
+    let each = |of: Beside<'_>| of.alike(format!("{}, {} columns", named(lines.0), of.columns));
     beside(context, lines, metric).into_iter().map(each).collect()
 }
 
@@ -124,9 +183,8 @@ pub fn below(
     (metric, part): (&str, f64),
     which: impl Fn(f64) -> bool,
 ) -> Vec<Expectation> {
-    let points = beside(context, lines, metric).into_iter().filter(|(columns, _, _)| which(*columns));
-    let each = |(columns, a, b)| Expectation::less(format!("{}, {columns} columns", named(lines.0)), a, b, part);
-    points.map(each).collect()
+    let points = beside(context, lines, metric).into_iter().filter(|of| which(of.columns));
+    points.map(|of| of.less(format!("{}, {} columns", named(lines.0), of.columns), part)).collect()
 }
 
 /// The most that one line gains over another, over all of `pairs`, is about `expected`: within a quarter of it.
@@ -136,16 +194,14 @@ pub fn most_gain(
     metric: &str,
     expected: f64,
 ) -> Judgement {
-    let gains = pairs.iter().flat_map(|lines| {
-        beside(context, *lines, metric)
-            .into_iter()
-            .map(|(columns, a, b)| (b.mean / a.mean, format!("{}, {columns} columns", named(lines.0)), a, b))
-    });
-    let Some((gain, label, a, b)) = gains.max_by(|a, b| a.0.total_cmp(&b.0)) else {
+    let all = pairs.iter().flat_map(|lines| beside(context, *lines, metric).into_iter().map(|of| (named(lines.0), of)));
+    let gain = |of: &Beside<'_>| of.b.mean / of.a.mean;
+    let Some((name, most)) = all.max_by(|a, b| gain(&a.1).total_cmp(&gain(&b.1))) else {
         return Judgement::unknown("nothing was measured that could tell");
     };
-    let at_least = Expectation::less(format!("{label}: {gain:.2} times"), a, b, 1.0 / (0.75 * expected));
-    let at_most = Expectation::less(format!("{label}: {gain:.2} times, no more"), b, a, 1.25 * expected);
+    let label = format!("{name}, {} columns: {:.2} times", most.columns, gain(&most));
+    let at_least = most.less(label.clone(), 1.0 / (0.75 * expected));
+    let at_most = most.more(format!("{label}, no more"), 1.0 / (1.25 * expected));
     Expectation::judge(vec![at_least, at_most])
 }
 
@@ -162,6 +218,7 @@ pub fn derived(context: &Context<'_>) -> Judgement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Measured;
 
     #[test]
     fn crossings_are_interpolated() {
@@ -173,9 +230,14 @@ mod tests {
 
     #[test]
     fn intervals_widen_crossovers() {
-        let summary = |mean: f64, deviation: f64| Summary::of_all(&[mean - deviation, mean, mean + deviation]);
-        let (a, b) = ([summary(1.0, 0.1), summary(2.0, 0.1), summary(4.0, 0.1)], summary(3.0, 0.1));
-        let points: Vec<_> = [1.0, 3.0, 5.0].into_iter().zip(&a).map(|(x, a)| (x, a, &b)).collect();
+        let measured =
+            |mean: f64, deviation: f64| Measured::of_all(String::new(), vec![mean - deviation, mean, mean + deviation]);
+        let (a, b) = ([measured(1.0, 0.1), measured(2.0, 0.1), measured(4.0, 0.1)], measured(3.0, 0.1));
+        let points: Vec<Beside<'_>> = [1.0, 3.0, 5.0]
+            .into_iter()
+            .zip(&a)
+            .map(|(columns, a)| Beside { columns, a: &a.summary, b: &b.summary, paired: None })
+            .collect();
         let (low, middle, high) = crossover(&points).unwrap();
         assert!(low < middle && middle < high, "{low} {middle} {high}");
         assert!((middle - 4.0).abs() < 1e-9);
