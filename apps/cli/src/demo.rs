@@ -79,11 +79,11 @@ pub fn run(args: DemoArgs) -> Result<(), Failure> {
         measurement,
         sizes,
     };
-    println!("\n{}", report.verdict());
+    say!("\n{}", report.verdict());
     let path = args.dir.join(REPORT);
     std::fs::write(&path, report.html()).map_err(|error| cannot("write", &path, &error))?;
-    println!("Report: {}", path.display());
-    println!("Look further: gingham {}   ({:.1} s in all)", database.display(), start.elapsed().as_secs_f64());
+    say!("Report: {}", path.display());
+    say!("Look further: gingham {}   ({:.1} s in all)", database.display(), start.elapsed().as_secs_f64());
     Ok(())
 }
 

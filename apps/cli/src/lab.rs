@@ -131,7 +131,7 @@ fn list() {
             1 => "1 claim".to_string(),
             claims => format!("{claims} claims"),
         };
-        println!("{:<18} {:>9}  {} ({})", experiment.name, claims, experiment.title, experiment.place);
+        say!("{:<18} {:>9}  {} ({})", experiment.name, claims, experiment.title, experiment.place);
     }
 }
 
@@ -161,7 +161,7 @@ fn run_experiments(args: &RunArgs) -> Result<(), Failure> {
     }
     if let Some(path) = &args.report {
         write(path, &report::html(&bench, &outcomes))?;
-        println!("Report: {}", path.display());
+        say!("Report: {}", path.display());
     }
     Ok(())
 }
@@ -175,11 +175,11 @@ fn merge_results(args: &MergeArgs) -> Result<(), Failure> {
     }
     let merged = merge(&files).map_err(|error| Failure::failed(error.to_string()))?;
     for experiment in &merged.experiments {
-        println!("\n{}: {}", experiment.outcome.experiment.name, experiment.outcome.experiment.title);
+        say!("\n{}: {}", experiment.outcome.experiment.name, experiment.outcome.experiment.title);
         for (claim, verdicts) in &experiment.verdicts {
-            println!("  {}", claim.text);
+            say!("  {}", claim.text);
             for (machine, judgement) in verdicts {
-                println!("    {:<20} {machine}: {}", judgement.verdict.phrase(), judgement.evidence);
+                say!("    {:<20} {machine}: {}", judgement.verdict.phrase(), judgement.evidence);
             }
         }
     }
@@ -188,7 +188,7 @@ fn merge_results(args: &MergeArgs) -> Result<(), Failure> {
     }
     if let Some(path) = &args.report {
         write(path, &report::merged_html(&merged))?;
-        println!("Report: {}", path.display());
+        say!("Report: {}", path.display());
     }
     Ok(())
 }
@@ -239,15 +239,15 @@ fn counts(outcome: &Outcome) -> String {
 /// Prints each claim with its verdict and the figures behind it.
 fn summarise(outcomes: &[Outcome]) {
     for outcome in outcomes {
-        println!("\n{}: {}", outcome.experiment.name, outcome.experiment.title);
-        outcome.notes.iter().for_each(|note| println!("  note: {note}"));
+        say!("\n{}: {}", outcome.experiment.name, outcome.experiment.title);
+        outcome.notes.iter().for_each(|note| say!("  note: {note}"));
         for (claim, judgement) in outcome.experiment.claims.iter().zip(&outcome.judgements) {
-            println!("  {:<20} {}", judgement.verdict.phrase(), claim.text);
-            println!("  {:<20} {}", "", judgement.evidence);
+            say!("  {:<20} {}", judgement.verdict.phrase(), claim.text);
+            say!("  {:<20} {}", "", judgement.evidence);
         }
     }
     let total = |verdict| outcomes.iter().map(|outcome| outcome.count(verdict)).sum::<usize>();
-    println!(
+    say!(
         "\n{} claims hold, {} don't, {} can't be told here",
         total(Verdict::Holds),
         total(Verdict::Fails),

@@ -1,5 +1,14 @@
 //! The command `gingham`: a prompt, scripts, and the jobs round a database.
 
+/// Prints a line on standard output. A reader that has gone away, as behind `| head`, is no failure: files that were asked for are
+/// written all the same.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stdout(), $($text)*);
+    }};
+}
+
 mod admin;
 mod args;
 mod demo;

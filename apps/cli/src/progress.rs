@@ -40,7 +40,7 @@ impl Step {
     pub fn finish(self, result: &str) -> Duration {
         let elapsed = self.start.elapsed();
         self.bar.finish_and_clear();
-        println!("{}: {result}, {:.2} s", self.title, elapsed.as_secs_f64());
+        say!("{}: {result}, {:.2} s", self.title, elapsed.as_secs_f64());
         elapsed
     }
 }

@@ -72,3 +72,14 @@ fn results_of_two_machines_are_put_together() {
     let output = lab(&["merge", &here, &path("nowhere.json")]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("nowhere.json: No such file"), "it names the file");
 }
+
+#[test]
+fn a_reader_may_go_away() {
+    // Standard output that nobody reads: its other end is closed before anything is written.
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gingham"));
+    let output = command.args(["lab", "list"]).stdout(writer).output().expect("the binary runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !stderr.contains("panicked"), "{stderr}");
+}

@@ -119,9 +119,9 @@ fn measure(
 
 /// Prints the times beside each other.
 pub fn print_table(measurement: &Measurement) {
-    println!("\n{:>5}  {:<40} {:>10} {:>14} {:>7}", "query", "", "Gingham ms", "DataFusion ms", "ratio");
+    say!("\n{:>5}  {:<40} {:>10} {:>14} {:>7}", "query", "", "Gingham ms", "DataFusion ms", "ratio");
     for query in &measurement.queries {
-        println!(
+        say!(
             "{:>5}  {:<40} {:>10.1} {:>14.1} {:>7.2}",
             query.number,
             queries::title(query.number),
@@ -132,6 +132,6 @@ pub fn print_table(measurement: &Measurement) {
     }
     let (gingham, datafusion) = measurement.totals();
     let mean = measurement.geometric_mean();
-    println!("{:>5}  {:<40} {gingham:>10.1} {datafusion:>14.1} {:>7.2}", "", "all", gingham / datafusion);
-    println!("{:>5}  {:<40} {:>10} {:>14} {mean:>7.2}", "", "geometric mean of the ratios", "", "");
+    say!("{:>5}  {:<40} {gingham:>10.1} {datafusion:>14.1} {:>7.2}", "", "all", gingham / datafusion);
+    say!("{:>5}  {:<40} {:>10} {:>14} {mean:>7.2}", "", "geometric mean of the ratios", "", "");
 }

@@ -87,13 +87,13 @@ fn entry_bytes(entries: &dyn arrow::array::Array) -> u64 {
 
 /// Prints the bytes of each table and its largest columns.
 pub fn print_summary(sizes: &[ColumnSize]) {
-    println!("\n{:<10} {:>10} {:>10}  largest columns", "table", "stored", "in Arrow");
+    say!("\n{:<10} {:>10} {:>10}  largest columns", "table", "stored", "in Arrow");
     for of_table in sizes.chunk_by(|a, b| a.table == b.table) {
         let mut largest: Vec<_> = of_table.iter().collect();
         largest.sort_by_key(|size| std::cmp::Reverse(size.stored));
         let names: Vec<_> =
             largest.iter().take(3).map(|size| format!("{} {}", size.column, bytes(size.stored))).collect();
-        println!(
+        say!(
             "{:<10} {:>10} {:>10}  {}",
             of_table[0].table,
             bytes(of_table.iter().map(|size| size.stored).sum()),

@@ -252,12 +252,7 @@ impl TpchLoop {
 
 impl LoopSource for TpchLoop {
     fn name(&self) -> String {
-        let walk = match self.walk {
-            Walk::Row => "row".to_owned(),
-            Walk::Column => "column".to_owned(),
-            Walk::Chunks(k) => format!("k{k}"),
-            Walk::AnyChunks => "any".to_owned(),
-        };
+        let walk = self.walk.name();
         format!("{}_{}_{walk}", self.form.name(), self.question.name())
     }
 

@@ -87,6 +87,18 @@ pub enum Walk {
     AnyChunks,
 }
 
+impl Walk {
+    /// The end of a function's name.
+    pub fn name(self) -> String {
+        match self {
+            Self::Row => "row".to_owned(),
+            Self::Column => "column".to_owned(),
+            Self::Chunks(k) => format!("k{k}"),
+            Self::AnyChunks => "any".to_owned(),
+        }
+    }
+}
+
 /// A loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Loop {
@@ -112,12 +124,7 @@ pub trait LoopSource {
 
 impl LoopSource for Loop {
     fn name(&self) -> String {
-        let walk = match self.walk {
-            Walk::Row => "row".to_owned(),
-            Walk::Column => "column".to_owned(),
-            Walk::Chunks(k) => format!("k{k}"),
-            Walk::AnyChunks => "any".to_owned(),
-        };
+        let walk = self.walk.name();
         format!("{}{}_{}_{walk}", self.schema.name(), self.columns, self.question.function())
     }
 

@@ -2,14 +2,12 @@
 
 use super::balance::with_balance;
 use super::expect::{self, BALANCED, PAPER, SELECTIVITIES};
-use super::grid::{PAIR, disks, told};
+use super::grid::{self, PAIR, disks, told};
 use super::measured::{ScanPoint, SharedTable};
 use super::queries::{Picked, QueryKind};
 use super::stored::Stored;
 use super::tables::PaperTable;
-use crate::experiment::{
-    Bench, Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, levels,
-};
+use crate::experiment::{Bench, Claim, Context, Design, Expectation, Experiment, Factor, Judgement, levels};
 
 /// The experiment.
 pub static FIG7: Experiment = Experiment {
@@ -22,24 +20,16 @@ pub static FIG7: Experiment = Experiment {
     design: |bench| Ok(design(bench)),
     derive: Some(with_balance),
     figures: &[
-        figure("Time of a record at 70 MB/s, derived", PAPER),
-        figure("Time of a record at the paper's balance of processor and disk, derived", BALANCED),
+        grid::figure("Time of a record at 70 MB/s, derived", "predicates", &["selectivity", "storage"], PAPER),
+        grid::figure(
+            "Time of a record at the paper's balance of processor and disk, derived",
+            "predicates",
+            &["selectivity", "storage"],
+            BALANCED,
+        ),
     ],
     claims: &CLAIMS,
 };
-
-const fn figure(title: &'static str, metric: &'static str) -> Figure {
-    Figure {
-        title,
-        kind: FigureKind::DeviationLines,
-        x: "columns",
-        series: "predicates",
-        panels: &["selectivity", "storage"],
-        metric,
-        axis: "cycles per record",
-        only: &[("disk", "full rate")],
-    }
-}
 
 const TABLE: PaperTable = PaperTable::NarrowE;
 const PERCENTS: [f64; 2] = [0.1, 10.0];

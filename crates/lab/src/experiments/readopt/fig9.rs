@@ -2,14 +2,12 @@
 
 use super::balance::with_balance;
 use super::expect::{self, BALANCED, PAPER, SELECTIVITIES};
-use super::grid::{disks, told};
+use super::grid::{self, disks, told};
 use super::measured::{ScanPoint, SharedTable};
 use super::queries::{Picked, QueryKind};
 use super::stored::Stored;
 use super::tables::PaperTable;
-use crate::experiment::{
-    Bench, Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, levels,
-};
+use crate::experiment::{Bench, Claim, Context, Design, Expectation, Experiment, Factor, Judgement, levels};
 
 /// The experiment.
 pub static FIG9: Experiment = Experiment {
@@ -24,24 +22,16 @@ pub static FIG9: Experiment = Experiment {
     design: |bench| Ok(design(bench)),
     derive: Some(with_balance),
     figures: &[
-        figure("Time of a record at 70 MB/s, derived", PAPER),
-        figure("Time of a record at the paper's balance of processor and disk, derived", BALANCED),
+        grid::figure("Time of a record at 70 MB/s, derived", "storage", &["correlation"], PAPER),
+        grid::figure(
+            "Time of a record at the paper's balance of processor and disk, derived",
+            "storage",
+            &["correlation"],
+            BALANCED,
+        ),
     ],
     claims: &CLAIMS,
 };
-
-const fn figure(title: &'static str, metric: &'static str) -> Figure {
-    Figure {
-        title,
-        kind: FigureKind::DeviationLines,
-        x: "columns",
-        series: "storage",
-        panels: &["correlation"],
-        metric,
-        axis: "cycles per record",
-        only: &[("disk", "full rate")],
-    }
-}
 
 const TABLE: PaperTable = PaperTable::NarrowE;
 const STORED: [Stored; 4] = [Stored::Rows, Stored::Columns, Stored::Fives, Stored::Twos];

@@ -25,18 +25,29 @@ pub const WITH_PLAIN: [Stored; 3] = [Stored::Rows, Stored::Columns, Stored::Plai
 
 /// The figures of a grid: at the paper's rate, at its balance, and at the rate of the disk here.
 pub const FIGURES: [Figure; 3] = [
-    figure("Time of a record at 70 MB/s, derived", PAPER),
-    figure("Time of a record at the paper's balance of processor and disk, derived", BALANCED),
-    figure("Time of a record at the disk's full rate", HERE),
+    figure("Time of a record at 70 MB/s, derived", "storage", &["selectivity"], PAPER),
+    figure(
+        "Time of a record at the paper's balance of processor and disk, derived",
+        "storage",
+        &["selectivity"],
+        BALANCED,
+    ),
+    figure("Time of a record at the disk's full rate", "storage", &["selectivity"], HERE),
 ];
 
-const fn figure(title: &'static str, metric: &'static str) -> Figure {
+/// A figure of times over the number of columns that are returned.
+pub const fn figure(
+    title: &'static str,
+    series: &'static str,
+    panels: &'static [&'static str],
+    metric: &'static str,
+) -> Figure {
     Figure {
         title,
         kind: FigureKind::DeviationLines,
         x: "columns",
-        series: "storage",
-        panels: &["selectivity"],
+        series,
+        panels,
         metric,
         axis: "cycles per record",
         only: &[("disk", "full rate")],
