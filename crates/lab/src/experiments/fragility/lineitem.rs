@@ -89,7 +89,7 @@ pub fn line_items(form: LineItemForm, scale: f64, threads: usize) -> Result<Byte
     generate_in_order(TpchTable::LineItem, scale, threads, |batch| {
         table.records += batch.num_rows();
         for (place, (width, bytes)) in table.columns.iter_mut().enumerate() {
-            add(form, &batch, place, *width, (&mut known[place], bytes))?;
+            add(form, &batch, place, *width, &mut known[place], bytes)?;
         }
         Ok(())
     })?;
@@ -102,7 +102,8 @@ fn add(
     batch: &RecordBatch,
     place: usize,
     width: usize,
-    (known, bytes): (&mut HashMap<String, u32>, &mut Vec<u8>),
+    known: &mut HashMap<String, u32>,
+    bytes: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let array = batch.column(place);
     let mut number = |value: i64| bytes.extend_from_slice(&value.to_le_bytes()[..width]);

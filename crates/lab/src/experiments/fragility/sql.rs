@@ -86,7 +86,8 @@ fn session(database: &Database, execution: &str) -> Result<Connection, Error> {
 /// The variants of a query, whose text and right answer `asked` gives for a table.
 fn variants(
     database: &Database,
-    (query, records): (&str, usize),
+    query: &str,
+    records: usize,
     asked: impl Fn(&str) -> (String, AnswerCheck),
 ) -> Result<Vec<Variant>, Error> {
     let mut variants = Vec::new();
@@ -167,7 +168,7 @@ fn micro_variants(bench: &Bench) -> Result<Vec<Variant>, Error> {
     for question in QUESTIONS {
         let (function, operator) = if question == MicroQuery::Product { ("SUM", " * ") } else { ("MIN", " + ") };
         let expected = values.answer(question).to_string();
-        all.extend(variants(&database, (&name(question), records), |table| {
+        all.extend(variants(&database, &name(question), records, |table| {
             let columns = ["a", "b", "c", "d"].map(|column| format!("CAST({column} AS INTEGER)")).join(operator);
             let expected = expected.clone();
             let check = move |found: &QueryAnswer| match found.rows() {
@@ -202,7 +203,7 @@ fn tpch_variants(bench: &Bench) -> Result<Vec<Variant>, Error> {
         let text = queries::text(number, scale);
         let oracle = session(&database, "datafusion")?;
         let expected = Rc::new(ask(&oracle, &text).map_err(Error::Data)?);
-        all.extend(variants(&database, (&format!("TPC-H {}", question.name()), records), |table| {
+        all.extend(variants(&database, &format!("TPC-H {}", question.name()), records, |table| {
             let expected = Rc::clone(&expected);
             let check = move |found: &QueryAnswer| expected.check(number, found);
             (text.replace("lineitem", table), Rc::new(check) as AnswerCheck)

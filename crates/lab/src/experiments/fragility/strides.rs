@@ -110,14 +110,15 @@ fn design_of(bench: &Bench, sizes: Vec<usize>, is_counted: bool) -> Result<Desig
     notes.push(format!("compiled by {}", set_up.name));
     let trial = Trial {
         name: "char".to_owned(),
-        setup: Box::new(move |bench| variants(bench, (&sizes, is_counted), &set_up, &place)),
+        setup: Box::new(move |bench| variants(bench, &sizes, is_counted, &set_up, &place)),
     };
     Ok(Design { factors, trials: vec![trial], notes, ..Design::default() })
 }
 
 fn variants(
     bench: &Bench,
-    (sizes, is_counted): (&[usize], bool),
+    sizes: &[usize],
+    is_counted: bool,
     set_up: &SetUp,
     place: &Path,
 ) -> Result<Vec<Variant>, Error> {

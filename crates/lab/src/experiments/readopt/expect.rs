@@ -131,7 +131,8 @@ pub fn crosses(
     context: &Context<'_>,
     lines: (LineLevels<'_>, LineLevels<'_>),
     metric: &str,
-    (expected, tolerance): (f64, f64),
+    expected: f64,
+    tolerance: f64,
 ) -> Option<Expectation> {
     let (low, middle, high) = crossover(&beside(context, lines, metric))?;
     let most = if expected == 0.0 { 1.0 } else { expected };
@@ -180,7 +181,8 @@ pub fn alike(context: &Context<'_>, lines: (LineLevels<'_>, LineLevels<'_>), met
 pub fn below(
     context: &Context<'_>,
     lines: (LineLevels<'_>, LineLevels<'_>),
-    (metric, part): (&str, f64),
+    metric: &str,
+    part: f64,
     which: impl Fn(f64) -> bool,
 ) -> Vec<Expectation> {
     let points = beside(context, lines, metric).into_iter().filter(|of| which(of.columns));

@@ -71,7 +71,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
             // The paper's inner table did not fit its memory with four columns and all records.
             for (name, all_left, all_right) in PREDICATES.into_iter().skip(usize::from(accessed == 4)) {
                 let sides = [query(left, AT_LEAST.0, all_left), query(right, AT_LEAST.1, all_right)];
-                let expected = expected(&table.values, &sides);
+                let answer = answer(&table.values, &sides);
                 for (stored, is_held) in STORED.into_iter().flat_map(|stored| [(stored, false), (stored, true)]) {
                     if is_held && !HELD.contains(&(accessed, name, stored)) {
                         continue;
@@ -82,7 +82,7 @@ fn design(bench: &Bench) -> Result<Design, Error> {
                         ("storage", &stored.name()),
                         ("disk", &disk(is_held)),
                     ]);
-                    variants.push(variant(bench, &table, (at, stored, is_held), &sides, expected)?);
+                    variants.push(variant(bench, &table, at, stored, is_held, &sides, answer)?);
                 }
             }
         }
@@ -109,27 +109,36 @@ fn query(columns: &[usize], at_least: u32, all: bool) -> ScanQuery {
 fn variant(
     bench: &Bench,
     table: &StoredTable,
-    (levels, stored, is_held): (crate::experiment::Levels, Stored, bool),
+    levels: crate::experiment::Levels,
+    stored: Stored,
+    is_held: bool,
     sides: &[ScanQuery; 2],
-    (expected, passing): (Joined, [u64; 2]),
+    answer: JoinAnswer,
 ) -> Result<Variant, Error> {
     let records = table.values.records as f64;
-    let facts = vec![("records", records), ("tuples", expected.count as f64)];
+    let facts = vec![("records", records), ("tuples", answer.joined.count as f64)];
     let subject = JoinOfScans {
         files: table.files(stored)?,
         sides: sides.clone(),
-        passing,
+        answer,
         is_held,
         clock: bench.clock,
         records,
-        expected,
         found: Err("it has not run".to_owned()),
     };
     Ok(Variant { levels, units: (records, "record"), facts, subject: Box::new(subject) })
 }
 
-/// The right answer, and how many tuples each side has: by counting values of the key.
-fn expected(values: &TableValues, sides: &[ScanQuery; 2]) -> (Joined, [u64; 2]) {
+/// The right answer of a join.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct JoinAnswer {
+    joined: Joined,
+    /// Tuples of each side.
+    passing: [u64; 2],
+}
+
+/// The right answer of a join: by counting values of the key.
+fn answer(values: &TableValues, sides: &[ScanQuery; 2]) -> JoinAnswer {
     let keys = &values.columns[KEY];
     let mut first = 0;
     let most = keys.iter().max().map_or(0, |key| *key as usize);
@@ -159,20 +168,18 @@ fn expected(values: &TableValues, sides: &[ScanQuery; 2]) -> (Joined, [u64; 2]) 
         joined.sum = joined.sum.wrapping_add(sum);
     }
     let tuples = |side: &Vec<(u64, u64)>| side.iter().map(|(count, _)| count).sum();
-    (joined, [tuples(&found[0]), tuples(&found[1])])
+    JoinAnswer { joined, passing: [tuples(&found[0]), tuples(&found[1])] }
 }
 
 /// The two scans alone, then the join.
 struct JoinOfScans {
     files: Rc<Vec<StoredFile>>,
     sides: [ScanQuery; 2],
-    /// Tuples of each side.
-    passing: [u64; 2],
+    answer: JoinAnswer,
     /// Whether the join is held to the rate of the paper's disk.
     is_held: bool,
     clock: Clock,
     records: f64,
-    expected: Joined,
     found: Result<FoundJoin, String>,
 }
 
@@ -190,10 +197,10 @@ impl JoinOfScans {
         let [left, right] = &self.sides;
         let mut dropped = [Dropped::default(); 2];
         let scans = [scan(&self.files, left, None, &mut dropped[0])?, scan(&self.files, right, None, &mut dropped[1])?];
-        let left_is_inner = self.passing[0] <= self.passing[1];
+        let left_is_inner = self.answer.passing[0] <= self.answer.passing[1];
         let (inner, outer) = if left_is_inner { (left, right) } else { (right, left) };
         let key = |query: &ScanQuery| query.columns.iter().position(|column| *column == KEY).unwrap_or(0);
-        let tuples = self.passing[usize::from(!left_is_inner)] as usize;
+        let tuples = self.answer.passing[usize::from(!left_is_inner)] as usize;
         let mut buckets = Buckets::new(key(inner), inner.columns.len(), tuples);
         let held = || self.is_held.then(|| SlowDisk::new(PAPER_RATE));
         let first = scan(&self.files, inner, held().as_ref(), &mut buckets)?;
@@ -224,13 +231,8 @@ impl Subject for JoinOfScans {
 
     fn check(&mut self) -> Result<(), String> {
         let FoundJoin { joined, scanned, .. } = self.found.clone()?;
-        if joined != self.expected || scanned != self.passing {
-            return Err(format!(
-                "{joined:?} of {scanned:?} tuples, {:?} of {:?} expected",
-                self.expected, self.passing
-            ));
-        }
-        Ok(())
+        let found = JoinAnswer { joined, passing: scanned };
+        if found == self.answer { Ok(()) } else { Err(format!("{found:?}, {:?} expected", self.answer)) }
     }
 
     fn values(&self) -> Vec<(&'static str, f64)> {

@@ -107,7 +107,7 @@ static CLAIMS: [Claim; 11] = [
         ours: Some("at 70 MB/s"),
         judge: |context| {
             let plain = [("storage", "uncompressed rows"), ("selectivity", "50")];
-            Expectation::judge(expect::below(context, (&rows("50"), &plain), (PAPER, 1.0), |_| true))
+            Expectation::judge(expect::below(context, (&rows("50"), &plain), PAPER, 1.0, |_| true))
         },
     },
     Claim {

@@ -33,8 +33,19 @@ pub static FIG7: Experiment = Experiment {
 
 const TABLE: PaperTable = PaperTable::NarrowE;
 const PERCENTS: [f64; 2] = [0.1, 10.0];
-const PREDICATES: [(&str, usize, Picked); 3] =
-    [("one", 1, Picked::Random), ("three, left", 3, Picked::Left), ("three, random", 3, Picked::Random)];
+const PREDICATES: [PredicateKind; 3] = [
+    PredicateKind { name: "one", number: 1, picked: Picked::Random },
+    PredicateKind { name: "three, left", number: 3, picked: Picked::Left },
+    PredicateKind { name: "three, random", number: 3, picked: Picked::Random },
+];
+
+/// A level of the factor `predicates`.
+#[derive(Debug, Clone, Copy)]
+struct PredicateKind {
+    name: &'static str,
+    number: usize,
+    picked: Picked,
+}
 
 fn design(bench: &Bench) -> Design {
     let mut points = Vec::new();
@@ -55,7 +66,7 @@ fn design(bench: &Bench) -> Design {
         factors: vec![
             Factor::new("selectivity", "%", PERCENTS),
             Factor::new("columns", "columns", TABLE.returned()),
-            Factor::new("predicates", "", PREDICATES.map(|(name, _, _)| name)),
+            Factor::new("predicates", "", PREDICATES.map(|kind| kind.name)),
             Factor::new("storage", "", PAIR.map(Stored::name)),
             disks(),
         ],
@@ -64,19 +75,15 @@ fn design(bench: &Bench) -> Design {
     }
 }
 
-fn point(
-    stored: Stored,
-    percent: f64,
-    returned: usize,
-    (name, predicates, picked): (&str, usize, Picked),
-) -> ScanPoint {
+fn point(stored: Stored, percent: f64, returned: usize, predicates: PredicateKind) -> ScanPoint {
+    let PredicateKind { name, number, picked } = predicates;
     let at = levels(&[
         ("selectivity", &percent),
         ("columns", &returned),
         ("predicates", &name),
         ("storage", &stored.name()),
     ]);
-    ScanPoint { stored, kind: QueryKind { percent, returned, predicates, picked }, levels: at }
+    ScanPoint { stored, kind: QueryKind { percent, returned, predicates: number, picked }, levels: at }
 }
 
 fn at<'a>(storage: &'a str, percent: &'a str, predicates: &'a str) -> [(&'a str, &'a str); 3] {
@@ -87,7 +94,7 @@ fn at<'a>(storage: &'a str, percent: &'a str, predicates: &'a str) -> [(&'a str,
 fn crossings(context: &Context<'_>, metric: &str, percent: &str, expected: &[(&str, f64)]) -> Judgement {
     let each = |(predicates, expected): &(&str, f64)| {
         let lines = (at("columns", percent, predicates), at("rows", percent, predicates));
-        expect::crosses(context, (&lines.0, &lines.1), metric, (*expected, 1.0))
+        expect::crosses(context, (&lines.0, &lines.1), metric, *expected, 1.0)
     };
     Expectation::judge(expected.iter().filter_map(each).collect())
 }
@@ -129,7 +136,7 @@ static CLAIMS: [Claim; 6] = [
         judge: |context| {
             let each = |percent: &&str| {
                 let lines = (at("columns", percent, "three, left"), at("columns", percent, "three, random"));
-                expect::below(context, (&lines.0, &lines.1), (PAPER, 1.0), |columns| columns >= 3.0)
+                expect::below(context, (&lines.0, &lines.1), PAPER, 1.0, |columns| columns >= 3.0)
             };
             Expectation::judge(["0.1", "10"].iter().flat_map(each).collect())
         },

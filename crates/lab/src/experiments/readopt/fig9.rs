@@ -38,14 +38,25 @@ const STORED: [Stored; 4] = [Stored::Rows, Stored::Columns, Stored::Fives, Store
 const RETURNED: [usize; 7] = [1, 2, 3, 4, 5, 6, 10];
 const PERCENT: f64 = 1.0;
 /// The chance that the next column is of the same view; rows and columns are measured with columns drawn at random alone.
-const CORRELATIONS: [(&str, Option<f64>); 4] =
-    [("none", None), ("50 %", Some(0.5)), ("75 %", Some(0.75)), ("100 %", Some(1.0))];
+const CORRELATIONS: [Correlation; 4] = [
+    Correlation { name: "none", chance: None },
+    Correlation { name: "50 %", chance: Some(0.5) },
+    Correlation { name: "75 %", chance: Some(0.75) },
+    Correlation { name: "100 %", chance: Some(1.0) },
+];
+
+/// A level of the factor `correlation`.
+#[derive(Debug, Clone, Copy)]
+struct Correlation {
+    name: &'static str,
+    chance: Option<f64>,
+}
 
 fn design(bench: &Bench) -> Design {
     let mut points = Vec::new();
     for returned in RETURNED {
         for correlation in CORRELATIONS {
-            let measured = STORED.into_iter().filter(|stored| view(*stored).is_some() || correlation.1.is_none());
+            let measured = STORED.into_iter().filter(|stored| view(*stored).is_some() || correlation.chance.is_none());
             points.extend(measured.map(|stored| point(stored, returned, correlation)));
         }
     }
@@ -58,7 +69,7 @@ fn design(bench: &Bench) -> Design {
         trials: SharedTable::new(TABLE, &STORED).trials(bench, points, throttled),
         factors: vec![
             Factor::new("columns", "columns", RETURNED),
-            Factor::new("correlation", "", CORRELATIONS.map(|(name, _)| name)),
+            Factor::new("correlation", "", CORRELATIONS.map(|correlation| correlation.name)),
             Factor::new("storage", "", STORED.map(Stored::name)),
             disks(),
         ],
@@ -76,7 +87,8 @@ fn view(stored: Stored) -> Option<usize> {
     }
 }
 
-fn point(stored: Stored, returned: usize, (name, chance): (&str, Option<f64>)) -> ScanPoint {
+fn point(stored: Stored, returned: usize, correlation: Correlation) -> ScanPoint {
+    let Correlation { name, chance } = correlation;
     let picked = match (view(stored), chance) {
         (Some(size), Some(chance)) => Picked::Views(size, chance),
         _ => Picked::Random,
@@ -95,14 +107,14 @@ fn at<'a>(storage: &'a str, correlation: &'a str) -> [(&'a str, &'a str); 2] {
 /// Uncorrelated, a set of views beats rows up to so many columns.
 fn beats_rows(context: &Context<'_>, metric: &str, views: &str, expected: f64) -> Judgement {
     let lines = (at(views, "none"), at("rows", "none"));
-    Expectation::judge(expect::crosses(context, (&lines.0, &lines.1), metric, (expected, 1.0)).into_iter().collect())
+    Expectation::judge(expect::crosses(context, (&lines.0, &lines.1), metric, expected, 1.0).into_iter().collect())
 }
 
 /// The two sets of views, all columns of a query from as few as can be, against columns, up to six columns.
 fn against_columns(context: &Context<'_>, part: f64) -> Vec<Expectation> {
     let each = |views: &&str| {
         let lines = (at(views, "100 %"), at("columns", "none"));
-        expect::below(context, (&lines.0, &lines.1), (PAPER, part), |columns| columns <= 6.0)
+        expect::below(context, (&lines.0, &lines.1), PAPER, part, |columns| columns <= 6.0)
     };
     ["views of five", "views of two"].iter().flat_map(each).collect()
 }
@@ -143,7 +155,7 @@ static CLAIMS: [Claim; 9] = [
         ours: Some("uncorrelated, at 70 MB/s"),
         judge: |context| {
             let lines = (at("rows", "none"), at("views of five", "none"));
-            Expectation::judge(expect::below(context, (&lines.0, &lines.1), (PAPER, 1.0), |columns| columns > 5.0))
+            Expectation::judge(expect::below(context, (&lines.0, &lines.1), PAPER, 1.0, |columns| columns > 5.0))
         },
     },
     Claim {
@@ -153,7 +165,7 @@ static CLAIMS: [Claim; 9] = [
         ours: Some("uncorrelated"),
         judge: |context| {
             let lines = (at("rows", "none"), at("views of five", "none"));
-            Expectation::judge(expect::below(context, (&lines.0, &lines.1), (BALANCED, 1.0), |columns| columns > 5.0))
+            Expectation::judge(expect::below(context, (&lines.0, &lines.1), BALANCED, 1.0, |columns| columns > 5.0))
         },
     },
     Claim {

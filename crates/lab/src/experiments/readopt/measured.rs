@@ -74,7 +74,7 @@ impl SharedTable {
                     sets.push((point.kind, Rc::clone(&set)));
                     set
                 });
-                variant(bench, &table, queries, point, (rounds, is_throttled))
+                variant(bench, &table, queries, point, rounds, is_throttled)
             };
             points.into_iter().map(variant).collect()
         };
@@ -87,7 +87,8 @@ fn variant(
     table: &Rc<StoredTable>,
     queries: Rc<QuerySet>,
     point: ScanPoint,
-    (rounds, is_throttled): (usize, bool),
+    rounds: usize,
+    is_throttled: bool,
 ) -> Result<Variant, Error> {
     let files = table.files(point.stored)?;
     let records = table.values.records as f64;

@@ -120,7 +120,7 @@ fn columns(random: &mut Random, of: usize, kind: QueryKind) -> Vec<usize> {
     match kind.picked {
         Picked::Random => random.shuffle(&mut all),
         Picked::Left => random.shuffle(&mut all[kind.predicates.min(of)..]),
-        Picked::Views(size, correlation) => return columns_of_views(random, all, kind.returned, (size, correlation)),
+        Picked::Views(size, correlation) => return columns_of_views(random, all, kind.returned, size, correlation),
     }
     all.truncate(kind.returned);
     all
@@ -132,7 +132,8 @@ fn columns_of_views(
     random: &mut Random,
     mut left: Vec<usize>,
     returned: usize,
-    (size, correlation): (usize, f64),
+    size: usize,
+    correlation: f64,
 ) -> Vec<usize> {
     let mut drawn = Vec::with_capacity(returned);
     let mut passed_over = Vec::new();

@@ -54,7 +54,7 @@ fn design(bench: &Bench) -> Design {
                 let queries: Rc<[SqlQuery]> = queries(bench, &table.values, percent, returned).into();
                 for stored in STORED {
                     let at = levels(&[("selectivity", &percent), ("columns", &returned), ("storage", &stored.name())]);
-                    variants.push(variant(&table, (at, stored), Rc::clone(&queries))?);
+                    variants.push(variant(&table, at, stored, Rc::clone(&queries))?);
                 }
             }
         }
@@ -116,7 +116,8 @@ impl SqlQuery {
 
 fn variant(
     table: &StoredTable,
-    (levels, stored): (crate::experiment::Levels, Stored),
+    levels: crate::experiment::Levels,
+    stored: Stored,
     queries: Rc<[SqlQuery]>,
 ) -> Result<Variant, Error> {
     let connection = table.connect();
@@ -180,12 +181,7 @@ impl Subject for SqlScan {
 }
 
 /// One storage takes less than a part of another's time, where as many columns are returned as `which` takes.
-fn below(
-    context: &Context<'_>,
-    (storage, other): (Stored, Stored),
-    part: f64,
-    which: impl Fn(f64) -> bool,
-) -> Judgement {
+fn below(context: &Context<'_>, storage: Stored, other: Stored, part: f64, which: impl Fn(f64) -> bool) -> Judgement {
     let each = |point: &Point| {
         let rival = context.findings.beside(point, "storage", other.name())?;
         Some(Expectation::less(point.label(&["storage"]), point.time()?, rival.time()?, part))
@@ -200,13 +196,13 @@ static CLAIMS: [Claim; 2] = [
         text: "Through SQL dense columns are faster than super-tuples while half of the columns or fewer are returned",
         place: "not in the paper",
         ours: Some("the claim is ours"),
-        judge: |context| below(context, (Stored::SmallestColumns, Stored::SmallestRows), 1.0, |columns| columns <= 5.0),
+        judge: |context| below(context, Stored::SmallestColumns, Stored::SmallestRows, 1.0, |columns| columns <= 5.0),
     },
     Claim {
         id: "sql.dense",
         text: "Dense columns are read as fast as layout column",
         place: "not in the paper",
         ours: Some("the claim is ours: at most 1.25 times its time"),
-        judge: |context| below(context, (Stored::SmallestColumns, Stored::Engine), 1.25, |_| true),
+        judge: |context| below(context, Stored::SmallestColumns, Stored::Engine, 1.25, |_| true),
     },
 ];

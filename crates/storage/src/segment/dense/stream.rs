@@ -95,7 +95,7 @@ impl DenseFile {
                 return Err(Error::Unsupported(format!("{} is no file", part.opened.place)));
             };
             files.push(AheadFile { file: Arc::new(file), place: path.display().to_string() });
-            part.plan(meta, files.len() - 1, options.unit, (&mut pages, &mut spans));
+            part.plan(meta, files.len() - 1, options.unit, &mut pages, &mut spans);
         }
         let ahead = Arc::new(ReadAhead::new(files, &spans, options, budget));
         Ok(DenseStream { file: self, ahead, pages, next: 0, reads: None })
@@ -135,7 +135,8 @@ impl DensePart {
         meta: &DenseMeta,
         file: usize,
         unit: usize,
-        (pages, spans): (&mut Vec<PlannedPage>, &mut Vec<Vec<FileSpan>>),
+        pages: &mut Vec<PlannedPage>,
+        spans: &mut Vec<Vec<FileSpan>>,
     ) {
         let (mut number, mut unit_start) = (0, u64::MAX);
         while number < meta.table.len() {

@@ -9,6 +9,7 @@ use gingham::storage::io::ReadOptions;
 use gingham::storage::lab::{DenseFile, DenseStream, FilePage};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// The paper's units and depth: 128 KB, 48 of them ahead.
@@ -58,16 +59,16 @@ impl SlowDisk {
         files.len() - 1
     }
 
-    /// When the bytes of a file up to `end` will have come, as seen at `now`. What lies before `start` is not needed any longer.
-    fn comes(&self, file: usize, (start, end): (u64, u64), now: Instant) -> Instant {
+    /// When these bytes of a file will have come, as seen at `now`. Those before are not needed any longer.
+    fn comes(&self, file: usize, bytes: Range<u64>, now: Instant) -> Instant {
         let mut work = self.work.borrow_mut();
         // What it has done by itself until now; then it was idle, if it had nothing to do.
         while work.free <= now && self.bring(&mut work) {}
         work.free = work.free.max(now);
-        work.files[file].requested = start + AHEAD;
-        while work.files[file].brought < end && self.bring(&mut work) {}
+        work.files[file].requested = bytes.start + AHEAD;
+        while work.files[file].brought < bytes.end && self.bring(&mut work) {}
         let coming = &mut work.files[file].coming;
-        while coming.front().is_some_and(|(last, _)| *last < end) {
+        while coming.front().is_some_and(|(last, _)| *last < bytes.end) {
             coming.pop_front();
         }
         coming.front().map_or(now, |(_, comes)| *comes)
@@ -115,7 +116,7 @@ impl<'f> PacedStream<'f> {
         self.bytes += page.length() as u64;
         if let Some((disk, file)) = self.slow {
             let now = Instant::now();
-            let comes = disk.comes(file, (start, self.bytes), now);
+            let comes = disk.comes(file, start..self.bytes, now);
             if comes > now {
                 std::thread::sleep(comes - now);
                 self.held += now.elapsed();
