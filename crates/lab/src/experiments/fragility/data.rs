@@ -41,6 +41,14 @@ pub enum Chunk {
 }
 
 impl Chunk {
+    /// Records of a chunk of a table that has `all`.
+    pub fn records(self, all: usize) -> usize {
+        match self {
+            Self::Of(k) => k,
+            Self::All => all,
+        }
+    }
+
     /// The level of the factor `layout`.
     pub fn name(self) -> String {
         match self {
@@ -107,10 +115,7 @@ impl ByteColumns {
 
     /// Writes a layout.
     pub fn write(&self, chunk: Chunk, out: &mut impl Write) -> std::io::Result<()> {
-        let k = match chunk {
-            Chunk::Of(k) => k,
-            Chunk::All => self.records.max(1),
-        };
+        let k = chunk.records(self.records).max(1);
         for start in (0..self.records).step_by(k) {
             let end = self.records.min(start + k);
             for (width, bytes) in &self.columns {

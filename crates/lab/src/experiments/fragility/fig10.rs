@@ -1,18 +1,16 @@
 //! Figure 10 and Table 4: queries 1 and 6 of TPC-H over layouts of lineitem, plain and compressed.
 
-use super::data::{ByteColumns, Chunk, MappedFile, folder};
+use super::data::{Chunk, MappedFile, folder};
 use super::lineitem::{LineItemForm, TpchLoop, TpchQuery, answer, line_items};
 use super::measured::{MeasuredLoop, start};
 use super::micro::{CONSTANT, LOOP, OWN, RUN_TIME, median};
-use super::program::Program;
-use super::setups::{CodeTarget, SetUp, checked};
+use super::setups::{CheckedLoop, CodeTarget, SetUp, checked};
 use super::source::{LoopSource, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Measured,
     Mode, Point, Trial, Variant, levels,
 };
 use crate::statistics::Quartiles;
-use std::path::Path;
 use std::rc::Rc;
 
 /// Figure 10.
@@ -124,10 +122,8 @@ fn loops(layouts: &[Chunk]) -> Vec<TpchLoop> {
 fn design(bench: &Bench) -> Result<Design, Error> {
     let (layouts, scale) = (layouts(bench), scale(bench));
     let loops = loops(&layouts);
-    let small = LineItemForm::ALL.map(|form| line_items(form, CHECKED_SCALE, 1).map(|table| (form, table)));
-    let small: Vec<(LineItemForm, ByteColumns)> = small.into_iter().collect::<Result<_, _>>()?;
-    let check = |name: &str, program: &Path| check(&loops, &small, name, program);
-    let (set_ups, mut notes) = checked(&loops, &check, CodeTarget::Any, |_, _| true);
+    let checks = checks(&loops)?;
+    let (set_ups, mut notes) = checked(&loops, &checks, CodeTarget::Any, |_, _| true);
     let factors = vec![
         Factor::new("lineitem", "", LineItemForm::ALL.map(LineItemForm::name)),
         Factor::new("query", "", TpchQuery::ALL.map(TpchQuery::name)),
@@ -144,27 +140,30 @@ fn design(bench: &Bench) -> Result<Design, Error> {
     Ok(Design { factors, trials, notes, ..Design::default() })
 }
 
-/// Runs every loop of a program over a small lineitem, and compares its answer.
-fn check(loops: &[TpchLoop], tables: &[(LineItemForm, ByteColumns)], name: &str, program: &Path) -> Result<(), String> {
-    let mut program = Program::start(name, program)?;
-    for (form, table) in tables {
-        for own in loops.iter().filter(|own| own.form == *form) {
-            let (chunk, k) = match own.walk {
-                Walk::Row => (Chunk::Of(1), 1),
-                Walk::Column => (Chunk::All, table.records),
-                Walk::Chunks(k) => (Chunk::Of(k), k),
-                Walk::AnyChunks => (Chunk::Of(100), 100),
+/// The loops over a small lineitem.
+fn checks(loops: &[TpchLoop]) -> Result<Vec<CheckedLoop>, Error> {
+    let mut checks = Vec::new();
+    for form in LineItemForm::ALL {
+        let table = line_items(form, CHECKED_SCALE, 1)?;
+        let answers = TpchQuery::ALL.map(|question| answer(form, &table, question));
+        let mut files: Vec<(Walk, Rc<MappedFile>)> = Vec::new();
+        for own in loops.iter().filter(|own| own.form == form) {
+            let chunk = match own.walk {
+                Walk::Row => Chunk::Of(1),
+                Walk::Column => Chunk::All,
+                Walk::Chunks(k) => Chunk::Of(k),
+                Walk::AnyChunks => Chunk::Of(100),
             };
-            let file = MappedFile::new(table, chunk, &std::env::temp_dir()).map_err(|error| error.to_string())?;
-            program.map(0, &file, false)?;
-            let found = program.run(&own.name(), 0, table.records, k)?.result;
-            let expected = answer(*form, table, own.question);
-            if found != expected {
-                return Err(format!("{} gives {found}, {expected} expected", own.name()));
-            }
+            let file = match files.iter().find(|(walk, _)| *walk == own.walk) {
+                Some((_, file)) => Rc::clone(file),
+                None => Rc::new(MappedFile::new(&table, chunk, &std::env::temp_dir())?),
+            };
+            files.push((own.walk, Rc::clone(&file)));
+            let expected = answers[own.question as usize];
+            checks.push(CheckedLoop { name: own.name(), chunk, file, records: table.records, expected });
         }
     }
-    Ok(())
+    Ok(checks)
 }
 
 fn variants(bench: &Bench, form: LineItemForm, layouts: &[Chunk], set_ups: &[SetUp]) -> Result<Vec<Variant>, Error> {
@@ -175,7 +174,7 @@ fn variants(bench: &Bench, form: LineItemForm, layouts: &[Chunk], set_ups: &[Set
     let mut variants = Vec::new();
     for (slot, chunk) in layouts.iter().enumerate() {
         let file = Rc::new(MappedFile::new(&table, *chunk, &place)?);
-        let k = if let Chunk::Of(k) = chunk { *k } else { table.records };
+        let k = chunk.records(table.records);
         for (program, set_up) in programs.iter().zip(set_ups) {
             program.borrow_mut().map(slot, &file, false).map_err(Error::Data)?;
             for (question, expected) in TpchQuery::ALL.into_iter().zip(answers) {

@@ -1,7 +1,7 @@
 //! Figure 3 and section 3.2: the paper's worked example of confidence intervals.
 
 use crate::experiment::{Claim, Context, Design, Expectation, Experiment, Factor, Figure, FigureKind, Measured, Point};
-use crate::statistics::{Summary, compare};
+use crate::statistics::{Interval, Summary, compare};
 use std::cmp::Ordering;
 
 /// The experiment.
@@ -14,7 +14,7 @@ pub static FIG3: Experiment = Experiment {
     design: |_| {
         Ok(Design {
             factors: vec![
-                Factor::new("layout", "", SAMPLES.map(|(name, _, _)| name)),
+                Factor::new("layout", "", SAMPLES.map(|sample| sample.layout)),
                 Factor::new("end", "", ["low", "high"]),
                 Factor::new("by", "", [PRINTED, FORMULA]),
             ],
@@ -38,15 +38,24 @@ pub static FIG3: Experiment = Experiment {
 
 const PRINTED: &str = "as printed";
 const FORMULA: &str = "by the formula";
-/// The samples, and the intervals that the paper prints of them.
-const SAMPLES: [(&str, [f64; 5], (f64, f64)); 2] =
-    [("A", [1.4, 2.0, 1.9, 1.85, 1.6], (0.23, 3.27)), ("B", [1.83, 1.82, 1.86, 1.80, 1.79], (1.65, 1.99))];
+/// A layout's runs, and the interval that the paper prints of them.
+struct PaperSample {
+    layout: &'static str,
+    seconds: [f64; 5],
+    printed: Interval,
+}
 
-fn points((layout, sample, printed): &(&'static str, [f64; 5], (f64, f64))) -> Vec<Point> {
-    let interval = Summary::of_all(sample).interval;
+const SAMPLES: [PaperSample; 2] = [
+    PaperSample { layout: "A", seconds: [1.4, 2.0, 1.9, 1.85, 1.6], printed: Interval { low: 0.23, high: 3.27 } },
+    PaperSample { layout: "B", seconds: [1.83, 1.82, 1.86, 1.80, 1.79], printed: Interval { low: 1.65, high: 1.99 } },
+];
+
+fn points(sample: &PaperSample) -> Vec<Point> {
+    let PaperSample { layout, seconds, printed } = sample;
+    let interval = Summary::of_all(seconds).interval;
     let ends = [
-        ("low", PRINTED, printed.0),
-        ("high", PRINTED, printed.1),
+        ("low", PRINTED, printed.low),
+        ("high", PRINTED, printed.high),
         ("low", FORMULA, interval.low),
         ("high", FORMULA, interval.high),
     ];
@@ -85,7 +94,7 @@ static CLAIMS: [Claim; 2] = [
         place: "section 3.1",
         ours: Some("by the paper's rule of section 3.4 the two can't be told apart"),
         judge: |_| {
-            let [a, b] = SAMPLES.map(|(_, sample, _)| Summary::of_all(&sample));
+            let [a, b] = SAMPLES.map(|sample| Summary::of_all(&sample.seconds));
             let told = compare(&a, &b);
             let figures = format!("{:.2} against {:.2} s", a.mean, b.mean);
             Expectation::judge(vec![Expectation::plain("A and B", figures, told.order == Ordering::Equal)])

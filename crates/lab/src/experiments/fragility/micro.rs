@@ -119,7 +119,7 @@ fn variants(
     let mut variants = Vec::new();
     for (slot, chunk) in layouts.iter().enumerate() {
         let file = Rc::new(MappedFile::new(&values.table, *chunk, place)?);
-        let k = if let Chunk::Of(k) = chunk { *k } else { records };
+        let k = chunk.records(records);
         for (program, set_up) in programs.iter().zip(set_ups) {
             program.borrow_mut().map(slot, &file, false).map_err(Error::Data)?;
             for (question, expected) in QUESTIONS.into_iter().zip(answers) {

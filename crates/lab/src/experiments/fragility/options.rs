@@ -4,7 +4,7 @@
 use super::data::{Chunk, MappedFile, Values, folder};
 use super::measured::{MeasuredLoop, layout_bytes, records, start};
 use super::micro::{LOOP, schemas};
-use super::setups::{CodeTarget, SetUp, set_ups};
+use super::setups::{CodeTarget, SetUp, checked, checks};
 use super::source::{Loop, LoopSource, MicroQuery, Schema, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Point, Trial,
@@ -81,8 +81,9 @@ fn loops(bench: &Bench) -> Vec<Loop> {
 
 fn design(bench: &Bench) -> Result<Design, Error> {
     let loops = loops(bench);
-    let (plain, mut notes) = set_ups(&loops, CodeTarget::Any, |_, _| true)?;
-    let (native, of_native) = set_ups(&loops, CodeTarget::Native, |_, _| true)?;
+    let checks = checks(&loops)?;
+    let (plain, mut notes) = checked(&loops, &checks, CodeTarget::Any, |_, _| true);
+    let (native, of_native) = checked(&loops, &checks, CodeTarget::Native, |_, _| true);
     notes.extend(
         of_native
             .into_iter()
@@ -123,7 +124,7 @@ fn variants(bench: &Bench, schema: Schema, set_ups: &[(SetUp, SetUp)], place: &P
     let mut variants = Vec::new();
     for (slot, chunk) in LAYOUTS.into_iter().enumerate() {
         let file = Rc::new(MappedFile::new(&values.table, chunk, place)?);
-        let k = if let Chunk::Of(k) = chunk { k } else { records };
+        let k = chunk.records(records);
         for (place, set_up) in plain.iter().enumerate() {
             for option in [PLAIN, NO_BRANCH, NATIVE, HUGE] {
                 let questions = questions(option, chunk);

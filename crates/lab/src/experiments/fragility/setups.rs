@@ -2,11 +2,12 @@
 
 use super::data::{Chunk, MappedFile, Values};
 use super::program::Program;
-use super::source::{Loop, LoopSource, MicroQuery, Schema, Walk, program};
+use super::source::{Loop, LoopSource, Schema, Walk, program};
 use super::toolchain::{Compiler, found, kept_programs};
 use crate::experiment::Error;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Levels of optimisation.
 pub const LEVELS: [u8; 3] = [1, 2, 3];
@@ -31,11 +32,10 @@ pub enum CodeTarget {
     Native,
 }
 
-/// The set-ups that make right programs of some loops, and what a reader must know of the others. `check` is given each program, and the
-/// name of its set-up.
+/// The set-ups that make right programs of some loops, and what a reader must know of the others. Each program must answer `checks`.
 pub fn checked(
     loops: &[impl LoopSource],
-    check: &dyn Fn(&str, &Path) -> Result<(), String>,
+    checks: &[CheckedLoop],
     target: CodeTarget,
     wanted: impl Fn(&Compiler, u8) -> bool,
 ) -> (Vec<SetUp>, Vec<String>) {
@@ -47,7 +47,7 @@ pub fn checked(
             let name = format!("{} -O{level}", compiler.name);
             let made = compiler.compile(&source, level, target == CodeTarget::Native, &kept_programs());
             let checked = made.and_then(|program| {
-                check(&name, &program)?;
+                check(checks, &name, &program)?;
                 Ok(SetUp { name: name.clone(), program })
             });
             match checked {
@@ -69,8 +69,7 @@ pub fn set_ups(
     target: CodeTarget,
     wanted: impl Fn(&Compiler, u8) -> bool,
 ) -> Result<(Vec<SetUp>, Vec<String>), Error> {
-    let checks = Checks::new(loops)?;
-    Ok(checked(loops, &|name, program| checks.check(name, program), target, wanted))
+    Ok(checked(loops, &checks(loops)?, target, wanted))
 }
 
 /// The names of all set-ups that there may be here.
@@ -79,11 +78,31 @@ pub fn set_up_names() -> Vec<String> {
     compilers.iter().flat_map(|compiler| LEVELS.map(|level| format!("{} -O{level}", compiler.name))).collect()
 }
 
-/// Small data in every layout that some loops need, and their right answers.
-struct Checks {
-    loops: Vec<Loop>,
-    files: Vec<((Schema, usize, Chunk), MappedFile)>,
-    answers: BTreeMap<(Schema, usize, MicroQuery), i64>,
+/// A loop of a program over small data, and its right answer.
+pub struct CheckedLoop {
+    /// The loop's name.
+    pub name: String,
+    /// The layout of the data.
+    pub chunk: Chunk,
+    /// The data.
+    pub file: Rc<MappedFile>,
+    /// Records of it.
+    pub records: usize,
+    /// The right answer.
+    pub expected: i64,
+}
+
+/// Runs loops of a program, known by its set-up, and compares their answers.
+fn check(loops: &[CheckedLoop], name: &str, path: &Path) -> Result<(), String> {
+    let mut program = Program::start(name, path)?;
+    for CheckedLoop { name, chunk, file, records, expected } in loops {
+        program.map(0, file, false)?;
+        let found = program.run(name, 0, *records, chunk.records(*records))?.result;
+        if found != *expected {
+            return Err(format!("{name} over layout {} gives {found}, {expected} expected", chunk.name()));
+        }
+    }
+    Ok(())
 }
 
 /// The layout that a loop reads; one that is told its chunks is checked on some.
@@ -96,57 +115,34 @@ fn layouts(walk: Walk) -> Vec<Chunk> {
     }
 }
 
-impl Checks {
-    fn new(loops: &[Loop]) -> Result<Self, Error> {
-        let (mut files, mut answers) = (Vec::new(), BTreeMap::new());
-        let mut kinds: Vec<(Schema, usize)> = loops.iter().map(|own| (own.schema, own.columns)).collect();
-        kinds.sort_unstable();
-        kinds.dedup();
-        for (schema, columns) in kinds {
-            let values = Values::new(schema, columns, CHECKED, 1);
-            let own = || loops.iter().filter(|own| (own.schema, own.columns) == (schema, columns));
-            let mut chunks: Vec<Chunk> = own().flat_map(|own| layouts(own.walk)).collect();
-            chunks.sort_unstable();
-            chunks.dedup();
-            for chunk in chunks {
-                let file = MappedFile::new(&values.table, chunk, &std::env::temp_dir())?;
-                files.push(((schema, columns, chunk), file));
-            }
-            for question in own().map(|own| own.question) {
-                answers.entry((schema, columns, question)).or_insert_with(|| values.answer(question));
-            }
-        }
-        Ok(Self { loops: loops.to_vec(), files, answers })
-    }
-
-    /// Runs every loop of a program once, and compares its answer.
-    fn check(&self, name: &str, path: &Path) -> Result<(), String> {
-        let mut program = Program::start(name, path)?;
-        for own in &self.loops {
+/// Loops of the micro-benchmark over small data in every layout that they need.
+pub fn checks(loops: &[Loop]) -> Result<Vec<CheckedLoop>, Error> {
+    let mut kinds: Vec<(Schema, usize)> = loops.iter().map(|own| (own.schema, own.columns)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut checks = Vec::new();
+    for kind in kinds {
+        let values = Values::new(kind.0, kind.1, CHECKED, 1);
+        let (mut files, mut answers) = (BTreeMap::new(), BTreeMap::new());
+        for own in loops.iter().filter(|own| (own.schema, own.columns) == kind) {
+            let expected = *answers.entry(own.question).or_insert_with(|| values.answer(own.question));
             for chunk in layouts(own.walk) {
-                let key = (own.schema, own.columns, chunk);
-                let (_, file) = self.files.iter().find(|(known, _)| *known == key).ok_or("a layout is missing")?;
-                program.map(0, file, false)?;
-                let k = if let Chunk::Of(k) = chunk { k } else { CHECKED };
-                let found = program.run(&own.name(), 0, CHECKED, k)?.result;
-                let expected = self.answers[&(own.schema, own.columns, own.question)];
-                if found != expected {
-                    return Err(format!(
-                        "{} over layout {} gives {found}, {expected} expected",
-                        own.name(),
-                        chunk.name()
-                    ));
-                }
+                let file = match files.get(&chunk) {
+                    Some(file) => Rc::clone(file),
+                    None => Rc::new(MappedFile::new(&values.table, chunk, &std::env::temp_dir())?),
+                };
+                files.insert(chunk, Rc::clone(&file));
+                checks.push(CheckedLoop { name: own.name(), chunk, file, records: CHECKED, expected });
             }
         }
-        Ok(())
     }
+    Ok(checks)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::fragility::source::Language;
+    use crate::experiments::fragility::source::{Language, MicroQuery};
     use std::os::unix::fs::PermissionsExt;
 
     /// Loops of every kind.
@@ -188,7 +184,7 @@ mod tests {
     fn programs_that_are_wrong_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let loops = [Loop { schema: Schema::Char, columns: 4, question: MicroQuery::Min, walk: Walk::Row }];
-        let checks = Checks::new(&loops).unwrap();
+        let checks = checks(&loops).unwrap();
         // A compiler that makes wrong code: its programs answer 5 to everything.
         let script = folder.path().join("wrongcc");
         let wrong = "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\nwhile read w rest; do case $w in map) echo ok 0;; *) echo 9 5;; esac; done\\n' > \"$2\"; chmod +x \"$2\"\n";
@@ -196,15 +192,15 @@ mod tests {
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
         let compiler = Compiler { name: "wrong".into(), program: script, language: Language::C, version: "1".into() };
         let program = compiler.compile("", 2, false, &folder.path().join("kept")).unwrap();
-        let told = checks.check("wrong -O2", &program).unwrap_err();
+        let told = check(&checks, "wrong -O2", &program).unwrap_err();
         assert_eq!(
             told,
             format!(
                 "char4_min_row over layout row gives 5, {} expected",
-                checks.answers[&(Schema::Char, 4, MicroQuery::Min)]
+                Values::new(Schema::Char, 4, CHECKED, 1).answer(MicroQuery::Min)
             )
         );
-        let told = checks.check("wrong -O2", Path::new("/bin/false")).unwrap_err();
+        let told = check(&checks, "wrong -O2", Path::new("/bin/false")).unwrap_err();
         assert!(told.starts_with("wrong -O2, map 0") && told.contains("the program ended with"), "{told}");
     }
 }

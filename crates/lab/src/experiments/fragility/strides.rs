@@ -7,7 +7,7 @@ use super::setups::{CodeTarget, SetUp, set_ups};
 use super::source::{Loop, LoopSource, MicroQuery, Schema, Walk};
 use crate::experiment::{
     Bench, Claim, Context, Design, Error, Expectation, Experiment, Factor, Figure, FigureKind, Judgement, Mode, Point,
-    Trial, Variant, levels,
+    Trial, Variant, levels, linear_fit,
 };
 use crate::machine::{PROCESS_EVENTS, ProcessCounters};
 use crate::statistics::Summary;
@@ -28,16 +28,7 @@ pub static FIG8: Experiment = Experiment {
     uses: &[],
     design,
     derive: None,
-    figures: &[Figure {
-        title: "Time of a record",
-        kind: FigureKind::Lines,
-        x: "chunk",
-        series: "query",
-        panels: &[],
-        metric: LOOP,
-        axis: "cycles per record",
-        only: &[],
-    }],
+    figures: &FIGURES,
     claims: &FIG8_CLAIMS,
 };
 
@@ -46,22 +37,26 @@ pub static FIG9: Experiment = Experiment {
     name: "fragility.fig9",
     title: "Events beside the time of chunks of 448 to 512",
     place: "runtime-fragility paper, section 5.3, figure 9",
-    about: "As fragility.fig8, between two of its spikes, with what the processor counts of the program's instructions and misses, where the             system grants counters. The paper counts 200 events of Sandy Bridge, of which three follow the time: bank conflicts of the first             cache, which no other processor has as an event, prefetches that miss it, and misses of the first TLB.",
+    about: "As fragility.fig8, between two of its spikes, with what the processor counts of the program's instructions and misses, where the \
+            system grants counters. The paper counts 200 events of Sandy Bridge, of which three follow the time: bank conflicts of the first \
+            cache, which no other processor has as an event, prefetches that miss it, and misses of the first TLB.",
     uses: &[],
     design: design_fig9,
     derive: None,
-    figures: &[Figure {
-        title: "Time of a record",
-        kind: FigureKind::Lines,
-        x: "chunk",
-        series: "query",
-        panels: &[],
-        metric: LOOP,
-        axis: "cycles per record",
-        only: &[],
-    }],
+    figures: &FIGURES,
     claims: &FIG9_CLAIMS,
 };
+
+static FIGURES: [Figure; 1] = [Figure {
+    title: "Time of a record",
+    kind: FigureKind::Lines,
+    x: "chunk",
+    series: "query",
+    panels: &[],
+    metric: LOOP,
+    axis: "cycles per record",
+    only: &[],
+}];
 
 const COLUMNS: usize = 2;
 const WINDOW: std::ops::RangeInclusive<usize> = 448..=512;
@@ -215,10 +210,8 @@ static FIG8_CLAIMS: [Claim; 2] = [
 
 /// Pearson's correlation of two samples.
 fn correlation(pairs: &[(f64, f64)]) -> f64 {
-    let n = pairs.len() as f64;
-    let (mx, my) = (pairs.iter().map(|pair| pair.0).sum::<f64>() / n, pairs.iter().map(|pair| pair.1).sum::<f64>() / n);
-    let sum = |of: &dyn Fn(f64, f64) -> f64| pairs.iter().map(|(x, y)| of(x - mx, y - my)).sum::<f64>();
-    sum(&|x, y| x * y) / (sum(&|x, _| x * x) * sum(&|_, y| y * y)).sqrt()
+    let (slope, _, explained) = linear_fit(pairs);
+    explained.sqrt() * slope.signum()
 }
 
 static FIG9_CLAIMS: [Claim; 1] = [Claim {

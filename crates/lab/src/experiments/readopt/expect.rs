@@ -87,7 +87,7 @@ impl Beside<'_> {
 const OF_QUERIES: [&str; 3] = ["columns", "predicates", "correlation"];
 
 /// Results at the same numbers of columns, two by two.
-pub fn beside<'a>(context: &Context<'a>, (a, b): (LineLevels<'_>, LineLevels<'_>), metric: &str) -> Vec<Beside<'a>> {
+pub fn beside<'a>(context: &Context<'a>, a: LineLevels<'_>, b: LineLevels<'_>, metric: &str) -> Vec<Beside<'a>> {
     let others = results(context, b);
     let pair = |(columns, point): (f64, &'a Point)| {
         let (_, other) = others.iter().find(|(other, _)| *other == columns)?;
@@ -129,12 +129,13 @@ fn crossing(differences: &[(f64, f64)]) -> f64 {
 /// single column, the fewest that there are.
 pub fn crosses(
     context: &Context<'_>,
-    lines: (LineLevels<'_>, LineLevels<'_>),
+    a: LineLevels<'_>,
+    b: LineLevels<'_>,
     metric: &str,
     expected: f64,
     tolerance: f64,
 ) -> Option<Expectation> {
-    let (low, middle, high) = crossover(&beside(context, lines, metric))?;
+    let (low, middle, high) = crossover(&beside(context, a, b, metric))?;
     let most = if expected == 0.0 { 1.0 } else { expected };
     let fits = |found: f64| (expected == 0.0 || found >= most - tolerance) && found <= most + tolerance;
     let met = match (fits(low), fits(high)) {
@@ -149,7 +150,7 @@ pub fn crosses(
     };
     let wanted = shown(expected);
     let figures = format!("{}, by the intervals {} to {}; {wanted} expected", shown(middle), shown(low), shown(high));
-    Some(Expectation::told(named(lines.0), figures, met))
+    Some(Expectation::told(named(a), figures, met))
 }
 
 /// The levels that a line is known by.
@@ -172,21 +173,22 @@ pub fn constant(context: &Context<'_>, at: LineLevels<'_>, metric: &str) -> Vec<
 }
 
 /// Two lines differ by less than a tenth at each number of columns.
-pub fn alike(context: &Context<'_>, lines: (LineLevels<'_>, LineLevels<'_>), metric: &str) -> Vec<Expectation> {
-    let each = |of: Beside<'_>| of.alike(format!("{}, {} columns", named(lines.0), of.columns));
-    beside(context, lines, metric).into_iter().map(each).collect()
+pub fn alike(context: &Context<'_>, a: LineLevels<'_>, b: LineLevels<'_>, metric: &str) -> Vec<Expectation> {
+    let each = |of: Beside<'_>| of.alike(format!("{}, {} columns", named(a), of.columns));
+    beside(context, a, b, metric).into_iter().map(each).collect()
 }
 
 /// One line lies below a part of another at each number of columns that `which` takes.
 pub fn below(
     context: &Context<'_>,
-    lines: (LineLevels<'_>, LineLevels<'_>),
+    a: LineLevels<'_>,
+    b: LineLevels<'_>,
     metric: &str,
     part: f64,
     which: impl Fn(f64) -> bool,
 ) -> Vec<Expectation> {
-    let points = beside(context, lines, metric).into_iter().filter(|of| which(of.columns));
-    points.map(|of| of.less(format!("{}, {} columns", named(lines.0), of.columns), part)).collect()
+    let points = beside(context, a, b, metric).into_iter().filter(|of| which(of.columns));
+    points.map(|of| of.less(format!("{}, {} columns", named(a), of.columns), part)).collect()
 }
 
 /// The most that one line gains over another, over all of `pairs`, is about `expected`: within a quarter of it.
@@ -196,7 +198,7 @@ pub fn most_gain(
     metric: &str,
     expected: f64,
 ) -> Judgement {
-    let all = pairs.iter().flat_map(|lines| beside(context, *lines, metric).into_iter().map(|of| (named(lines.0), of)));
+    let all = pairs.iter().flat_map(|(a, b)| beside(context, a, b, metric).into_iter().map(|of| (named(a), of)));
     let gain = |of: &Beside<'_>| of.b.mean / of.a.mean;
     let Some((name, most)) = all.max_by(|a, b| gain(&a.1).total_cmp(&gain(&b.1))) else {
         return Judgement::unknown("nothing was measured that could tell");

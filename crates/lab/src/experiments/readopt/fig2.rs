@@ -57,7 +57,7 @@ static CLAIMS: [Claim; 11] = [
         text: "Columns take the same time at 0.1 and 1 %",
         place: "section 6.2",
         ours: Some("within 10 %, at 70 MB/s, query by query"),
-        judge: |context| Expectation::judge(expect::alike(context, (&columns("0.1"), &columns("1")), PAPER)),
+        judge: |context| Expectation::judge(expect::alike(context, &columns("0.1"), &columns("1"), PAPER)),
     },
     Claim {
         id: "fig2.rows_flat",
@@ -68,7 +68,7 @@ static CLAIMS: [Claim; 11] = [
             let flat = PERCENTS.iter().flat_map(|percent| expect::constant(context, &rows(percent), PAPER));
             let alike = PERCENTS[1..]
                 .iter()
-                .flat_map(|percent| expect::alike(context, (&rows(percent), &rows(PERCENTS[0])), PAPER));
+                .flat_map(|percent| expect::alike(context, &rows(percent), &rows(PERCENTS[0]), PAPER));
             Expectation::judge(flat.chain(alike).collect())
         },
     },
@@ -107,7 +107,7 @@ static CLAIMS: [Claim; 11] = [
         ours: Some("at 70 MB/s"),
         judge: |context| {
             let plain = [("storage", "uncompressed rows"), ("selectivity", "50")];
-            Expectation::judge(expect::below(context, (&rows("50"), &plain), PAPER, 1.0, |_| true))
+            Expectation::judge(expect::below(context, &rows("50"), &plain, PAPER, 1.0, |_| true))
         },
     },
     Claim {

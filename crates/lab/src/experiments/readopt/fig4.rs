@@ -72,14 +72,14 @@ const WIDE_RANGES: [(&str, f64); 4] = [("0.1", 8.5), ("1", 8.5), ("10", 6.6), ("
 /// Columns are faster than rows while fewer than some are returned, at every selectivity.
 fn columns_below(context: &Context<'_>, most: f64) -> Judgement {
     let each = |(percent, _): &(&str, f64)| {
-        expect::below(context, (&columns(percent), &rows(percent)), PAPER, 1.0, |columns| columns < most)
+        expect::below(context, &columns(percent), &rows(percent), PAPER, 1.0, |columns| columns < most)
     };
     Expectation::judge(WIDE.iter().flat_map(each).collect())
 }
 
 /// Two selectivities of a storage take the same time.
 fn selectivity_alike(context: &Context<'_>, few: [(&str, &str); 2], many: [(&str, &str); 2]) -> Judgement {
-    Expectation::judge(expect::alike(context, (&few, &many), PAPER))
+    Expectation::judge(expect::alike(context, &few, &many, PAPER))
 }
 
 static FIG4_CLAIMS: [Claim; 7] = [
@@ -118,7 +118,7 @@ static FIG4_CLAIMS: [Claim; 7] = [
         ours: Some("0.1 % takes less than 50 %, at 70 MB/s, all ten columns returned"),
         judge: |context| {
             let all = |columns: f64| columns == 10.0;
-            Expectation::judge(expect::below(context, (&rows("0.1"), &rows("50")), PAPER, 1.0, all))
+            Expectation::judge(expect::below(context, &rows("0.1"), &rows("50"), PAPER, 1.0, all))
         },
     },
     Claim {
@@ -128,7 +128,7 @@ static FIG4_CLAIMS: [Claim; 7] = [
         ours: Some("0.1 % takes less than 50 %, all ten columns returned"),
         judge: |context| {
             let all = |columns: f64| columns == 10.0;
-            Expectation::judge(expect::below(context, (&rows("0.1"), &rows("50")), BALANCED, 1.0, all))
+            Expectation::judge(expect::below(context, &rows("0.1"), &rows("50"), BALANCED, 1.0, all))
         },
     },
     Claim {
@@ -186,7 +186,7 @@ static FIG5_CLAIMS: [Claim; 7] = [
         ours: Some("at 70 MB/s"),
         judge: |context| {
             let plain = [("storage", "uncompressed rows"), ("selectivity", "50")];
-            Expectation::judge(expect::below(context, (&rows("50"), &plain), PAPER, 1.0, |_| true))
+            Expectation::judge(expect::below(context, &rows("50"), &plain, PAPER, 1.0, |_| true))
         },
     },
     Claim {

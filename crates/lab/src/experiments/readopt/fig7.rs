@@ -94,7 +94,7 @@ fn at<'a>(storage: &'a str, percent: &'a str, predicates: &'a str) -> [(&'a str,
 fn crossings(context: &Context<'_>, metric: &str, percent: &str, expected: &[(&str, f64)]) -> Judgement {
     let each = |(predicates, expected): &(&str, f64)| {
         let lines = (at("columns", percent, predicates), at("rows", percent, predicates));
-        expect::crosses(context, (&lines.0, &lines.1), metric, *expected, 1.0)
+        expect::crosses(context, &lines.0, &lines.1, metric, *expected, 1.0)
     };
     Expectation::judge(expected.iter().filter_map(each).collect())
 }
@@ -136,7 +136,7 @@ static CLAIMS: [Claim; 6] = [
         judge: |context| {
             let each = |percent: &&str| {
                 let lines = (at("columns", percent, "three, left"), at("columns", percent, "three, random"));
-                expect::below(context, (&lines.0, &lines.1), PAPER, 1.0, |columns| columns >= 3.0)
+                expect::below(context, &lines.0, &lines.1, PAPER, 1.0, |columns| columns >= 3.0)
             };
             Expectation::judge(["0.1", "10"].iter().flat_map(each).collect())
         },

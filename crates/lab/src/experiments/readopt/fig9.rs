@@ -107,14 +107,14 @@ fn at<'a>(storage: &'a str, correlation: &'a str) -> [(&'a str, &'a str); 2] {
 /// Uncorrelated, a set of views beats rows up to so many columns.
 fn beats_rows(context: &Context<'_>, metric: &str, views: &str, expected: f64) -> Judgement {
     let lines = (at(views, "none"), at("rows", "none"));
-    Expectation::judge(expect::crosses(context, (&lines.0, &lines.1), metric, expected, 1.0).into_iter().collect())
+    Expectation::judge(expect::crosses(context, &lines.0, &lines.1, metric, expected, 1.0).into_iter().collect())
 }
 
 /// The two sets of views, all columns of a query from as few as can be, against columns, up to six columns.
 fn against_columns(context: &Context<'_>, part: f64) -> Vec<Expectation> {
     let each = |views: &&str| {
         let lines = (at(views, "100 %"), at("columns", "none"));
-        expect::below(context, (&lines.0, &lines.1), PAPER, part, |columns| columns <= 6.0)
+        expect::below(context, &lines.0, &lines.1, PAPER, part, |columns| columns <= 6.0)
     };
     ["views of five", "views of two"].iter().flat_map(each).collect()
 }
@@ -155,7 +155,7 @@ static CLAIMS: [Claim; 9] = [
         ours: Some("uncorrelated, at 70 MB/s"),
         judge: |context| {
             let lines = (at("rows", "none"), at("views of five", "none"));
-            Expectation::judge(expect::below(context, (&lines.0, &lines.1), PAPER, 1.0, |columns| columns > 5.0))
+            Expectation::judge(expect::below(context, &lines.0, &lines.1, PAPER, 1.0, |columns| columns > 5.0))
         },
     },
     Claim {
@@ -165,7 +165,7 @@ static CLAIMS: [Claim; 9] = [
         ours: Some("uncorrelated"),
         judge: |context| {
             let lines = (at("rows", "none"), at("views of five", "none"));
-            Expectation::judge(expect::below(context, (&lines.0, &lines.1), BALANCED, 1.0, |columns| columns > 5.0))
+            Expectation::judge(expect::below(context, &lines.0, &lines.1, BALANCED, 1.0, |columns| columns > 5.0))
         },
     },
     Claim {

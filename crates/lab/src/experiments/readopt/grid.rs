@@ -91,7 +91,7 @@ impl Grid {
     /// Columns are faster than rows up to so many columns at each selectivity, within `tolerance`.
     pub fn crossovers(context: &Context<'_>, metric: &str, expected: &[(&str, f64)], tolerance: f64) -> Judgement {
         let each = |(percent, expected): &(&str, f64)| {
-            expect::crosses(context, (&columns(percent), &rows(percent)), metric, *expected, tolerance)
+            expect::crosses(context, &columns(percent), &rows(percent), metric, *expected, tolerance)
         };
         Expectation::judge(expected.iter().filter_map(each).collect())
     }
