@@ -1,8 +1,10 @@
 //! Estimates of distinct values: HyperLogLog sketches that segments keep and readers merge.
 //!
-//! The sketch itself is `cardinality-estimator`'s (2^12 registers of 6 bits: 3 KB, 1.6 % standard error, exact up to
-//! about a hundred values; its constants for 2^11 have a slip that gives 0 for a thousand values). Its words are kept as they are behind a byte that names the form; the hashes of values are defined
-//! here, since sketches of different builds must merge. docs/formats/segment.md has both.
+//! The sketch itself is `cardinality-estimator`'s: 2^12 registers of 6 bits, 3 KB, 1.6 % standard error. Up to about a
+//! hundred values it is a list of hashes, and exact except for values whose hashes agree in 25 bits. (With 2^11
+//! registers that crate gives 0 for a thousand values.) Its words are kept as they are behind a byte that names the
+//! form; the hashes of values are defined here, since sketches of different builds must merge. docs/formats/segment.md
+//! has both.
 
 use cardinality_estimator::CardinalityEstimator;
 use std::hash::Hasher;

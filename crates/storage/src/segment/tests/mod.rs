@@ -200,7 +200,9 @@ fn check_statistics(segment: &Segment, columns: &[Vec<Datum>], sketched: bool) {
         let distinct: std::collections::BTreeSet<String> = present.iter().map(|value| format!("{value:?}")).collect();
         if sketched && distinct.len() <= 100 {
             let estimate = crate::encoding::sketch::estimate([&statistics.sketch[..]]);
-            assert_eq!(estimate, distinct.len() as u64, "{meta:?}");
+            // A sketch of few values keeps 25 bits of each hash: in one of some thousand columns two of them agree.
+            let missed = (distinct.len() as u64).checked_sub(estimate);
+            assert!(missed.is_some_and(|missed| missed <= 1), "{estimate} of {} values: {meta:?}", distinct.len());
         }
     }
 }
