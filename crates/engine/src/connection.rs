@@ -19,6 +19,7 @@ use std::time::Instant;
 
 mod appender;
 mod transaction;
+mod workload;
 
 pub use appender::Appender;
 pub use transaction::Transaction;
@@ -52,6 +53,11 @@ pub struct Connection {
 impl Connection {
     pub(crate) fn new(session: Arc<Session>) -> Self {
         Self { session }
+    }
+
+    /// What its clones share.
+    pub(crate) fn session(&self) -> &Arc<Session> {
+        &self.session
     }
 
     /// Runs one statement and gives its result as a stream of batches. Errors while planning come back here, errors

@@ -119,6 +119,12 @@ impl Database {
         Ok(Self { engine: Engine::start(store, budget, options.threads)? })
     }
 
+    /// A scratch database in this one's folder with its tables as they are now, under its memory limit.
+    pub(crate) fn scratch_copy(&self) -> Result<Self> {
+        let Engine { store, budget, threads, .. } = self.engine();
+        Ok(Self { engine: Engine::start(store.scratch_copy()?, Arc::clone(budget), Some(*threads))? })
+    }
+
     /// A new connection, with settings and temporary tables of its own.
     ///
     /// ```

@@ -1,6 +1,9 @@
-//! Experiments have more than users: settings that fix how pipelines are run, and a database's storage.
+//! Experiments and the advisor's measurements have more than users: settings that fix how pipelines are run, a database's
+//! storage, scratch copies, and tables in the place of others.
 
-use crate::Database;
+use crate::session::StandIn;
+use crate::{Connection, Database, Result};
+use gingham_storage::TableName;
 use gingham_storage::store::Store;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -29,4 +32,36 @@ pub fn register(database: &Database) {
 /// ```
 pub fn store(database: &Database) -> &Arc<Store> {
     &database.engine().store
+}
+
+/// A scratch database with the tables of another as they are now, in a folder within that one's. Files are linked where the file
+/// system can; nothing is synced, and all of it is gone when the last clone is dropped.
+///
+/// ```
+/// let database = gingham::Database::in_memory()?;
+/// database.connect().execute("CREATE TABLE t AS SELECT value AS n FROM generate_series(1, 1000)")?;
+/// let scratch = gingham::lab::scratch_copy(&database)?;
+/// scratch.connect().execute("DELETE FROM t WHERE n > 10")?;
+/// assert_eq!((database.connect().table("t")?.rows(), scratch.connect().table("t")?.rows()), (1000, 10));
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub fn scratch_copy(database: &Database) -> Result<Database> {
+    database.scratch_copy()
+}
+
+/// Lets the statements of a connection find table `stands_in` where they name `hidden`, in views too. The two have the same
+/// columns. A connection has one stand-in at most.
+///
+/// ```
+/// use gingham::storage::TableName;
+///
+/// let connection = gingham::Database::in_memory()?.connect();
+/// connection.execute("CREATE TABLE t (n INT); CREATE SCHEMA other; CREATE TABLE other.t AS SELECT 7 AS n")?;
+/// let name = |schema: &str| TableName { schema: schema.into(), table: "t".into() };
+/// gingham::lab::stand_in(&connection, name("public"), name("other"))?;
+/// assert_eq!(connection.table("t")?.rows(), 1);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub fn stand_in(connection: &Connection, hidden: TableName, stands_in: TableName) -> Result<()> {
+    connection.session().let_stand_in(StandIn { hidden, stands_in })
 }

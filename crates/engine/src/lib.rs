@@ -9,6 +9,7 @@
 //! | `shared/` | rows that a statement computes once for several readers |
 //! | `table/` | tables as DataFusion sees them: scans, filters on codes, statistics |
 //! | `optimizer/` | the order of joins |
+//! | `advisor/` | designs worth trying for a workload, and what each costs, about |
 //! | `statements/` | each kind of SQL statement, done or refused by name |
 //! | `compile/` | parts of plans as compiled pipelines |
 //! | `datafusion/` | fixes of DataFusion, and shortcuts through it; `upstream_texts` reads its errors |
@@ -24,6 +25,7 @@
 //! | `temporal/` | dates, times and intervals |
 //! | `functions/`, `windows/` | other functions of ours |
 
+pub mod advisor;
 mod arithmetic;
 mod bind;
 mod casts;

@@ -91,6 +91,7 @@ impl StatementContext {
             Some(open) => (open.snapshot(), temp.map(|store| open.temp_snapshot(store)).transpose()?),
             None => (session.engine.store.pinned()?, temp.map(|store| store.pinned()).transpose()?),
         };
+        let snapshot = session.seen(snapshot);
         let (mut state, settings_number) = session.state();
         let settings = Settings { fallbacks: Arc::default(), ..Settings::of(state.config_options()) };
         state.config_mut().options_mut().extensions.insert(settings);
@@ -254,6 +255,11 @@ impl StatementContext {
             bound.plan = bound.plan.with_param_values(values)?;
         }
         Ok(bound)
+    }
+
+    /// The plan after all rules.
+    pub(crate) fn optimized(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+        Ok(optimized(&self.state, plan)?)
     }
 
     /// Optimises a logical plan and makes it a physical one.

@@ -54,6 +54,8 @@ use crate::Result;
 use crate::statements::Statement;
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::execution::SessionState;
+use gingham_storage::TableName;
+use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,6 +79,17 @@ pub(crate) struct Session {
     pub(crate) running: Arc<RunningStatements>,
     /// The transaction between BEGIN and COMMIT.
     transaction: Mutex<Slot>,
+    /// A table that statements find in the place of another.
+    stand_in: OnceLock<StandIn>,
+}
+
+/// A table in the place of another, which has the same columns.
+#[derive(Debug)]
+pub(crate) struct StandIn {
+    /// The table that statements name.
+    pub(crate) hidden: TableName,
+    /// The one that they find.
+    pub(crate) stands_in: TableName,
 }
 
 /// A statement of PREPARE name AS …, parsed.
@@ -110,6 +123,7 @@ impl Session {
             prepared: Mutex::default(),
             running: Arc::default(),
             transaction: Mutex::default(),
+            stand_in: OnceLock::new(),
         })
     }
 
@@ -118,6 +132,28 @@ impl Session {
         let context = StatementContext::new(Arc::clone(self), cancel)?;
         context.require_live()?;
         Ok(context)
+    }
+
+    /// Lets statements from now on find one table in the place of another. Plans of before are not used again. There can be one.
+    pub(crate) fn let_stand_in(&self, stand_in: StandIn) -> Result<()> {
+        let set = self.stand_in.set(stand_in);
+        set.map_err(|_| crate::Error::Internal("a session has one stand-in".into()))?;
+        self.change_state(|_| ());
+        Ok(())
+    }
+
+    /// A snapshot as this session's statements see it.
+    pub(crate) fn seen(&self, snapshot: Arc<Snapshot>) -> Arc<Snapshot> {
+        match self.stand_in.get() {
+            Some(StandIn { hidden, stands_in }) => Arc::new(snapshot.with_stand_in(hidden, stands_in)),
+            None => snapshot,
+        }
+    }
+
+    /// The table that the name means to this session, of the database as it was committed last; its heap pages are pinned.
+    pub(crate) fn pinned_table(&self, name: &TableName) -> Result<Option<Arc<TableSnapshot>>> {
+        let stand_in = self.stand_in.get().filter(|stand_in| stand_in.hidden == *name);
+        Ok(self.engine.store.pinned_table(stand_in.map_or(name, |stand_in| &stand_in.stands_in))?)
     }
 
     /// A copy of the session state, without the catalog of a statement, and the number of its settings.

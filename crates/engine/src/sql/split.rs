@@ -1,26 +1,38 @@
 //! Cutting a script into statements without parsing them.
 
+use std::ops::Range;
+
+/// Where a statement of a script lies, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StatementPlace {
+    /// From what follows the statement before, comments among it, to behind its `;`, which the last may lack.
+    pub(crate) whole: Range<usize>,
+    /// Where its first word begins.
+    pub(crate) first: usize,
+}
+
 /// The statements of `sql`, each with its `;`; the last may lack it.
 pub(crate) fn split_statements(sql: &str) -> Vec<String> {
-    let mut statements = Vec::new();
+    statement_places(sql).into_iter().map(|place| sql[place.whole].trim().to_owned()).collect()
+}
+
+/// Where the statements of `sql` lie.
+pub(crate) fn statement_places(sql: &str) -> Vec<StatementPlace> {
+    let mut places = Vec::new();
     let bytes = sql.as_bytes();
-    let (mut start, mut at, mut has_text) = (0, 0, false);
+    let (mut start, mut at, mut first) = (0, 0, None);
     while at < bytes.len() {
         let next = skip(bytes, at);
         if bytes[at] == b';' {
-            if has_text {
-                statements.push(sql[start..next].trim().to_string());
-            }
-            (start, has_text) = (next, false);
-        } else {
-            has_text |= !bytes[at].is_ascii_whitespace() && !is_comment(bytes, at);
+            places.extend(first.take().map(|first| StatementPlace { whole: start..next, first }));
+            start = next;
+        } else if !bytes[at].is_ascii_whitespace() && !is_comment(bytes, at) {
+            first = first.or(Some(at));
         }
         at = next;
     }
-    if has_text {
-        statements.push(sql[start..].trim().to_string());
-    }
-    statements
+    places.extend(first.map(|first| StatementPlace { whole: start..bytes.len(), first }));
+    places
 }
 
 fn is_comment(bytes: &[u8], at: usize) -> bool {
@@ -83,7 +95,7 @@ fn skip_dollar_quoted(bytes: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::split_statements;
+    use super::{split_statements, statement_places};
 
     #[test]
     fn semicolons_in_quotes_and_comments_do_not_count() {
@@ -100,5 +112,8 @@ mod tests {
         for (sql, expected) in cases {
             assert_eq!(split_statements(sql), *expected, "{sql}");
         }
+        let places = statement_places("-- one\nselect 1;\n/* two */ select 2");
+        let found: Vec<_> = places.into_iter().map(|place| (place.whole, place.first)).collect();
+        assert_eq!(found, [(0..16, 7), (16..36, 27)]);
     }
 }

@@ -164,6 +164,6 @@ fn is_view(context: &StatementContext, name: &TableName) -> bool {
 }
 
 /// A name in a statement as a reference.
-fn table_reference(name: &ObjectName) -> Result<TableReference> {
+pub(crate) fn table_reference(name: &ObjectName) -> Result<TableReference> {
     Ok(object_name_to_table_reference(name.clone(), true)?)
 }

@@ -130,6 +130,11 @@ impl GinghamTable {
         self.shown.iter().map(|position| self.table.definition.columns[*position].name.as_str())
     }
 
+    /// The columns that are shown: the names that they have here, and their numbers.
+    pub(crate) fn shown_columns(&self) -> Vec<(&str, ColumnId)> {
+        self.schema.fields().iter().map(|field| field.name().as_str()).zip(self.columns()).collect()
+    }
+
     /// Filters with the table's own names of columns.
     fn own(&self, filters: &[Expr]) -> Vec<Expr> {
         let unqualified = unnormalize_cols(filters.iter().cloned());

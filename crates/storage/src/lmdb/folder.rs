@@ -5,6 +5,7 @@
 //! writer.lock   locked by the process that has the database open for writing
 //! catalog/      the LMDB environment
 //! segments/     <table>/<segment>.seg, and <number>.pages while a load fills a heap table
+//! scratch-…/    a database of its own while designs are compared
 //! ```
 //! The catalog is built aside and renamed into place last, so a folder without `catalog/` was never a database.
 
@@ -33,6 +34,8 @@ const LOCK_FILE: &str = "writer.lock";
 const CATALOG: &str = "catalog";
 const NEW_CATALOG: &str = "catalog.new";
 const SEGMENTS: &str = "segments";
+/// How the names of scratch databases within a database begin.
+pub(crate) const SCRATCH: &str = "scratch-";
 
 /// Begin of the lock file while and after a writer changes something; anything else means a clean end. This one's last commit may
 /// have been interrupted, which its checksum tells. The boot that the system was in stands behind it.
@@ -336,9 +339,15 @@ pub(crate) fn create(database: &Path, access: Access) -> Result<()> {
         _ => write_format(database)?,
     }
     match access {
-        Access::Scratch => fs::rename(&new, catalog(database)).map_err(Error::io("renaming", &new)),
+        Access::Scratch => name_catalog(database),
         _ => publish_catalog(database),
     }
+}
+
+/// Gives the new catalog its name, without syncing anything: a scratch database's.
+pub(crate) fn name_catalog(database: &Path) -> Result<()> {
+    let new = new_catalog(database);
+    fs::rename(&new, catalog(database)).map_err(Error::io("renaming", &new))
 }
 
 /// Gives the new catalog its name: from here on the folder is a database, also after a power loss. Whatever else makes it
@@ -366,6 +375,20 @@ pub(crate) fn remove_new_catalogs(database: &Path) -> Result<()> {
         let behind = path.file_name().and_then(|name| name.to_str()?.strip_prefix(NEW_CATALOG));
         let number = |behind: &str| behind.strip_prefix('.').is_some_and(|number| number.parse::<u64>().is_ok());
         if behind.is_some_and(|behind| behind.is_empty() || number(behind))
+            && let Err(error) = fs::remove_dir_all(&path)
+        {
+            tracing::warn!("removing {}: {error}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// Removes scratch databases of processes that have ended without doing so.
+pub(crate) fn remove_scratch(database: &Path) -> Result<()> {
+    for path in list(database)? {
+        let is_scratch = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(SCRATCH));
+        if is_scratch
+            && !is_live(&path)
             && let Err(error) = fs::remove_dir_all(&path)
         {
             tracing::warn!("removing {}: {error}", path.display());

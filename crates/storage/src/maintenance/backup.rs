@@ -1,7 +1,8 @@
 //! `backup`: a consistent copy of the database while it is in use.
 //!
 //! LMDB copies its latest commit; the copy then says which segment files belong to it. Files are immutable, and while a
-//! backup runs this process removes none, so they can be copied one after the other.
+//! backup runs this process removes none, so they can be copied one after the other. A copy that lives as long as this
+//! process needs no files of its own: it links them.
 
 use crate::io::lmdb::Access;
 use crate::lmdb::environment::Environment;
@@ -19,16 +20,30 @@ use std::path::Path;
 /// Another process may remove a file between the copy of the catalog and that of the file; then both are done again.
 const ATTEMPTS: usize = 10;
 
+/// How segment files come into a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CopiedFiles {
+    /// Copied and synced.
+    Copied,
+    /// Linked where the file system can do that, else copied; not synced.
+    Linked,
+}
+
 impl Store {
     /// Copies a consistent snapshot to the folder `to`, which must be missing or empty, while the database is in use.
     /// Returns the bytes copied.
     pub fn backup(&self, to: &Path) -> Result<u64> {
         self.require_vacant(to)?;
         folder::make_with_parents(to)?;
+        self.copy_whole(to, CopiedFiles::Copied)
+    }
+
+    /// Copies a consistent snapshot to the empty folder `to`. Returns the bytes that were copied or linked.
+    pub(crate) fn copy_whole(&self, to: &Path, files: CopiedFiles) -> Result<u64> {
         let mut attempt = 1;
         loop {
             let held = self.files.hold(self.path());
-            let result = self.copy(to);
+            let result = self.copy(to, files);
             drop(held);
             match result {
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound && attempt < ATTEMPTS => {
@@ -63,7 +78,7 @@ impl Store {
         Err(Error::InvalidInput(format!("backup folder {} is not empty; name a new one", to.display())))
     }
 
-    fn copy(&self, to: &Path) -> Result<u64> {
+    fn copy(&self, to: &Path, files: CopiedFiles) -> Result<u64> {
         let new = folder::new_catalog(to);
         fs::create_dir(&new).map_err(Error::io("creating folder", &new))?;
         let data = new.join("data.mdb");
@@ -77,8 +92,11 @@ impl Store {
                 (folder::segment_file(self.path(), table, segment), folder::segment_file(to, table, segment));
             let parent = folder::table_segments(to, table);
             fs::create_dir_all(&parent).map_err(Error::io("creating folder", &parent))?;
-            bytes += fs::copy(&source, &target).map_err(Error::io("copying", &source))?;
-            File::open(&target).and_then(|file| file.sync_all()).map_err(Error::io("syncing", &target))?;
+            bytes += files.bring(&source, &target)?;
+        }
+        if files == CopiedFiles::Linked {
+            folder::write_format(to)?;
+            return folder::name_catalog(to).map(|()| bytes);
         }
         for entry in fs::read_dir(&root).map_err(Error::io("reading folder", &root))? {
             folder::sync_folder(&entry.map_err(Error::io("reading folder", &root))?.path())?;
@@ -86,6 +104,20 @@ impl Store {
         folder::sync_folder(&root)?;
         folder::write_format(to)?;
         folder::publish_catalog(to)?;
+        Ok(bytes)
+    }
+}
+
+impl CopiedFiles {
+    /// Brings one file into the copy. Returns its bytes.
+    fn bring(self, source: &Path, target: &Path) -> Result<u64> {
+        if self == Self::Linked && fs::hard_link(source, target).is_ok() {
+            return Ok(fs::metadata(target).map_err(Error::io("reading", target))?.len());
+        }
+        let bytes = fs::copy(source, target).map_err(Error::io("copying", source))?;
+        if self == Self::Copied {
+            File::open(target).and_then(|file| file.sync_all()).map_err(Error::io("syncing", target))?;
+        }
         Ok(bytes)
     }
 }

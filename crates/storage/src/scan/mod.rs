@@ -46,6 +46,7 @@ use crate::decode::arrays::{Selection, values};
 use crate::io::ahead::ReadOptions;
 use crate::model::view::ColumnView;
 use crate::scan::code::CodePredicate;
+pub use crate::scan::costs::scan_cost;
 use crate::scan::estimate::Metadata;
 use crate::scan::evaluate::EvaluatedZone;
 use crate::scan::keyed::Asked;

@@ -40,6 +40,21 @@ impl Snapshot {
         self.tables.values().find(|table| table.definition.id == id)
     }
 
+    /// This snapshot with one of its tables under the name of another, which is hidden by it. Plans are kept in common.
+    pub fn with_stand_in(&self, hidden: &TableName, stands_in: &TableName) -> Self {
+        let mut tables = self.tables.clone();
+        if let Some(table) = self.tables.get(stands_in) {
+            tables.insert(hidden.clone(), Arc::clone(table));
+        }
+        Self {
+            commit: self.commit,
+            schemas: self.schemas.clone(),
+            tables,
+            views: self.views.clone(),
+            kept: Arc::clone(&self.kept),
+        }
+    }
+
     /// The columns of a table that any table's REFERENCES names, each once.
     pub fn referred_columns(&self, table: TableId) -> Vec<ColumnId> {
         referred_columns(self.tables.values().map(|table| &*table.definition), table)

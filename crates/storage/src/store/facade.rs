@@ -8,6 +8,7 @@ use crate::lmdb::folder::{FolderKind, WriterLock};
 use crate::lmdb::verifier::Trusted;
 use crate::lmdb::verifier::commit_checksum::CommitChecksum;
 use crate::lmdb::{folder, records, verifier};
+use crate::maintenance::backup::CopiedFiles;
 use crate::open::current::{Current, open_for_reading};
 use crate::open::readers::Readers;
 use crate::open::registry;
@@ -84,6 +85,23 @@ impl Store {
         folder::create(&path, Access::Scratch)?;
         let environment = Environment::open(&folder::catalog(&path), Access::Scratch)?;
         let mut store = Self::assemble(&path, environment, Some(lock), Access::Scratch, budget)?;
+        store._temporary = Some(temporary);
+        Ok(Arc::new(store))
+    }
+
+    /// A scratch database in a folder within this one's, not synced, removed when dropped, with the tables as they are now.
+    /// Segment files are linked, or copied where the file system can't link; heap pages are copied with the catalog. Whoever
+    /// opens this database for writing next removes what a process has left that was killed.
+    pub fn scratch_copy(&self) -> Result<Arc<Self>> {
+        let temporary = tempfile::Builder::new()
+            .prefix(folder::SCRATCH)
+            .tempdir_in(self.path())
+            .map_err(Error::io("creating a folder for scratch tables in", self.path()))?;
+        let path = temporary.path().to_path_buf();
+        let lock = WriterLock::take(&path)?;
+        self.copy_whole(&path, CopiedFiles::Linked)?;
+        let environment = Environment::open(&folder::catalog(&path), Access::Scratch)?;
+        let mut store = Self::assemble(&path, environment, Some(lock), Access::Scratch, Arc::clone(&self.budget))?;
         store._temporary = Some(temporary);
         Ok(Arc::new(store))
     }
@@ -200,6 +218,7 @@ impl Store {
     /// Removes segment files that no commit names, left by a crash between writing and commit, and what a VACUUM has left.
     fn sweep(&self) -> Result<()> {
         folder::remove_new_catalogs(&self.path)?;
+        folder::remove_scratch(&self.path)?;
         let orphans = folder::orphans(&self.path, &self.known_segments()?)?;
         if !orphans.is_empty() {
             tracing::info!("{}: removing {} files that no commit names", self.path.display(), orphans.len());

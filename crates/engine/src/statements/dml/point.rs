@@ -51,7 +51,7 @@ pub(crate) fn select(
     if !is_offered(session, &name) {
         return Ok(None);
     }
-    let Some(table) = session.engine.store.pinned_table(&name)? else { return Ok(None) };
+    let Some(table) = session.pinned_table(&name)? else { return Ok(None) };
     let Some(places) = columns_of(&table.definition, &select.projection) else { return Ok(None) };
     let Some(key) = key_of(&table, condition, parameters) else { return Ok(None) };
     let Some(pages) = &table.pages else { return Ok(None) };

@@ -58,7 +58,7 @@ pub(crate) fn change_now(
     let Some(Plain { from, assignments, condition }) = plain(statement) else { return Ok(None) };
     let Some(name) = plain_name(from).filter(|name| is_offered(session, name)) else { return Ok(None) };
     let store = &session.engine.store;
-    let Some(table) = store.pinned_table(&name)? else { return Ok(None) };
+    let Some(table) = session.pinned_table(&name)? else { return Ok(None) };
     let Some(change) = PointChange::of(&table, condition, &assignments, parameters) else { return Ok(None) };
     if change.is_in_vain(&table)? {
         return Ok(Some(0));

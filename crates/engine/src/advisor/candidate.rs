@@ -1,0 +1,161 @@
+//! A design worth trying, and the statements that give it to a table and take it away again.
+
+use crate::sql::layout;
+use gingham_storage::model::quoted_name;
+use gingham_storage::{ColumnId, DEFAULT_SCHEMA, Design, EncodingChoice, IndexDefinition, TableDefinition, TableName};
+
+/// A design for a table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// How columns lie.
+    pub design: Design,
+    /// Columns that records are sorted by.
+    pub sort_by: Vec<ColumnId>,
+    /// A column that gets an index, of tables in heap pages.
+    pub index: Option<ColumnId>,
+    /// Why it is worth a try.
+    pub reason: String,
+}
+
+impl Candidate {
+    /// The design that a table has.
+    pub fn present(definition: &TableDefinition) -> Self {
+        let (design, sort_by) = (definition.design.clone(), definition.sort_by.clone());
+        Self { design, sort_by, index: None, reason: "the present design".to_owned() }
+    }
+
+    /// Whether it is another than the table has.
+    pub fn changes(&self, definition: &TableDefinition) -> bool {
+        self.design != definition.design || self.sort_by != definition.sort_by || self.index.is_some()
+    }
+
+    /// The table's definition with this design, under another name. It refers to no other table, and nothing is checked: what it
+    /// has was checked already.
+    pub fn definition(&self, of: &TableDefinition, name: TableName) -> TableDefinition {
+        let mut definition = of.clone();
+        (definition.id, definition.name) = (0, name);
+        definition.references.clear();
+        (definition.design, definition.sort_by) = (self.design.clone(), self.sort_by.clone());
+        // The store makes those of keys.
+        definition.indexes.retain(|index| !index.of_constraint && self.design.heap.is_some());
+        let number = definition.indexes.iter().map(|index| index.number + 1).max().unwrap_or(0);
+        definition.indexes.extend(self.index.map(|column| IndexDefinition {
+            number,
+            name: index_name(of, column),
+            columns: vec![column],
+            unique: false,
+            of_constraint: false,
+        }));
+        definition
+    }
+
+    /// The design in a few words: `column, sort_by day`.
+    pub fn text(&self, definition: &TableDefinition) -> String {
+        let with = TableDefinition { design: self.design.clone(), ..definition.clone() };
+        let mut parts = vec![self.design.text(&with)];
+        parts.extend(
+            layout::page_options(&self.design)
+                .into_iter()
+                .filter(|(_, value)| !value.is_empty())
+                .map(|(key, value)| format!("{key} {value}")),
+        );
+        let packings = layout::page_packings(&self.design, &with);
+        parts.extend([packings, self.design.encodings_text(&with)].into_iter().filter(|text| !text.is_empty()));
+        let names = |columns: &[ColumnId]| {
+            let names = columns.iter().filter_map(|id| definition.column_by_id(*id));
+            names.map(|column| quoted_name(&column.name)).collect::<Vec<_>>().join(", ")
+        };
+        parts.extend((!self.sort_by.is_empty()).then(|| format!("sorted by {}", names(&self.sort_by))));
+        parts.extend(self.index.map(|column| format!("index on {}", names(&[column]))));
+        parts.join(", ")
+    }
+
+    /// The statements that give the design to a table that has another.
+    pub fn statements(&self, definition: &TableDefinition) -> Vec<String> {
+        let table = full_name(&definition.name);
+        let mut statements = Vec::new();
+        // A layout of segments takes no index.
+        let lost = definition.indexes.iter().filter(|index| !index.of_constraint && self.design.heap.is_none());
+        statements.extend(lost.map(|index| format!("DROP INDEX {}", quoted_name(&index.name))));
+        let options = self.options(definition);
+        if !options.is_empty() {
+            let options: Vec<String> =
+                options.into_iter().map(|(key, value)| format!("{key} = '{}'", value.replace('\'', "''"))).collect();
+            statements.push(format!("ALTER TABLE {table} SET ({})", options.join(", ")));
+        }
+        if let Some(column) = self.index.and_then(|id| definition.column_by_id(id)) {
+            let (name, column) = (quoted_name(&index_name(definition, column.id)), quoted_name(&column.name));
+            statements.push(format!("CREATE INDEX {name} ON {table} ({column})"));
+        }
+        statements
+    }
+
+    /// The statements that give the table its design back, once it has this one.
+    pub fn undo(&self, definition: &TableDefinition) -> Vec<String> {
+        let changed =
+            TableDefinition { design: self.design.clone(), sort_by: self.sort_by.clone(), ..definition.clone() };
+        let mut statements = Vec::new();
+        statements
+            .extend(self.index.map(|column| format!("DROP INDEX {}", quoted_name(&index_name(definition, column)))));
+        let before = Self::present(definition);
+        let without = TableDefinition { indexes: Vec::new(), ..changed };
+        statements.extend(before.statements(&without));
+        let kept = definition.indexes.iter().filter(|index| !index.of_constraint && self.design.heap.is_none());
+        statements.extend(kept.map(|index| {
+            let columns = index.columns.iter().filter_map(|id| definition.column_by_id(*id));
+            let columns: Vec<String> = columns.map(|column| quoted_name(&column.name)).collect();
+            let unique = if index.unique { "UNIQUE " } else { "" };
+            let (name, table) = (quoted_name(&index.name), full_name(&definition.name));
+            format!("CREATE {unique}INDEX {name} ON {table} ({})", columns.join(", "))
+        }));
+        statements
+    }
+
+    /// The options of ALTER TABLE … SET that lead from the table's design to this one.
+    fn options(&self, definition: &TableDefinition) -> Vec<(&'static str, String)> {
+        let mut options = Vec::new();
+        if self.design != definition.design {
+            let with = TableDefinition { design: self.design.clone(), ..definition.clone() };
+            options.push(("layout", self.design.text(&with)));
+            let packings = layout::page_packings(&self.design, &with);
+            options.extend((!packings.is_empty()).then_some(("packing", packings)));
+            options.extend(layout::page_options(&self.design).into_iter().filter(|(_, value)| !value.is_empty()));
+            let encodings = self.changed_encodings(definition);
+            options.extend((!encodings.is_empty()).then_some(("encoding", encodings)));
+        }
+        if self.sort_by != definition.sort_by {
+            let names = self.sort_by.iter().filter_map(|id| definition.column_by_id(*id));
+            let names: Vec<String> = names.map(|column| quoted_name(&column.name)).collect();
+            options.push(("sort_by", names.join(", ")));
+        }
+        options
+    }
+
+    /// Encodings that differ from the table's, which a change of layout would keep.
+    fn changed_encodings(&self, definition: &TableDefinition) -> String {
+        if self.design.heap.is_some() {
+            return String::new();
+        }
+        let of = |design: &Design, column| design.column(column).map_or(EncodingChoice::Auto, |own| own.encoding);
+        let changed = definition.columns.iter().filter_map(|column| {
+            let own = of(&self.design, column.id);
+            (own != of(&definition.design, column.id)).then(|| format!("{} {}", quoted_name(&column.name), own.name()))
+        });
+        changed.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A name for an index on a column that none of the table's has.
+fn index_name(definition: &TableDefinition, column: ColumnId) -> String {
+    let column = definition.column_by_id(column).map_or("", |column| &column.name);
+    let mut name = format!("{}_{column}_advised", definition.name.table);
+    while definition.indexes.iter().any(|index| index.name == name) {
+        name.push('_');
+    }
+    name
+}
+
+fn full_name(name: &TableName) -> String {
+    let table = quoted_name(&name.table);
+    if name.schema == DEFAULT_SCHEMA { table } else { format!("{}.{table}", quoted_name(&name.schema)) }
+}

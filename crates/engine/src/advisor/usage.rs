@@ -1,0 +1,144 @@
+//! What a statement asks of tables: the columns that it reads, the conditions on them and how much these leave, and what it
+//! writes. Taken from its optimised plan, in which conditions lie with the scans that evaluate them.
+
+use crate::table::GinghamTable;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::datasource::source_as_provider;
+use datafusion::error::Result;
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator, TableScan, Volatility};
+use gingham_storage::{ColumnId, TableName};
+use std::collections::BTreeSet;
+
+/// What one statement asks.
+#[derive(Debug, Clone, Default)]
+pub struct StatementUse {
+    /// Scans, in the plan's order; a table that is read twice is there twice.
+    pub tables: Vec<TableUse>,
+    /// What it writes.
+    pub write: Option<WriteUse>,
+    /// Its answer is another one each time: it asks for the time, or for random numbers.
+    pub volatile: bool,
+    /// Which rows it gives, or what it computes, depends on an order that it does not fix, as LIMIT without ORDER BY does.
+    pub by_order: bool,
+}
+
+/// One scan of a table.
+#[derive(Debug, Clone)]
+pub struct TableUse {
+    /// The table.
+    pub table: TableName,
+    /// Columns whose values are needed behind the scan.
+    pub columns: Vec<ColumnId>,
+    /// Conditions that the scan evaluates, one for each part of the AND and each column of it.
+    pub filters: Vec<FilterUse>,
+    /// Records that fulfil all conditions, about.
+    pub rows: f64,
+}
+
+/// A condition on a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FilterUse {
+    /// The column.
+    pub column: ColumnId,
+    /// How it is compared.
+    pub kind: FilterKind,
+    /// The share of records that fulfil the condition, about.
+    pub share: f64,
+}
+
+/// How a column is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilterKind {
+    /// With one value.
+    Equal,
+    /// With bounds.
+    Range,
+    /// In another way: lists, LIKE, functions.
+    Other,
+}
+
+/// A write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WriteUse {
+    /// The table.
+    pub table: TableName,
+    /// What is done.
+    pub kind: WriteKind,
+    /// Records that it writes, about.
+    pub rows: f64,
+}
+
+/// What a write does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteKind {
+    /// New records.
+    Insert,
+    /// New values of these columns.
+    Update(Vec<ColumnId>),
+    /// Records go.
+    Delete,
+}
+
+/// What a plan, optimised, asks of the database's tables.
+pub(crate) fn table_uses(plan: &LogicalPlan, options: &ConfigOptions) -> Result<StatementUse> {
+    let mut uses = StatementUse::default();
+    plan.apply_with_subqueries(|node| {
+        match node {
+            LogicalPlan::TableScan(scan) => uses.tables.extend(of_scan(scan, options)?),
+            LogicalPlan::Limit(_) | LogicalPlan::Window(_) => uses.by_order = true,
+            LogicalPlan::Sort(sort) => uses.by_order |= sort.fetch.is_some(),
+            _ => {}
+        }
+        node.apply_expressions(|expression| {
+            expression.apply(|part| {
+                match part {
+                    Expr::ScalarFunction(call) => {
+                        uses.volatile |= call.func.signature().volatility != Volatility::Immutable;
+                    }
+                    Expr::AggregateFunction(call) => {
+                        let name = call.func.name();
+                        let ordered = ["array_agg", "string_agg", "first_value", "last_value", "nth_value"];
+                        uses.by_order |= ordered.contains(&name);
+                    }
+                    _ => {}
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })?;
+    Ok(uses)
+}
+
+/// One scan; `None` when it is not of a table of ours.
+fn of_scan(scan: &TableScan, options: &ConfigOptions) -> Result<Option<TableUse>> {
+    let provider = source_as_provider(&scan.source)?;
+    let Some(table) = provider.downcast_ref::<GinghamTable>() else { return Ok(None) };
+    let shown = table.shown_columns();
+    let columns = match &scan.projection {
+        Some(places) => places.iter().filter_map(|place| shown.get(*place).map(|(_, id)| *id)).collect(),
+        None => shown.iter().map(|(_, id)| *id).collect(),
+    };
+    let id_of = |name: &str| shown.iter().find(|(shown, _)| *shown == name).map(|(_, id)| *id);
+    let (all, mut filters) = (table.rows().max(1) as f64, Vec::new());
+    for filter in &scan.filters {
+        let share = (table.rows_of(std::slice::from_ref(filter), options) / all).clamp(0.0, 1.0);
+        let kind = kind_of(filter);
+        let names: BTreeSet<&str> = filter.column_refs().into_iter().map(|column| column.name.as_str()).collect();
+        filters.extend(names.into_iter().filter_map(id_of).map(|column| FilterUse { column, kind, share }));
+    }
+    let rows = table.rows_of(&scan.filters, options).min(all);
+    Ok(Some(TableUse { table: table.table.definition.name.clone(), columns, filters, rows }))
+}
+
+fn kind_of(filter: &Expr) -> FilterKind {
+    match filter {
+        Expr::BinaryExpr(comparison) => match comparison.op {
+            Operator::Eq => FilterKind::Equal,
+            Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => FilterKind::Range,
+            _ => FilterKind::Other,
+        },
+        Expr::Between(_) => FilterKind::Range,
+        _ => FilterKind::Other,
+    }
+}
