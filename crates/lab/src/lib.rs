@@ -6,12 +6,14 @@
 //! | `data` | data that experiments are fed with |
 //! | `experiment` | experiments as data, their runner, claims and verdicts |
 //! | `experiments` | the papers' experiments |
+//! | `advisor` | which design of a table suits a workload, measured |
 //! | `merge` | results of several machines as one |
 //! | `report`, `plot` | results as a page with figures |
 //! | `machine` | facts that stand beside every measurement |
 //! | `random` | random numbers that a seed determines |
 //! | `statistics` | intervals, outliers, comparisons, classes of the best |
 
+pub mod advisor;
 pub mod data;
 pub mod experiment;
 pub mod experiments;

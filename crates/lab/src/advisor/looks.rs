@@ -1,0 +1,167 @@
+//! Which designs are faster, told from rounds of measurements with a few looks at them.
+//!
+//! A round times every design once, in random order. At five shares of the time, and at no other moment, the designs are
+//! compared: whoever stopped when a difference shows would find one sooner or later between equal designs. Each look has a fifth
+//! of the 5 % that all may err, and Holm's correction keeps that for all pairs of designs together. A design that is told apart
+//! as slower than another is not measured further, but for the present one, which is the yardstick of all gains.
+
+use crate::random::Random;
+use crate::statistics::{CONFIDENCE, Interval, PairedRatio, holm};
+
+/// Looks at most.
+pub const LOOKS: usize = 5;
+/// Rounds at most: more would be no wiser.
+const MOST_ROUNDS: usize = 400;
+
+/// What times designs.
+pub trait Machine {
+    /// Why a measurement can't go on.
+    type Failure;
+
+    /// Times the parts of the workload on a design once: nanoseconds each, weighed, above 0.
+    fn time(&mut self, design: usize) -> Result<Vec<f64>, Self::Failure>;
+
+    /// The share of the time for measuring that is gone.
+    fn spent(&self) -> f64;
+}
+
+/// A design with its measurements.
+#[derive(Debug, Clone, Default)]
+pub struct Timed {
+    /// By round, the sum over the parts.
+    pub sums: Vec<f64>,
+    /// By round, each part.
+    pub parts: Vec<Vec<f64>>,
+    /// The design that it was told apart from as slower, and at which look, from 1.
+    pub slower: Option<(usize, usize)>,
+}
+
+/// What the rounds tell.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// The designs, the present one first.
+    pub designs: Vec<Timed>,
+    /// Those that no other was told apart from as faster, ascending.
+    pub class: Vec<usize>,
+    /// Looks that were taken.
+    pub looks: usize,
+    /// Pairs of designs that were told apart: the first is faster than the second.
+    faster: Vec<(usize, usize)>,
+}
+
+/// Rounds of `designs` designs, of which the first is the present one, until the machine's time is spent, nothing is left to
+/// compare, or there were enough.
+pub fn measure<M: Machine>(machine: &mut M, designs: usize, seed: u64) -> Result<Told, M::Failure> {
+    let mut random = Random::named(seed, "advisor");
+    let mut told =
+        Told { designs: vec![Timed::default(); designs], class: (0..designs).collect(), looks: 0, faster: Vec::new() };
+    for look in 1..=LOOKS {
+        let share = look as f64 / LOOKS as f64;
+        let most = (MOST_ROUNDS as f64 * share) as usize;
+        while told.designs[0].sums.is_empty() || machine.spent() < share && told.designs[0].sums.len() < most {
+            told.round(machine, &mut random)?;
+        }
+        told.look(look);
+        if told.class.len() == 1 {
+            break;
+        }
+    }
+    Ok(told)
+}
+
+impl Told {
+    fn round<M: Machine>(&mut self, machine: &mut M, random: &mut Random) -> Result<(), M::Failure> {
+        let mut order: Vec<usize> = (0..self.designs.len()).filter(|design| self.is_measured(*design)).collect();
+        random.shuffle(&mut order);
+        for design in order {
+            let parts = machine.time(design)?;
+            let timed = &mut self.designs[design];
+            timed.sums.push(parts.iter().sum());
+            timed.parts.push(parts);
+        }
+        Ok(())
+    }
+
+    /// Whether rounds still have it.
+    fn is_measured(&self, design: usize) -> bool {
+        design == 0 || self.designs[design].slower.is_none()
+    }
+
+    /// Compares all pairs that are still measured.
+    fn look(&mut self, look: usize) {
+        self.looks = look;
+        let left: Vec<usize> = (0..self.designs.len()).filter(|design| self.is_measured(*design)).collect();
+        let mut pairs = Vec::new();
+        for (place, a) in left.iter().enumerate() {
+            for b in &left[place + 1..] {
+                let ratio = PairedRatio::of(&self.designs[*a].sums, &self.designs[*b].sums);
+                pairs.extend(ratio.map(|ratio| (*a, *b, ratio)));
+            }
+        }
+        let adjusted = holm(&pairs.iter().map(|(_, _, ratio)| ratio.p()).collect::<Vec<_>>());
+        for ((a, b, ratio), p) in pairs.iter().zip(adjusted) {
+            if p < (1.0 - CONFIDENCE) / LOOKS as f64 {
+                let (faster, slower) = if ratio.log_ratio < 0.0 { (*a, *b) } else { (*b, *a) };
+                self.faster.push((faster, slower));
+                self.designs[slower].slower.get_or_insert((faster, look));
+            }
+        }
+        self.class.retain(|design| self.designs[*design].slower.is_none());
+    }
+
+    /// Whether one design was told apart from another as faster, or from one that was.
+    pub fn is_faster(&self, design: usize, than: usize) -> bool {
+        let (mut known, mut next) = (vec![than], 0);
+        while next < known.len() {
+            let slower = known[next];
+            let more = self.faster.iter().filter(|(_, other)| *other == slower).map(|(faster, _)| *faster);
+            let new: Vec<usize> = more.filter(|faster| !known.contains(faster)).collect();
+            known.extend(new);
+            next += 1;
+        }
+        design != than && known.contains(&design)
+    }
+
+    /// The design to propose: the present one where nothing was told apart from it as faster, else the one of fewest bytes among
+    /// those that no other was told apart from, and that were told apart from the present one.
+    pub fn proposed(&self, bytes: &[f64]) -> usize {
+        if self.class.contains(&0) {
+            return 0;
+        }
+        let sure = self.class.iter().copied().filter(|design| self.is_faster(*design, 0));
+        sure.min_by(|a, b| bytes[*a].total_cmp(&bytes[*b])).unwrap_or(0)
+    }
+
+    /// How many times as fast as the present design one is, over the rounds that both have.
+    pub fn gain(&self, design: usize) -> Option<Gain> {
+        let rounds = self.designs[design].sums.len();
+        Gain::of(&self.designs[0].sums[..rounds.min(self.designs[0].sums.len())], &self.designs[design].sums)
+    }
+
+    /// The gain in one part of the workload.
+    pub fn gain_in(&self, design: usize, part: usize) -> Option<Gain> {
+        let of = |timed: &Timed| timed.parts.iter().map(|parts| parts[part]).collect::<Vec<f64>>();
+        Gain::of(&of(&self.designs[0]), &of(&self.designs[design]))
+    }
+}
+
+/// A gain: the time before over the time then.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gain {
+    /// The gain; below 1 it is a loss.
+    pub times: f64,
+    /// What holds the true one with the confidence that one look has.
+    pub interval: Interval,
+}
+
+impl Gain {
+    /// The gain of `then` over `before`, round by round.
+    pub fn of(before: &[f64], then: &[f64]) -> Option<Self> {
+        let ratio = PairedRatio::of(before, then)?;
+        let confidence = 1.0 - (1.0 - CONFIDENCE) / LOOKS as f64;
+        Some(Self { times: ratio.ratio(), interval: ratio.interval(confidence) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

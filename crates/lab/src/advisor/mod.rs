@@ -1,0 +1,3 @@
+//! The advisor.
+
+pub mod looks;
