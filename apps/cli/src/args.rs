@@ -1,5 +1,6 @@
 //! The command line's grammar, and which of its arguments runs in what order.
 
+use crate::advise::AdviseArgs;
 use crate::demo::DemoArgs;
 use crate::lab::LabCommand;
 use crate::output::Format;
@@ -30,7 +31,7 @@ A database whose name is that of a command is written ./demo.";
     after_help = AFTER_HELP,
     subcommand_precedence_over_arg = true,
     subcommand_value_name = "COMMAND",
-    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
+    override_usage = "gingham [OPTIONS] [DB]\n       gingham DB <load|layout|check|backup|advise> …\n       gingham demo …\n       gingham lab <list|run|merge> …"
 )]
 pub struct Arguments {
     /// Database folder, made when it is missing; a scratch database when not given
@@ -83,6 +84,8 @@ pub enum Verb {
         /// Folder to write, missing or empty
         to: PathBuf,
     },
+    /// DB advise: measure which designs of tables suit a workload
+    Advise(AdviseArgs),
     /// Make TPC-H data, load it, run the queries and check every answer
     Demo(DemoArgs),
     /// Repeat experiments of the papers that Gingham is built on, and judge their claims
@@ -98,6 +101,7 @@ impl Verb {
             Self::Layout { .. } => ("layout", true),
             Self::Check => ("check", true),
             Self::Backup { .. } => ("backup", true),
+            Self::Advise(_) => ("advise", true),
             Self::Demo(_) => ("demo", false),
             Self::Lab(_) => ("lab", false),
         }

@@ -2,9 +2,10 @@
 
 use crate::failure::Failure;
 use gingham::{CancelHandle, Connection};
+use gingham_lab::advisor::Stop;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What runs now and can be cancelled. Kept here only while it runs: it keeps the database open.
 static RUNNING: Mutex<Option<CancelHandle>> = Mutex::new(None);
@@ -25,6 +26,18 @@ pub fn handle_interrupts() -> Result<(), Failure> {
         if let Some(handle) = &*running {
             handle.cancel();
         }
+    })
+    .map_err(|error| Failure::failed(format!("can't handle Ctrl-C: {error}")))
+}
+
+/// Makes Ctrl-C stop the advisor; a second one ends the process.
+pub fn stops(stop: &Arc<Stop>) -> Result<(), Failure> {
+    let stop = Arc::clone(stop);
+    ctrlc::set_handler(move || {
+        if stop.is_stopped() {
+            exit(130);
+        }
+        stop.stop();
     })
     .map_err(|error| Failure::failed(format!("can't handle Ctrl-C: {error}")))
 }

@@ -10,6 +10,7 @@ macro_rules! say {
 }
 
 mod admin;
+mod advise;
 mod args;
 mod demo;
 mod failure;
@@ -66,6 +67,9 @@ fn run(arguments: Arguments, scripts: Vec<Script>) -> Result<(), Failure> {
         }
         Some(Verb::Layout { ref table, record }) => {
             with_database(&arguments, |database| admin::layout(database, table, record))
+        }
+        Some(Verb::Advise(ref arguments_of)) => {
+            with_database(&arguments, |database| advise::run(database, arguments_of))
         }
         Some(Verb::Check) => with_database(&arguments, admin::check),
         Some(Verb::Backup { ref to }) => with_database(&arguments, |database| admin::backup(database, to)),

@@ -65,3 +65,15 @@ pub fn scratch_copy(database: &Database) -> Result<Database> {
 pub fn stand_in(connection: &Connection, hidden: TableName, stands_in: TableName) -> Result<()> {
     connection.session().let_stand_in(StandIn { hidden, stands_in })
 }
+
+/// Bytes that queries and caches of a database may hold together.
+///
+/// ```
+/// let database = gingham::Database::in_memory()?;
+/// database.connect().execute("SET gingham.memory_limit = '1GB'")?;
+/// assert_eq!(gingham::lab::memory_limit(&database), 1_000_000_000);
+/// # Ok::<(), gingham::Error>(())
+/// ```
+pub fn memory_limit(database: &Database) -> usize {
+    database.engine().budget.limit()
+}

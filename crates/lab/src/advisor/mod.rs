@@ -1,3 +1,28 @@
-//! The advisor.
+//! The advisor: which design of each table suits a workload, and how sure that is. Candidates come from the engine
+//! (`gingham::advisor`); here they are built side by side in a scratch database, measured, and told apart as far as the
+//! measurements allow.
+//!
+//! | file | what |
+//! |---|---|
+//! | `advise` | the run: which tables, which designs, how long |
+//! | `scratch` | designs as tables in a scratch database |
+//! | `trial` | statements timed on designs, every answer compared |
+//! | `looks` | rounds of measurements, and what they tell at five looks |
+//! | `answer` | what a statement answered, in a few numbers |
+//! | `advice` | what was found |
+//! | `text` | that as lines of text |
+//! | `stop` | ending early |
 
+mod advice;
+mod advise;
+mod answer;
 pub mod looks;
+mod scratch;
+mod stop;
+mod text;
+mod trial;
+
+pub use advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
+pub use advise::{Request, Watch, advise};
+pub use answer::Answer;
+pub use stop::Stop;

@@ -15,3 +15,4 @@ pub use ahead::{ReadOptions, ReadTimes};
 pub use caches::Caches;
 pub use huge::{huge_buffer, huge_vec, huge_zeros};
 pub use memory::MemoryBudget;
+pub use system::free_bytes;

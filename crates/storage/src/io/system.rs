@@ -55,6 +55,30 @@ pub(crate) fn network_file_system(_path: &Path) -> Option<&'static str> {
     None
 }
 
+/// Bytes that may still be written to the file system that `path` lies on; `None` where the system does not say.
+#[cfg(unix)]
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    use std::os::unix::ffi::OsStrExt;
+    let path = std::ffi::CString::new(path.as_os_str().as_bytes()).ok()?;
+    let mut facts = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
+    // SAFETY: `path` is a NUL-terminated string and `facts` is room for one statvfs; both live through the call.
+    let facts = unsafe {
+        if libc::statvfs(path.as_ptr(), facts.as_mut_ptr()) != 0 {
+            return None;
+        }
+        facts.assume_init()
+    };
+    // The widths of both differ between systems.
+    #[allow(clippy::unnecessary_cast)]
+    (facts.f_bavail as u64).checked_mul(facts.f_frsize as u64)
+}
+
+/// Not asked elsewhere.
+#[cfg(not(unix))]
+pub fn free_bytes(_path: &Path) -> Option<u64> {
+    None
+}
+
 /// What tells one start of the system from the next; `None` where it does not say.
 pub(crate) fn boot() -> Option<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;

@@ -1,0 +1,101 @@
+//! `gingham DB advise W.sql`: which designs suit a workload.
+
+use crate::failure::Failure;
+use crate::interrupt;
+use clap::Args;
+use gingham::Database;
+use gingham::advisor::Workload;
+use gingham::storage::TableName;
+use gingham_lab::advisor::{Request, Stop, Watch, advise};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What `advise` takes.
+#[derive(Debug, Args)]
+pub struct AdviseArgs {
+    /// File of statements, each perhaps behind a comment such as -- weight: 10
+    #[arg(value_name = "WORKLOAD")]
+    workload: PathBuf,
+
+    /// Tables that may change [default: all that the workload names]
+    #[arg(long, value_name = "TABLE,…", value_delimiter = ',')]
+    tables: Vec<String>,
+
+    /// How long it may take, such as 90s or 5min
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    budget: Duration,
+
+    /// Bytes of scratch tables, in times of the database's, such as 2x
+    #[arg(long, value_name = "TIMES", default_value = "2x", value_parser = times)]
+    disk: f64,
+
+    /// Determines the order of measurements
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+}
+
+/// A time with its unit: `90s`, `1.5min`, `500ms`, `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let seconds = match unit.trim() {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "min" | "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("'{unit}' is no unit of time: ms, s, min or h")),
+    };
+    let number: f64 = number.trim().parse().map_err(|_| "a time is a number with a unit, such as 90s".to_owned())?;
+    let all = number * seconds;
+    if (0.1..=86_400.0).contains(&all) {
+        Ok(Duration::from_secs_f64(all))
+    } else {
+        Err("a time from 100ms to 24h".to_owned())
+    }
+}
+
+/// A factor: `2x` or `2`.
+fn times(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches(['x', '×']).parse::<f64>() {
+        Ok(times) if (0.0..=1000.0).contains(&times) => Ok(times),
+        _ => Err("a number of times from 0 to 1000, such as 2x".to_owned()),
+    }
+}
+
+/// Shows what is done now.
+struct Bar(ProgressBar);
+
+impl Watch for Bar {
+    fn note(&self, what: &str, spent: f64) {
+        self.0.set_position((spent * 1000.0) as u64);
+        self.0.set_message(what.to_owned());
+    }
+}
+
+/// Runs the verb.
+pub fn run(database: &Database, arguments: &AdviseArgs) -> Result<(), Failure> {
+    let origin = arguments.workload.display().to_string();
+    let text = std::fs::read_to_string(&arguments.workload)
+        .map_err(|error| Failure::usage(format!("can't read {origin}: {error}")))?;
+    let workload = Workload::parse(&text, &origin)?;
+    let tables = arguments.tables.iter().map(|name| table_name(name)).collect();
+    let request = Request { workload, tables, budget: arguments.budget, disk: arguments.disk, seed: arguments.seed };
+    let stop = Arc::new(Stop::default());
+    interrupt::stops(&stop)?;
+    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {percent}% {msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    let advice = advise(database, &request, &Bar(bar.clone()), &stop);
+    bar.finish_and_clear();
+    say!("{}", advice?.to_string().trim_end());
+    Ok(())
+}
+
+/// `schema.table`, or a table of the default schema.
+fn table_name(text: &str) -> TableName {
+    let (schema, table) = text.split_once('.').unwrap_or((gingham::storage::DEFAULT_SCHEMA, text));
+    TableName { schema: schema.to_owned(), table: table.to_owned() }
+}

@@ -1,0 +1,220 @@
+//! A scratch database in which designs of one table are built side by side: each in a schema of its own, and each with a
+//! connection whose statements find it under the table's name. The other tables are the database's own, by links to their files.
+
+use super::stop::Stop;
+use gingham::advisor::Candidate;
+use gingham::storage::scan::TableScan;
+use gingham::storage::snapshot::TableSnapshot;
+use gingham::storage::{Predicate, TableName};
+use gingham::{Connection, Database, Error, Result, lab};
+use gingham_kernels::Isa;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Records of a batch that is copied.
+const BATCH: usize = 1 << 16;
+/// The part of a table of many segments that is copied.
+const SAMPLE: f64 = 0.05;
+/// Records that a sample has at least: those of a segment.
+const LEAST_SAMPLE: u64 = 1 << 20;
+
+/// The scratch database.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    database: Database,
+    /// Bytes of its own that it may have.
+    limit: u64,
+    /// Designs built so far, for the names of schemas.
+    built: usize,
+}
+
+/// One design as a table.
+#[derive(Debug)]
+pub(super) struct Built {
+    /// Finds the design under the table's name.
+    pub(super) connection: Connection,
+    name: TableName,
+    /// Bytes of its records.
+    pub(super) bytes: u64,
+}
+
+/// Which zones of a table are copied.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    morsels: Vec<usize>,
+    /// The part of the table's records that they have.
+    pub(super) share: f64,
+    /// The records.
+    pub(super) rows: u64,
+}
+
+impl Scratch {
+    /// Copies the database as it is now; the copy may grow to so many bytes of its own.
+    pub(super) fn of(database: &Database, limit: u64) -> Result<Self> {
+        let scratch = Self { database: lab::scratch_copy(database)?, limit, built: 0 };
+        scratch.require_room(0)?;
+        Ok(scratch)
+    }
+
+    /// A connection that sees the tables as they are.
+    pub(super) fn connect(&self) -> Connection {
+        self.database.connect()
+    }
+
+    /// Bytes that tables may still take: of the limit, and on the disk.
+    pub(super) fn room(&self) -> u64 {
+        let left = self.limit.saturating_sub(own_bytes(self.database.path()));
+        // The last tenth of a disk is for others.
+        let free = gingham::storage::io::free_bytes(self.database.path()).map_or(left, |free| free / 10 * 9);
+        left.min(free)
+    }
+
+    /// An error when there is no room for so many bytes.
+    pub(super) fn require_room(&self, bytes: u64) -> Result<()> {
+        let room = self.room();
+        if own_bytes(self.database.path()) <= self.limit && room >= bytes {
+            return Ok(());
+        }
+        Err(Error::Io(format!(
+            "no room for scratch tables in {}: {bytes} more bytes are needed and {room} may be taken; free some, or give \
+             more of the disk with --disk",
+            self.database.path().display()
+        )))
+    }
+
+    /// Makes a table of a design and copies records of `table` into it.
+    pub(super) fn build(
+        &mut self,
+        table: &Arc<TableSnapshot>,
+        sample: &Sample,
+        candidate: &Candidate,
+        stop: &Stop,
+    ) -> Result<Built> {
+        let own = &table.definition.name;
+        self.built += 1;
+        let name = TableName { schema: format!("gingham advisor {}", self.built), table: own.table.clone() };
+        let definition = candidate.definition(&table.definition, name.clone());
+        lab::store(&self.database).write(|transaction| {
+            transaction.create_schema(&name.schema)?;
+            transaction.create_table(definition)
+        })?;
+        let connection = self.database.connect();
+        lab::stand_in(&connection, own.clone(), name.clone())?;
+        let built = Built { connection, name, bytes: 0 };
+        let filled = stop.while_running(&built.connection, || self.fill(table, sample, &built, stop));
+        match filled {
+            Ok(bytes) => Ok(Built { bytes, ..built }),
+            Err(error) => {
+                self.remove(built);
+                Err(error)
+            }
+        }
+    }
+
+    /// Copies the records and gives the table the form that ALTER TABLE would: no delta, and in order. Returns its bytes.
+    fn fill(&self, table: &Arc<TableSnapshot>, sample: &Sample, built: &Built, stop: &Stop) -> Result<u64> {
+        let quoted = format!("\"{}\".\"{}\"", built.name.schema, built.name.table.replace('"', "\"\""));
+        let columns = table.definition.columns.iter().map(|column| column.id).collect();
+        let scan = TableScan::new(Arc::clone(table), columns, Predicate::Constant(true), BATCH, Isa::best())?;
+        let scan = Arc::new(scan);
+        let mut appender = built.connection.appender(&quoted)?;
+        for morsel in &sample.morsels {
+            for batch in scan.read(*morsel)? {
+                stop.check()?;
+                appender.append_batch(batch?)?;
+            }
+        }
+        appender.finish()?;
+        built.connection.execute(&format!("OPTIMIZE TABLE {quoted}"))?;
+        Ok(table_bytes(&*built.connection.table(&quoted)?))
+    }
+
+    /// Removes a design's table.
+    pub(super) fn remove(&self, built: Built) {
+        let Built { connection, name, .. } = built;
+        drop(connection);
+        // What stays goes with the scratch database.
+        let _ = lab::store(&self.database).write(|transaction| transaction.drop_schema(&name.schema, true));
+    }
+}
+
+impl Sample {
+    /// All of a table.
+    pub(super) fn whole(table: &Arc<TableSnapshot>) -> Result<Self> {
+        let scan = scan_of(table)?;
+        Ok(Self { morsels: (0..scan.morsels()).collect(), share: 1.0, rows: table.rows() })
+    }
+
+    /// Segments spread over the table, or runs of pages: a twentieth of it, and a segment at least; all of a table that has hardly
+    /// more.
+    pub(super) fn of(table: &Arc<TableSnapshot>) -> Result<Self> {
+        let rows = table.rows();
+        if rows < 2 * LEAST_SAMPLE {
+            return Self::whole(table);
+        }
+        let scan = scan_of(table)?;
+        // Morsels that lie together: those of a segment, or as many of pages as have as many records.
+        let mut runs: Vec<(Vec<usize>, u64)> = Vec::new();
+        for morsel in 0..scan.morsels() {
+            let of_morsel = scan.count(morsel)? as u64;
+            match runs.last_mut().filter(|(_, rows)| rows + of_morsel <= LEAST_SAMPLE) {
+                Some((run, rows)) => {
+                    run.push(morsel);
+                    *rows += of_morsel;
+                }
+                None => runs.push((vec![morsel], of_morsel)),
+            }
+        }
+        let wanted = ((SAMPLE * runs.len() as f64) as usize).max(1);
+        let chosen = (0..wanted).map(|number| &runs[(2 * number + 1) * runs.len() / (2 * wanted)]);
+        let (mut morsels, mut taken) = (Vec::new(), 0);
+        for (run, of_run) in chosen {
+            morsels.extend(run);
+            taken += of_run;
+        }
+        Ok(Self { morsels, share: taken as f64 / rows as f64, rows: taken })
+    }
+
+    /// How many times as large the table is.
+    pub(super) fn scale(&self) -> f64 {
+        1.0 / self.share.max(1e-9)
+    }
+
+    /// Whether it is the whole table.
+    pub(super) fn is_whole(&self) -> bool {
+        self.share >= 1.0
+    }
+}
+
+fn scan_of(table: &Arc<TableSnapshot>) -> Result<TableScan> {
+    Ok(TableScan::new(Arc::clone(table), Vec::new(), Predicate::Constant(true), BATCH, Isa::best())?)
+}
+
+/// Bytes of a table's records, wherever they lie.
+pub(super) fn table_bytes(table: &TableSnapshot) -> u64 {
+    let parts: u64 = table.segments.iter().chain(&table.delta).map(|part| part.bytes()).sum();
+    let page = table.heap.as_ref().map_or(0, |heap| heap.pages * heap.options.page_bytes as u64);
+    parts + page
+}
+
+/// Bytes of the files that only this folder has.
+fn own_bytes(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else { return 0 };
+    let size = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => own_bytes(&entry.path()),
+        Ok(metadata) => own_bytes_of(&metadata),
+        Err(_) => 0,
+    };
+    entries.flatten().map(size).sum()
+}
+
+#[cfg(unix)]
+fn own_bytes_of(metadata: &std::fs::Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    if metadata.nlink() > 1 { 0 } else { metadata.blocks() * 512 }
+}
+
+#[cfg(not(unix))]
+fn own_bytes_of(metadata: &std::fs::Metadata) -> u64 {
+    metadata.len()
+}

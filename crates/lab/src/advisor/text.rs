@@ -1,0 +1,110 @@
+//! What was found, as lines of text.
+
+use super::advice::{Advice, Answered, StatementFacts, TableAdvice};
+use super::looks::{Gain, LOOKS};
+use std::fmt::{self, Display, Formatter};
+
+/// Characters of a statement that are shown.
+const SHOWN: usize = 60;
+/// Statements whose gains are shown, losses first.
+const STATEMENTS: usize = 8;
+
+impl Display for Advice {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        for facts in &self.statements {
+            if let Some(why) = &facts.left_out {
+                writeln!(f, "left out: {}: {why}", named(facts))?;
+            } else if facts.uses.volatile {
+                writeln!(f, "answers not compared: {}: it asks for the time, or for random numbers", named(facts))?;
+            } else if facts.uses.by_order {
+                writeln!(
+                    f,
+                    "only rows counted: {}: which it gives depends on an order that it does not fix",
+                    named(facts)
+                )?;
+            }
+        }
+        for table in &self.tables {
+            write_table(f, self, table)?;
+        }
+        for (table, why) in &self.passed_over {
+            writeln!(f, "{table}: passed over, {why}")?;
+        }
+        let (elapsed, budget) = (self.elapsed.as_secs_f64(), self.budget.as_secs_f64());
+        writeln!(
+            f,
+            "{elapsed:.1} s of {budget:.1} s; intervals hold the true gain with 99 %, at each of {LOOKS} looks at most"
+        )
+    }
+}
+
+fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> fmt::Result {
+    let definition = &table.definition;
+    writeln!(
+        f,
+        "{}: {} records, about {:.0} % of the workload's time; {} designs measured in {} rounds{}",
+        definition.name,
+        table.rows,
+        table.share * 100.0,
+        table.designs.len(),
+        table.told.designs[0].sums.len(),
+        if table.sample < 1.0 { format!(", on a sample of {:.1} %", table.sample * 100.0) } else { String::new() }
+    )?;
+    let present = &table.designs[0];
+    writeln!(f, "  present:  {} ({})", present.candidate.text(definition), megabytes(present.bytes))?;
+    match table.answered() {
+        Answered::Keep => writeln!(f, "  keep it: it is faster than the others")?,
+        Answered::Unknown => writeln!(f, "  keep it: no other can be told from it as faster")?,
+        Answered::Change => {
+            let proposed = &table.designs[table.proposed];
+            writeln!(f, "  proposed: {} ({})", proposed.candidate.text(definition), megabytes(proposed.bytes))?;
+            if let Some(gain) = table.gain() {
+                writeln!(f, "  gain:     {}", Times(gain))?;
+            }
+            writeln!(f, "  why:      {}", proposed.candidate.reason)?;
+            writeln!(f, "  change:   about {:.1} s", proposed.change.as_secs_f64())?;
+            for (statement, gain) in table.gains_of_statements(table.proposed).into_iter().take(STATEMENTS) {
+                writeln!(f, "    {}  {}", Times(gain), named(&advice.statements[statement]))?;
+            }
+            for statement in table.statements_to_change() {
+                writeln!(f, "  do:       {statement};")?;
+            }
+            for statement in table.statements_to_undo() {
+                writeln!(f, "  undo:     {statement};")?;
+            }
+        }
+    }
+    for (number, design) in table.designs.iter().enumerate().skip(1).filter(|(number, _)| *number != table.proposed) {
+        let why = if table.told.class.contains(&number) { "as fast as the best" } else { "slower" };
+        let gain = table.told.gain(number).map_or(String::new(), |gain| format!(", {}", Times(gain)));
+        writeln!(f, "  {why}: {} ({}){gain}", design.candidate.text(definition), megabytes(design.bytes))?;
+    }
+    for (candidate, why) in &table.rejected {
+        writeln!(f, "  not measured: {}: {why}", candidate.text(definition))?;
+    }
+    Ok(())
+}
+
+/// A statement by its line and its beginning.
+fn named(facts: &StatementFacts) -> String {
+    let text = facts.statement.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("line {}: {shown}", facts.statement.line)
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / 1e6)
+}
+
+/// A gain as words.
+struct Times(Gain);
+
+impl Display for Times {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Gain { times, interval } = self.0;
+        write!(f, "{times:.2} times as fast ({:.2} to {:.2})", interval.low, interval.high)
+    }
+}

@@ -1,0 +1,133 @@
+//! Statements timed on the designs of one table.
+
+use super::answer::Answer;
+use super::looks::Machine;
+use super::scratch::Built;
+use super::stop::Stop;
+use gingham::advisor::{StatementUse, WorkloadStatement};
+use gingham::{Connection, Error, Result};
+use std::time::{Duration, Instant};
+
+/// A sample takes at least this long; a shorter statement is repeated within it.
+const SAMPLE: Duration = Duration::from_millis(1);
+/// Repetitions of a statement at most.
+const MOST_REPEATED: u32 = 100;
+
+/// A statement that is measured.
+#[derive(Debug, Clone)]
+pub(super) struct Part<'w> {
+    pub(super) statement: &'w WorkloadStatement,
+    pub(super) uses: &'w StatementUse,
+}
+
+/// Runs a statement: what it answered, and how long it took. One that writes is undone again; the commit, which every design
+/// waits for alike, is not part of its time.
+pub(super) fn run(connection: &Connection, statement: &WorkloadStatement) -> Result<(Answer, Duration)> {
+    if !statement.writes {
+        return timed(connection, &statement.text);
+    }
+    connection.execute("BEGIN IMMEDIATE")?;
+    let result = timed(connection, &statement.text);
+    connection.execute("ROLLBACK")?;
+    result
+}
+
+fn timed(connection: &Connection, text: &str) -> Result<(Answer, Duration)> {
+    let begun = Instant::now();
+    let result = connection.query(text)?;
+    let affected = result.rows_affected();
+    let batches = result.collect_batches()?;
+    let elapsed = begun.elapsed();
+    Ok((Answer::of(&batches, affected)?, elapsed))
+}
+
+/// A design under test.
+#[derive(Debug)]
+pub(super) struct Tested {
+    pub(super) built: Built,
+    /// How often each statement is run within a sample.
+    repeats: Vec<u32>,
+}
+
+/// The machine, with all designs in it.
+pub(super) struct Bench<'w> {
+    pub(super) parts: &'w [Part<'w>],
+    pub(super) designs: Vec<Tested>,
+    /// What the present design answers.
+    expected: Vec<Answer>,
+    pub(super) stop: &'w Stop,
+    begun: Instant,
+    time: Duration,
+}
+
+impl<'w> Bench<'w> {
+    /// A bench without designs.
+    pub(super) fn new(parts: &'w [Part<'w>], stop: &'w Stop) -> Self {
+        Self { parts, designs: Vec::new(), expected: Vec::new(), stop, begun: Instant::now(), time: Duration::ZERO }
+    }
+
+    /// Adds a design, the present one first: runs every statement, which warms it up, and compares the answers. Returns the time
+    /// of it all.
+    pub(super) fn add(&mut self, built: Built) -> Result<Duration, (Built, Error)> {
+        let begun = Instant::now();
+        let (mut repeats, mut answers) = (Vec::new(), Vec::new());
+        for (number, part) in self.parts.iter().enumerate() {
+            let ran = self.stop.while_running(&built.connection, || run(&built.connection, part.statement));
+            let (answer, elapsed) = match ran.and_then(|ran| self.compared(number, ran)) {
+                Ok(ran) => ran,
+                Err(error) => return Err((built, error)),
+            };
+            let short = SAMPLE.as_secs_f64() / elapsed.as_secs_f64().max(1e-7);
+            repeats.push((short.ceil() as u32).clamp(1, MOST_REPEATED));
+            answers.push(answer);
+        }
+        if self.designs.is_empty() {
+            self.expected = answers;
+        }
+        self.designs.push(Tested { built, repeats });
+        Ok(begun.elapsed())
+    }
+
+    /// An error when the answer to a statement is not the present design's.
+    fn compared(&self, number: usize, ran: (Answer, Duration)) -> Result<(Answer, Duration)> {
+        let (part, expected) = (&self.parts[number], self.expected.get(number));
+        let differs = expected.and_then(|expected| expected.difference(&ran.0, part.uses.by_order));
+        match differs.filter(|_| !part.uses.volatile) {
+            None => Ok(ran),
+            Some(detail) => Err(Error::Internal(format!(
+                "the statement in line {} has another answer than in the present design ({detail}): please report it",
+                part.statement.line
+            ))),
+        }
+    }
+
+    /// From now on it measures for so long.
+    pub(super) fn start(&mut self, time: Duration) {
+        (self.begun, self.time) = (Instant::now(), time);
+    }
+}
+
+impl Machine for Bench<'_> {
+    type Failure = Error;
+
+    fn time(&mut self, design: usize) -> Result<Vec<f64>> {
+        let tested = &self.designs[design];
+        let connection = &tested.built.connection;
+        let mut times = Vec::with_capacity(self.parts.len());
+        for (number, part) in self.parts.iter().enumerate() {
+            let mut taken = Duration::ZERO;
+            let repeats = tested.repeats[number];
+            for _ in 0..repeats {
+                let ran = self.stop.while_running(connection, || run(connection, part.statement))?;
+                taken += self.compared(number, ran)?.1;
+            }
+            let nanoseconds = taken.as_secs_f64() * 1e9 / f64::from(repeats);
+            times.push((nanoseconds * part.statement.weight).max(1e-3));
+        }
+        Ok(times)
+    }
+
+    fn spent(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64() / self.time.as_secs_f64().max(1e-9)
+    }
+}
