@@ -3,8 +3,9 @@
 mod common;
 
 use common::*;
-use gingham_storage::model::{ColumnDesign, Group};
-use gingham_storage::store::Store;
+use gingham_storage::io::MemoryBudget;
+use gingham_storage::model::{Arrangement, ColumnDesign, Group, HeapLayout, HeapOptions};
+use gingham_storage::store::{Store, WriteOptions};
 use gingham_storage::{Design, Error, Layout, Packing, Predicate, Result};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -267,4 +268,89 @@ fn dictionaries_of_several_versions_are_scanned_packed() {
         let found: usize = (0..scan.morsels()).map(|morsel| scan.count(morsel).unwrap()).sum();
         assert_eq!(found, 2000 + (20_000..40_000).filter(|id| id % 7 == 5).count() + 10);
     }
+}
+
+/// A store with a table of three segments and a delta, whose ids go down and up.
+fn unordered() -> Arc<Store> {
+    let store = Store::scratch(budget()).unwrap();
+    create(&store, definition("t")).unwrap();
+    for part in [2, 0, 1] {
+        insert(&store, "t", (part * 20_000..(part + 1) * 20_000).rev().collect::<Vec<i64>>()).unwrap();
+    }
+    insert(&store, "t", [70_000, -1]).unwrap();
+    delete(&store, "t", [0, 20_000]).unwrap();
+    store
+}
+
+#[test]
+fn a_change_of_order_sorts_all_records() {
+    let gone = [59_999, 19_999];
+    let ids = || [-1].into_iter().chain((0..60_000).filter(|id| !gone.contains(id))).chain([70_000]);
+    for design in designs() {
+        let store = unordered();
+        let arrangement = Arrangement { design: design.clone(), sort_by: vec![1] };
+        let mut seen = Vec::new();
+        let mut watch = |done, all| {
+            seen.push((done, all));
+            Ok(())
+        };
+        let options = WriteOptions::default();
+        assert_eq!(store.set_arrangement(&name("t"), &arrangement, 2, &mut watch, &options).unwrap(), 60_000);
+        assert_eq!((seen.first(), seen.last()), (Some(&(0, 120_000)), Some(&(120_000, 120_000))));
+        assert_eq!(seen.iter().filter(|(done, all)| done == all).count(), 1, "only the commit is left then");
+        let t = table(&store.snapshot().unwrap(), "t");
+        assert_eq!((&t.definition.design, &t.definition.sort_by, t.delta.len()), (&design, &vec![1], 0));
+        verify(&store, ids());
+        // Records that come later are sorted in by OPTIMIZE, and the order can be dropped without writing any.
+        insert(&store, "t", [-5]).unwrap();
+        store.optimize(&name("t")).unwrap();
+        verify(&store, [-5].into_iter().chain(ids()));
+        let segments: Vec<u64> = table(&store.snapshot().unwrap(), "t").segments.iter().map(|part| part.id()).collect();
+        let unsorted = Arrangement { design, sort_by: Vec::new() };
+        assert_eq!(store.set_arrangement(&name("t"), &unsorted, 2, &mut no_watch(), &options).unwrap(), 0);
+        let t = table(&store.snapshot().unwrap(), "t");
+        assert!(t.definition.sort_by.is_empty() && t.segments.iter().map(|part| part.id()).eq(segments));
+    }
+}
+
+#[test]
+fn an_order_that_is_not_finished_changes_nothing() {
+    let store = unordered();
+    let before = rows(&table(&store.snapshot().unwrap(), "t")).unwrap();
+    let arrangement = Arrangement { design: Design::default(), sort_by: vec![1] };
+    for at in [0, 30_000, 60_000, 90_000, 120_000] {
+        let mut watch = |done, _| if done >= at { Err(Error::Cancelled) } else { Ok(()) };
+        let ended = store.set_arrangement(&name("t"), &arrangement, 2, &mut watch, &WriteOptions::default());
+        assert!(matches!(ended, Err(Error::Cancelled)), "{at}");
+        let t = table(&store.snapshot().unwrap(), "t");
+        assert!(t.definition.sort_by.is_empty());
+        assert_eq!(rows(&t).unwrap(), before);
+        assert_eq!(segment_files(store.path()).len(), t.segments.len());
+    }
+    let small = Store::scratch(MemoryBudget::new(1 << 20)).unwrap();
+    create(&small, definition("t")).unwrap();
+    for part in 0..3 {
+        insert(&small, "t", part * 80_000..(part + 1) * 80_000).unwrap();
+    }
+    let refused = small.set_arrangement(&name("t"), &arrangement, 2, &mut no_watch(), &WriteOptions::default());
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("table 't' can't be sorted by id") && refused.contains("memory_limit"), "{refused}");
+}
+
+#[test]
+fn heap_pages_come_out_in_order_and_take_none() {
+    let store = unordered();
+    let pages = Design::of_pages(HeapOptions::new(HeapLayout::Pax));
+    store.set_design(&name("t"), pages.clone(), 2, &mut no_watch()).unwrap();
+    let (order, options) = (vec![1], WriteOptions::default());
+    let refused = Arrangement { design: pages.clone(), sort_by: order.clone() };
+    let refused = store.set_arrangement(&name("t"), &refused, 2, &mut no_watch(), &options).unwrap_err().to_string();
+    assert!(refused.contains("sort_by is not offered for tables in heap pages"), "{refused}");
+    let sorted = Arrangement { design: Design::default(), sort_by: order };
+    store.set_arrangement(&name("t"), &sorted, 2, &mut no_watch(), &options).unwrap();
+    let gone = [59_999, 19_999];
+    verify(&store, [-1].into_iter().chain((0..60_000).filter(|id| !gone.contains(id))).chain([70_000]));
+    let back = Arrangement { design: pages, sort_by: Vec::new() };
+    store.set_arrangement(&name("t"), &back, 2, &mut no_watch(), &options).unwrap();
+    assert!(table(&store.snapshot().unwrap(), "t").heap.is_some());
 }

@@ -1,11 +1,15 @@
-//! ALTER TABLE … SET (layout = …): a table's records written anew in another design.
+//! ALTER TABLE … SET (layout = …, sort_by = …): a table's records written anew in another design or order.
 //!
 //! As OPTIMIZE does, records are read from a snapshot and written while others read and write, and one commit swaps
 //! segments and definition together: before it all is as it was, after a crash too. Segments never change, so that the
 //! records of each new one are rewritten by themselves, on as many threads as there are, and what came meanwhile, with
 //! the end of a table in chunks, is all that is left to rewrite with the writer's lock held. `cuts.rs` says where a new
 //! segment begins.
+//!
+//! Where the order of records changes, each new segment is sorted in itself, and all of them are then merged with the lock held,
+//! before the one commit.
 
+use crate::model::table::Arrangement;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::scan::rows::for_each_batch_of;
@@ -13,7 +17,8 @@ use crate::snapshot::table_snapshot::TableSnapshot;
 use crate::write::cuts::{Cuts, Origin};
 use crate::write::ranges::check_design;
 use crate::write::table_writer::{TableWriter, WrittenRows};
-use crate::{Design, Error, Result, TableDefinition, TableName};
+use crate::write::transaction::Transaction;
+use crate::{Design, Error, Result, TableDefinition, TableId, TableName};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -39,9 +44,7 @@ struct RewriteState<'a, 'b> {
 }
 
 impl Store {
-    /// Gives a table another design and rewrites all its records, the delta too, on up to `threads` threads, each of
-    /// which holds a segment's records. Returns the records rewritten; none when the table has that design. Errors name
-    /// what the table can't be, and columns whose values can't be stored so.
+    /// Gives a table another design; its order stays. See [`set_arrangement`](Self::set_arrangement).
     pub fn set_design(
         self: &Arc<Self>,
         table: &TableName,
@@ -49,14 +52,19 @@ impl Store {
         threads: usize,
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
-        self.set_design_with(table, design, threads, watch, &WriteOptions::default())
+        let snapshot = self.snapshot()?;
+        let sort_by = snapshot.tables.get(table).map_or(Vec::new(), |current| current.definition.sort_by.clone());
+        self.set_arrangement(table, &Arrangement { design, sort_by }, threads, watch, &WriteOptions::default())
     }
 
-    /// Changes a table's design; its commit waits for others as `options` say.
-    pub fn set_design_with(
+    /// Gives a table another design or order and rewrites all its records, the delta too, on up to `threads` threads, each of
+    /// which holds a segment's records. Returns the records rewritten; none when the table is arranged so already, or only its
+    /// order was dropped. Errors name what the table can't be, columns whose values can't be stored so, and the memory that
+    /// sorting takes where the limit is less. Commits as `options` say.
+    pub fn set_arrangement(
         self: &Arc<Self>,
         table: &TableName,
-        design: Design,
+        arrangement: &Arrangement,
         threads: usize,
         watch: &mut Watch<'_>,
         options: &WriteOptions,
@@ -64,24 +72,38 @@ impl Store {
         let snapshot = self.snapshot()?;
         let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
-        if current.definition.design == design {
+        let Arrangement { design, sort_by } = arrangement;
+        if current.definition.design == *design && current.definition.sort_by == *sort_by {
             return Ok(0);
         }
-        if current.heap.is_some() || design.heap.is_some() {
-            return self.set_pages(table, &design, watch, options);
+        let sorts = arrangement.sorts(&current.definition);
+        if sorts {
+            self.require_mergeable(current, arrangement)?;
         }
-        check_design(current, &design)?;
-        let parts = self.write_as(current, &design, Vec::new(), threads, watch)?;
+        // What is sorted is written twice.
+        let mut watch = |done, all| watch(done, if sorts { 2 * all } else { all });
+        if current.heap.is_some() || design.heap.is_some() {
+            return self.set_pages(table, arrangement, &mut watch, options);
+        }
         let id = current.definition.id;
+        if current.definition.design == *design && sort_by.is_empty() {
+            return self.write_with(options, |transaction| transaction.drop_order(id));
+        }
+        check_design(current, design)?;
+        let parts = self.write_as(current, arrangement, Vec::new(), threads, &mut watch)?;
         self.write_with(options, move |transaction| {
             let now = transaction.current(id)?;
             let there = now.states(now.segments.iter().chain(&now.delta));
             let parts = if now.definition == current.definition { parts } else { Vec::new() };
-            check_design(&now, &design)?;
-            let parts = self.write_as(&now, &design, parts, threads, watch)?;
-            let mut rows = self.writer(&now, &design)?.finish()?;
+            check_design(&now, design)?;
+            let parts = self.write_as(&now, arrangement, parts, threads, &mut watch)?;
+            let mut rows = self.writer(arrangement.of(&now.definition))?.finish()?;
             parts.into_iter().for_each(|(_, part)| rows.absorb(part));
-            transaction.replace(&now, &there, rows, Some(design))
+            let rewritten = transaction.replace(&now, &there, rows, Some(arrangement))?;
+            if sorts {
+                transaction.merge_sorted(id, &mut watch)?;
+            }
+            Ok(rewritten)
         })
     }
 
@@ -90,12 +112,12 @@ impl Store {
     fn write_as(
         self: &Arc<Self>,
         table: &Arc<TableSnapshot>,
-        design: &Design,
+        arrangement: &Arrangement,
         parts: Vec<RewrittenRows>,
         threads: usize,
         watch: &mut Watch<'_>,
     ) -> Result<Vec<RewrittenRows>> {
-        let cuts = Cuts::new(table, design);
+        let cuts = Cuts::new(table, &arrangement.design);
         let mut parts = cuts.keep(parts);
         let runs = cuts.left(parts.iter().map(|(records, _)| records.clone()));
         let done = parts.iter().map(|(_, part)| part.rows).sum();
@@ -103,7 +125,7 @@ impl Store {
         progress.add(0)?;
         if !runs.is_empty() {
             let threads = self.threads_for(&cuts, &runs, threads);
-            parts.extend(self.write_runs(table, design, &cuts, &runs, threads, &progress)?);
+            parts.extend(self.write_runs(table, arrangement, &cuts, &runs, threads, &progress)?);
         }
         parts.sort_by_key(|(records, _)| records.start);
         Ok(parts.into_iter().map(|(records, part)| (cuts.origin(&records), part)).collect())
@@ -113,7 +135,7 @@ impl Store {
     fn write_runs(
         self: &Arc<Self>,
         table: &Arc<TableSnapshot>,
-        design: &Design,
+        arrangement: &Arrangement,
         cuts: &Cuts<'_>,
         runs: &[Range<u64>],
         threads: usize,
@@ -123,7 +145,8 @@ impl Store {
         let work = || {
             let mut parts = Vec::new();
             while let Some(records) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let rows = self.write_run(table, design, cuts, records, progress).inspect_err(|_| progress.end())?;
+                let rows =
+                    self.write_run(table, arrangement, cuts, records, progress).inspect_err(|_| progress.end())?;
                 parts.push((records.clone(), rows));
             }
             Ok(parts)
@@ -153,12 +176,12 @@ impl Store {
     fn write_run(
         self: &Arc<Self>,
         table: &Arc<TableSnapshot>,
-        design: &Design,
+        arrangement: &Arrangement,
         cuts: &Cuts<'_>,
         records: &Range<u64>,
         progress: &Progress<'_, '_>,
     ) -> Result<WrittenRows> {
-        let writer = self.writer(table, design)?;
+        let writer = self.writer(arrangement.of(&table.definition))?;
         let columns = table.definition.columns.iter().map(|column| column.id).collect();
         let (sources, within) = cuts.sources(records);
         // Delta blocks are segments to a reader.
@@ -171,9 +194,9 @@ impl Store {
         writer.finish()
     }
 
-    pub(crate) fn writer(self: &Arc<Self>, table: &TableSnapshot, design: &Design) -> Result<TableWriter> {
-        let definition = TableDefinition { design: design.clone(), ..TableDefinition::clone(&table.definition) };
-        design.validate(&definition)?;
+    /// A writer of segments for a table of this definition.
+    pub(crate) fn writer(self: &Arc<Self>, definition: TableDefinition) -> Result<TableWriter> {
+        definition.design.validate(&definition)?;
         Ok(TableWriter::new(Arc::clone(self), Arc::new(definition)).without_delta())
     }
 
@@ -187,6 +210,16 @@ impl Store {
         let largest = runs.iter().map(bytes).max().unwrap_or(0).max(1);
         let room = self.budget.limit() as u64 / 2 / (2 * largest);
         threads.min(runs.len()).min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
+    }
+}
+
+impl Transaction<'_> {
+    /// Takes a table's order away. Its records stay as they are.
+    fn drop_order(&mut self, table: TableId) -> Result<u64> {
+        let mut record = self.record(table)?;
+        record.definition.sort_by.clear();
+        self.put_record(record)?;
+        Ok(0)
     }
 }
 

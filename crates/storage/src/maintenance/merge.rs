@@ -4,7 +4,9 @@
 //! when it is not (records came into the last delta block, say), the work is done once more with the writer's lock held.
 
 use crate::lmdb::records;
+use crate::maintenance::layout_rewrite::Watch;
 use crate::model::design::SEGMENT_ROWS;
+use crate::model::table::Arrangement;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::scan::rows::{for_each_batch, read_rows, sort_rows};
@@ -15,7 +17,7 @@ use crate::write::sorted;
 use crate::write::sorted::SortKeys;
 use crate::write::table_writer::{TableWriter, WrittenRows};
 use crate::write::transaction::Transaction;
-use crate::{Design, Error, Predicate, Result, TableName};
+use crate::{Error, Predicate, Result, TableId, TableName};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -51,7 +53,7 @@ impl Store {
         let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
         let Some(plan) = self.plan(current)? else { return Ok(0) };
-        let rows = self.rewrite(&plan)?;
+        let rows = self.rewrite(&plan, &mut |_| Ok(()))?;
         let id = current.definition.id;
         self.write_with(options, move |transaction| {
             let now = transaction.current(id)?;
@@ -60,20 +62,14 @@ impl Store {
             }
             drop(rows);
             let Some(plan) = self.plan(&now)? else { return Ok(0) };
-            let rows = self.rewrite(&plan)?;
+            let rows = self.rewrite(&plan, &mut |_| Ok(()))?;
             transaction.replace(&now, &plan.replaced, rows, None)
         })
     }
 
     /// What to rewrite; `None` when the table is as it should be.
     fn plan(&self, table: &Arc<TableSnapshot>) -> Result<Option<Plan>> {
-        // The merge of sorted segments holds one zone of each, in native form and as Arrow arrays.
-        let zone_bytes = |segment: &Arc<Segment>| {
-            let native: u64 = segment.columns().iter().map(|column| column.native_bytes).sum();
-            native / segment.zones().max(1) as u64
-        };
-        let held: u64 = table.segments.iter().map(zone_bytes).sum();
-        let sorted = !table.definition.sort_by.is_empty() && held.saturating_mul(4) < self.budget.limit() as u64;
+        let sorted = !table.definition.sort_by.is_empty() && merge_bytes(table) < self.budget.limit() as u64;
         let segments: Vec<Arc<Segment>> = if sorted {
             table.segments[in_place(table)?..].to_vec()
         } else {
@@ -88,8 +84,27 @@ impl Store {
         Ok(Some(Plan { part: Arc::new(part), replaced, sorted }))
     }
 
-    /// Writes the planned records anew.
-    fn rewrite(self: &Arc<Self>, plan: &Plan) -> Result<WrittenRows> {
+    /// Refuses to sort a table whose segments can't be merged within the memory limit.
+    pub(crate) fn require_mergeable(&self, table: &TableSnapshot, arrangement: &Arrangement) -> Result<()> {
+        let (needed, limit) = (merge_bytes(table), self.budget.limit() as u64);
+        if table.segments.len() < 2 || needed < limit {
+            return Ok(());
+        }
+        let names = arrangement.sort_by.iter().filter_map(|id| table.definition.column_by_id(*id));
+        let names: Vec<&str> = names.map(|column| column.name.as_str()).collect();
+        Err(Error::OutOfMemory(format!(
+            "table '{}' can't be sorted by {}: merging its {} segments takes up to {:.0} MB, and gingham.memory_limit is {:.0} MB; \
+             raise it",
+            table.definition.name,
+            names.join(", "),
+            table.segments.len(),
+            needed as f64 / 1e6,
+            limit as f64 / 1e6
+        )))
+    }
+
+    /// Writes the planned records anew; `watch` is told how many are written.
+    fn rewrite(self: &Arc<Self>, plan: &Plan, watch: &mut dyn FnMut(u64) -> Result<()>) -> Result<WrittenRows> {
         let definition = &plan.part.definition;
         let writer = TableWriter::new(Arc::clone(self), Arc::clone(definition)).without_delta();
         if plan.sorted {
@@ -99,7 +114,12 @@ impl Store {
             }
             let delta = plan.part.reduced(Vec::new(), plan.part.delta.clone());
             runs.push(Box::new(sort_rows(definition, read_rows(&Arc::new(delta))?)?.into_iter().map(Ok)));
-            sorted::merge(&SortKeys::new(definition)?, runs, |batch| writer.append(0, batch))?;
+            let mut done = 0;
+            sorted::merge(&SortKeys::new(definition)?, runs, |batch| {
+                done += batch.num_rows() as u64;
+                writer.append(0, batch)?;
+                watch(done)
+            })?;
         } else {
             let columns = definition.columns.iter().map(|column| column.id).collect();
             for_each_batch(&plan.part, columns, Predicate::Constant(true), |batch| writer.append(0, batch))?;
@@ -114,6 +134,16 @@ impl TableSnapshot {
         let state = |id: SegmentId| (id, self.deleted.get(&id).map(|deleted| deleted.number()));
         segments.map(|segment| state(segment.id())).collect()
     }
+}
+
+/// Bytes that the merge of a table's sorted segments takes at most: it holds one zone of each, in native form and as Arrow arrays,
+/// and needs as much again for what it writes.
+fn merge_bytes(table: &TableSnapshot) -> u64 {
+    let zone_bytes = |segment: &Arc<Segment>| {
+        let native: u64 = segment.columns().iter().map(|column| column.native_bytes).sum();
+        native / segment.zones().max(1) as u64
+    };
+    table.segments.iter().map(zone_bytes).sum::<u64>().saturating_mul(4)
 }
 
 /// Whether all that was read is in the table, and no other of its records is deleted.
@@ -157,19 +187,33 @@ fn in_place(table: &TableSnapshot) -> Result<usize> {
 }
 
 impl Transaction<'_> {
-    /// Puts `rows` in the place of segments and of all delta blocks, and gives the table another design when there is
+    /// Merges a table's segments, each of which is sorted in itself. `watch` is told of the records as of ones behind those that
+    /// were written before.
+    pub(crate) fn merge_sorted(&mut self, table: TableId, watch: &mut Watch<'_>) -> Result<()> {
+        let now = self.current(table)?;
+        let all = now.rows();
+        if let Some(plan) = self.store.plan(&now)? {
+            // The last record is told of when nothing but the commit is left.
+            let mut told = |done: u64| if done < all { watch(all + done, all) } else { Ok(()) };
+            let rows = self.store.rewrite(&plan, &mut told)?;
+            self.replace(&now, &plan.replaced, rows, None)?;
+        }
+        watch(2 * all, all)
+    }
+
+    /// Puts `rows` in the place of segments and of all delta blocks, and gives the table another arrangement when there is
     /// one.
     pub(crate) fn replace(
         &mut self,
         table: &TableSnapshot,
         replaced: &Replaced,
         mut rows: WrittenRows,
-        design: Option<Design>,
+        arrangement: Option<&Arrangement>,
     ) -> Result<u64> {
         let id = table.definition.id;
         let mut record = self.record(id)?;
-        if let Some(design) = design {
-            record.definition.design = design;
+        if let Some(arrangement) = arrangement {
+            record.definition = arrangement.of(&record.definition);
         }
         if let Some(files) = rows.take_files() {
             self.changes.made.absorb(files);

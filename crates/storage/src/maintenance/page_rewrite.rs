@@ -7,6 +7,7 @@ use crate::lmdb::environment::Environment;
 use crate::lmdb::records;
 use crate::maintenance::layout_rewrite::Watch;
 use crate::model::heap_options::HeapOptions;
+use crate::model::table::Arrangement;
 use crate::open::options::WriteOptions;
 use crate::open::shared::Store;
 use crate::scan::rows::for_each_batch;
@@ -15,15 +16,15 @@ use crate::write::batched_load::BatchedLoad;
 use crate::write::heap_tables::new_record;
 use crate::write::indexes;
 use crate::write::transaction::Transaction;
-use crate::{ColumnId, Design, Error, Predicate, Result, TableDefinition, TableName};
+use crate::{ColumnId, Error, Predicate, Result, TableDefinition, TableName};
 use std::sync::Arc;
 
 impl Store {
-    /// Gives a table another design, of which the old or the new one has heap pages. Returns the records rewritten.
+    /// Gives a table another arrangement, of which the old or the new one has heap pages. Returns the records rewritten.
     pub(crate) fn set_pages(
         self: &Arc<Self>,
         table: &TableName,
-        design: &Design,
+        arrangement: &Arrangement,
         watch: &mut Watch<'_>,
         options: &WriteOptions,
     ) -> Result<u64> {
@@ -31,7 +32,7 @@ impl Store {
         let (environment, snapshot) = (self.environment()?, self.pinned()?);
         let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
         let current = snapshot.tables.get(table).ok_or_else(missing)?;
-        let mut definition = TableDefinition { design: design.clone(), ..TableDefinition::clone(&current.definition) };
+        let (design, mut definition) = (&arrangement.design, arrangement.of(&current.definition));
         design.validate(&definition)?;
         match (current.heap.is_some(), design.heap.is_some()) {
             (false, true) => indexes::add_key_indexes(&mut definition),
@@ -44,6 +45,9 @@ impl Store {
             None => {
                 let mut transaction = self.begin_writing(&environment, options)?;
                 transaction.out_of_pages(current, definition, watch)?;
+                if arrangement.sorts(&current.definition) {
+                    transaction.merge_sorted(current.definition.id, watch)?;
+                }
                 transaction.commit()?;
             }
         }
@@ -98,7 +102,7 @@ impl Transaction<'_> {
     ) -> Result<()> {
         let (id, all, mut done) = (definition.id, table.rows(), 0);
         let columns = definition.columns.iter().map(|column| column.id).collect();
-        let writer = self.store.writer(table, &definition.design)?;
+        let writer = self.store.writer(definition.clone())?;
         for_each_batch(table, columns, Predicate::Constant(true), |batch| {
             done += batch.num_rows() as u64;
             writer.append(0, batch)?;

@@ -32,8 +32,8 @@ pub use page_packing::{MOST_INDEX_BITS, PagePacking};
 pub use predicate::{ColumnTest, Predicate};
 pub use summary::ColumnSummary;
 pub use table::{
-    CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, IndexDefinition, KeyDefinition, ReferenceDefinition,
-    TableDefinition, TableId, TableName, ViewDefinition,
+    Arrangement, CheckDefinition, ColumnDefinition, ColumnId, DEFAULT_SCHEMA, IndexDefinition, KeyDefinition,
+    ReferenceDefinition, TableDefinition, TableId, TableName, ViewDefinition,
 };
 pub use types::{LogicalType, Unit, ValueClass};
 pub use view::{AttributeAddress, CodeMeaning, ColumnView, Format, PhysicalLayout, float_integer, float_of_integer};

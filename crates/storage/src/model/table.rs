@@ -172,6 +172,27 @@ impl TableDefinition {
     }
 }
 
+/// What ALTER TABLE … SET changes: how columns lie, and the order of records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrangement {
+    /// How columns lie.
+    pub design: Design,
+    /// Columns by which loads and OPTIMIZE sort.
+    pub sort_by: Vec<ColumnId>,
+}
+
+impl Arrangement {
+    /// A table's definition with this arrangement.
+    pub fn of(&self, definition: &TableDefinition) -> TableDefinition {
+        TableDefinition { design: self.design.clone(), sort_by: self.sort_by.clone(), ..definition.clone() }
+    }
+
+    /// Whether records of a table have to be sorted that were not in this order.
+    pub fn sorts(&self, definition: &TableDefinition) -> bool {
+        !self.sort_by.is_empty() && self.sort_by != definition.sort_by
+    }
+}
+
 /// A view's definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewDefinition {

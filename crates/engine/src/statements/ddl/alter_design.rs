@@ -1,5 +1,5 @@
-//! `ALTER TABLE t SET (layout = '…')` and `ALTER TABLE t ALTER COLUMN c SET (packing = 'vbp', …)`: the table is written
-//! anew in its new design, all or nothing, while others read the old records.
+//! `ALTER TABLE t SET (layout = '…', sort_by = '…')` and `ALTER TABLE t ALTER COLUMN c SET (packing = 'vbp', …)`: the table is written
+//! anew in its new design and order, all or nothing, while others read the old records.
 
 use crate::session::{Outcome, StatementContext, did_you_mean};
 use crate::sql::alter_design::{AlterDesign, DesignChange};
@@ -8,8 +8,8 @@ use crate::sql::names::fold;
 use crate::statements::ddl::definition;
 use crate::statements::table_reference;
 use crate::{Error, Result};
-use gingham_storage::model::has_segments;
-use gingham_storage::{Design, TableDefinition};
+use gingham_storage::TableDefinition;
+use gingham_storage::model::{Arrangement, has_segments};
 use std::sync::Arc;
 
 /// Runs the statement.
@@ -27,7 +27,7 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterDesign) -> R
     context
         .in_line(&store, move || {
             let table = &target.table.definition;
-            let design = changed(table, &changes)?;
+            let arrangement = changed(table, &changes)?;
             // Our error travels beside the store's, which has an error type of its own.
             let mut own = None;
             let mut watch = |records, total| {
@@ -39,7 +39,7 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterDesign) -> R
                     gingham_storage::Error::Cancelled
                 })
             };
-            let result = target.store.set_design_with(&table.name, design, threads, &mut watch, &options);
+            let result = target.store.set_arrangement(&table.name, &arrangement, threads, &mut watch, &options);
             match (result, own) {
                 (_, Some(error)) => Err(error),
                 (result, None) => Ok(result.map(|_| ())?),
@@ -49,8 +49,8 @@ pub(crate) async fn run(context: &StatementContext, statement: AlterDesign) -> R
     Ok(Outcome::Done)
 }
 
-/// The design of a table after all changes.
-fn changed(definition: &TableDefinition, changes: &[DesignChange]) -> Result<Design> {
+/// The arrangement of a table after all changes.
+fn changed(definition: &TableDefinition, changes: &[DesignChange]) -> Result<Arrangement> {
     let mut changed = definition.clone();
     for DesignChange { column, options } in changes {
         let options = definition::pairs(options, "ALTER TABLE … SET")?;
@@ -60,7 +60,7 @@ fn changed(definition: &TableDefinition, changes: &[DesignChange]) -> Result<Des
         }
     }
     changed.design.validate(&changed)?;
-    Ok(changed.design)
+    Ok(Arrangement { design: changed.design, sort_by: changed.sort_by })
 }
 
 fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> Result<()> {
@@ -87,12 +87,10 @@ fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> 
                 layout::packings(value, definition, &mut design)?;
                 definition.design = design;
             }
-            "sort_by" => {
-                return Err(Error::Unsupported("ALTER TABLE … SET (sort_by = …) is not supported yet".to_owned()));
-            }
+            "sort_by" => definition.sort_by = definition::sort_by(definition, value)?,
             "page_size" | "deletes" => layout::page_option(key, value, &mut definition.design)?,
             _ => {
-                let known = ["layout", "packing", "encoding", "page_size", "deletes"];
+                let known = ["layout", "packing", "encoding", "sort_by", "page_size", "deletes"];
                 return Err(unknown(key, "a table that can be changed", &known));
             }
         }

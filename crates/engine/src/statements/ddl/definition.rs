@@ -240,9 +240,12 @@ fn option_value(value: &Expr) -> Result<String> {
     }
 }
 
-/// Columns of sort_by = 'a,b'.
-fn sort_by(definition: &TableDefinition, text: &str) -> Result<Vec<ColumnId>> {
+/// Columns of sort_by = 'a,b'; none of an empty text.
+pub(crate) fn sort_by(definition: &TableDefinition, text: &str) -> Result<Vec<ColumnId>> {
     let mut columns = Vec::new();
+    if text.trim().is_empty() {
+        return Ok(columns);
+    }
     for part in text.split(',').map(str::trim) {
         let name = match part.strip_prefix('"').and_then(|part| part.strip_suffix('"')) {
             Some(quoted) => quoted.to_owned(),
