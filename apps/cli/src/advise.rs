@@ -6,7 +6,7 @@ use clap::Args;
 use gingham::Database;
 use gingham::advisor::Workload;
 use gingham::storage::TableName;
-use gingham_lab::advisor::{Request, Stop, Watch, advise};
+use gingham_lab::advisor::{Applied, Request, Stop, Watch, advise, apply};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,9 +27,14 @@ pub struct AdviseArgs {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     budget: Duration,
 
-    /// Bytes of scratch tables, in times of the database's, such as 2x
-    #[arg(long, value_name = "TIMES", default_value = "2x", value_parser = times)]
-    disk: f64,
+    /// Bytes of scratch tables at most, in times of the database's, such as 3x [default: 2x, or 1 GB where that is more]
+    #[arg(long, value_name = "TIMES", value_parser = times)]
+    disk: Option<f64>,
+
+    /// Give the tables these designs, then compare all answers and times once more; a design that answers otherwise or is slower is
+    /// taken away again
+    #[arg(long)]
+    pub apply: bool,
 
     /// Determines the order of measurements
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
@@ -88,10 +93,35 @@ pub fn run(database: &Database, arguments: &AdviseArgs) -> Result<(), Failure> {
     if let Ok(style) = ProgressStyle::with_template("[{bar:30}] {percent}% {msg}") {
         bar.set_style(style.progress_chars("=> "));
     }
-    let advice = advise(database, &request, &Bar(bar.clone()), &stop);
-    bar.finish_and_clear();
-    say!("{}", advice?.to_string().trim_end());
-    Ok(())
+    let bar = Bar(bar);
+    let advice = advise(database, &request, &bar, &stop).inspect_err(|_| bar.0.finish_and_clear())?;
+    bar.0.suspend(|| say!("{}", advice.to_string().trim_end()));
+    let applied = if arguments.apply { apply(database, &advice, threads(), &bar, &stop) } else { Ok(Vec::new()) };
+    bar.0.finish_and_clear();
+    tell(&applied?)
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Tells what became of the tables; fails when a change was undone.
+fn tell(applied: &[Applied]) -> Result<(), Failure> {
+    for Applied { table, gain, undone } in applied {
+        match (undone, gain) {
+            (Some(why), _) => say!("{table}: undone, {why}"),
+            (None, Some(gain)) => say!(
+                "{table}: changed, {:.2} times as fast as before ({:.2} to {:.2}), all answers are the same",
+                gain.times,
+                gain.interval.low,
+                gain.interval.high
+            ),
+            (None, None) => say!("{table}: changed, all answers are the same"),
+        }
+    }
+    let undone: Vec<String> =
+        applied.iter().filter(|table| table.undone.is_some()).map(|table| table.table.to_string()).collect();
+    if undone.is_empty() { Ok(()) } else { Err(Failure::failed(format!("{} kept the old design", undone.join(", ")))) }
 }
 
 /// `schema.table`, or a table of the default schema.

@@ -83,8 +83,13 @@ fn open(arguments: &Arguments) -> Result<Database, Failure> {
     let Some(path) = &arguments.database else {
         return Ok(Database::in_memory()?);
     };
-    let writes = matches!(arguments.verb, None | Some(Verb::Load(_))) && !arguments.read_only;
-    let options = DatabaseOptions { create: writes, read_only: !writes, ..DatabaseOptions::default() };
+    let makes = matches!(arguments.verb, None | Some(Verb::Load(_)));
+    let applies = matches!(&arguments.verb, Some(Verb::Advise(advise)) if advise.apply);
+    if applies && arguments.read_only {
+        return Err(Failure::usage("--apply writes, which --read-only forbids"));
+    }
+    let writes = (makes || applies) && !arguments.read_only;
+    let options = DatabaseOptions { create: makes && writes, read_only: !writes, ..DatabaseOptions::default() };
     Database::open_with(path, &options).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))
 }
 

@@ -1,7 +1,7 @@
 //! A design worth trying, and the statements that give it to a table and take it away again.
 
 use crate::sql::layout;
-use gingham_storage::model::quoted_name;
+use gingham_storage::model::{Arrangement, quoted_name};
 use gingham_storage::{ColumnId, DEFAULT_SCHEMA, Design, EncodingChoice, IndexDefinition, TableDefinition, TableName};
 
 /// A design for a table.
@@ -47,6 +47,11 @@ impl Candidate {
             of_constraint: false,
         }));
         definition
+    }
+
+    /// The arrangement that the design gives to a table.
+    pub fn arrangement(&self, of: &TableDefinition) -> Arrangement {
+        Arrangement::present(&self.definition(of, of.name.clone()))
     }
 
     /// The design in a few words: `column, sort_by day`.

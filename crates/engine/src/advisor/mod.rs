@@ -10,12 +10,14 @@
 //! | `propose` | candidates for a table |
 //! | `co_access` | columns that are used together |
 //! | `model` | nanoseconds and bytes of a design under a workload, about |
+//! | `rank` | the order in which candidates are worth measuring |
 
 mod candidate;
 mod co_access;
 mod facts;
 mod model;
 mod propose;
+mod rank;
 mod usage;
 mod workload;
 
@@ -23,6 +25,7 @@ pub use candidate::Candidate;
 pub use facts::{ColumnFacts, TableFacts};
 pub use model::{Modelled, model};
 pub use propose::propose;
+pub use rank::rank;
 pub(crate) use usage::table_uses;
 pub use usage::{FilterKind, FilterUse, StatementUse, TableUse, WriteKind, WriteUse};
 pub(crate) use workload::prefixed;

@@ -2,10 +2,10 @@
 
 use super::advice::{Advice, MeasuredDesign, StatementFacts, TableAdvice};
 use super::looks::{Told, measure};
-use super::scratch::{Sample, Scratch};
+use super::scratch::{Built, Sample, Scratch, reference};
 use super::stop::Stop;
 use super::trial::{Bench, Part, run};
-use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, WorkloadStatement, model, propose};
+use gingham::advisor::{Candidate, StatementUse, TableFacts, Workload, WorkloadStatement, model, propose, rank};
 use gingham::storage::TableName;
 use gingham::storage::snapshot::TableSnapshot;
 use gingham::{Connection, Database, Error, Result, lab};
@@ -24,14 +24,14 @@ pub struct Request {
     pub tables: Vec<TableName>,
     /// How long it may take.
     pub budget: Duration,
-    /// Bytes of scratch tables, in times of the database's.
-    pub disk: f64,
+    /// Bytes of scratch tables, in times of the database's; `None` for twice, or a gigabyte where that is more.
+    pub disk: Option<f64>,
     /// Determines the order of measurements.
     pub seed: u64,
 }
 
 /// Told how a run goes on.
-pub trait Watch {
+pub trait Watch: Sync {
     /// What is done now, and the share of the time that is gone.
     fn note(&self, what: &str, spent: f64);
 }
@@ -52,8 +52,9 @@ const MOST_CONFIRMED: usize = 4;
 const WANTED_ROUNDS: f64 = 15.0;
 /// A table that costs less of the workload is passed over.
 const LEAST_SHARE: f64 = 0.02;
-/// Scratch tables may have so many bytes however small the database is.
-const LEAST_DISK: u64 = 64 << 20;
+/// Bytes of scratch tables where nobody says: in times of the database's, and at least.
+const USUAL_DISK: f64 = 2.0;
+const LEAST_DISK: f64 = 1e9;
 /// The share of the memory limit that designs may take: they are measured warm.
 const MEMORY: f64 = 0.5;
 
@@ -70,9 +71,11 @@ pub fn advise(database: &Database, request: &Request, watch: &dyn Watch, stop: &
     let named =
         request.tables.iter().map(|name| connection.table(&reference(name)).map(|table| table.definition.name.clone()));
     let named = named.collect::<Result<Vec<_>>>()?;
-    let bytes = (folder_bytes(database.path()) as f64 * request.disk) as u64;
-    let scratch = Scratch::of(database, bytes.max(LEAST_DISK))?;
-    let mut session = Session { request, watch, stop, begun, scratch, memory: lab::memory_limit(database) as f64 };
+    let bytes = folder_bytes(database.path()) as f64;
+    let limit = request.disk.map_or(bytes * USUAL_DISK, |times| bytes * times);
+    let scratch = Scratch::of(database, if request.disk.is_some() { limit } else { limit.max(LEAST_DISK) } as u64)?;
+    let mut session =
+        Session { request, watch, stop, begun, scratch, built: Vec::new(), memory: lab::memory_limit(database) as f64 };
     let statements = session.statements(uses)?;
     let (order, passed_over) = session.order(&statements, &named)?;
     let mut tables = Vec::new();
@@ -99,6 +102,8 @@ struct Session<'r> {
     stop: &'r Stop,
     begun: Instant,
     scratch: Scratch,
+    /// Tables in it that are measured.
+    built: Vec<Built>,
     /// The memory limit in bytes.
     memory: f64,
 }
@@ -295,12 +300,8 @@ impl Session<'_> {
             statements.iter().map(|facts| (facts.statement.weight, facts.uses.clone())).collect();
         let mut candidates = propose(&facts, &uses);
         let present = candidates.remove(0);
-        let mut priced = Vec::new();
-        for candidate in candidates {
-            priced.push((model(&facts, &candidate, &uses, Isa::best())?.nanoseconds, candidate));
-        }
-        priced.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok([present].into_iter().chain(priced.into_iter().map(|(_, candidate)| candidate)).collect())
+        let ranked = rank(&facts, candidates, &uses, Isa::best())?;
+        Ok([present].into_iter().chain(ranked.into_iter().map(|(candidate, _)| candidate)).collect())
     }
 
     /// Builds the present design and as many others as there is time and room for, and measures them. What was taken from
@@ -340,9 +341,8 @@ impl Session<'_> {
         self.note(&format!("{}: measuring {} designs", table.name, designs.len()));
         bench.start(time.saturating_sub(begun.elapsed()));
         let told = measure(&mut bench, designs.len(), self.request.seed)?;
-        for tested in bench.designs {
-            self.scratch.remove(tested.built);
-        }
+        drop(bench);
+        self.built.drain(..).for_each(|built| self.scratch.remove(built));
         Ok(Measured { designs, told })
     }
 
@@ -362,12 +362,13 @@ impl Session<'_> {
         };
         let (building, bytes) = (begun.elapsed(), built.bytes as f64 * sample.scale());
         let change = building.mul_f64(sample.scale());
-        match bench.add(built) {
+        match bench.add(built.connection.clone(), table.left()) {
             Ok(pass) => {
                 designs.push(MeasuredDesign { candidate, bytes, change });
+                self.built.push(built);
                 Ok((building, pass))
             }
-            Err((built, error)) => {
+            Err(error) => {
                 self.scratch.remove(built);
                 Err((candidate, error))
             }
@@ -421,9 +422,8 @@ impl Session<'_> {
         self.note(&format!("{}: confirming {} designs on the whole table", table.name, designs.len()));
         bench.start(table.left());
         let told = measure(&mut bench, designs.len(), self.request.seed)?;
-        for tested in bench.designs {
-            self.scratch.remove(tested.built);
-        }
+        drop(bench);
+        self.built.drain(..).for_each(|built| self.scratch.remove(built));
         Ok(Some(Measured { designs, told }))
     }
 }
@@ -441,11 +441,6 @@ fn modelled(connection: &Connection, uses: &StatementUse) -> Result<Vec<(TableNa
         Ok((name.clone(), model(&facts, &present, &weighed, Isa::best())?.nanoseconds))
     };
     names.into_iter().map(cost).collect()
-}
-
-/// A table's name as SQL has it.
-fn reference(name: &TableName) -> String {
-    format!("\"{}\".\"{}\"", name.schema.replace('"', "\"\""), name.table.replace('"', "\"\""))
 }
 
 /// Bytes of the files of a folder.

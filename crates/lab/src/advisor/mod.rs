@@ -11,11 +11,13 @@
 //! | `answer` | what a statement answered, in a few numbers |
 //! | `advice` | what was found |
 //! | `text` | that as lines of text |
+//! | `apply` | giving tables the designs that were advised, and making sure |
 //! | `stop` | ending early |
 
 mod advice;
 mod advise;
 mod answer;
+mod apply;
 pub mod looks;
 mod scratch;
 mod stop;
@@ -25,4 +27,5 @@ mod trial;
 pub use advice::{Advice, Answered, MeasuredDesign, StatementFacts, TableAdvice};
 pub use advise::{Request, Watch, advise};
 pub use answer::Answer;
+pub use apply::{Applied, apply};
 pub use stop::Stop;

@@ -113,7 +113,7 @@ impl Scratch {
 
     /// Copies the records and gives the table the form that ALTER TABLE would: no delta, and in order. Returns its bytes.
     fn fill(&self, table: &Arc<TableSnapshot>, sample: &Sample, built: &Built, stop: &Stop) -> Result<u64> {
-        let quoted = format!("\"{}\".\"{}\"", built.name.schema, built.name.table.replace('"', "\"\""));
+        let quoted = reference(&built.name);
         let columns = table.definition.columns.iter().map(|column| column.id).collect();
         let scan = TableScan::new(Arc::clone(table), columns, Predicate::Constant(true), BATCH, Isa::best())?;
         let scan = Arc::new(scan);
@@ -188,6 +188,11 @@ impl Sample {
 
 fn scan_of(table: &Arc<TableSnapshot>) -> Result<TableScan> {
     Ok(TableScan::new(Arc::clone(table), Vec::new(), Predicate::Constant(true), BATCH, Isa::best())?)
+}
+
+/// A table's name as SQL has it.
+pub(super) fn reference(name: &TableName) -> String {
+    format!("\"{}\".\"{}\"", name.schema.replace('"', "\"\""), name.table.replace('"', "\"\""))
 }
 
 /// Bytes of a table's records, wherever they lie.

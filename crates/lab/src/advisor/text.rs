@@ -8,6 +8,8 @@ use std::fmt::{self, Display, Formatter};
 const SHOWN: usize = 60;
 /// Statements whose gains are shown, losses first.
 const STATEMENTS: usize = 8;
+/// Designs that are named of those that were not measured for one reason.
+const REJECTED: usize = 3;
 
 impl Display for Advice {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -79,8 +81,15 @@ fn write_table(f: &mut Formatter<'_>, advice: &Advice, table: &TableAdvice) -> f
         let gain = table.told.gain(number).map_or(String::new(), |gain| format!(", {}", Times(gain)));
         writeln!(f, "  {why}: {} ({}){gain}", design.candidate.text(definition), megabytes(design.bytes))?;
     }
-    for (candidate, why) in &table.rejected {
-        writeln!(f, "  not measured: {}: {why}", candidate.text(definition))?;
+    let mut reasons: Vec<&str> = table.rejected.iter().map(|(_, why)| why.as_str()).collect();
+    reasons.dedup();
+    for why in reasons {
+        let designs = table.rejected.iter().filter(|(_, other)| other == why);
+        let names: Vec<String> =
+            designs.clone().take(REJECTED).map(|(candidate, _)| candidate.text(definition)).collect();
+        let more = designs.count() - names.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        writeln!(f, "  not measured, {why}: {}{more}", names.join("; "))?;
     }
     Ok(())
 }

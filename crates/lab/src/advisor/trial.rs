@@ -2,7 +2,6 @@
 
 use super::answer::Answer;
 use super::looks::Machine;
-use super::scratch::Built;
 use super::stop::Stop;
 use gingham::advisor::{StatementUse, WorkloadStatement};
 use gingham::{Connection, Error, Result};
@@ -43,40 +42,51 @@ fn timed(connection: &Connection, text: &str) -> Result<(Answer, Duration)> {
 
 /// A design under test.
 #[derive(Debug)]
-pub(super) struct Tested {
-    pub(super) built: Built,
+struct Tested {
+    /// Finds the design under the table's name.
+    connection: Connection,
     /// How often each statement is run within a sample.
     repeats: Vec<u32>,
 }
 
 /// The machine, with all designs in it.
 pub(super) struct Bench<'w> {
-    pub(super) parts: &'w [Part<'w>],
-    pub(super) designs: Vec<Tested>,
+    parts: &'w [Part<'w>],
+    designs: Vec<Tested>,
     /// What the present design answers.
     expected: Vec<Answer>,
-    pub(super) stop: &'w Stop,
+    stop: &'w Stop,
     begun: Instant,
     time: Duration,
+    /// The longest time that all statements took on a design.
+    pass: Duration,
 }
 
 impl<'w> Bench<'w> {
     /// A bench without designs.
     pub(super) fn new(parts: &'w [Part<'w>], stop: &'w Stop) -> Self {
-        Self { parts, designs: Vec::new(), expected: Vec::new(), stop, begun: Instant::now(), time: Duration::ZERO }
+        let (begun, time, pass) = (Instant::now(), Duration::ZERO, Duration::ZERO);
+        Self { parts, designs: Vec::new(), expected: Vec::new(), stop, begun, time, pass }
     }
 
     /// Adds a design, the present one first: runs every statement, which warms it up, and compares the answers. Returns the time
     /// of it all.
-    pub(super) fn add(&mut self, built: Built) -> Result<Duration, (Built, Error)> {
+    ///
+    /// # Errors
+    /// When a statement fails, has another answer, or is not done within `patience`.
+    pub(super) fn add(&mut self, connection: Connection, patience: Duration) -> Result<Duration> {
         let begun = Instant::now();
         let (mut repeats, mut answers) = (Vec::new(), Vec::new());
         for (number, part) in self.parts.iter().enumerate() {
-            let ran = self.stop.while_running(&built.connection, || run(&built.connection, part.statement));
-            let (answer, elapsed) = match ran.and_then(|ran| self.compared(number, ran)) {
-                Ok(ran) => ran,
-                Err(error) => return Err((built, error)),
+            let left = patience.saturating_sub(begun.elapsed());
+            let ran = self.stop.at_most(left, &connection, || run(&connection, part.statement))?;
+            let Some(ran) = ran else {
+                let (line, seconds) = (part.statement.line, patience.as_secs_f64());
+                return Err(Error::Unsupported(format!(
+                    "the statement in line {line} was not done within {seconds:.1} s, which is all the time for the table"
+                )));
             };
+            let (answer, elapsed) = self.compared(number, ran)?;
             let short = SAMPLE.as_secs_f64() / elapsed.as_secs_f64().max(1e-7);
             repeats.push((short.ceil() as u32).clamp(1, MOST_REPEATED));
             answers.push(answer);
@@ -84,7 +94,7 @@ impl<'w> Bench<'w> {
         if self.designs.is_empty() {
             self.expected = answers;
         }
-        self.designs.push(Tested { built, repeats });
+        self.designs.push(Tested { connection, repeats });
         Ok(begun.elapsed())
     }
 
@@ -111,8 +121,9 @@ impl Machine for Bench<'_> {
     type Failure = Error;
 
     fn time(&mut self, design: usize) -> Result<Vec<f64>> {
+        let begun = Instant::now();
         let tested = &self.designs[design];
-        let connection = &tested.built.connection;
+        let connection = &tested.connection;
         let mut times = Vec::with_capacity(self.parts.len());
         for (number, part) in self.parts.iter().enumerate() {
             let mut taken = Duration::ZERO;
@@ -124,10 +135,13 @@ impl Machine for Bench<'_> {
             let nanoseconds = taken.as_secs_f64() * 1e9 / f64::from(repeats);
             times.push((nanoseconds * part.statement.weight).max(1e-3));
         }
+        self.pass = self.pass.max(begun.elapsed());
         Ok(times)
     }
 
+    /// With the round that would begin now: none goes far beyond the time.
     fn spent(&self) -> f64 {
-        self.begun.elapsed().as_secs_f64() / self.time.as_secs_f64().max(1e-9)
+        let round = self.pass * self.designs.len() as u32;
+        (self.begun.elapsed() + round).as_secs_f64() / self.time.as_secs_f64().max(1e-9)
     }
 }

@@ -53,11 +53,12 @@ impl Store {
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
         let snapshot = self.snapshot()?;
-        let sort_by = snapshot.tables.get(table).map_or(Vec::new(), |current| current.definition.sort_by.clone());
-        self.set_arrangement(table, &Arrangement { design, sort_by }, threads, watch, &WriteOptions::default())
+        let current = snapshot.tables.get(table).ok_or_else(|| missing(table))?;
+        let arrangement = Arrangement { design, ..Arrangement::present(&current.definition) };
+        self.set_arrangement(table, &arrangement, threads, watch, &WriteOptions::default())
     }
 
-    /// Gives a table another design or order and rewrites all its records, the delta too, on up to `threads` threads, each of
+    /// Gives a table another design, order or indexes and rewrites all its records, the delta too, on up to `threads` threads, each of
     /// which holds a segment's records. Returns the records rewritten; none when the table is arranged so already, or only its
     /// order was dropped. Errors name what the table can't be, columns whose values can't be stored so, and the memory that
     /// sorting takes where the limit is less. Commits as `options` say.
@@ -70,10 +71,9 @@ impl Store {
         options: &WriteOptions,
     ) -> Result<u64> {
         let snapshot = self.snapshot()?;
-        let missing = || Error::InvalidInput(format!("table '{table}' does not exist"));
-        let current = snapshot.tables.get(table).ok_or_else(missing)?;
-        let Arrangement { design, sort_by } = arrangement;
-        if current.definition.design == *design && current.definition.sort_by == *sort_by {
+        let current = snapshot.tables.get(table).ok_or_else(|| missing(table))?;
+        let Arrangement { design, sort_by, indexes } = arrangement;
+        if Arrangement::present(&current.definition) == *arrangement {
             return Ok(0);
         }
         let sorts = arrangement.sorts(&current.definition);
@@ -84,6 +84,12 @@ impl Store {
         let mut watch = |done, all| watch(done, if sorts { 2 * all } else { all });
         if current.heap.is_some() || design.heap.is_some() {
             return self.set_pages(table, arrangement, &mut watch, options);
+        }
+        if let Some(index) = indexes.first() {
+            return Err(Error::Unsupported(format!(
+                "table '{table}' can't have the index '{}': only the layouts nsm, dsm and pax can",
+                index.name
+            )));
         }
         let id = current.definition.id;
         if current.definition.design == *design && sort_by.is_empty() {
@@ -211,6 +217,10 @@ impl Store {
         let room = self.budget.limit() as u64 / 2 / (2 * largest);
         threads.min(runs.len()).min(usize::try_from(room).unwrap_or(usize::MAX)).max(1)
     }
+}
+
+fn missing(table: &TableName) -> Error {
+    Error::InvalidInput(format!("table '{table}' does not exist"))
 }
 
 impl Transaction<'_> {

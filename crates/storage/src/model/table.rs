@@ -172,19 +172,29 @@ impl TableDefinition {
     }
 }
 
-/// What ALTER TABLE … SET changes: how columns lie, and the order of records.
+/// How the records of a table are arranged: what ALTER TABLE … SET changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arrangement {
     /// How columns lie.
     pub design: Design,
     /// Columns by which loads and OPTIMIZE sort.
     pub sort_by: Vec<ColumnId>,
+    /// Indexes that no constraint needs.
+    pub indexes: Vec<IndexDefinition>,
 }
 
 impl Arrangement {
+    /// That of a table.
+    pub fn present(definition: &TableDefinition) -> Self {
+        let own = definition.indexes.iter().filter(|index| !index.of_constraint);
+        Self { design: definition.design.clone(), sort_by: definition.sort_by.clone(), indexes: own.cloned().collect() }
+    }
+
     /// A table's definition with this arrangement.
     pub fn of(&self, definition: &TableDefinition) -> TableDefinition {
-        TableDefinition { design: self.design.clone(), sort_by: self.sort_by.clone(), ..definition.clone() }
+        let Self { design, sort_by, indexes } = self.clone();
+        let needed = definition.indexes.iter().filter(|index| index.of_constraint).cloned();
+        TableDefinition { design, sort_by, indexes: needed.chain(indexes).collect(), ..definition.clone() }
     }
 
     /// Whether records of a table have to be sorted that were not in this order.

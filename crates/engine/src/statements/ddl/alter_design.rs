@@ -60,7 +60,7 @@ fn changed(definition: &TableDefinition, changes: &[DesignChange]) -> Result<Arr
         }
     }
     changed.design.validate(&changed)?;
-    Ok(Arrangement { design: changed.design, sort_by: changed.sort_by })
+    Ok(Arrangement::present(&changed))
 }
 
 fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> Result<()> {
