@@ -1,6 +1,7 @@
 //! A connection: statements in, batches out.
 
 use crate::load::{LoadOptions, LoadReport, Progress};
+use crate::recording::with_values;
 use crate::session::{
     CachedPlan, CancelToken, Session, Started, StatementContext, StatementProgress, Stopwatch, finished,
     finished_change, start, start_kept, wait,
@@ -104,8 +105,11 @@ impl Connection {
     /// ```
     pub fn execute(&self, sql: &str) -> Result<u64> {
         let mut records = 0;
+        let mut texts = if self.session.records() { split::split_statements(sql) } else { Vec::new() }.into_iter();
         for statement in statements::parse(sql)? {
-            let result = wait(self.run(&statement, None, Caller::Waits)?.result())?;
+            let recording = self.session.recording(|| texts.next());
+            let started = self.run(&statement, None, Caller::Waits)?;
+            let result = wait(started.recorded(recording).result())?;
             records = result.rows_affected().unwrap_or(0);
             for batch in result {
                 records += batch?.num_rows() as u64;
@@ -178,7 +182,7 @@ impl Connection {
             let plan = self.wait_for(async move { context.plan(query, None).await })?;
             parameters = plan.get_parameter_names()?.len();
         }
-        Ok(Prepared { connection: self.clone(), statement, parameters })
+        Ok(Prepared { connection: self.clone(), text: sql.into(), statement, parameters })
     }
 
     /// Appends rows or batches to `table`, all of them at once when it is finished.
@@ -272,6 +276,11 @@ impl Connection {
 
     /// Starts one statement, by a plan that was kept when there is one.
     fn run_text(&self, sql: &str, caller: Caller) -> Result<Started> {
+        let recording = self.session.recording(|| Some(sql.to_owned()));
+        Ok(self.start_text(sql, caller)?.recorded(recording))
+    }
+
+    fn start_text(&self, sql: &str, caller: Caller) -> Result<Started> {
         let watch = Stopwatch::start();
         if let Some(kept) = CachedPlan::find(&self.session, sql)? {
             return start_kept(&self.session, watch, kept);
@@ -361,6 +370,7 @@ fn query_of(statement: &Statement) -> Option<&DataFusionStatement> {
 #[derive(Debug, Clone)]
 pub struct Prepared {
     connection: Connection,
+    text: Arc<str>,
     statement: Statement,
     parameters: usize,
 }
@@ -392,8 +402,10 @@ impl Prepared {
     /// # Ok::<(), gingham::Error>(())
     /// ```
     pub fn query(&self, parameters: &[ScalarValue]) -> Result<QueryResult> {
+        let recording = self.connection.session.recording(|| with_values(&self.text, parameters));
         let given = ParamValues::from(parameters.to_vec());
-        wait(self.connection.run(&self.statement, Some(given), Caller::Waits)?.result())
+        let started = self.connection.run(&self.statement, Some(given), Caller::Waits)?;
+        wait(started.recorded(recording).result())
     }
 }
 

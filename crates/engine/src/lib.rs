@@ -15,6 +15,7 @@
 //! | `datafusion/` | fixes of DataFusion, and shortcuts through it; `upstream_texts` reads its errors |
 //! | `settings/` | `SET gingham.…` |
 //! | `lab` | what only experiments have |
+//! | `recording/` | the statements that sessions run, kept for the advisor |
 //! | `rewrite` | what rules over logical plans share |
 //! | `suggest`, `type_name` | the nearest of the names that exist, and types as messages show them |
 //! | `sql/` | the text of SQL: parsed, refused, put right |
@@ -41,6 +42,7 @@ mod guards;
 pub mod lab;
 pub mod load;
 mod optimizer;
+mod recording;
 mod rewrite;
 mod session;
 mod settings;

@@ -71,6 +71,13 @@ impl Workload {
 }
 
 impl WorkloadStatement {
+    /// A statement that was recorded; `None` when it can't be parsed, or has no place in a workload.
+    pub(crate) fn recorded(text: &str, weight: f64, line: usize) -> Option<Self> {
+        let writes = writes(&parse_single(text).ok()?)?;
+        let text = text.trim().trim_end_matches(';').trim_end().to_owned();
+        Some(Self { placed: text.clone(), text, weight, line, writes })
+    }
+
     fn at(file: &str, place: &StatementPlace, origin: &str) -> Result<Self> {
         let before = &file[..place.first];
         let line = 1 + before.matches('\n').count();

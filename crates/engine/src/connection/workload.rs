@@ -1,6 +1,6 @@
 //! What the statements of a workload ask of tables, found by planning them. Nothing is run.
 
-use crate::advisor::{StatementUse, WorkloadStatement, WriteKind, WriteUse, prefixed, table_uses};
+use crate::advisor::{StatementUse, Workload, WorkloadStatement, WriteKind, WriteUse, prefixed, table_uses};
 use crate::connection::Connection;
 use crate::optimizer::rows_about;
 use crate::session::StatementContext;
@@ -16,6 +16,38 @@ use datafusion::sql::sqlparser::ast::{
 use gingham_storage::{ColumnId, TableDefinition};
 
 impl Connection {
+    /// The recorded workload: up to three statements of each shape, which share its weight. Errors when nothing is recorded.
+    ///
+    /// ```
+    /// let connection = gingham::Database::in_memory()?.connect();
+    /// assert!(connection.recorded_workload().is_err());
+    /// connection.execute("SET gingham.record_workload = true")?;
+    /// for value in [1, 2, 2, 1] {
+    ///     connection.execute(&format!("SELECT {value}"))?;
+    /// }
+    /// let weights: Vec<f64> = connection.recorded_workload()?.statements.iter().map(|one| one.weight).collect();
+    /// assert_eq!(weights, [2.0, 2.0]);
+    /// # Ok::<(), gingham::Error>(())
+    /// ```
+    pub fn recorded_workload(&self) -> Result<Workload> {
+        let shapes = self.session().engine.recorder.shapes();
+        if shapes.is_empty() {
+            return Err(Error::InvalidInput(
+                "no workload is recorded: SET gingham.record_workload = true, and run statements".into(),
+            ));
+        }
+        // A line each; what this version can't parse any more is left out.
+        let mut statements = Vec::new();
+        for (_, known) in shapes {
+            let weight = known.count as f64 / known.examples.len().max(1) as f64;
+            for example in known.examples {
+                let line = statements.len() + 1;
+                statements.extend(WorkloadStatement::recorded(&example, weight, line));
+            }
+        }
+        Ok(Workload { statements, origin: "recorded workload".into() })
+    }
+
     /// What a statement of a workload asks of the database's tables, as they are now. Errors are those of binding it, with the
     /// file's name and the place in the file; what a writing statement's values are is not looked at.
     ///

@@ -1,5 +1,6 @@
 //! What all sessions of a database share: the store, the memory limit, the threads.
 
+use crate::recording::Recorder;
 use crate::session::SessionTransaction;
 use crate::session::memory::BudgetPool;
 use crate::session::settings::next_number;
@@ -42,6 +43,8 @@ pub(crate) struct Engine {
     pub(crate) waiting: Arc<Semaphore>,
     /// Counts of what plans that were run left to DataFusion's operators.
     pub(crate) fallbacks: Arc<FallbackCounts>,
+    /// The statements that sessions run while `gingham.record_workload` is on.
+    pub(crate) recorder: Arc<Recorder>,
     /// Sessions have the settings of experiments (`crate::lab`).
     pub(crate) has_lab: AtomicBool,
     runtime: OwnedRuntime,
@@ -78,7 +81,9 @@ impl Engine {
         let runtime = OwnedRuntime(Some(runtime));
         let pool = Arc::new(Pool::new());
         let (transactions, waiting) = (Mutex::default(), Arc::new(Semaphore::new(WAITING)));
+        let recorder = Arc::new(Recorder::open(store.path().join("workload"), !store.is_read_only()));
         Ok(Arc::new(Self {
+            recorder,
             store,
             budget,
             environment,

@@ -51,6 +51,7 @@ pub(crate) use times::Stopwatch;
 pub(crate) use transaction::{SessionTransaction, Slot, Use, Writing};
 
 use crate::Result;
+use crate::recording::Recording;
 use crate::statements::Statement;
 use datafusion::catalog::MemorySchemaProvider;
 use datafusion::execution::SessionState;
@@ -58,7 +59,7 @@ use gingham_storage::TableName;
 use gingham_storage::snapshot::{Snapshot, TableSnapshot};
 use gingham_storage::store::Store;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 /// What the clones of a connection share.
@@ -79,6 +80,8 @@ pub(crate) struct Session {
     pub(crate) running: Arc<RunningStatements>,
     /// The transaction between BEGIN and COMMIT.
     transaction: Mutex<Slot>,
+    /// `gingham.record_workload`, where each statement looks at it.
+    pub(crate) records: AtomicBool,
     /// A table that statements find in the place of another.
     stand_in: OnceLock<StandIn>,
 }
@@ -123,6 +126,7 @@ impl Session {
             prepared: Mutex::default(),
             running: Arc::default(),
             transaction: Mutex::default(),
+            records: AtomicBool::new(false),
             stand_in: OnceLock::new(),
         })
     }
@@ -132,6 +136,16 @@ impl Session {
         let context = StatementContext::new(Arc::clone(self), cancel)?;
         context.require_live()?;
         Ok(context)
+    }
+
+    /// Whether statements are recorded.
+    pub(crate) fn records(&self) -> bool {
+        self.records.load(Ordering::Relaxed)
+    }
+
+    /// Begins to record a statement, where they are recorded.
+    pub(crate) fn recording(&self, text: impl FnOnce() -> Option<String>) -> Option<Recording> {
+        if self.records() { text().map(|text| self.engine.recorder.begin(text)) } else { None }
     }
 
     /// Lets statements from now on find one table in the place of another. Plans of before are not used again. There can be one.

@@ -1,5 +1,6 @@
 //! The result of a statement: a schema and a stream of batches.
 
+use crate::recording::Recording;
 use crate::session::{CancelToken, PlanningTimes, Stopwatch, wait};
 use crate::{Error, Result};
 use arrow::array::RecordBatch;
@@ -29,6 +30,8 @@ pub struct QueryResult {
     cancel: CancelToken,
     cancelled: BoxFuture<'static, ()>,
     watch: Arc<Stopwatch>,
+    /// Ends with the last batch.
+    recording: Option<Recording>,
     /// Nothing more will come: the end, or an error, was given.
     ended: bool,
 }
@@ -39,10 +42,14 @@ impl QueryResult {
         affected: Option<u64>,
         batches: Receiver<Result<RecordBatch>>,
         cancel: CancelToken,
-        watch: Arc<Stopwatch>,
+        (watch, mut recording): (Arc<Stopwatch>, Option<Recording>),
     ) -> Self {
         let cancelled = Box::pin(cancel.cancelled());
-        Self { schema, affected, batches, cancel, cancelled, watch, ended: false }
+        // One that changes records has done so, and gives none.
+        if let Some(done) = recording.take_if(|_| affected.is_some()) {
+            done.end();
+        }
+        Self { schema, affected, batches, cancel, cancelled, watch, recording, ended: false }
     }
 
     /// Schema of the batches; without columns for a statement that returns no rows.
@@ -122,6 +129,9 @@ impl Stream for QueryResult {
             },
         };
         this.ended = !matches!(item, Some(Ok(_)));
+        if let Some(done) = this.recording.take_if(|_| item.is_none()) {
+            done.end();
+        }
         Poll::Ready(item)
     }
 }

@@ -1,5 +1,6 @@
 //! Running a statement: on the database's threads, its rows coming back through a channel of a few batches.
 
+use crate::recording::Recording;
 use crate::session::QueryResult;
 use crate::session::{CachedPlan, CancelToken, Outcome, Session, StatementContext, Stopwatch, Use};
 use crate::{Error, Result};
@@ -38,6 +39,7 @@ pub(crate) struct Started {
     batches: mpsc::Receiver<Result<RecordBatch>>,
     cancel: CancelToken,
     watch: Arc<Stopwatch>,
+    recording: Option<Recording>,
 }
 
 /// Starts `work`, which runs one statement in the context it is given.
@@ -93,7 +95,7 @@ pub(crate) fn finished(watch: Stopwatch, schema: SchemaRef, batch: RecordBatch) 
         drop(sender.try_send(Ok(batch)));
     }
     let head = Told::Now(Head { schema, affected: None });
-    Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch) }
+    Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch), recording: None }
 }
 
 /// A statement that has run already and changed so many records.
@@ -101,7 +103,7 @@ pub(crate) fn finished_change(watch: Stopwatch, records: u64) -> Started {
     let (_, batches) = mpsc::channel(1);
     watch.is_planned();
     let head = Told::Now(Head { schema: Arc::new(Schema::empty()), affected: Some(records) });
-    Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch) }
+    Started { head, batches, cancel: CancelToken::new(), watch: Arc::new(watch), recording: None }
 }
 
 /// Starts `work`, and does `after` when all that it gave was taken.
@@ -114,7 +116,7 @@ fn start_with(
 ) -> Result<Started> {
     let guard = session.running.enter(cancel.clone());
     let (sender, batches) = mpsc::channel(WAITING_BATCHES);
-    let started = Started { head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch) };
+    let started = Started { head, batches, cancel: cancel.clone(), watch: Arc::clone(&watch), recording: None };
     let handle = session.engine.handle()?.clone();
     let session = Arc::clone(session);
     handle.spawn(async move {
@@ -187,16 +189,21 @@ impl Told {
 }
 
 impl Started {
+    /// This statement, recorded when it has run to its end.
+    pub(crate) fn recorded(self, recording: Option<Recording>) -> Self {
+        Self { recording, ..self }
+    }
+
     /// Waits for the schema.
     pub(crate) async fn result(self) -> Result<QueryResult> {
-        let Self { head, batches, cancel, watch } = self;
+        let Self { head, batches, cancel, watch, recording } = self;
         let abandoned = CancelOnDrop(Some(cancel));
         let head = tokio::select! {
             biased;
             head = head.wait() => head?,
             () = abandoned.cancelled() => return Err(Error::Cancelled),
         };
-        Ok(QueryResult::new(head.schema, head.affected, batches, abandoned.keep(), watch))
+        Ok(QueryResult::new(head.schema, head.affected, batches, abandoned.keep(), (watch, recording)))
     }
 }
 

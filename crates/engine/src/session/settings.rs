@@ -84,6 +84,7 @@ fn apply(session: &Session, options: &mut ConfigOptions, name: &str) {
     let settings = Settings::of(options);
     match name {
         "gingham.threads" => options.execution.target_partitions = settings.threads,
+        "gingham.record_workload" => session.records.store(settings.record_workload, Ordering::Relaxed),
         "gingham.memory_limit" => {
             session.engine.budget.set_limit(settings.memory_limit);
             options.execution.sort_spill_reservation_bytes = merge_reserve(settings.memory_limit);

@@ -11,6 +11,7 @@ use crate::datafusion::shortcuts::{KeyedJoins, SelectJoins, UnlessWhole, in_pass
 use crate::equality::OneForm;
 use crate::guards::GuardExpressions;
 use crate::optimizer::JoinOrder;
+use crate::recording::clear_workload;
 use crate::session::settings::merge_reserve;
 use crate::session::{Engine, Settings};
 use crate::shared::PlanShared;
@@ -77,6 +78,7 @@ pub(super) fn template(engine: &Engine) -> SessionState {
         .scalar_functions()
         .get_or_insert_default()
         .extend(roundings().into_iter().chain(functions::all()).chain(temporal::functions()));
+    builder.scalar_functions().get_or_insert_default().push(clear_workload(&engine.recorder));
     builder.expr_planners().get_or_insert_default().insert(0, Arc::new(TimeComparison));
     builder.expr_planners().get_or_insert_default().insert(1, Arc::new(temporal::TemporalOperators));
     builder.expr_planners().get_or_insert_default().insert(2, Arc::new(OrderedStrings));

@@ -24,6 +24,7 @@ pub(crate) const NAMES: &[&str] = &[
     "gingham_indexes",
     "gingham_transactions",
     "gingham_fallbacks",
+    "gingham_workload",
 ];
 
 /// The system table of that name over `snapshot` and the session's TEMP tables; `None` when there is none.
@@ -44,6 +45,7 @@ pub(crate) fn table(
         "gingham_transactions" => transactions(session)?,
         "gingham_indexes" => indexes(&all)?,
         "gingham_fallbacks" => fallbacks(session)?,
+        "gingham_workload" => workload(session)?,
         _ => return Ok(None),
     };
     Ok(Some(Arc::new(MemTable::try_new(batch.schema(), vec![vec![batch]])?)))
@@ -126,6 +128,18 @@ fn fallbacks(session: &Session) -> Result<RecordBatch> {
     columns.text("operator", all.iter().map(|(fallback, _)| Some(fallback.operator.as_str().into())));
     columns.text("reason", all.iter().map(|(fallback, _)| Some(fallback.reason.as_str().into())));
     columns.number("executions", all.iter().map(|(_, executions)| Some(*executions)));
+    columns.batch()
+}
+
+/// The recorded statements by shape, those that took most time first.
+fn workload(session: &Session) -> Result<RecordBatch> {
+    let shapes = session.engine.recorder.shapes();
+    let mut columns = SystemColumns::default();
+    columns.text("statement", shapes.iter().map(|(shape, _)| Some(shape.as_str().into())));
+    columns.number("executions", shapes.iter().map(|(_, known)| Some(known.count)));
+    columns.number("total_us", shapes.iter().map(|(_, known)| Some(known.nanoseconds / 1000)));
+    columns.text("example", shapes.iter().map(|(_, known)| known.examples.first().map(|text| text.as_str().into())));
+    columns.number("examples", shapes.iter().map(|(_, known)| Some(known.examples.len() as u64)));
     columns.batch()
 }
 

@@ -61,6 +61,8 @@ pub(crate) struct Settings {
     pub(crate) lab_stages: Option<FixedStages>,
     /// `gingham.cache_plans`: keep the plan of a query for when the same text comes again.
     pub(crate) cache_plans: bool,
+    /// `gingham.record_workload`: keep what statements are run, for the advisor.
+    pub(crate) record_workload: bool,
     /// `gingham.machine`: what plans and choices about pipelines go by.
     pub(crate) machine: Machine,
     /// `gingham.lock_timeout`: how long a statement waits for others that write; `None` for as long as it takes.
@@ -109,6 +111,8 @@ const IO: &str = "How scans read segments: cached, or direct: past the caches, a
 const IO_UNIT: &str = "Bytes of one read with gingham.io = 'direct', such as '128KiB'";
 const IO_DEPTH: &str = "Reads that are under way ahead with gingham.io = 'direct'";
 const CACHE_PLANS: &str = "Keep the plan of a query for when the same text comes again: true or false";
+const RECORD_WORKLOAD: &str =
+    "Keep what statements this session runs in gingham_workload, for gingham advise --recorded: true or false";
 const MACHINE: &str = "What plans go by: here, or reference, which is the same on every machine (2 threads, scalar kernels, fixed caches)";
 const SHOW_CODE: &str = "The pipeline whose generated code EXPLAIN ANALYZE shows: its number, or off";
 const LOCK_TIMEOUT: &str =
@@ -164,6 +168,7 @@ impl Settings {
             execution: Execution::Compiled(Mode::Auto),
             lab_stages: None,
             cache_plans: true,
+            record_workload: false,
             machine: Machine::Here,
             lock_timeout: Some(DEFAULT_LOCK_TIMEOUT),
             idle_timeout: None,
@@ -196,6 +201,7 @@ impl Settings {
                 self.lab_stages = Some(value.parse().map_err(refused)?);
             }
             "cache_plans" => self.cache_plans = parse_switch(key, value)?,
+            "record_workload" => self.record_workload = parse_switch(key, value)?,
             "machine" => self.machine = parse_machine(value)?,
             "lock_timeout" => self.lock_timeout = durations::parse(key, value)?,
             "idle_in_transaction_timeout" => self.idle_timeout = durations::parse(key, value)?,
@@ -252,6 +258,7 @@ impl ExtensionOptions for Settings {
             entry("layout", self.layout.clone(), LAYOUT),
             entry("execution", self.execution.to_string(), EXECUTION),
             entry("cache_plans", self.cache_plans.to_string(), CACHE_PLANS),
+            entry("record_workload", self.record_workload.to_string(), RECORD_WORKLOAD),
             entry("machine", if self.machine == Machine::Here { "here" } else { "reference" }.to_owned(), MACHINE),
             entry("lock_timeout", durations::show(self.lock_timeout), LOCK_TIMEOUT),
             entry("idle_in_transaction_timeout", durations::show(self.idle_timeout), IDLE_TIMEOUT),

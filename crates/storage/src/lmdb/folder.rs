@@ -5,6 +5,7 @@
 //! writer.lock   locked by the process that has the database open for writing
 //! catalog/      the LMDB environment
 //! segments/     <table>/<segment>.seg, and <number>.pages while a load fills a heap table
+//! workload      recorded statements (docs/formats/workload.md)
 //! scratch-…/    a database of its own while designs are compared
 //! ```
 //! The catalog is built aside and renamed into place last, so a folder without `catalog/` was never a database.
