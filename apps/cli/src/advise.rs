@@ -16,8 +16,12 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
     /// File of statements, each perhaps behind a comment such as -- weight: 10
-    #[arg(value_name = "WORKLOAD")]
-    workload: PathBuf,
+    #[arg(value_name = "WORKLOAD", required_unless_present = "recorded", conflicts_with = "recorded")]
+    workload: Option<PathBuf>,
+
+    /// The statements that were run while gingham.record_workload was on
+    #[arg(long)]
+    recorded: bool,
 
     /// Tables that may change [default: all that the workload names]
     #[arg(long, value_name = "TABLE,…", value_delimiter = ',')]
@@ -81,10 +85,15 @@ impl Watch for Bar {
 
 /// Runs the verb.
 pub fn run(database: &Database, arguments: &AdviseArgs) -> Result<(), Failure> {
-    let origin = arguments.workload.display().to_string();
-    let text = std::fs::read_to_string(&arguments.workload)
-        .map_err(|error| Failure::usage(format!("can't read {origin}: {error}")))?;
-    let workload = Workload::parse(&text, &origin)?;
+    let workload = match &arguments.workload {
+        Some(file) => {
+            let origin = file.display().to_string();
+            let text = std::fs::read_to_string(file)
+                .map_err(|error| Failure::usage(format!("can't read {origin}: {error}")))?;
+            Workload::parse(&text, &origin)?
+        }
+        None => database.connect().recorded_workload()?,
+    };
     let tables = arguments.tables.iter().map(|name| table_name(name)).collect();
     let request = Request { workload, tables, budget: arguments.budget, disk: arguments.disk, seed: arguments.seed };
     let stop = Arc::new(Stop::default());

@@ -288,7 +288,7 @@ fn a_change_of_order_sorts_all_records() {
     let ids = || [-1].into_iter().chain((0..60_000).filter(|id| !gone.contains(id))).chain([70_000]);
     for design in designs() {
         let store = unordered();
-        let arrangement = Arrangement { design: design.clone(), sort_by: vec![1], indexes: Vec::new() };
+        let arrangement = Arrangement { design: design.clone(), sort_by: vec![1], indexes: Vec::new(), auto: None };
         let mut seen = Vec::new();
         let mut watch = |done, all| {
             seen.push((done, all));
@@ -306,7 +306,7 @@ fn a_change_of_order_sorts_all_records() {
         store.optimize(&name("t")).unwrap();
         verify(&store, [-5].into_iter().chain(ids()));
         let segments: Vec<u64> = table(&store.snapshot().unwrap(), "t").segments.iter().map(|part| part.id()).collect();
-        let unsorted = Arrangement { design, sort_by: Vec::new(), indexes: Vec::new() };
+        let unsorted = Arrangement { design, sort_by: Vec::new(), indexes: Vec::new(), auto: None };
         assert_eq!(store.set_arrangement(&name("t"), &unsorted, 2, &mut no_watch(), &options).unwrap(), 0);
         let t = table(&store.snapshot().unwrap(), "t");
         assert!(t.definition.sort_by.is_empty() && t.segments.iter().map(|part| part.id()).eq(segments));
@@ -317,7 +317,7 @@ fn a_change_of_order_sorts_all_records() {
 fn an_order_that_is_not_finished_changes_nothing() {
     let store = unordered();
     let before = rows(&table(&store.snapshot().unwrap(), "t")).unwrap();
-    let arrangement = Arrangement { design: Design::default(), sort_by: vec![1], indexes: Vec::new() };
+    let arrangement = Arrangement { design: Design::default(), sort_by: vec![1], indexes: Vec::new(), auto: None };
     for at in [0, 30_000, 60_000, 90_000, 120_000] {
         let mut watch = |done, _| if done >= at { Err(Error::Cancelled) } else { Ok(()) };
         let ended = store.set_arrangement(&name("t"), &arrangement, 2, &mut watch, &WriteOptions::default());
@@ -343,17 +343,17 @@ fn heap_pages_come_out_in_order_and_take_none() {
     let pages = Design::of_pages(HeapOptions::new(HeapLayout::Pax));
     store.set_design(&name("t"), pages.clone(), 2, &mut no_watch()).unwrap();
     let (order, options) = (vec![1], WriteOptions::default());
-    let refused = Arrangement { design: pages.clone(), sort_by: order.clone(), indexes: Vec::new() };
+    let refused = Arrangement { design: pages.clone(), sort_by: order.clone(), indexes: Vec::new(), auto: None };
     let refused = store.set_arrangement(&name("t"), &refused, 2, &mut no_watch(), &options).unwrap_err().to_string();
     assert!(refused.contains("sort_by is not offered for tables in heap pages"), "{refused}");
-    let sorted = Arrangement { design: Design::default(), sort_by: order, indexes: Vec::new() };
+    let sorted = Arrangement { design: Design::default(), sort_by: order, indexes: Vec::new(), auto: None };
     store.set_arrangement(&name("t"), &sorted, 2, &mut no_watch(), &options).unwrap();
     let gone = [59_999, 19_999];
     verify(&store, [-1].into_iter().chain((0..60_000).filter(|id| !gone.contains(id))).chain([70_000]));
     // An index comes with the pages, in one commit, and goes with them.
     let index =
         IndexDefinition { number: 0, name: "by_label".into(), columns: vec![2], unique: false, of_constraint: false };
-    let back = Arrangement { design: pages, sort_by: Vec::new(), indexes: vec![index] };
+    let back = Arrangement { design: pages, sort_by: Vec::new(), indexes: vec![index], auto: None };
     store.set_arrangement(&name("t"), &back, 2, &mut no_watch(), &options).unwrap();
     let t = table(&store.snapshot().unwrap(), "t");
     assert!(t.heap.is_some() && t.definition.indexes.len() == 1);

@@ -159,6 +159,7 @@ fn tables(all: &[Described<'_>], store: &Store) -> Result<RecordBatch> {
             (!encodings.is_empty()).then(|| encodings.into())
         }),
     );
+    columns.text("auto_layout", all.iter().map(|table| definition(table).auto.clone().map(Into::into)));
     columns.text(
         "sort_by",
         all.iter().map(|table| {

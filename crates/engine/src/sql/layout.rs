@@ -3,6 +3,7 @@
 //! ```text
 //! layout   = form | groups(group, …)
 //!          | nsm | dsm | pax         heap pages, for all columns
+//!          | auto                    OPTIMIZE chooses; `is_auto`, and none of this file's designs
 //! group    = (column, …) form        the columns that lie together
 //!          | (*) form                those that no group names
 //! form     = row | column | mempax(k)
@@ -41,8 +42,13 @@ pub(crate) fn page_options(design: &Design) -> [(&'static str, String); 2] {
     ]
 }
 
-/// Layouts that are planned.
-const PLANNED: &[&str] = &["auto"];
+/// The layout that OPTIMIZE chooses.
+const AUTO: &str = "auto";
+
+/// Whether a text is the layout that OPTIMIZE chooses.
+pub(crate) fn is_auto(text: &str) -> bool {
+    text.trim().eq_ignore_ascii_case(AUTO)
+}
 
 /// What a layout can be: its name, and how errors list it.
 fn offered() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -51,7 +57,7 @@ fn offered() -> impl Iterator<Item = (&'static str, &'static str)> {
     let packings = Packing::ALL.into_iter().filter(|packing| *packing != Packing::Native);
     let packings = packings.map(|packing| (packing.name(), packing.name()));
     let pages = HeapLayout::ALL.into_iter().map(|layout| (layout.name(), layout.name()));
-    layouts.into_iter().chain(dense).chain(packings).chain([("groups", "groups(…)")]).chain(pages)
+    layouts.into_iter().chain(dense).chain(packings).chain([("groups", "groups(…)")]).chain(pages).chain([(AUTO, AUTO)])
 }
 
 /// The design of a table whose layout is `text`; nothing is said of encodings.
@@ -73,6 +79,9 @@ pub(crate) fn design(text: &str, definition: &TableDefinition) -> Result<Design>
 
 /// Refuses a text that is not one layout for all columns, whatever the table.
 pub(crate) fn check_general(text: &str) -> Result<()> {
+    if is_auto(text) {
+        return Ok(());
+    }
     let mut reader = LayoutReader::new(text)?;
     if reader.word_is("groups") {
         return Err(Error::InvalidInput(format!(
@@ -278,9 +287,7 @@ fn unknown(name: &str) -> Error {
     Error::InvalidInput(match name {
         "native" => "native is a packing; the layout of columns in native packing is 'column'".to_owned(),
         "groups" => "groups(…) can't stand within groups(…)".to_owned(),
-        planned if PLANNED.contains(&planned) => {
-            format!("layout '{planned}' is planned and not there yet (the layouts are: {list})")
-        }
+        AUTO => "layout 'auto' is for a whole table, and stands alone".to_owned(),
         _ => {
             let suggestion = did_you_mean(name, offered().map(|(name, _)| name));
             format!("layout '{name}' does not exist (the layouts are: {list}){suggestion}")

@@ -6,11 +6,13 @@
 //! | `dml/` | statements that write records: INSERT, UPDATE, DELETE, MERGE |
 //! | `transfer/` | COPY in both directions |
 //! | `admin/` | SET, PREPARE, BEGIN, DESCRIBE, VACUUM, system tables |
+//! | `uses` | what a statement asks of tables, without running it |
 
 pub(crate) mod admin;
 pub(crate) mod ddl;
 pub(crate) mod dml;
 pub(crate) mod transfer;
+pub(crate) mod uses;
 
 pub(crate) use crate::sql::depth::limit as limit_depth;
 pub(crate) use crate::sql::parse::{Statement, all_of, parse, parse_single, query_of, query_of_view};

@@ -72,11 +72,15 @@ impl Store {
     ) -> Result<u64> {
         let snapshot = self.snapshot()?;
         let current = snapshot.tables.get(table).ok_or_else(|| missing(table))?;
-        let Arrangement { design, sort_by, indexes } = arrangement;
-        if Arrangement::present(&current.definition) == *arrangement {
+        let Arrangement { design, indexes, .. } = arrangement;
+        let present = Arrangement::present(&current.definition);
+        if present == *arrangement {
             return Ok(0);
         }
-        let sorts = arrangement.sorts(&current.definition);
+        let (id, sorts) = (current.definition.id, arrangement.sorts(&current.definition));
+        if present.design == *design && present.indexes == *indexes && !sorts {
+            return self.write_with(options, |transaction| transaction.rename_arrangement(id, &present, arrangement));
+        }
         if sorts {
             self.require_mergeable(current, arrangement)?;
         }
@@ -90,10 +94,6 @@ impl Store {
                 "table '{table}' can't have the index '{}': only the layouts nsm, dsm and pax can",
                 index.name
             )));
-        }
-        let id = current.definition.id;
-        if current.definition.design == *design && sort_by.is_empty() {
-            return self.write_with(options, |transaction| transaction.drop_order(id));
         }
         check_design(current, design)?;
         let parts = self.write_as(current, arrangement, Vec::new(), threads, &mut watch)?;
@@ -224,10 +224,13 @@ fn missing(table: &TableName) -> Error {
 }
 
 impl Transaction<'_> {
-    /// Takes a table's order away. Its records stay as they are.
-    fn drop_order(&mut self, table: TableId) -> Result<u64> {
+    /// Changes what is said of a table's arrangement while its records stay as they are: that they are in an order, or why.
+    fn rename_arrangement(&mut self, table: TableId, present: &Arrangement, arrangement: &Arrangement) -> Result<u64> {
         let mut record = self.record(table)?;
-        record.definition.sort_by.clear();
+        if Arrangement::present(&record.definition) != *present {
+            return Err(Error::Conflict(format!("table '{}' was altered meanwhile", record.definition.name)));
+        }
+        record.definition = arrangement.of(&record.definition);
         self.put_record(record)?;
         Ok(0)
     }

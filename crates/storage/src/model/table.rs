@@ -127,6 +127,9 @@ pub struct TableDefinition {
     /// Indexes, of a table in heap pages.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<IndexDefinition>,
+    /// Of a table whose layout is `auto`: why it has the design that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto: Option<String>,
 }
 
 impl TableDefinition {
@@ -143,6 +146,7 @@ impl TableDefinition {
             design: Design::default(),
             sort_by: Vec::new(),
             indexes: Vec::new(),
+            auto: None,
         }
     }
 
@@ -181,20 +185,24 @@ pub struct Arrangement {
     pub sort_by: Vec<ColumnId>,
     /// Indexes that no constraint needs.
     pub indexes: Vec<IndexDefinition>,
+    /// Why it has this design, where OPTIMIZE chooses it.
+    pub auto: Option<String>,
 }
 
 impl Arrangement {
     /// That of a table.
     pub fn present(definition: &TableDefinition) -> Self {
         let own = definition.indexes.iter().filter(|index| !index.of_constraint);
-        Self { design: definition.design.clone(), sort_by: definition.sort_by.clone(), indexes: own.cloned().collect() }
+        let indexes = own.cloned().collect();
+        let TableDefinition { design, sort_by, auto, .. } = definition.clone();
+        Self { design, sort_by, indexes, auto }
     }
 
     /// A table's definition with this arrangement.
     pub fn of(&self, definition: &TableDefinition) -> TableDefinition {
-        let Self { design, sort_by, indexes } = self.clone();
+        let Self { design, sort_by, indexes, auto } = self.clone();
         let needed = definition.indexes.iter().filter(|index| index.of_constraint).cloned();
-        TableDefinition { design, sort_by, indexes: needed.chain(indexes).collect(), ..definition.clone() }
+        TableDefinition { design, sort_by, indexes: needed.chain(indexes).collect(), auto, ..definition.clone() }
     }
 
     /// Whether records of a table have to be sorted that were not in this order.

@@ -240,6 +240,7 @@ mod tests {
         TableDefinition {
             id: 1,
             sort_by: vec![2, 0, 1],
+            auto: None,
             ..TableDefinition::new(
                 TableName { schema: "public".into(), table: "t".into() },
                 (0..).zip(types).map(column).collect(),

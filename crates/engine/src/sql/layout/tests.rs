@@ -139,14 +139,14 @@ fn packings_of_columns_are_those_of_their_layout() {
 fn errors_name_what_is_wrong() {
     let packings: Vec<&str> = Packing::ALL[1..].iter().map(|packing| packing.name()).collect();
     let list = format!(
-        "(the layouts are: row, column, mempax(k), super_tuple, dense_column, {}, groups(…), nsm, dsm, pax)",
+        "(the layouts are: row, column, mempax(k), super_tuple, dense_column, {}, groups(…), nsm, dsm, pax, auto)",
         packings.join(", ")
     );
     for (text, expected) in [
         ("colunm", format!("layout 'colunm' does not exist {list}; did you mean 'column'?")),
         ("dense_colunm", format!("layout 'dense_colunm' does not exist {list}; did you mean 'dense_column'?")),
         ("super_tuple(3)", "layout 'super_tuple' takes nothing in brackets; groups are parted by commas".into()),
-        ("auto", format!("layout 'auto' is planned and not there yet {list}")),
+        ("groups((b) auto)", "layout 'auto' is for a whole table, and stands alone".into()),
         ("native", "native is a packing; the layout of columns in native packing is 'column'".into()),
         ("", "'': expected a layout, found its end".into()),
         ("row column", "'row column': expected the end, found 'column'".into()),

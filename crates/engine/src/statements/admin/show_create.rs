@@ -64,13 +64,20 @@ fn table_statement(definition: &TableDefinition, snapshot: &Snapshot, temporary:
         parts.push(foreign_key(definition, reference, snapshot)?);
     }
     let sort_by: Vec<String> = names(definition, &definition.sort_by).map(quoted).collect();
-    let options = [
-        ("layout", definition.design.text(definition)),
-        ("packing", layout::page_packings(&definition.design, definition)),
-        ("encoding", definition.design.encodings_text(definition)),
-        ("sort_by", sort_by.join(", ")),
-    ];
-    let pages = layout::page_options(&definition.design);
+    let design = match definition.auto {
+        // What OPTIMIZE chose is for it to choose again.
+        Some(_) => [("layout", "auto".to_owned()), ("packing", String::new()), ("encoding", String::new())],
+        None => [
+            ("layout", definition.design.text(definition)),
+            ("packing", layout::page_packings(&definition.design, definition)),
+            ("encoding", definition.design.encodings_text(definition)),
+        ],
+    };
+    let options: Vec<_> = design.into_iter().chain([("sort_by", sort_by.join(", "))]).collect();
+    let pages = match definition.auto {
+        Some(_) => Default::default(),
+        None => layout::page_options(&definition.design),
+    };
     let options = options.iter().chain(&pages).filter(|(_, text)| !text.is_empty());
     let options: Vec<String> = options.map(|(name, text)| format!("{name} = '{}'", text.replace('\'', "''"))).collect();
     let (name, parts) = (full_name(&definition.name), parts.join(",\n  "));

@@ -68,7 +68,11 @@ fn set_table(definition: &mut TableDefinition, options: &[(String, String)]) -> 
     let (layouts, others): (Vec<_>, Vec<_>) = options.iter().partition(|(key, _)| key == "layout");
     for (key, value) in layouts.into_iter().chain(others) {
         match key.as_str() {
+            "layout" if layout::is_auto(value) => {
+                definition.auto = Some("the design that it had, until OPTIMIZE".to_owned());
+            }
             "layout" => {
+                definition.auto = None;
                 let mut design = layout::design(value, definition)?;
                 // A layout says nothing of encodings; pages have none.
                 let kept = definition.design.columns.iter().filter(|_| design.heap.is_none()).collect::<Vec<_>>();

@@ -13,7 +13,7 @@ use datafusion::sql::sqlparser::ast::{
     ColumnDef, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType, Expr, HiveDistributionStyle,
     SqlOption, TableConstraint, Value,
 };
-use gingham_storage::{ColumnDefinition, ColumnId, LogicalType, TableDefinition, TableName};
+use gingham_storage::{ColumnDefinition, ColumnId, Design, LogicalType, TableDefinition, TableName};
 
 /// The definition that a CREATE TABLE asks for. `source` is the schema of its query, for CREATE TABLE AS.
 pub(crate) fn build(
@@ -209,7 +209,9 @@ pub(crate) fn set_layout(
     asked: Option<&str>,
 ) -> Result<()> {
     let settings = context.settings();
-    definition.design = layout::design(asked.unwrap_or(&settings.layout), definition)?;
+    let text = asked.unwrap_or(&settings.layout);
+    definition.auto = layout::is_auto(text).then(|| "column, until OPTIMIZE".to_owned());
+    definition.design = if layout::is_auto(text) { Design::default() } else { layout::design(text, definition)? };
     Ok(())
 }
 

@@ -5,12 +5,13 @@
 //! | `create`, `definition`, `types`, `constraints` | CREATE TABLE: its columns, their types, keys and CHECKs |
 //! | `expression` | DEFAULT and CHECK, kept as text |
 //! | `alter`, `existing` | ALTER TABLE, and CHECKs over records that exist |
-//! | `alter_design` | tables that are given another layout |
+//! | `alter_design`, `auto_layout` | tables that are given another layout, by their user or by OPTIMIZE |
 //! | `index`, `view`, `external` | indexes, views, files that are read in place |
 //! | `objects` | schemas, and what removes things |
 
 pub(crate) mod alter;
 pub(crate) mod alter_design;
+mod auto_layout;
 pub(crate) mod constraints;
 pub(crate) mod create;
 pub(crate) mod definition;

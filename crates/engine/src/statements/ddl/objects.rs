@@ -3,6 +3,7 @@
 use crate::session::{BARE_NAMES, Outcome, StatementContext, TargetTable, did_you_mean, names_schema};
 use crate::sql::names::fold;
 use crate::sql::names::unsupported;
+use crate::statements::ddl::auto_layout;
 use crate::statements::ddl::index;
 use crate::statements::{table_reference, write};
 use crate::{Error, Result};
@@ -287,8 +288,19 @@ pub(crate) async fn optimize(context: &StatementContext, statement: Sql) -> Resu
     }
     context.require_alone("OPTIMIZE")?;
     let target = crate::statements::writable(context, &name, "OPTIMIZE")?;
-    let options = context.write_options();
+    let (options, threads, cancel) = (context.write_options(), context.settings().threads, context.cancel.clone());
     let store = Arc::clone(&target.store);
-    context.in_line(&store, move || Ok(target.store.optimize_with(&target.table.definition.name, &options)?)).await?;
+    let chosen = auto_layout::chosen(context, &target).await?;
+    context
+        .in_line(&store, move || {
+            let name = &target.table.definition.name;
+            if let Some(arrangement) = chosen {
+                let mut watch =
+                    |_, _| if cancel.is_cancelled() { Err(gingham_storage::Error::Cancelled) } else { Ok(()) };
+                target.store.set_arrangement(name, &arrangement, threads, &mut watch, &options)?;
+            }
+            Ok(target.store.optimize_with(name, &options)?)
+        })
+        .await?;
     Ok(Outcome::Done)
 }
